@@ -1,0 +1,221 @@
+/**
+ * The HTTP core: one loop that every request passes. It keeps one idempotency key for all attempts of a change,
+ * waits out rate limits, and retries what the policy lets it, under the caller's deadline. It knows no terminal:
+ * what a person should see of it goes to `onEvent`.
+ */
+import { type Clock, systemClock } from '../base/clock.ts';
+import type { ErrorDetails } from '../base/errors.ts';
+import type { OperationId } from '../interface/operations.ts';
+import type { Input, Response } from '../interface/types.ts';
+import { retryPolicy } from './backoff.ts';
+import type { Credential } from './credential.ts';
+import { RateLimitedError } from './errors.ts';
+import { checkedIdempotencyKey, newIdempotencyKey } from './idempotency.ts';
+import { type Decision, decide, type Progress } from './policy.ts';
+import { header, RateGate } from './rate-limit.ts';
+import { operationRequest, type ServiceRequest } from './request.ts';
+import { isReplayed } from './response.ts';
+import { attempt, type Outcome, type TransportResponse } from './transport.ts';
+import { Agent, type AgentOptions, type Dispatcher, proxyDispatcher } from './undici.ts';
+
+/** What the core does that a person may want to know of. */
+export type ClientEvent =
+  | { type: 'retry'; reason: string; waitMilliseconds: number; attempt: number }
+  | { type: 'rate_limit.waiting'; waitMilliseconds: number }
+  | { type: 'rate_limit.resumed' }
+  /** A change was not carried out now: its key had been used before, and this is the result it had then. */
+  | { type: 'replayed'; key: string }
+  | { type: 'trace'; method: string; url: string; status?: number; reason?: string; milliseconds: number; requestId?: string };
+
+export interface ClientOptions {
+  /** Origin and optional path prefix, without a trailing slash. */
+  baseUrl: string;
+  credential: Credential;
+  userAgent: string;
+  /** The command's signal: Ctrl-C and `--timeout`. */
+  signal?: AbortSignal;
+  /** Longest pause a rate limit may ask for, in milliseconds. */
+  maxWaitMilliseconds?: number;
+  /** The key for the first change that is sent, given by the user to re-send one whose outcome is unknown. */
+  idempotencyKey?: string;
+  /** Whether HTTP_PROXY or HTTPS_PROXY is set. */
+  proxied?: boolean;
+  clock?: Clock;
+  /** Source of jitter, in [0, 1). */
+  random?: () => number;
+  onEvent?: (event: ClientEvent) => void;
+}
+
+export interface CallOptions {
+  /** In addition to the client's own signal. */
+  signal?: AbortSignal;
+}
+
+export class Client {
+  readonly baseUrl: string;
+  readonly #options: ClientOptions;
+  readonly #clock: Clock;
+  readonly #gate: RateGate;
+  readonly #maxWait: number;
+  #givenKey: string | undefined;
+  #dispatcher: Promise<Dispatcher> | undefined;
+
+  /** @throws UsageError for an idempotency key that cannot be sent */
+  constructor(options: ClientOptions) {
+    this.baseUrl = options.baseUrl;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#gate = new RateGate(this.#clock);
+    this.#maxWait = options.maxWaitMilliseconds ?? retryPolicy.maxWaitMilliseconds;
+    this.#givenKey = options.idempotencyKey === undefined ? undefined : checkedIdempotencyKey(options.idempotencyKey);
+  }
+
+  /**
+   * Calls an operation of the contract.
+   * @throws ServiceAnswerError for an error status, OutcomeUnknownError, UnavailableError, RateLimitedError, or the signal's reason
+   */
+  async call<Id extends OperationId>(id: Id, input: Input<Id>, options: CallOptions = {}): Promise<Response<Id>> {
+    const response = await this.send(operationRequest(id, input), options);
+    return JSON.parse(response.body.toString('utf8')) as Response<Id>;
+  }
+
+  /** Sends a request, of the contract or not. The answer has a success status and, unless it is a 204, a JSON body. */
+  async send(request: ServiceRequest, options: CallOptions = {}): Promise<TransportResponse> {
+    const givenKey = request.mutates ? this.#takeGivenKey() : undefined;
+    const key = request.mutates ? (givenKey ?? newIdempotencyKey()) : undefined;
+    const progress: Progress = { key, retries: 0, ambiguous: false, refreshed: false, rekeyed: false };
+    const signals = [this.#options.signal, options.signal].filter((signal) => signal !== undefined);
+    const signal = AbortSignal.any(signals);
+    for (;;) {
+      await this.#passGate(request, signal);
+      const authorization = await this.#options.credential.authorization(signal);
+      const outcome = await this.#attempt(request, { ...request.headers, authorization, ...(progress.key ? { 'idempotency-key': progress.key } : {}) }, signal);
+      const decision = decide(outcome, {
+        progress,
+        baseUrl: this.baseUrl,
+        details: detailsOf(request, progress, outcome),
+        maxWaitMilliseconds: this.#maxWait,
+        now: this.#clock.now(),
+        random: this.#options.random ?? Math.random,
+      });
+      if (outcome.kind === 'failure') progress.ambiguous ||= outcome.maybeSent;
+      if (decision.next === 'done') {
+        if (givenKey !== undefined && progress.retries === 0 && isReplayed(decision.response)) this.#emit({ type: 'replayed', key: givenKey });
+        return decision.response;
+      }
+      await this.#carryOn(decision, progress, authorization, signal);
+    }
+  }
+
+  /** Ends all connections. The client cannot be used afterwards. */
+  async close(): Promise<void> {
+    await (await this.#dispatcher)?.destroy();
+  }
+
+  /** The dispatcher, also for file transfers, which the core's loop does not carry. One `close` ends it all. */
+  dispatcher(): Promise<Dispatcher> {
+    const options: AgentOptions = { connections: 8, connect: { timeout: 10_000 }, headersTimeout: 0, bodyTimeout: 0 };
+    this.#dispatcher ??= this.#options.proxied ? proxyDispatcher(options) : Promise.resolve(new Agent(options));
+    return this.#dispatcher;
+  }
+
+  /** A key from the user belongs to one change: the command's first. */
+  #takeGivenKey(): string | undefined {
+    const key = this.#givenKey;
+    this.#givenKey = undefined;
+    return key;
+  }
+
+  async #passGate(request: ServiceRequest, signal: AbortSignal): Promise<void> {
+    const wait = this.#gate.wait();
+    if (wait > this.#maxWait) throw new RateLimitedError(wait, this.#maxWait, { method: request.method, path: request.path });
+    if (wait > 0) await this.#pause(wait, signal);
+  }
+
+  async #pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+    this.#emit({ type: 'rate_limit.waiting', waitMilliseconds: milliseconds });
+    await this.#clock.sleep(milliseconds, signal);
+    this.#emit({ type: 'rate_limit.resumed' });
+  }
+
+  async #attempt(request: ServiceRequest, headers: Record<string, string>, signal: AbortSignal): Promise<Outcome> {
+    const base = new URL(this.baseUrl);
+    const path = base.pathname.replace(/\/$/, '') + request.path;
+    const started = this.#clock.now();
+    const outcome = await this.#limited(signal, async (limit) =>
+      attempt(await this.dispatcher(), {
+        origin: base.origin,
+        path,
+        method: request.method,
+        headers: { accept: 'application/json', 'user-agent': this.#options.userAgent, ...headers },
+        signal: limit,
+        ...(request.body === undefined ? {} : { body: request.body }),
+      }),
+    );
+    const trace = { type: 'trace', method: request.method, url: base.origin + path, milliseconds: this.#clock.now() - started } as const;
+    if (outcome.kind === 'failure') {
+      this.#emit({ ...trace, reason: outcome.reason });
+      return outcome;
+    }
+    this.#gate.observe(outcome.response.headers);
+    const requestId = header(outcome.response.headers, 'x-request-id');
+    this.#emit({ ...trace, status: outcome.response.status, ...(requestId === undefined ? {} : { requestId }) });
+    return outcome;
+  }
+
+  /** Gives one attempt its time limit, body included. Running out of it is an ambiguous failure, not an abort. */
+  async #limited(signal: AbortSignal, run: (limit: AbortSignal) => Promise<Outcome>): Promise<Outcome> {
+    const late = new AbortController();
+    const finished = new AbortController();
+    const timer = this.#clock.sleep(retryPolicy.attemptMilliseconds, finished.signal).then(
+      () => late.abort(),
+      () => undefined,
+    );
+    try {
+      return await run(AbortSignal.any([signal, late.signal]));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!late.signal.aborted) throw error;
+      const reason = `no complete answer came within ${retryPolicy.attemptMilliseconds / 1_000} s`;
+      return { kind: 'failure', maybeSent: true, final: false, reason, cause: error };
+    } finally {
+      finished.abort();
+      await timer;
+    }
+  }
+
+  /** Does what the decision asks before the next attempt, or throws its error. */
+  async #carryOn(decision: Exclude<Decision, { next: 'done' }>, progress: Progress, authorization: string, signal: AbortSignal): Promise<void> {
+    switch (decision.next) {
+      case 'fail':
+        throw decision.error;
+      case 'refresh':
+        progress.refreshed = true;
+        if (!(await this.#options.credential.refresh?.(authorization))) throw decision.otherwise;
+        return;
+      case 'wait':
+        progress.retries += 1;
+        return this.#pause(decision.waitMilliseconds, signal);
+      case 'rekey':
+        progress.rekeyed = true;
+        progress.key = newIdempotencyKey();
+    }
+    progress.retries += 1;
+    this.#emit({ type: 'retry', reason: decision.reason, waitMilliseconds: decision.waitMilliseconds, attempt: progress.retries });
+    await this.#clock.sleep(decision.waitMilliseconds, signal);
+  }
+
+  #emit(event: ClientEvent): void {
+    this.#options.onEvent?.(event);
+  }
+}
+
+function detailsOf(request: ServiceRequest, progress: Progress, outcome: Outcome): ErrorDetails {
+  const requestId = outcome.kind === 'response' ? header(outcome.response.headers, 'x-request-id') : undefined;
+  return {
+    method: request.method,
+    path: request.path,
+    ...(requestId === undefined ? {} : { request_id: requestId }),
+    ...(progress.key === undefined ? {} : { idempotency_key: progress.key }),
+  };
+}

@@ -1,0 +1,17 @@
+/** What a request is authorised with. Values are secrets: they go into the Authorization header and nowhere else. */
+
+export interface Credential {
+  /** The value of the Authorization header. May fetch or refresh a token. */
+  authorization(signal?: AbortSignal): Promise<string>;
+  /**
+   * Told that the service answered 401 to the value it gave last. Returns whether another one is worth a try;
+   * absent for a static key, which cannot be refreshed.
+   */
+  refresh?(rejected: string): Promise<boolean>;
+}
+
+/** A workspace-issued bearer credential (interface part 5). */
+export function bearerCredential(token: string): Credential {
+  const value = `Bearer ${token}`;
+  return { authorization: async () => value };
+}

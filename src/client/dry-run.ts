@@ -1,0 +1,44 @@
+/** A client that reads for real and stops at the first change, to show the request instead of sending it. */
+import type { CallOptions } from './client.ts';
+import { Client, type ClientOptions } from './client.ts';
+import type { ServiceRequest } from './request.ts';
+import type { TransportResponse } from './transport.ts';
+
+/** The request that would have been sent. Never holds the credential. */
+export interface PlannedRequest {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  body?: unknown;
+}
+
+/** Thrown in place of sending a change; the command ends well with it. */
+export class DryRunStop extends Error {
+  readonly request: PlannedRequest;
+
+  constructor(request: PlannedRequest) {
+    super('dry run');
+    this.name = 'DryRunStop';
+    this.request = request;
+  }
+}
+
+export class DryRunClient extends Client {
+  readonly #userAgent: string;
+
+  constructor(options: ClientOptions) {
+    super(options);
+    this.#userAgent = options.userAgent;
+  }
+
+  override async send(request: ServiceRequest, options?: CallOptions): Promise<TransportResponse> {
+    if (!request.mutates) return super.send(request, options);
+    const { method, path, headers, body } = request;
+    throw new DryRunStop({
+      method,
+      url: this.baseUrl + path,
+      headers: { accept: 'application/json', 'user-agent': this.#userAgent, ...headers, authorization: 'Bearer ***', 'idempotency-key': '(a new one)' },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? (JSON.parse(body) as unknown) : `${body.length} bytes` }),
+    });
+  }
+}

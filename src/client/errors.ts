@@ -1,0 +1,79 @@
+/** Failures of the HTTP core, each with its exit code. */
+import { AopsError, type ErrorDetails, type ExitCode, exitCodes } from '../base/errors.ts';
+import type { ErrorBody } from '../interface/types.ts';
+
+const exitOfStatus: Record<number, ExitCode> = {
+  400: exitCodes.usage,
+  401: exitCodes.auth,
+  403: exitCodes.forbidden,
+  404: exitCodes.notFound,
+  405: exitCodes.usage,
+  409: exitCodes.conflict,
+  413: exitCodes.usage,
+  429: exitCodes.rateLimited,
+};
+
+const hintOfStatus: Record<number, string> = {
+  401: 'Sign in with `aops auth login`, or start the local service with `aops local up`.',
+  403: 'Ask an administrator of the team for access, or choose another profile with --profile.',
+};
+
+/** The service answered with an error status (interface part 7). */
+export class ServiceAnswerError extends AopsError {
+  readonly status: number;
+  /** Where in an input the problem is, when the service says so. */
+  readonly problems: NonNullable<ErrorBody['details']>;
+
+  constructor(status: number, body: ErrorBody, details: ErrorDetails, hint?: string) {
+    const advice = hint ?? hintOfStatus[status];
+    super(body.message ?? `The service answered ${status} ${body.error}.`, {
+      code: body.error,
+      exit: exitOfStatus[status] ?? (status >= 500 ? exitCodes.unavailable : exitCodes.failure),
+      ...(advice === undefined ? {} : { hint: advice }),
+      details: { status, ...details },
+    });
+    this.status = status;
+    this.problems = body.details ?? [];
+  }
+}
+
+/** The service could not be reached, or did not answer usably, after all attempts. */
+export class UnavailableError extends AopsError {
+  constructor(message: string, details: ErrorDetails, cause?: unknown, hint?: string) {
+    super(message, { code: 'service_unavailable', exit: exitCodes.unavailable, details, cause, ...(hint === undefined ? {} : { hint }) });
+  }
+}
+
+/** A change was sent and its answer never came: it may or may not have happened. */
+export class OutcomeUnknownError extends AopsError {
+  constructor(reason: string, details: ErrorDetails, cause?: unknown) {
+    const key = details.idempotency_key;
+    super(`The outcome is unknown: ${reason}`, {
+      code: 'outcome_unknown',
+      exit: exitCodes.outcomeUnknown,
+      hint: `Run the same command again with --idempotency-key ${key}: within 24 hours it is carried out once at the most.`,
+      details,
+      cause,
+    });
+  }
+}
+
+/** The service asks for a longer pause than `--max-wait` allows. */
+export class RateLimitedError extends AopsError {
+  constructor(waitMilliseconds: number, maxWaitMilliseconds: number, details: ErrorDetails) {
+    const seconds = Math.ceil(waitMilliseconds / 1_000);
+    super(`Rate limited: the service asks to wait ${seconds} s, more than the ${Math.round(maxWaitMilliseconds / 1_000)} s of --max-wait.`, {
+      code: 'rate_limited',
+      exit: exitCodes.rateLimited,
+      hint: `Try again in ${seconds} s, or allow the wait with --max-wait ${seconds + 1}s.`,
+      details: { ...details, retry_after_seconds: seconds },
+    });
+  }
+}
+
+/** The command's deadline (`--timeout`) passed. */
+export class DeadlineError extends AopsError {
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, { code: 'timeout', exit: exitCodes.timeout, hint: 'Allow more time with --timeout.', details });
+  }
+}

@@ -1,0 +1,3 @@
+/** The clients, as one module to load when a command first needs the service. */
+export { Client } from './client.ts';
+export { DryRunClient, DryRunStop } from './dry-run.ts';

@@ -1,0 +1,122 @@
+/**
+ * The retry policy: what to do after an attempt, as a pure decision. The rules for changes follow the interface's
+ * part 8: an answer that may exist is looked for with the same key, never produced a second time.
+ */
+import { AopsError, type ErrorDetails, exitCodes } from '../base/errors.ts';
+import { backoff, retryPolicy } from './backoff.ts';
+import { OutcomeUnknownError, RateLimitedError, ServiceAnswerError, UnavailableError } from './errors.ts';
+import { header, resetWait, retryAfter, serverTime } from './rate-limit.ts';
+import { errorBody, hasUsableBody, isReplayed } from './response.ts';
+import type { Failure, Outcome, TransportResponse } from './transport.ts';
+
+/** What one logical request remembers between its attempts. */
+export interface Progress {
+  /** The idempotency key, for a request that changes something. */
+  key: string | undefined;
+  retries: number;
+  /** An attempt may have reached the service without an answer coming back. */
+  ambiguous: boolean;
+  /** The token was renewed, or found impossible to renew. */
+  refreshed: boolean;
+  /** The key was replaced. */
+  rekeyed: boolean;
+}
+
+export type Decision =
+  | { next: 'done'; response: TransportResponse }
+  | { next: 'fail'; error: Error }
+  | { next: 'retry'; waitMilliseconds: number; reason: string }
+  /** A pause that the service asked for. */
+  | { next: 'wait'; waitMilliseconds: number }
+  /** The service refused the token; `otherwise` is the failure when there is no other one. */
+  | { next: 'refresh'; otherwise: Error }
+  /** The key's stored refusal was replayed: the operation never ran, so one fresh key is safe. */
+  | { next: 'rekey'; waitMilliseconds: number; reason: string };
+
+/** Everything else a decision depends on. */
+export interface Situation {
+  progress: Progress;
+  baseUrl: string;
+  details: ErrorDetails;
+  maxWaitMilliseconds: number;
+  /** Local time in milliseconds. */
+  now: number;
+  random: () => number;
+}
+
+export function decide(outcome: Outcome, situation: Situation): Decision {
+  if (outcome.kind === 'failure') return afterFailure(outcome, situation);
+  const { response } = outcome;
+  if (response.status < 300) {
+    if (hasUsableBody(response)) return { next: 'done', response };
+    return afterFailure({ kind: 'failure', maybeSent: true, final: false, reason: 'the answer was no complete JSON', cause: undefined }, situation);
+  }
+  if (response.status < 400) return { next: 'fail', error: redirectError(response, situation.details) };
+  return afterErrorStatus(response, situation);
+}
+
+function afterErrorStatus(response: TransportResponse, situation: Situation): Decision {
+  const { status } = response;
+  const { progress, details, random } = situation;
+  const body = errorBody(response);
+  const error = new ServiceAnswerError(status, body, details);
+  if (isReplayed(response)) {
+    const poisoned = (status === 429 || status === 401) && !progress.rekeyed;
+    return poisoned ? { next: 'rekey', waitMilliseconds: backoff(0, random), reason: `a stored ${status} was replayed` } : { next: 'fail', error };
+  }
+  if (status === 401 && !progress.refreshed) return { next: 'refresh', otherwise: error };
+  if (status === 429) return afterRateLimit(response, situation, error);
+  // After an ambiguous attempt a conflict may be our own first attempt, still running; its result will be replayed.
+  if (status === 409 && (progress.ambiguous || body.error === 'idempotency_in_progress')) {
+    return retry(situation, 'an earlier attempt is still running', askedWait(response, situation.now)) ?? { next: 'fail', error };
+  }
+  if (status !== 408 && status < 500) return { next: 'fail', error };
+  const again = retry(situation, `the service answered ${status}`, askedWait(response, situation.now));
+  if (again) return again;
+  if (progress.key === undefined) return { next: 'fail', error };
+  return { next: 'fail', error: new OutcomeUnknownError(`the service answered ${status} to every attempt.`, details) };
+}
+
+function afterRateLimit(response: TransportResponse, situation: Situation, error: Error): Decision {
+  const { progress, random, now, details, maxWaitMilliseconds } = situation;
+  const asked = askedWait(response, now) ?? resetWait(response.headers, now) ?? 0;
+  if (asked > maxWaitMilliseconds) return { next: 'fail', error: new RateLimitedError(asked, maxWaitMilliseconds, details) };
+  if (progress.retries >= retryPolicy.retries) return { next: 'fail', error };
+  // Never earlier than asked; a little later, so that many waiting clients do not come back at once.
+  const jitter = Math.round(random() * Math.min(5_000, asked / 10));
+  return { next: 'wait', waitMilliseconds: Math.max(asked, backoff(progress.retries, random)) + jitter };
+}
+
+function afterFailure(failure: Failure, situation: Situation): Decision {
+  const { progress, details, baseUrl } = situation;
+  const again = failure.final ? undefined : retry(situation, failure.reason);
+  if (again) return again;
+  const reason = `${failure.reason}.`;
+  if (progress.key !== undefined && (progress.ambiguous || failure.maybeSent)) return { next: 'fail', error: new OutcomeUnknownError(reason, details, failure.cause) };
+  const { hostname, origin } = new URL(baseUrl);
+  const hint = isLoopback(hostname)
+    ? 'Start the local service with `aops local up`, or choose another profile with --profile.'
+    : 'Check the network and the base URL (`aops config explain`), then run the command again.';
+  return { next: 'fail', error: new UnavailableError(`Could not reach ${origin}: ${reason}`, details, failure.cause, hint) };
+}
+
+function retry(situation: Situation, reason: string, asked = 0): Decision | undefined {
+  const { progress, random, maxWaitMilliseconds } = situation;
+  if (progress.retries >= retryPolicy.retries || asked > maxWaitMilliseconds) return undefined;
+  return { next: 'retry', waitMilliseconds: Math.max(asked, backoff(progress.retries, random)), reason };
+}
+
+const askedWait = (response: TransportResponse, now: number): number | undefined => retryAfter(response.headers, serverTime(response.headers, now));
+
+const isLoopback = (hostname: string): boolean => hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname);
+
+function redirectError(response: TransportResponse, details: ErrorDetails): AopsError {
+  const target = header(response.headers, 'location') ?? '';
+  const origin = URL.canParse(target) ? new URL(target).origin : 'another address';
+  return new AopsError(`The service answered with a redirect to ${origin}, and aops does not follow redirects.`, {
+    code: 'redirected',
+    exit: exitCodes.failure,
+    hint: 'Set the base URL to the address that the service really has.',
+    details: { status: response.status, ...details },
+  });
+}

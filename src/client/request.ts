@@ -1,0 +1,52 @@
+/** From an operation of the contract and its input to a request: URL, headers and body. */
+import { UsageError } from '../base/errors.ts';
+import { type OperationId, operation } from '../interface/operations.ts';
+import type { Input } from '../interface/types.ts';
+
+/** A request before it is authorised. Bodies are whole, so that every attempt sends the same bytes. */
+export interface ServiceRequest {
+  method: string;
+  /** Path and query below the base URL. */
+  path: string;
+  headers: Record<string, string>;
+  body?: string | Uint8Array;
+  /** Whether sending it may change something; such a request carries an idempotency key. */
+  mutates: boolean;
+}
+
+type QueryValues = Record<string, string | number | boolean | undefined | null>;
+
+/**
+ * Fills a path template, encoding each segment. Empty ids, `.` and `..` are refused: URL parsing would
+ * silently turn them into another path.
+ */
+export function fillPath(template: string, params: Record<string, string>): string {
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = params[name] ?? '';
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+    if (value === '' || value === '.' || value === '..' || /[\u0000-\u001f\u007f]/.test(value)) {
+      throw new UsageError(`"${value}" is not an id (${name}).`, 'Give an id as the list commands show it.');
+    }
+    return encodeURIComponent(value);
+  });
+}
+
+/** `?a=1&b=2`, leaving out what is undefined or null; empty when nothing is left. */
+export function queryString(query: QueryValues = {}): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== null) search.append(name, String(value));
+  const text = search.toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+/** The request of an operation. */
+export function operationRequest<Id extends OperationId>(id: Id, input: Input<Id>): ServiceRequest {
+  const { method, path, idempotent } = operation(id);
+  const { params, query, body } = input as { params?: Record<string, string>; query?: QueryValues; body?: unknown };
+  const request: ServiceRequest = { method, path: fillPath(path, params ?? {}) + queryString(query), headers: {}, mutates: idempotent };
+  if (body !== undefined) {
+    request.headers['content-type'] = 'application/json';
+    request.body = JSON.stringify(body);
+  }
+  return request;
+}

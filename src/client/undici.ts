@@ -1,0 +1,26 @@
+/**
+ * The parts of undici that the HTTP core uses. Importing the package's index loads fetch, WebSocket, the cache and
+ * the mocks as well, which takes longer than everything else a short command does; the dispatcher alone does not.
+ */
+import { setFlagsFromString } from 'node:v8';
+import type { Agent as UndiciAgent, Dispatcher } from 'undici';
+import api from 'undici/lib/api/index.js';
+import AgentClass from 'undici/lib/dispatcher/agent.js';
+import DispatcherClass from 'undici/lib/dispatcher/dispatcher.js';
+
+// undici's parser is WebAssembly. Node waits at exit until V8 has optimised it in the background (60 ms),
+// for a program that has already done its work; the baseline compiler is fast enough for JSON.
+setFlagsFromString('--liftoff-only');
+
+// What undici's own index does: the request methods live on the dispatcher's prototype.
+Object.assign(DispatcherClass.prototype, api);
+
+export const Agent = AgentClass as unknown as typeof UndiciAgent;
+export type AgentOptions = UndiciAgent.Options;
+export type { Dispatcher };
+
+/** A dispatcher that follows HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Loaded only where one of them is set. */
+export async function proxyDispatcher(options: AgentOptions): Promise<Dispatcher> {
+  const { EnvHttpProxyAgent } = await import('undici');
+  return new EnvHttpProxyAgent(options);
+}

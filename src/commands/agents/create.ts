@@ -1,0 +1,33 @@
+import type { Agent } from '../../interface/types.ts';
+import { bodyFlags, bodyFromFlags, readText } from '../body.ts';
+import { defineCommand, text } from '../define.ts';
+import { recordOutput } from '../output.ts';
+import { UsageError } from '../../base/errors.ts';
+import type { Body } from '../../interface/types.ts';
+import { explainProcedure, revisionConfig } from './procedure.ts';
+import { agentRecord } from './record.ts';
+
+export default defineCommand({
+  summary: 'Create an agent, with the procedure it runs',
+  description: 'The procedure becomes the first revision, and it is live at once. Names are unique in a team.',
+  options: {
+    name: text('NAME', 'Name of the agent'),
+    procedure: text('FILE|-', 'The procedure it runs', { complete: 'files' }),
+    runtime: text('NAME', 'What executes the procedure (default script)'),
+    ...bodyFlags,
+  },
+  operations: ['createAgent'],
+  mutates: true,
+  examples: [{ command: 'aops agents create --name invoice-check --procedure procedure.yaml', text: 'An agent that follows a script' }],
+  output: recordOutput<Agent>(agentRecord),
+  async run(context, input) {
+    const client = await context.client();
+    const { name, procedure, runtime } = input;
+    const given = ((await bodyFromFlags(context, input)) ?? {}) as Partial<Body<'createAgent'>>;
+    const build = procedure === undefined ? given.build : { name: 'Revision 1', config: revisionConfig(await readText(context, procedure), runtime ?? 'script') };
+    const body = { ...given, name: name ?? given.name, ...(build === undefined ? {} : { build }) };
+    if (!body.name) throw new UsageError('The agent needs a name.', 'Give it with --name.');
+    const created = client.call('createAgent', { params: { teamId: context.teamId() }, body: body as Body<'createAgent'> });
+    return (await explainProcedure(procedure === '-' ? 'standard input' : (procedure ?? '--input'), created)).agent;
+  },
+});

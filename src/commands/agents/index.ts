@@ -1,0 +1,12 @@
+import { defineGroup } from '../define.ts';
+
+export const agents = defineGroup({
+  summary: 'The agents of a team, and the procedures they run',
+  commands: {
+    list: () => import('./list.ts'),
+    get: () => import('./get.ts'),
+    create: () => import('./create.ts'),
+    update: () => import('./update.ts'),
+    delete: () => import('./delete.ts'),
+  },
+});

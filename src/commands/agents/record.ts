@@ -1,0 +1,14 @@
+/** An agent as people see it. */
+import type { Agent } from '../../interface/types.ts';
+import { time } from '../output.ts';
+
+export const agentRecord = (agent: Agent) => ({
+  ID: agent.id,
+  Name: agent.name,
+  Team: agent.team_id,
+  Memory: agent.agentic_memory_enabled,
+  Slack: agent.slack_enabled,
+  'Microsoft Teams': agent.microsoft_teams_enabled,
+  Created: time(agent.created_at),
+  Updated: time(agent.updated_at),
+});

@@ -1,0 +1,54 @@
+import { UsageError } from '../../base/errors.ts';
+import type { Agent, Body } from '../../interface/types.ts';
+import { bodyFlags, bodyFromFlags, readText } from '../body.ts';
+import type { Context } from '../context.ts';
+import { argument, defineCommand, text, toggle } from '../define.ts';
+import { recordOutput } from '../output.ts';
+import { agentId } from '../resolve.ts';
+import { explainProcedure, revisionConfig } from './procedure.ts';
+import { agentRecord } from './record.ts';
+
+export default defineCommand({
+  summary: 'Rename an agent, change its settings, or give it a new procedure',
+  description: 'A new procedure becomes a new revision, which is made live. Runs that are going on keep the one they were started with.',
+  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
+  options: {
+    name: text('NAME', 'New name'),
+    procedure: text('FILE|-', 'New procedure', { complete: 'files' }),
+    runtime: text('NAME', 'What executes the procedure (default script)'),
+    memory: toggle('Let the agent keep memory files'),
+    slack: toggle('Make it reachable from Slack'),
+    teams: toggle('Make it reachable from Microsoft Teams'),
+    pinned: toggle('Pin it for yourself'),
+    ...bodyFlags,
+  },
+  operations: ['listAgents', 'getAgent', 'updateAgent', 'createRevision', 'promoteRevision'],
+  mutates: true,
+  examples: [
+    { command: 'aops agents update invoice-check --procedure procedure.yaml', text: 'Run a changed procedure from now on' },
+    { command: 'aops agents update invoice-check --name invoices', text: 'Rename it' },
+  ],
+  output: recordOutput<Agent>(agentRecord),
+  async run(context, input) {
+    const client = await context.client();
+    const settings = Object.fromEntries(
+      Object.entries({ name: input.name, agentic_memory_enabled: input.memory, slack_enabled: input.slack, microsoft_teams_enabled: input.teams, pinned: input.pinned }).filter(
+        ([, value]) => value !== undefined,
+      ),
+    );
+    const body = { ...((await bodyFromFlags(context, input)) as Body<'updateAgent'> | undefined), ...settings };
+    if (Object.keys(body).length === 0 && input.procedure === undefined) throw new UsageError('There is nothing to change.', 'Say what: --name, --procedure, --memory, ... See `aops agents update --help`.');
+    const id = await agentId(context, input.agent);
+    if (input.procedure !== undefined) await newRevision(context, id, input.procedure, input.runtime ?? 'script');
+    if (Object.keys(body).length > 0) return (await client.call('updateAgent', { params: { agent_id: id }, body })).agent;
+    return (await client.call('getAgent', { params: { agent_id: id } })).agent;
+  },
+});
+
+async function newRevision(context: Context, id: string, file: string, runtime: string): Promise<void> {
+  const client = await context.client();
+  const config = revisionConfig(await readText(context, file), runtime);
+  const created = client.call('createRevision', { params: { agent_id: id }, body: { name: `From ${file === '-' ? 'standard input' : file}`, config } });
+  const { build } = await explainProcedure(file === '-' ? 'standard input' : file, created);
+  await client.call('promoteRevision', { params: { build_id: build.id } });
+}

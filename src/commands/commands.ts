@@ -1,0 +1,20 @@
+import { defineCommand } from './define.ts';
+import { type DescribedCommand, describeCommand, loadAllCommands } from './describe.ts';
+import { wholeList } from './list.ts';
+import { column, listOutput } from './output.ts';
+
+export default defineCommand({
+  summary: 'Describe every command, for programs',
+  description: 'With --json: arguments, options, the operations it calls, whether it changes or destroys something, its exit codes and examples.',
+  examples: [
+    { command: 'aops commands', text: 'All commands' },
+    { command: "aops commands --json --jq '.data[] | select(.mutates) | .id'", text: 'Those that change something' },
+  ],
+  output: listOutput<DescribedCommand>({
+    columns: [column('COMMAND', (command) => command.id), column('SUMMARY', (command) => command.summary, { shrink: true })],
+    empty: 'No commands.',
+  }),
+  async run() {
+    return wholeList((await loadAllCommands()).map(describeCommand));
+  },
+});

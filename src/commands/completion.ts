@@ -1,0 +1,18 @@
+import { UsageError } from '../base/errors.ts';
+import { completionScripts, type Shell, shells } from './completion-scripts.ts';
+import { argument, defineCommand } from './define.ts';
+
+export default defineCommand({
+  summary: 'Print the completion script of a shell',
+  arguments: { shell: argument(shells.join(', ')) },
+  examples: [
+    { command: 'source <(aops completion bash)', text: 'bash, for this shell; put the line into ~/.bashrc to keep it' },
+    { command: 'source <(aops completion zsh)', text: 'zsh; put the line into ~/.zshrc after compinit' },
+    { command: 'aops completion fish > ~/.config/fish/completions/aops.fish', text: 'fish' },
+    { command: 'aops completion powershell | Out-String | Invoke-Expression', text: 'PowerShell' },
+  ],
+  async run(context, input) {
+    if (!shells.includes(input.shell as Shell)) throw new UsageError(`There is no completion for "${input.shell}".`, `Shells: ${shells.join(', ')}.`);
+    await context.terminal.data(completionScripts[input.shell as Shell]);
+  },
+});

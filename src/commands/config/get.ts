@@ -1,0 +1,16 @@
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import { argument, defineCommand } from '../define.ts';
+import { textOutput } from '../output.ts';
+
+export default defineCommand({
+  summary: 'Print a stored setting',
+  arguments: { key: argument('The setting', { complete: 'settings' }) },
+  exits: [exitCodes.notFound],
+  examples: [{ command: 'aops config get team_id', text: 'Exit 3 when it is not set' }],
+  output: textOutput<{ key: string; value: string | boolean }>(({ value }) => String(value)),
+  async run(context, input) {
+    const value = context.store.setting(input.key);
+    if (value !== undefined) return { key: input.key, value };
+    throw new AopsError(`${input.key} is not set.`, { code: 'setting_not_set', exit: exitCodes.notFound, hint: `Set it with \`aops config set ${input.key} VALUE\`; \`aops config explain\` shows what counts.` });
+  },
+});

@@ -1,0 +1,30 @@
+import { settingDefinitions } from '../../config/settings.ts';
+import { defineCommand } from '../define.ts';
+import { wholeList } from '../list.ts';
+import { column, listOutput } from '../output.ts';
+
+interface ListedSetting {
+  id: string;
+  key: string;
+  value: string | boolean | null;
+  default: string | boolean | null;
+  description: string;
+}
+
+export default defineCommand({
+  summary: 'List all settings with their stored values',
+  examples: [{ command: 'aops config list', text: 'What can be set, and what is' }],
+  output: listOutput<ListedSetting>({
+    columns: [
+      column('SETTING', (setting) => setting.key),
+      column('VALUE', (setting) => setting.value ?? '', { shrink: true }),
+      column('DEFAULT', (setting) => setting.default ?? ''),
+      column('MEANING', (setting) => setting.description, { shrink: true }),
+    ],
+    empty: 'No settings.',
+  }),
+  async run(context) {
+    const stored = context.store.settings();
+    return wholeList(settingDefinitions.map(({ key, description, default: fallback }): ListedSetting => ({ id: key, key, value: stored[key] ?? null, default: fallback ?? null, description })));
+  },
+});

@@ -1,0 +1,21 @@
+import { UsageError } from '../../base/errors.ts';
+import { argument, defineCommand, flag, optionalArgument } from '../define.ts';
+import { textOutput } from '../output.ts';
+
+export default defineCommand({
+  summary: 'Store a setting, or forget it with --unset',
+  arguments: { key: argument('The setting', { complete: 'settings' }), value: optionalArgument('Its value') },
+  options: { unset: flag('Forget the setting') },
+  examples: [
+    { command: 'aops config set output json', text: 'JSON unless a flag says otherwise' },
+    { command: 'aops config set output --unset', text: 'Back to the default' },
+  ],
+  output: textOutput<{ key: string; value: string | boolean | null }>(({ key, value }) => (value === null ? `${key} is not set any more.` : `${key} = ${value}`)),
+  async run(context, input) {
+    const { key, value, unset } = input;
+    if (unset === (value !== undefined)) throw new UsageError('Give a value, or --unset.');
+    if (value === undefined) await context.store.unsetSetting(key);
+    else await context.store.setSetting(key, value);
+    return { key, value: context.store.setting(key) ?? null };
+  },
+});

@@ -1,0 +1,14 @@
+/** Asking before something is destroyed. */
+import { AopsError, exitCodes } from '../base/errors.ts';
+import type { Context } from './context.ts';
+
+/**
+ * Returns when the user agrees, on the terminal or with --yes.
+ * @throws AopsError `not_confirmed` (exit 2) when refused, or when nobody can be asked
+ */
+export async function confirm(context: Context, question: string): Promise<void> {
+  if (context.flags.yes) return;
+  const refused = (message: string, hint: string): AopsError => new AopsError(message, { code: 'not_confirmed', exit: exitCodes.usage, hint });
+  if (!context.terminal.interactive) throw refused(`${question} Nobody can be asked here.`, 'Say so with --yes.');
+  if (!(await context.prompter.confirm({ message: question, initial: false }))) throw refused('Nothing was changed.', 'It was not confirmed.');
+}

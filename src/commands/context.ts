@@ -1,0 +1,35 @@
+/** What a command may reach: everything outside comes through here, so that tests and other hosts can replace it. */
+import type { Clock } from '../base/clock.ts';
+import type { Client } from '../client/client.ts';
+import type { ConfigPaths, Environment } from '../config/paths.ts';
+import type { ResolvedConfig } from '../config/resolve.ts';
+import type { OutputFormat } from '../config/settings.ts';
+import type { ConfigStore } from '../config/store.ts';
+import type { Prompter } from '../terminal/prompts.ts';
+import type { Terminal } from '../terminal/streams.ts';
+import type { ChangeFlags, GlobalFlags } from './global-flags.ts';
+
+export interface Context {
+  readonly terminal: Terminal;
+  readonly prompter: Prompter;
+  readonly env: Environment;
+  readonly cwd: string;
+  readonly paths: ConfigPaths;
+  readonly flags: GlobalFlags & ChangeFlags;
+  readonly clock: Clock;
+  /** Aborted by Ctrl-C and by `--timeout`, with the reason as the error to end with. */
+  readonly signal: AbortSignal;
+  readonly store: ConfigStore;
+  /** How this process was started, for commands that start another one. */
+  readonly launcher: { executable: string; script: string; platform: string; pid: number; kill(pid: number, signal: 'SIGTERM' | 0): void };
+  /** The format to print results in. */
+  readonly format: OutputFormat;
+  /** Settings and credential, resolved once. With `newProfile` the profile named need not exist yet. @throws AopsError */
+  config(options?: { newProfile?: boolean }): ResolvedConfig;
+  /** The client of the resolved profile, made once and closed at the end. @throws AopsError when not signed in */
+  client(): Promise<Client>;
+  /** The team to act on. @throws AopsError */
+  teamId(): string;
+  /** Standard input, whole. @throws UsageError when it is a terminal */
+  readStandardInput(): Promise<Buffer>;
+}

@@ -1,0 +1,200 @@
+/**
+ * A command is data plus a function. The definition feeds the parser, help, completions, the manual,
+ * `aops commands --json` and the tests that loop over every command.
+ */
+import { type ExitCode, exitCodes, UsageError } from '../base/errors.ts';
+import { parseDuration } from '../base/duration.ts';
+import type { OperationId } from '../interface/operations.ts';
+import type { Context } from './context.ts';
+import type { AnyOutput, Output } from './output.ts';
+
+/** Where shell completion finds the values of an argument or option. */
+export type CompletionSource = 'runs' | 'agents' | 'profiles' | 'settings' | 'files' | 'directories';
+
+/** A positional argument. */
+export interface Argument<Value = unknown> {
+  readonly summary: string;
+  readonly required: boolean;
+  readonly variadic: boolean;
+  readonly complete?: CompletionSource;
+  /** Type only. */
+  readonly value?: Value;
+}
+
+/** An option, and how its text becomes a value. */
+export interface Option<Value = unknown> {
+  readonly summary: string;
+  /** The word for the value in help, or undefined for a boolean flag. */
+  readonly metavar?: string;
+  /** One letter, without the dash. */
+  readonly short?: string;
+  readonly required: boolean;
+  readonly repeatable: boolean;
+  /** Whether `--no-…` exists too. */
+  readonly negatable: boolean;
+  readonly choices?: readonly string[];
+  readonly complete?: CompletionSource;
+  /** Not in help, completion or the manual. */
+  readonly hidden?: boolean;
+  /** @throws UsageError naming the flag */
+  readonly parse: (text: string, flag: string) => Value;
+  /** Type only. */
+  readonly value?: Value;
+}
+
+interface ArgumentExtras {
+  complete?: CompletionSource;
+}
+interface OptionExtras extends ArgumentExtras {
+  short?: string;
+  hidden?: boolean;
+}
+
+export const argument = (summary: string, extras: ArgumentExtras = {}): Argument<string> => ({ summary, required: true, variadic: false, ...extras });
+export const optionalArgument = (summary: string, extras: ArgumentExtras = {}): Argument<string | undefined> => ({
+  summary,
+  required: false,
+  variadic: false,
+  ...extras,
+});
+export const manyArguments = (summary: string, extras: ArgumentExtras = {}): Argument<string[]> => ({ summary, required: true, variadic: true, ...extras });
+
+const base = { required: false, repeatable: false, negatable: false } as const;
+const asText = (text: string): string => text;
+
+/** `--flag`: false unless given. */
+export const flag = (summary: string, extras: OptionExtras = {}): Option<boolean> => ({ ...base, summary, parse: () => true, ...extras });
+/** `--flag` and `--no-flag`: undefined unless given. */
+export const toggle = (summary: string, extras: OptionExtras = {}): Option<boolean | undefined> => ({
+  ...base,
+  summary,
+  negatable: true,
+  parse: () => true,
+  ...extras,
+});
+export const text = (metavar: string, summary: string, extras: OptionExtras = {}): Option<string | undefined> => ({
+  ...base,
+  summary,
+  metavar,
+  parse: asText,
+  ...extras,
+});
+export const requiredText = (metavar: string, summary: string, extras: OptionExtras = {}): Option<string> => ({
+  ...base,
+  summary,
+  metavar,
+  required: true,
+  parse: asText,
+  ...extras,
+});
+/** A repeatable option: always a list, empty unless given. */
+export const texts = (metavar: string, summary: string, extras: OptionExtras = {}): Option<string[]> => ({
+  ...base,
+  summary,
+  metavar,
+  repeatable: true,
+  parse: (value) => [value],
+  ...extras,
+});
+export const choice = <const Words extends readonly string[]>(words: Words, summary: string, extras: OptionExtras & { metavar?: string } = {}): Option<Words[number] | undefined> => ({
+  ...base,
+  summary,
+  metavar: words.join('|'),
+  choices: words,
+  parse: (value, name) => {
+    if (words.includes(value)) return value as Words[number];
+    throw new UsageError(`${name} takes ${words.slice(0, -1).join(', ')} or ${words.at(-1)}, not "${value}".`);
+  },
+  ...extras,
+});
+/** A whole number within limits. */
+export const integer = (metavar: string, summary: string, limits: { minimum: number; maximum?: number }): Option<number | undefined> => ({
+  ...base,
+  summary,
+  metavar,
+  parse: (value, name) => {
+    const number = /^-?\d+$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= limits.minimum && number <= (limits.maximum ?? Number.MAX_SAFE_INTEGER)) return number;
+    const range = limits.maximum === undefined ? `${limits.minimum} or more` : `${limits.minimum} to ${limits.maximum}`;
+    throw new UsageError(`${name} takes a whole number, ${range}, not "${value}".`);
+  },
+});
+/** A duration such as `1m30s`, checked and kept as it was written: the settings hold durations as text too. */
+export const duration = (summary: string): Option<string | undefined> => ({
+  ...base,
+  summary,
+  metavar: 'DURATION',
+  parse: (value, name) => {
+    if (parseDuration(value) !== undefined) return value;
+    throw new UsageError(`${name} takes a duration such as 500ms, 30s, 5m or 2h, not "${value}".`);
+  },
+});
+
+export type Arguments = Record<string, Argument>;
+export type Options = Record<string, Option>;
+type Values<Specs extends Record<string, { value?: unknown }>> = { [Name in keyof Specs]: Specs[Name] extends { value?: infer Value } ? Value : never };
+
+/** What `run` is given: the arguments and options by name. */
+export type CommandInput<A extends Arguments, O extends Options> = Values<A> & Values<O>;
+
+export interface Example {
+  /** The command line, without a prompt sign. */
+  command: string;
+  /** What it is for. */
+  text: string;
+}
+
+export interface Command<A extends Arguments = Arguments, O extends Options = Options, Result = unknown> {
+  /** One line, without a full stop. */
+  readonly summary: string;
+  /** More, in paragraphs. */
+  readonly description?: string;
+  readonly arguments?: A;
+  /** Keys in camelCase; the flags are their kebab-case. */
+  readonly options?: O;
+  /** Operations of the contract that it may call. */
+  readonly operations?: readonly OperationId[];
+  /** Changes something on the service: takes --idempotency-key and --dry-run. */
+  readonly mutates?: boolean;
+  /** Destroys something: asks first on a terminal, needs --yes elsewhere. */
+  readonly destructive?: boolean;
+  /** Exit codes beside those that every command may have. */
+  readonly exits?: readonly ExitCode[];
+  readonly examples: readonly Example[];
+  readonly hidden?: boolean;
+  /** How the result is shown to a person. Absent for commands that write as they go or return nothing. */
+  readonly output?: Output<Result> & AnyOutput;
+  /** Resolves to what is printed, or to undefined when everything was written as it came. */
+  run(context: Context, input: CommandInput<A, O>): Promise<Result | undefined>;
+}
+
+/** Fixes the types of a command definition. */
+export const defineCommand = <const A extends Arguments, const O extends Options, Result>(command: Command<A, O, Result>): Command<A, O, Result> => command;
+
+/** A command whose own types do not matter to the reader: the parser, help, docs. */
+// biome-ignore lint/suspicious/noExplicitAny: a list of commands has no common argument type
+export type AnyCommand = Command<any, any, any>;
+
+/** Loads a command's module; its default export is the definition. */
+export type CommandLoader = () => Promise<{ default: AnyCommand }>;
+
+/** A group of commands; `runs`, `agents`. Loaded at start, so it holds names alone. */
+export interface Group {
+  readonly summary: string;
+  readonly commands: Readonly<Record<string, CommandLoader>>;
+}
+
+export const defineGroup = (group: Group): Group => group;
+
+/** `webhookUrl` -> `--webhook-url` */
+export const flagName = (key: string): string => `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+/** Exit codes a command may end with, without the ones that need no word (0, 1, 130). */
+export function exitsOf(command: AnyCommand): ExitCode[] {
+  const codes = new Set<ExitCode>([exitCodes.usage, ...(command.exits ?? [])]);
+  if (command.operations?.length) {
+    for (const code of [exitCodes.notFound, exitCodes.auth, exitCodes.forbidden, exitCodes.rateLimited, exitCodes.unavailable, exitCodes.timeout]) codes.add(code);
+  }
+  if (command.mutates) for (const code of [exitCodes.conflict, exitCodes.outcomeUnknown]) codes.add(code);
+  return [...codes].sort((a, b) => a - b);
+}

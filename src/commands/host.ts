@@ -1,0 +1,18 @@
+/** The process, as far as the program needs it; tests pass their own. */
+import type { InputStream, OutputStream } from '../terminal/streams.ts';
+
+export interface Host {
+  /** As in Node: executable, script, then the arguments. */
+  argv: readonly string[];
+  execPath: string;
+  pid: number;
+  kill(pid: number, signal: 'SIGTERM' | 0): unknown;
+  platform: string;
+  env: Readonly<Record<string, string | undefined>>;
+  stdin: InputStream;
+  stdout: OutputStream;
+  stderr: OutputStream;
+  cwd(): string;
+  once(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
+  removeListener(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
+}

@@ -1,0 +1,34 @@
+/** Every command, by group. Loaded at each start: names and summaries only, the definitions come when they are needed. */
+import { agents } from './agents/index.ts';
+import { auth } from './auth/index.ts';
+import { config } from './config/index.ts';
+import type { CommandLoader, Group } from './define.ts';
+import { local } from './local/index.ts';
+import { profiles } from './profiles/index.ts';
+import { runs } from './runs/index.ts';
+import { sandbox } from './sandbox/index.ts';
+
+/** A command of its own, without a group. Its summary is repeated here, so that the overview needs no loading. */
+export interface Leaf {
+  readonly summary: string;
+  readonly load: CommandLoader;
+  readonly hidden?: boolean;
+}
+
+/** What stands on the first level, in the order of the help. */
+export const commandTree: Readonly<Record<string, Group | Leaf>> = {
+  runs,
+  agents,
+  sandbox,
+  auth,
+  profiles,
+  config,
+  local,
+  serve: { summary: 'Run the service in the foreground, for a server', load: () => import('./serve.ts') },
+  api: { summary: 'Send any request to the service, signed in', load: () => import('./api.ts') },
+  commands: { summary: 'Describe every command, for programs', load: () => import('./commands.ts') },
+  completion: { summary: 'Print the completion script of a shell', load: () => import('./completion.ts') },
+  __complete: { summary: 'Complete a command line', load: () => import('./complete.ts'), hidden: true },
+};
+
+export const isGroup = (entry: Group | Leaf): entry is Group => 'commands' in entry;

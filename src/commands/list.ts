@@ -1,0 +1,79 @@
+/** What list commands share: their flags, and results that can be printed row by row. */
+import { UsageError } from '../base/errors.ts';
+import { type Page, pagedRows } from '../client/paging.ts';
+import { flag, integer } from './define.ts';
+
+/** Rows of a list, read as they are taken. */
+export class RowList<Row = unknown> {
+  readonly rows: AsyncIterable<Row>;
+  readonly limit: number;
+  readonly offset: number;
+  /** How many there are on the service, as of the last page read. */
+  total = 0;
+
+  constructor(source: (list: RowList<Row>) => AsyncIterable<Row>, limit: number, offset: number) {
+    this.limit = limit;
+    this.offset = offset;
+    this.rows = source(this);
+  }
+
+  /** Reads all rows: the form of a list in JSON. */
+  async collect(): Promise<{ data: Row[]; total: number; limit: number; offset: number }> {
+    const data: Row[] = [];
+    for await (const row of this.rows) data.push(row);
+    return { data, total: this.total, limit: this.limit === Number.MAX_SAFE_INTEGER ? data.length : this.limit, offset: this.offset };
+  }
+}
+
+export const listFlags = {
+  limit: integer('N', 'How many to show (default 20)', { minimum: 1 }),
+  offset: integer('N', 'Skip so many first', { minimum: 0 }),
+  all: flag('Show all of them'),
+} as const;
+
+interface ListInput {
+  limit?: number | undefined;
+  offset?: number | undefined;
+  all?: boolean;
+}
+
+/**
+ * The rows that the list flags ask for.
+ * @param fetchPage reads one page
+ * @param pageSize the largest `limit` that the operation takes
+ */
+export function rowList<Row extends { id: string }>(
+  input: ListInput,
+  fetchPage: (limit: number, offset: number) => Promise<Page<Row>>,
+  pageSize = 100,
+): RowList<Row> {
+  if (input.all && input.limit !== undefined) throw new UsageError('--all and --limit exclude each other.');
+  const limit = input.all ? Number.MAX_SAFE_INTEGER : (input.limit ?? 20);
+  const offset = input.offset ?? 0;
+  return new RowList(
+    (list) =>
+      pagedRows(
+        async (size, from) => {
+          const page = await fetchPage(size, from);
+          list.total = page.total;
+          return page;
+        },
+        pageSize,
+        { limit, offset },
+      ),
+    limit,
+    offset,
+  );
+}
+
+/** A list that is there already, such as the profiles. */
+export function wholeList<Row>(rows: readonly Row[]): RowList<Row> {
+  return new RowList(
+    async function* (list) {
+      list.total = rows.length;
+      yield* rows;
+    },
+    Math.max(1, rows.length),
+    0,
+  );
+}

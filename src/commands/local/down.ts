@@ -1,0 +1,49 @@
+import { rm } from 'node:fs/promises';
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import { readHealth } from '../../client/health.ts';
+import type { Context } from '../context.ts';
+import { defineCommand } from '../define.ts';
+import { textOutput } from '../output.ts';
+import { type LocalState, removeState, runningService, stateFile } from './state.ts';
+
+/** The service drains for a few seconds at the most before it ends. */
+const stopMilliseconds = 15_000;
+const lookMilliseconds = 25;
+
+export default defineCommand({
+  summary: 'Stop the local service',
+  description: 'Runs that are going on continue from their last completed step when it is started again. Stopping a service that is not running succeeds.',
+  examples: [{ command: 'aops local down', text: 'Stop it; its data stays, unless it was started with --ephemeral' }],
+  output: textOutput<{ stopped: boolean; url: string | null }>(({ stopped, url }) => (stopped ? `Stopped the local service at ${url}.` : 'The local service is not running.')),
+  async run(context) {
+    const state = await runningService(context);
+    if (!state) return { stopped: false, url: null };
+    await stopService(context, state);
+    if (state.ephemeral) await rm(state.data_dir, { recursive: true, force: true });
+    return { stopped: true, url: state.url };
+  },
+});
+
+/** Ends the service and waits until it no longer answers. @throws AopsError when it does not end */
+export async function stopService(context: Context, state: LocalState): Promise<void> {
+  context.launcher.kill(state.pid, 'SIGTERM');
+  const deadline = context.clock.now() + stopMilliseconds;
+  while (isAlive(context, state.pid) && (await readHealth(state.url))?.instance_id === state.instance_id) {
+    if (context.clock.now() > deadline) {
+      throw new AopsError(`The local service (process ${state.pid}) does not end.`, { code: 'local_stop_failed', exit: exitCodes.failure, hint: `End it with \`kill -9 ${state.pid}\`; nothing acknowledged is lost.` });
+    }
+    await context.clock.sleep(lookMilliseconds, context.signal);
+  }
+  // Its port may be closed before its files are: the process has to be gone.
+  while (isAlive(context, state.pid) && context.clock.now() < deadline) await context.clock.sleep(lookMilliseconds, context.signal);
+  await removeState(stateFile(context), state.instance_id);
+}
+
+function isAlive(context: Context, pid: number): boolean {
+  try {
+    context.launcher.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

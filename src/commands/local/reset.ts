@@ -1,0 +1,27 @@
+import { readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { UsageError } from '../../base/errors.ts';
+import { confirm } from '../confirm.ts';
+import { defineCommand, text } from '../define.ts';
+import { textOutput } from '../output.ts';
+import { stopService } from './down.ts';
+import { defaultDataDirectory, runningService } from './state.ts';
+
+export default defineCommand({
+  summary: 'Stop the local service and delete its data: agents, runs, files',
+  options: { dataDir: text('DIR', 'The data directory, when it is not the default one', { complete: 'directories' }) },
+  destructive: true,
+  examples: [{ command: 'aops local reset --yes', text: 'Start over' }],
+  output: textOutput<{ deleted: boolean; data_dir: string }>(({ deleted, data_dir }) => (deleted ? `Deleted ${data_dir}.` : `There is nothing in ${data_dir}.`)),
+  async run(context, input) {
+    const running = await runningService(context);
+    const dataDirectory = input.dataDir === undefined ? (running?.data_dir ?? defaultDataDirectory(context)) : path.resolve(context.cwd, input.dataDir);
+    const names = await readdir(dataDirectory).catch(() => []);
+    if (names.length === 0) return { deleted: false, data_dir: dataDirectory };
+    if (!(names as string[]).includes('aops.db')) throw new UsageError(`${dataDirectory} is no data directory of aops; nothing was deleted.`);
+    await confirm(context, `Delete all agents, runs and files in ${dataDirectory}?`);
+    if (running?.data_dir === dataDirectory) await stopService(context, running);
+    await rm(dataDirectory, { recursive: true, force: true });
+    return { deleted: true, data_dir: dataDirectory };
+  },
+});

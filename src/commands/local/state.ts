@@ -1,0 +1,63 @@
+/**
+ * What is known of the local service that runs: a small file that the service writes once it answers and removes
+ * when it ends. The file is only a hint; whether the service is really there is asked of the service itself.
+ */
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { readHealth } from '../../client/health.ts';
+import type { Context } from '../context.ts';
+
+export interface LocalState {
+  pid: number;
+  url: string;
+  data_dir: string;
+  team_id: string;
+  version: string;
+  instance_id: string;
+  /** How commands of runs are executed: `host` means as the user, without containment. */
+  exec: 'host' | 'off';
+  /** The data directory goes when the service is stopped with `down`. */
+  ephemeral: boolean;
+  started_at: string;
+}
+
+/** The profile that `local up` keeps. */
+export const localProfile = 'local';
+
+export const stateFile = (context: Context): string => path.join(context.paths.data, 'local.json');
+export const defaultDataDirectory = (context: Context): string => path.join(context.paths.data, 'local');
+export const logFile = (dataDirectory: string): string => path.join(dataDirectory, 'service.log');
+/** Where the service keeps the token it made at its first start (0600). */
+export const tokenFile = (dataDirectory: string): string => path.join(dataDirectory, 'token');
+
+export async function readState(file: string): Promise<LocalState | undefined> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as LocalState;
+  } catch {
+    return undefined;
+  }
+}
+
+export async function writeState(file: string, state: LocalState): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  const partial = `${file}.${state.pid}`;
+  await writeFile(partial, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
+  await rename(partial, file);
+}
+
+/** Removes the file, unless another service has written its own since. */
+export async function removeState(file: string, instanceId: string): Promise<void> {
+  if ((await readState(file))?.instance_id === instanceId) await rm(file, { force: true });
+}
+
+/** The local service that runs and answers, if any. */
+export async function runningService(context: Context): Promise<LocalState | undefined> {
+  const state = await readState(stateFile(context));
+  if (!state) return undefined;
+  const health = await readHealth(state.url);
+  return health?.instance_id === state.instance_id ? state : undefined;
+}
+
+/** What `exec` means, in words a person can judge. */
+export const execInWords = (exec: LocalState['exec']): string =>
+  exec === 'host' ? "on: commands run as you, in the run's directory, without containment" : 'off';

@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, openSync } from 'node:fs';
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { AopsError, type ExitCode, exitCodes, UsageError } from '../../base/errors.ts';
+import type { Context } from '../context.ts';
+import { choice, defineCommand, flag, integer, text } from '../define.ts';
+import { recordOutput } from '../output.ts';
+import { defaultDataDirectory, execInWords, type LocalState, localProfile, logFile, readState, runningService, stateFile, tokenFile } from './state.ts';
+
+/** How long a start may take before it counts as failed, and how often to look. */
+const startMilliseconds = 15_000;
+const lookMilliseconds = 20;
+
+export default defineCommand({
+  summary: 'Start the local service in the background, and use it',
+  description: 'Returns when the service answers. The profile "local" is created and selected. A second call says that it is up already.',
+  options: {
+    port: integer('N', 'Listen on this port (default: a free one)', { minimum: 1, maximum: 65_535 }),
+    dataDir: text('DIR', 'Keep the data here', { complete: 'directories' }),
+    ephemeral: flag('Keep no data: use a temporary directory that `down` removes'),
+    exec: choice(['host', 'off'], 'Whether runs may execute commands, as you and without containment (default host)'),
+  },
+  exits: [exitCodes.conflict],
+  examples: [
+    { command: 'aops local up', text: 'Start it, and sign in to it' },
+    { command: 'aops local up --ephemeral', text: 'For a try-out or a CI job' },
+  ],
+  output: recordOutput<LocalState & { profile: string }>((state) => ({
+    URL: state.url,
+    Data: state.ephemeral ? `${state.data_dir} (removed by \`aops local down\`)` : state.data_dir,
+    Profile: `${state.profile} (selected)`,
+    Commands: execInWords(state.exec),
+  })),
+  async run(context, input) {
+    const running = await runningService(context);
+    const state = running ?? (await start(context, input));
+    if (running) refuseOtherwise(context, running, input);
+    context.terminal.note(running ? 'The local service is up already.' : 'The local service is up.');
+    await context.store.saveProfile(localProfile, { base_url: state.url, team_id: state.team_id }, { type: 'token', token: await readToken(state.data_dir) });
+    await context.store.useProfile(localProfile);
+    return { ...state, profile: localProfile };
+  },
+});
+
+interface UpInput {
+  port: number | undefined;
+  dataDir: string | undefined;
+  ephemeral: boolean;
+  exec: 'host' | 'off' | undefined;
+}
+
+/** What is up may not be what is asked for; then it has to be stopped first. */
+function refuseOtherwise(context: Context, running: LocalState, input: UpInput): void {
+  const differs =
+    (input.port !== undefined && new URL(running.url).port !== String(input.port)) ||
+    (input.dataDir !== undefined && path.resolve(context.cwd, input.dataDir) !== running.data_dir) ||
+    (input.exec !== undefined && input.exec !== running.exec) ||
+    (input.ephemeral && !running.ephemeral);
+  if (!differs) return;
+  throw new AopsError(`The local service is up already, at ${running.url} with its data in ${running.data_dir}.`, {
+    code: 'local_service_running',
+    exit: exitCodes.conflict,
+    hint: 'Stop it with `aops local down`, then start it the other way.',
+  });
+}
+
+const readToken = async (dataDirectory: string): Promise<string> => (await readFile(tokenFile(dataDirectory), 'utf8')).trim();
+
+async function start(context: Context, input: UpInput): Promise<LocalState> {
+  if (input.ephemeral && input.dataDir !== undefined) throw new UsageError('--ephemeral and --data-dir exclude each other.');
+  const dataDirectory = input.ephemeral ? await mkdtemp(path.join(tmpdir(), 'aops-local-')) : input.dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, input.dataDir);
+  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+  const log = openSync(logFile(dataDirectory), 'a', 0o600);
+  const flags = ['--data-dir', dataDirectory, '--port', String(input.port ?? 0), '--exec', input.exec ?? 'host', '--state-file', stateFile(context), '--ephemeral', input.ephemeral ? 'yes' : 'no', '--json'];
+  // A session of its own: Ctrl-C in this terminal does not reach it.
+  const child = spawn(context.launcher.executable, [context.launcher.script, 'serve', ...flags], { detached: true, stdio: ['ignore', log, log], cwd: dataDirectory, env: { ...context.env } });
+  let ended = false;
+  child.once('exit', () => {
+    ended = true;
+  });
+  child.once('error', () => {
+    ended = true;
+  });
+  child.unref();
+  const deadline = context.clock.now() + startMilliseconds;
+  for (;;) {
+    const state = await readState(stateFile(context));
+    if (state && state.pid === child.pid) return state;
+    if (ended || context.clock.now() > deadline) throw await startError(dataDirectory);
+    await context.clock.sleep(lookMilliseconds, context.signal);
+  }
+}
+
+/** Why the service did not come up: its own error, from the end of its log. */
+async function startError(dataDirectory: string): Promise<AopsError> {
+  const file = logFile(dataDirectory);
+  const lines = (await readFile(file, 'utf8').catch(() => '')).trimEnd().split('\n');
+  try {
+    const { error } = JSON.parse(lines.at(-1) ?? '') as { error: { code: string; message: string; hint?: string; exit: ExitCode } };
+    return new AopsError(error.message, { code: error.code, exit: error.exit, ...(error.hint === undefined ? {} : { hint: error.hint }) });
+  } catch {
+    return new AopsError('The local service did not start.', { code: 'local_start_failed', exit: exitCodes.failure, hint: `See ${file}.` });
+  }
+}

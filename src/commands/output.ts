@@ -1,0 +1,64 @@
+/** How a command's result is shown to a person. The other formats need no more than the data. */
+import type { CellStyle } from '../terminal/cell.ts';
+import type { Field } from '../terminal/record.ts';
+import type { Column } from '../terminal/table.ts';
+import type { RowList } from './list.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: outputs of commands whose types do not matter here
+type Any = any;
+
+/** An output that takes results of a type. */
+export interface Output<Result> {
+  /** Type only: ties the output of a command to what its `run` returns. */
+  readonly accepts?: (result: Result) => void;
+}
+
+interface ListOutput<Row> extends Output<RowList<Row>> {
+  readonly kind: 'list';
+  readonly columns: readonly Column<Row>[];
+  /** What to say, on stderr, when there are no rows. */
+  readonly empty: string;
+}
+interface RecordOutput<Result> extends Output<Result> {
+  readonly kind: 'record';
+  readonly fields: (result: Result) => Record<string, unknown>;
+}
+interface TextOutput<Result> extends Output<Result> {
+  readonly kind: 'text';
+  readonly text: (result: Result) => string;
+}
+/** JSON as it came, except for a list that the command makes itself. */
+interface RawOutput extends Output<Any> {
+  readonly kind: 'raw';
+  readonly list: ListOutput<Any>;
+}
+
+export type AnyOutput = ListOutput<Any> | RecordOutput<Any> | TextOutput<Any> | RawOutput;
+
+export const listOutput = <Row>(output: Omit<ListOutput<Row>, 'kind'>): ListOutput<Row> => ({ kind: 'list', ...output });
+export const recordOutput = <Result>(fields: (result: Result) => Record<string, unknown>): RecordOutput<Result> => ({ kind: 'record', fields });
+export const textOutput = <Result>(text: (result: Result) => string): TextOutput<Result> => ({ kind: 'text', text });
+export const rawOutput = (list: ListOutput<Any>): RawOutput => ({ kind: 'raw', list });
+
+type ColumnExtras = Pick<Column<unknown>, 'align' | 'shrink' | 'min' | 'style'>;
+
+export const column = <Row>(header: string, value: (row: Row) => unknown, extras: ColumnExtras = {}): Column<Row> => ({ header, value, ...extras });
+export const idColumn = <Row>(value: (row: Row) => unknown): Column<Row> => ({ header: 'ID', value });
+export const statusColumn = <Row>(value: (row: Row) => unknown): Column<Row> => ({ header: 'STATUS', value, style: 'status' });
+export const timeColumn = <Row>(header: string, value: (row: Row) => unknown): Column<Row> => ({ header, value, time: true });
+
+/** A field of a record that is more than text. */
+class Shown {
+  readonly field: Omit<Field, 'label'>;
+
+  constructor(field: { value: unknown; style?: CellStyle; time?: boolean }) {
+    this.field = field;
+  }
+}
+
+export const status = (value: string): unknown => new Shown({ value, style: 'status' });
+export const time = (value: string | null | undefined): unknown => new Shown({ value, time: true });
+
+/** The fields of a record, as the renderer takes them. */
+export const recordFields = (fields: Record<string, unknown>): Field[] =>
+  Object.entries(fields).map(([label, value]) => ({ label, ...(value instanceof Shown ? value.field : { value }) }));

@@ -1,0 +1,84 @@
+/** Command definitions as a commander program, and what commander parsed as the input of a command. */
+import { Command as Parser, Option as ParserOption } from 'commander';
+import { UsageError } from '../base/errors.ts';
+import { type AnyCommand, flagName, type Option, type Options } from './define.ts';
+import { changeFlags } from './global-flags.ts';
+import { helpSections } from './help.ts';
+
+/** A parser that throws instead of printing errors or exiting. */
+export function newParser(name: string, summary: string): Parser {
+  return new Parser(name)
+    .description(summary)
+    .exitOverride()
+    .showSuggestionAfterError()
+    .helpOption('-h, --help', 'Show this help')
+    .helpCommand(false)
+    .allowExcessArguments(false);
+}
+
+/** All options of a command, with the ones that come with its manners. */
+export const optionsOf = (command: AnyCommand): Options => ({ ...(command.options ?? {}), ...(command.mutates ? changeFlags : {}) });
+
+/** The parser of one command. */
+export function commandParser(name: string, command: AnyCommand, run: (positional: unknown[], options: Record<string, unknown>) => Promise<void>): Parser {
+  const parser = newParser(name, command.summary);
+  for (const [argumentName, { summary, required, variadic }] of Object.entries(command.arguments ?? {}) as [string, { summary: string; required: boolean; variadic: boolean }][]) {
+    const word = argumentWord(argumentName) + (variadic ? '...' : '');
+    parser.argument(required ? `<${word}>` : `[${word}]`, summary);
+  }
+  addOptions(parser, optionsOf(command));
+  parser.addHelpText('after', () => helpSections(command));
+  parser.action(async (...values: unknown[]) => run(values.slice(0, -2), parser.opts()));
+  return parser;
+}
+
+/** `requestId` -> `REQUEST-ID` */
+export const argumentWord = (name: string): string => flagName(name).slice(2).toUpperCase();
+
+export function addOptions(parser: Parser, options: Options): void {
+  for (const [key, option] of Object.entries(options)) {
+    parser.addOption(parserOption(flagName(key), key, option));
+    if (option.negatable) parser.addOption(new ParserOption(flagName(`no-${key}`), `Not ${flagName(key)}`).hideHelp());
+  }
+}
+
+function parserOption(long: string, key: string, option: Option): ParserOption {
+  const flags = `${option.short ? `-${option.short}, ` : ''}${long}${option.metavar === undefined ? '' : ` <${option.metavar}>`}`;
+  const result = new ParserOption(flags, option.summary);
+  if (option.metavar !== undefined) {
+    result.argParser((value: string, previous: unknown) => {
+      const parsed = option.parse(value, flagName(key));
+      return option.repeatable ? [...((previous as unknown[] | undefined) ?? []), ...(parsed as unknown[])] : parsed;
+    });
+  }
+  if (option.required) result.makeOptionMandatory();
+  if (option.hidden) result.hideHelp();
+  return result;
+}
+
+/** The values of options by their keys: booleans are never undefined unless they can be negated, lists never. */
+export function optionValues(options: Options, parsed: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(options).map(([key, option]) => [key, optionValue(key, option, parsed)]));
+}
+
+function optionValue(key: string, option: Option, parsed: Record<string, unknown>): unknown {
+  if (option.repeatable) return parsed[key] ?? [];
+  if (option.metavar !== undefined || option.negatable) return parsed[key];
+  // commander reads --no-input as "input: false".
+  const negated = /^no([A-Z])(.*)$/.exec(key);
+  return negated ? parsed[(negated[1] as string).toLowerCase() + negated[2]] === false : parsed[key] === true;
+}
+
+/** The values of arguments by their names. */
+export function argumentValues(command: AnyCommand, positional: unknown[]): Record<string, unknown> {
+  return Object.fromEntries(Object.keys(command.arguments ?? {}).map((name, index) => [name, positional[index]]));
+}
+
+/** commander's error as ours; undefined for the "errors" that only mean help was shown. */
+export function usageError(error: { code: string; message: string }, path: string): UsageError | undefined {
+  if (error.code === 'commander.helpDisplayed' || error.code === 'commander.help' || error.code === 'commander.version') return undefined;
+  const [message = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
+  const suggestion = rest.join(' ').replace(/^\((.*)\)$/, '$1');
+  const sentence = message.charAt(0).toUpperCase() + message.slice(1) + (message.endsWith('.') ? '' : '.');
+  return new UsageError(sentence, `${suggestion ? `${suggestion} ` : ''}See \`${path} --help\`.`);
+}

@@ -1,0 +1,66 @@
+/** Results and errors on their way out: the format asked for on stdout, everything else on stderr. */
+import { AopsError, exitCodes } from '../base/errors.ts';
+import type { View } from '../terminal/cell.ts';
+import { renderError } from '../terminal/errors.ts';
+import { renderData } from '../terminal/formats.ts';
+import { renderRecord } from '../terminal/record.ts';
+import type { Terminal } from '../terminal/streams.ts';
+import { renderTable } from '../terminal/table.ts';
+import type { Context } from './context.ts';
+import { RowList } from './list.ts';
+import { type AnyOutput, recordFields } from './output.ts';
+
+/** Rows rendered at a time when a list is streamed. */
+const streamedRows = 200;
+
+export async function presentResult(context: Context, output: AnyOutput | undefined, result: unknown): Promise<void> {
+  if (result === undefined) return;
+  const { terminal, format, flags } = context;
+  const view: View = { tty: terminal.out.isTTY, width: terminal.out.columns, now: context.clock.now(), styles: await terminal.out.styles() };
+  const render = async (data: unknown): Promise<void> => {
+    const raw = output === undefined || (output.kind === 'raw' && !(result instanceof RowList));
+    await terminal.data(await renderData(data, { format: raw && format === 'table' ? 'json' : format, fields: flags.fields, jq: flags.jq, view }));
+  };
+  const forPeople = format === 'table' && flags.fields === undefined && flags.jq === undefined;
+  if (result instanceof RowList) {
+    if (forPeople && output) return presentRows(context, output, result, view);
+    if ((format === 'ndjson' || format === 'id') && flags.jq === undefined) return streamRows(result, render);
+    return render(await result.collect());
+  }
+  if (!forPeople || !output || output.kind === 'raw' || output.kind === 'list') return render(result);
+  if (output.kind === 'text') return terminal.line(output.text(result));
+  await terminal.write(await renderRecord(recordFields(output.fields(result)), view));
+}
+
+async function presentRows(context: Context, output: AnyOutput, list: RowList, view: View): Promise<void> {
+  const { terminal } = context;
+  const shape = output.kind === 'raw' ? output.list : output;
+  if (shape.kind !== 'list') throw new Error('a list needs columns');
+  const { data, total, offset } = await list.collect();
+  if (data.length === 0) {
+    terminal.note(offset > 0 && total > 0 ? `There are only ${total}.` : shape.empty);
+    return;
+  }
+  await terminal.write(await renderTable(data, shape.columns, view));
+  if (view.tty && offset + data.length < total) terminal.note(`Showing ${data.length} of ${total}. See the others with --all, --limit and --offset.`);
+}
+
+/** Rows as they are read, so that memory does not grow with the list. */
+async function streamRows(list: RowList, render: (rows: unknown[]) => Promise<void>): Promise<void> {
+  let rows: unknown[] = [];
+  for await (const row of list.rows) {
+    rows.push(row);
+    if (rows.length < streamedRows) continue;
+    await render(rows);
+    rows = [];
+  }
+  if (rows.length > 0) await render(rows);
+}
+
+/** Prints an error to stderr and returns the exit code. Ctrl-C needs no words: the user knows. */
+export async function presentError(terminal: Terminal, error: unknown, options: { json: boolean; debug: boolean }): Promise<number> {
+  const exit = error instanceof AopsError ? error.exit : exitCodes.failure;
+  const silent = !options.json && (exit === exitCodes.interrupted || exit === exitCodes.terminated);
+  if (!silent) terminal.warn(renderError(error, { ...options, styles: await terminal.err.styles() }).trimEnd());
+  return exit;
+}

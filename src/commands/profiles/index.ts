@@ -1,0 +1,11 @@
+import { defineGroup } from '../define.ts';
+
+export const profiles = defineGroup({
+  summary: 'Services and teams you work with, by name',
+  commands: {
+    list: () => import('./list.ts'),
+    use: () => import('./use.ts'),
+    rename: () => import('./rename.ts'),
+    remove: () => import('./remove.ts'),
+  },
+});

@@ -1,0 +1,33 @@
+import { defineCommand } from '../define.ts';
+import { wholeList } from '../list.ts';
+import { column, listOutput } from '../output.ts';
+
+interface ListedProfile {
+  id: string;
+  name: string;
+  base_url: string;
+  team_id: string | null;
+  signed_in: boolean;
+  current: boolean;
+}
+
+export default defineCommand({
+  summary: 'List the profiles',
+  examples: [{ command: 'aops profiles list', text: 'The current one is marked' }],
+  output: listOutput<ListedProfile>({
+    columns: [
+      column('CURRENT', (profile) => (profile.current ? '*' : '')),
+      column('NAME', (profile) => profile.name),
+      column('SERVICE', (profile) => profile.base_url, { shrink: true }),
+      column('TEAM', (profile) => profile.team_id, { shrink: true }),
+      column('SIGNED IN', (profile) => (profile.signed_in ? 'yes' : 'no')),
+    ],
+    empty: 'No profiles. Sign in with `aops auth login`, or start a service of your own with `aops local up`.',
+  }),
+  async run(context) {
+    const { store } = context;
+    return wholeList(
+      store.profiles().map(({ name, base_url, team_id, current }) => ({ id: name, name, base_url, team_id: team_id ?? null, signed_in: store.credential(name) !== undefined, current })),
+    );
+  },
+});

@@ -1,0 +1,17 @@
+import { confirm } from '../confirm.ts';
+import { argument, defineCommand } from '../define.ts';
+import { textOutput } from '../output.ts';
+
+export default defineCommand({
+  summary: 'Remove a profile and its credential',
+  arguments: { name: argument('The profile', { complete: 'profiles' }) },
+  destructive: true,
+  examples: [{ command: 'aops profiles remove ci --yes', text: 'Without asking' }],
+  output: textOutput<{ name: string }>(({ name }) => `Removed profile "${name}".`),
+  async run(context, input) {
+    const { name, base_url } = context.store.profile(input.name);
+    await confirm(context, `Remove profile "${name}" (${base_url}) and its credential?`);
+    await context.store.removeProfile(name);
+    return { name };
+  },
+});

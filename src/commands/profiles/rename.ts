@@ -1,0 +1,13 @@
+import { argument, defineCommand } from '../define.ts';
+import { textOutput } from '../output.ts';
+
+export default defineCommand({
+  summary: 'Give a profile another name',
+  arguments: { from: argument('The profile', { complete: 'profiles' }), to: argument('Its new name') },
+  examples: [{ command: 'aops profiles rename default production', text: 'The credential goes with it' }],
+  output: textOutput<{ from: string; to: string }>(({ from, to }) => `Profile "${from}" is called "${to}" now.`),
+  async run(context, input) {
+    await context.store.renameProfile(input.from, input.to);
+    return { from: input.from, to: input.to };
+  },
+});

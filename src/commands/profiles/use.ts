@@ -1,0 +1,13 @@
+import { argument, defineCommand } from '../define.ts';
+import { textOutput } from '../output.ts';
+
+export default defineCommand({
+  summary: 'Use a profile from now on',
+  arguments: { name: argument('The profile', { complete: 'profiles' }) },
+  examples: [{ command: 'aops profiles use local', text: 'Work with the local service' }],
+  output: textOutput<{ name: string; base_url: string }>(({ name, base_url }) => `Using profile "${name}" (${base_url}).`),
+  async run(context, input) {
+    await context.store.useProfile(input.name);
+    return context.store.profile(input.name);
+  },
+});

@@ -1,0 +1,252 @@
+/**
+ * The program: parses the command line, builds the context, runs the command, prints its result or its error.
+ * The only place that knows how a failure becomes an exit code.
+ */
+import os from 'node:os';
+import { CommanderError, type Command as Parser } from 'commander';
+import { systemClock } from '../base/clock.ts';
+import { parseDuration } from '../base/duration.ts';
+import { AopsError, exitCodes } from '../base/errors.ts';
+import type { Client } from '../client/client.ts';
+import { configPaths } from '../config/paths.ts';
+import { type ResolvedConfig, requireTeam, resolveConfig } from '../config/resolve.ts';
+import type { OutputFormat } from '../config/settings.ts';
+import { ConfigStore } from '../config/store.ts';
+import { createPrompter } from '../terminal/prompts.ts';
+import { Terminal } from '../terminal/streams.ts';
+import type { Context } from './context.ts';
+import type { AnyCommand } from './define.ts';
+import { type ChangeFlags, type GlobalFlags, globalFlags } from './global-flags.ts';
+import type { Host } from './host.ts';
+import { commandTree, isGroup } from './index.ts';
+import { addOptions, argumentValues, commandParser, newParser, optionsOf, optionValues, usageError } from './parser.ts';
+import { presentError, presentResult } from './present.ts';
+
+/** Runs the command line of `host` and resolves to the exit code. */
+export async function runProgram(host: Host): Promise<number> {
+  const terminal = new Terminal({ stdin: host.stdin, stdout: host.stdout, stderr: host.stderr, env: host.env });
+  const program = new Program(host, terminal);
+  const exit = await program.run(helpWords(host.argv.slice(2)));
+  await terminal.flush();
+  return exit;
+}
+
+/** `aops help runs start` means `aops runs start --help`. */
+function helpWords(args: string[]): string[] {
+  return args[0] === 'help' ? [...args.slice(1), '--help'] : args;
+}
+
+class Program {
+  readonly #host: Host;
+  readonly #terminal: Terminal;
+  #flags: GlobalFlags & ChangeFlags;
+  #format: OutputFormat = 'table';
+
+  constructor(host: Host, terminal: Terminal) {
+    this.#host = host;
+    this.#terminal = terminal;
+    this.#flags = optionValues(globalFlags, {}) as GlobalFlags;
+  }
+
+  async run(args: string[]): Promise<number> {
+    let path = 'aops';
+    try {
+      const root = await this.#parserFor(args, (words) => {
+        path = words;
+      });
+      await root.parseAsync(args, { from: 'user' });
+      return this.#terminal.brokenPipe.aborted ? exitCodes.done : this.#exit;
+    } catch (error) {
+      if (this.#terminal.brokenPipe.aborted) return exitCodes.done;
+      const shown = error instanceof CommanderError ? usageError(error, path) : error;
+      if (shown === undefined) return exitCodes.done;
+      return presentError(this.#terminal, shown, { json: this.#wantsJson(args), debug: this.#flags.debug });
+    }
+  }
+
+  #exit: number = exitCodes.done;
+
+  /** A parser that knows the commands the arguments can mean, and has loaded no other. */
+  async #parserFor(args: string[], setPath: (path: string) => void): Promise<Parser> {
+    // commander's first pass separates the words from the flags, wherever they stand.
+    const scout = this.#newRoot();
+    const { operands } = scout.parseOptions(args);
+    this.#takeFlags(scout);
+    const root = this.#newRoot();
+    const [first = '', second = ''] = operands;
+    const entry = Object.hasOwn(commandTree, first) ? commandTree[first] : undefined;
+    setPath(['aops', ...(entry ? [first] : [])].join(' '));
+    for (const [name, other] of Object.entries(commandTree)) {
+      if (other === entry) continue;
+      root.addCommand(newParser(name, other.summary), { hidden: 'hidden' in other && other.hidden === true });
+    }
+    if (!entry) return root.action(() => root.help());
+    if (!isGroup(entry)) {
+      root.addCommand(this.#leaf(first, (await entry.load()).default), { hidden: entry.hidden === true });
+      return root;
+    }
+    const group = this.#quiet(newParser(first, entry.summary));
+    const chosen = Object.hasOwn(entry.commands, second) ? second : undefined;
+    if (chosen) setPath(`aops ${first} ${chosen}`);
+    for (const [verb, load] of Object.entries(entry.commands)) {
+      // The overview of a group shows the summaries of all; a mistyped word needs the names alone.
+      if (verb === chosen || !chosen) group.addCommand(this.#leaf(verb, (await load()).default));
+      else group.addCommand(newParser(verb, ''));
+    }
+    group.action(() => group.help());
+    root.addCommand(group);
+    return root;
+  }
+
+  #newRoot(): Parser {
+    const root = this.#quiet(newParser('aops', 'Operate AI agents and their runs.'));
+    addOptions(root, globalFlags);
+    return root.usage('[flags] <group> <command>').addHelpText('after', rootHelp);
+  }
+
+  #leaf(name: string, command: AnyCommand): Parser {
+    return this.#quiet(commandParser(name, command, (positional, options) => this.#invoke(command, positional, options)));
+  }
+
+  /** Help goes to the terminal's writer; errors are thrown, not printed. */
+  #quiet(parser: Parser): Parser {
+    return parser.configureOutput({
+      writeOut: (text) => void this.#terminal.write(text),
+      writeErr: () => undefined,
+      getOutHelpWidth: () => Math.min(100, this.#terminal.out.columns),
+    });
+  }
+
+  #takeFlags(parser: Parser): void {
+    this.#flags = optionValues(globalFlags, parser.opts()) as GlobalFlags;
+    const { color, quiet, noInput } = this.#flags;
+    this.#terminal.configure({ quiet, input: !noInput, ...(color === undefined ? {} : { color }) });
+  }
+
+  /** Whether errors are wanted as JSON, as far as can be told when parsing may have failed. */
+  #wantsJson(args: string[]): boolean {
+    return this.#flags.json || this.#flags.output === 'json' || this.#format === 'json' || this.#format === 'ndjson' || args.includes('--json');
+  }
+
+  async #invoke(command: AnyCommand, positional: unknown[], options: Record<string, unknown>): Promise<void> {
+    const values = optionValues(optionsOf(command), options);
+    if (command.mutates) this.#flags = { ...this.#flags, ...(values as ChangeFlags) };
+    const session = new Session(this.#host, this.#terminal, this.#flags);
+    const { context } = session;
+    this.#format = context.format;
+    try {
+      const result = await command.run(context, { ...argumentValues(command, positional), ...values });
+      await presentResult(context, command.output, result);
+    } catch (error) {
+      this.#exit = await presentFailure(context, command, error);
+    } finally {
+      await session.end();
+    }
+  }
+}
+
+/** A dry run ends well; a failure may still have a result to print. */
+async function presentFailure(context: Context, command: AnyCommand, error: unknown): Promise<number> {
+  if (context.flags.dryRun) {
+    const { DryRunStop } = await import('../client/index.ts');
+    if (error instanceof DryRunStop) {
+      await context.terminal.data(`${JSON.stringify(error.request, null, 2)}\n`);
+      return exitCodes.done;
+    }
+  }
+  const { ResultError } = await import('./result-error.ts');
+  if (error instanceof ResultError) await presentResult(context, command.output, error.result);
+  throw error;
+}
+
+/** The context of one command, and what has to be tidied up after it. */
+class Session {
+  readonly context: Context;
+  readonly #host: Host;
+  readonly #controller = new AbortController();
+  readonly #ended = new AbortController();
+  #client: Promise<Client> | undefined;
+  #config: ResolvedConfig | undefined;
+
+  constructor(host: Host, terminal: Terminal, flags: GlobalFlags & ChangeFlags) {
+    this.#host = host;
+    const paths = configPaths(host.env, host.env.HOME ?? os.homedir(), host.platform, host.cwd());
+    const store = new ConfigStore(paths.config);
+    const config: Context['config'] = (options) => {
+      this.#config ??= resolveConfig({ flags: { ...flags, input: !flags.noInput }, env: host.env, store, allowMissingProfile: options?.newProfile ?? false });
+      return this.#config;
+    };
+    this.context = {
+      terminal,
+      prompter: createPrompter(terminal),
+      env: host.env,
+      cwd: host.cwd(),
+      paths,
+      flags,
+      clock: systemClock,
+      signal: this.#controller.signal,
+      store,
+      launcher: { executable: host.execPath, script: host.argv[1] ?? '', platform: host.platform, pid: host.pid, kill: (pid, signal) => void host.kill(pid, signal) },
+      format: flags.json ? 'json' : (flags.output ?? storedFormat(store)),
+      config,
+      client: () => {
+        this.#client ??= import('./connection.ts').then(({ connect }) => connect(this.context));
+        return this.#client;
+      },
+      teamId: () => requireTeam(config()),
+      readStandardInput: () => readAll(host, terminal),
+    };
+    host.once('SIGINT', this.#interrupt);
+    host.once('SIGTERM', this.#terminate);
+    terminal.brokenPipe.addEventListener('abort', this.#abandon);
+    this.#startDeadline(flags.timeout);
+  }
+
+  /** Ends the client and gives the signals back. */
+  async end(): Promise<void> {
+    this.#ended.abort();
+    this.#host.removeListener('SIGINT', this.#interrupt);
+    this.#host.removeListener('SIGTERM', this.#terminate);
+    this.context.terminal.brokenPipe.removeEventListener('abort', this.#abandon);
+    await this.#client?.then((client) => client.close()).catch(() => undefined);
+  }
+
+  // A second Ctrl-C finds no listener and ends the process at once.
+  readonly #interrupt = (): void => this.#controller.abort(new AopsError('Interrupted.', { code: 'interrupted', exit: exitCodes.interrupted }));
+  readonly #terminate = (): void => this.#controller.abort(new AopsError('Terminated.', { code: 'terminated', exit: exitCodes.terminated }));
+  readonly #abandon = (): void => this.#controller.abort(new Error('nobody reads the output any more'));
+
+  #startDeadline(timeout: string | undefined): void {
+    const milliseconds = timeout === undefined ? undefined : parseDuration(timeout);
+    if (milliseconds === undefined) return;
+    const passed = new AopsError(`Not done within ${timeout}.`, { code: 'timeout', exit: exitCodes.timeout, hint: 'Allow more time with --timeout.' });
+    systemClock.sleep(milliseconds, this.#ended.signal).then(
+      () => this.#controller.abort(passed),
+      () => undefined,
+    );
+  }
+}
+
+/** The stored output format; a broken file is reported when something really needs it. */
+function storedFormat(store: ConfigStore): OutputFormat {
+  try {
+    return (store.setting('output') as OutputFormat | undefined) ?? 'table';
+  } catch {
+    return 'table';
+  }
+}
+
+async function readAll(host: Host, terminal: Terminal): Promise<Buffer> {
+  if (terminal.in.isTTY && terminal.interactive) terminal.note('Reading standard input; end it with Ctrl-D.');
+  const chunks: Buffer[] = [];
+  for await (const chunk of host.stdin) chunks.push(Buffer.from(chunk as Uint8Array));
+  return Buffer.concat(chunks);
+}
+
+const rootHelp = `
+Start here:
+  aops local up                     a service of your own, on this machine
+  aops auth login                   or sign in to a hosted one
+  aops runs start --agent A --watch start a run, watch it, answer it
+
+Help: \`aops GROUP --help\`, \`aops GROUP COMMAND --help\`.`;

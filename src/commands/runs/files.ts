@@ -1,0 +1,69 @@
+import path from 'node:path';
+import type { Client } from '../../client/client.ts';
+import { prepareTarget, writeFile } from '../../client/local-files.ts';
+import { pagedRows } from '../../client/paging.ts';
+import { download } from '../../client/transfer.ts';
+import { argument, defineCommand, flag, optionalArgument, text } from '../define.ts';
+import { RowList, wholeList } from '../list.ts';
+import { column, idColumn, listOutput, timeColumn } from '../output.ts';
+import { runId } from '../resolve.ts';
+
+interface RunFile {
+  id: string;
+  name: string;
+  mime_type: string | null;
+  size: number | null;
+  created_at: string;
+}
+
+export default defineCommand({
+  summary: 'List the files a run recorded, such as screenshots, or download one',
+  description: 'Files of the sandbox are another thing: see `aops sandbox ls`.',
+  arguments: { run: argument('The run, or @latest', { complete: 'runs' }), file: optionalArgument('The id of a file to download') },
+  options: { to: text('DIR', 'Download into this folder (default: the current one)', { complete: 'directories' }), force: flag('Replace a file that is there') },
+  operations: ['listRunMessages', 'downloadRunFile'],
+  examples: [
+    { command: 'aops runs files @latest', text: 'What the newest run recorded' },
+    { command: 'aops runs files RUN FILE --to shots', text: 'Download one' },
+  ],
+  output: listOutput<RunFile>({
+    columns: [
+      idColumn((file) => file.id),
+      column('NAME', (file) => file.name, { shrink: true }),
+      column('TYPE', (file) => file.mime_type),
+      column('SIZE', (file) => file.size, { align: 'right' }),
+      timeColumn('CREATED', (file) => file.created_at),
+    ],
+    empty: 'The run recorded no files.',
+  }),
+  async run(context, input) {
+    const client = await context.client();
+    const id = await runId(context, input.run);
+    if (input.file === undefined) return new RowList<RunFile>((list) => recordedFiles(client, id, list), Number.MAX_SAFE_INTEGER, 0);
+    const { file_id, name, mime_type, size, created_at, download_url } = await client.call('downloadRunFile', { params: { run_id: id, file_id: input.file } });
+    const target = await prepareTarget(path.resolve(context.cwd, input.to ?? '.'), name);
+    await writeFile(target, download(client, download_url, context.signal), input.force);
+    context.terminal.note(`Saved ${target}`);
+    return wholeList([{ id: file_id, name, mime_type, size, created_at }]);
+  },
+});
+
+/** A run's messages are where its recorded files are named: the tool result that made one carries its id. */
+async function* recordedFiles(client: Client, id: string, list: RowList<RunFile>): AsyncGenerator<RunFile, void, undefined> {
+  const messages = pagedRows(async (limit, offset) => {
+    const page = await client.call('listRunMessages', { params: { run_id: id }, query: { limit, offset } });
+    return { items: page.messages, total: page.total };
+  }, 50);
+  for await (const { tool_result, timestamp } of messages) {
+    const result = tool_result?.result as { file_id?: unknown; name?: unknown; mime_type?: unknown; size?: unknown } | undefined;
+    if (typeof result?.file_id !== 'string') continue;
+    list.total += 1;
+    yield {
+      id: result.file_id,
+      name: String(result.name ?? result.file_id),
+      mime_type: typeof result.mime_type === 'string' ? result.mime_type : null,
+      size: typeof result.size === 'number' ? result.size : null,
+      created_at: timestamp,
+    };
+  }
+}

@@ -1,0 +1,106 @@
+/** Following a run to its end: its events to a sink, its human requests to a responder that works beside the stream. */
+import { UsageError } from '../../base/errors.ts';
+import type { HumanRequest, Run } from '../../interface/types.ts';
+import { type AnswersFile, parseAnswersFile } from '../../watch/answers.ts';
+import type { RunEvent } from '../../watch/events.ts';
+import { watchRun } from '../../watch/watch-run.ts';
+import { readText } from '../body.ts';
+import type { Context } from '../context.ts';
+import { choice, text } from '../define.ts';
+import { waitingError } from './outcome.ts';
+import { LeftPending, type OnRequest, PromptCancelled, type ResponderOptions, respond } from './responder.ts';
+import { NdjsonSink, type Sink, TranscriptSink } from './sinks.ts';
+
+export const followFlags = {
+  onRequest: choice(['prompt', 'wait', 'fail'], 'When the run asks a person: ask here, wait for an answer from elsewhere, or end with exit 12 (default: prompt on a terminal, else fail)'),
+  answers: text('FILE', 'Answer human requests from this file first', { complete: 'files' }),
+} as const;
+
+export interface FollowOptions {
+  onRequest: OnRequest;
+  answers: AnswersFile | undefined;
+}
+
+/** Reads the flags before anything is started, so that a bad answers file changes nothing. @throws UsageError */
+export async function followOptions(context: Context, input: { onRequest?: OnRequest | undefined; answers?: string | undefined }): Promise<FollowOptions> {
+  if (input.onRequest === 'prompt' && !context.terminal.interactive) throw new UsageError('Nobody can be asked here: this is no terminal.', 'Use --answers FILE, or --on-request wait or fail.');
+  const onRequest = input.onRequest ?? (context.terminal.interactive ? 'prompt' : 'fail');
+  return { onRequest, answers: input.answers === undefined ? undefined : await parseAnswersFile(await readText(context, input.answers), input.answers) };
+}
+
+/**
+ * Follows a run until it has ended and returns it.
+ * @throws AopsError exit 12 when it waits for a person and nobody may be asked; the signal's reason on Ctrl-C or --timeout
+ */
+export async function followRun(context: Context, runId: string, options: FollowOptions): Promise<Run> {
+  const client = await context.client();
+  const sink = await newSink(context);
+  const stop = new AbortController();
+  const signal = AbortSignal.any([context.signal, stop.signal]);
+  const responder: ResponderOptions = { client, prompter: context.prompter, ...options, note: (line) => context.terminal.note(line) };
+  const asking = new Asking(responder, sink, runId, stop);
+  try {
+    for await (const event of watchRun(client, runId, { clock: context.clock, signal })) {
+      await sink.event(event);
+      await asking.observe(event);
+      if (event.type === 'run.finished') return event.data.run;
+    }
+    throw new Error('the stream of events ended before the run');
+  } catch (error) {
+    if (error === context.signal.reason) detached(context, runId);
+    throw error instanceof PromptCancelled ? detached(context, runId, error) : error;
+  } finally {
+    await asking.end();
+    sink.close();
+  }
+}
+
+/** The answering of one request at a time, beside the stream. Its failure ends the stream. */
+class Asking {
+  readonly #options: ResponderOptions;
+  readonly #sink: Sink;
+  readonly #runId: string;
+  readonly #stop: AbortController;
+  #withdraw = new AbortController();
+  #current: Promise<void> = Promise.resolve();
+
+  constructor(options: ResponderOptions, sink: Sink, runId: string, stop: AbortController) {
+    this.#options = options;
+    this.#sink = sink;
+    this.#runId = runId;
+    this.#stop = stop;
+  }
+
+  async observe(event: RunEvent): Promise<void> {
+    if (event.type === 'human_request.resolved' || event.type === 'run.finished') await this.end();
+    if (event.type === 'human_request.pending') this.#begin(event.data.human_request);
+  }
+
+  /** Withdraws an open prompt and waits until it has left the screen. */
+  async end(): Promise<void> {
+    this.#withdraw.abort();
+    await this.#current;
+  }
+
+  #begin(request: HumanRequest): void {
+    this.#withdraw = new AbortController();
+    const prompts = this.#options.onRequest === 'prompt';
+    if (prompts) this.#sink.hold();
+    this.#current = respond(this.#options, this.#runId, request, this.#withdraw.signal)
+      .catch((error: unknown) => this.#stop.abort(error instanceof LeftPending ? waitingError(this.#runId, request) : error))
+      .finally(() => (prompts ? this.#sink.resume() : undefined));
+  }
+}
+
+/** Says how to come back. The run itself goes on. */
+function detached(context: Context, runId: string, error?: unknown): unknown {
+  context.terminal.note(`Detached; the run goes on. Re-attach with: aops runs watch ${runId}`);
+  return error;
+}
+
+async function newSink(context: Context): Promise<Sink> {
+  const { terminal, clock, format } = context;
+  if (format === 'ndjson') return new NdjsonSink(terminal);
+  const { statusLine } = await import('../../terminal/progress.ts');
+  return new TranscriptSink(terminal, await terminal.out.styles(), clock, await statusLine(terminal));
+}

@@ -1,0 +1,32 @@
+import type { Run } from '../../interface/types.ts';
+import { argument, defineCommand } from '../define.ts';
+import { recordOutput, status, time } from '../output.ts';
+import { runId } from '../resolve.ts';
+import { describeRequest } from './requests.ts';
+
+export default defineCommand({
+  summary: 'Show a run and its pending human request',
+  arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
+  operations: ['getRun'],
+  examples: [
+    { command: 'aops runs get @latest', text: 'The newest run' },
+    { command: "aops runs get RUN --json --jq '.pending_human_request.title'", text: 'What a run asks, for a script' },
+  ],
+  output: recordOutput<Run>((run) => ({
+    ID: run.id,
+    Status: status(run.status),
+    Agent: run.agent_id,
+    Source: run.source,
+    Created: time(run.created_at),
+    Started: time(run.started_at),
+    Completed: time(run.completed_at),
+    Sandbox: run.sandbox_id,
+    Error: run.error,
+    Waiting: run.pending_human_request ? describeRequest(run.pending_human_request) : undefined,
+  })),
+  async run(context, input) {
+    const client = await context.client();
+    const { run, pending_human_request } = await client.call('getRun', { params: { run_id: await runId(context, input.run) } });
+    return { ...run, pending_human_request };
+  },
+});

@@ -1,0 +1,21 @@
+import { defineGroup } from '../define.ts';
+
+export const runs = defineGroup({
+  summary: 'Start runs, watch them, answer their human requests, stop them',
+  commands: {
+    list: () => import('./list.ts'),
+    get: () => import('./get.ts'),
+    start: () => import('./start.ts'),
+    watch: () => import('./watch.ts'),
+    wait: () => import('./wait.ts'),
+    respond: () => import('./respond.ts'),
+    send: () => import('./send.ts'),
+    stop: () => import('./stop.ts'),
+    messages: () => import('./messages.ts'),
+    detail: () => import('./detail.ts'),
+    report: () => import('./report.ts'),
+    pages: () => import('./pages.ts'),
+    files: () => import('./files.ts'),
+    screenshots: () => import('./screenshots.ts'),
+  },
+});

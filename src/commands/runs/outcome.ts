@@ -1,0 +1,28 @@
+/** How following a run ends: with the exit code of its outcome, the same in every command. */
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import type { HumanRequest, Run } from '../../interface/types.ts';
+import { exitOfRun } from '../../watch/run-status.ts';
+import { describeRequest, respondCommand } from './requests.ts';
+
+/** The error that a run's end deserves, or undefined when it completed. */
+export function outcomeError(run: Run): AopsError | undefined {
+  const exit = exitOfRun(run.status);
+  if (exit === exitCodes.runFailed) {
+    return new AopsError(`Run ${run.id} failed${run.error ? `: ${run.error}` : '.'}`, { code: 'run_failed', exit, hint: `See what it did with \`aops runs messages ${run.id} --all\`.` });
+  }
+  if (exit === exitCodes.runInterrupted) {
+    return new AopsError(`Run ${run.id} was interrupted.`, { code: 'run_interrupted', exit, hint: `A message resumes it: \`aops runs send ${run.id} MESSAGE\`.` });
+  }
+  return undefined;
+}
+
+/** The error for a run that waits for a person where nobody may be asked: exit 12. */
+export function waitingError(runId: string, request: HumanRequest | null): AopsError {
+  const asks = request ? `: ${describeRequest(request).split('\n').join(' / ')}` : '.';
+  const answer = request ? respondCommand(runId, request) : `aops runs get ${runId}`;
+  return new AopsError(`Run ${runId} waits for a person${asks}`, {
+    code: 'run_waiting',
+    exit: exitCodes.runWaiting,
+    hint: `Answer with \`${answer}\`, then go on with \`aops runs watch ${runId}\`.`,
+  });
+}

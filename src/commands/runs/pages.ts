@@ -1,0 +1,22 @@
+import type { BrowserSessionPage } from '../../interface/types.ts';
+import { argument, defineCommand } from '../define.ts';
+import { wholeList } from '../list.ts';
+import { column, listOutput } from '../output.ts';
+import { agentAndRun } from './agent-run.ts';
+
+export default defineCommand({
+  summary: 'List the pages open in the browser session of a run',
+  arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
+  operations: ['getRun', 'getRunDetail', 'listBrowserSessionPages'],
+  examples: [{ command: 'aops runs pages @latest', text: 'Where the browser of the newest run is' }],
+  output: listOutput<BrowserSessionPage>({
+    columns: [column('TITLE', (page) => page.title, { shrink: true }), column('URL', (page) => page.url, { shrink: true }), column('SCREENSHOT', (page) => page.screenshot_url, { shrink: true })],
+    empty: 'The run has no browser session.',
+  }),
+  async run(context, input) {
+    const client = await context.client();
+    const detail = await client.call('getRunDetail', { params: await agentAndRun(context, input.run) });
+    if (detail.bb_session_id === null) return wholeList<BrowserSessionPage>([]);
+    return wholeList((await client.call('listBrowserSessionPages', { params: { session_id: detail.bb_session_id } })).pages);
+  },
+});

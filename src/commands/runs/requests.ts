@@ -1,0 +1,37 @@
+/** Human requests in words, and the answering of them. */
+import type { Client } from '../../client/client.ts';
+import type { HumanRequest } from '../../interface/types.ts';
+import type { Answer } from '../../watch/answers.ts';
+
+/** A request on a few lines: its title, then its questions with their options. */
+export function describeRequest(request: HumanRequest): string {
+  const lines = [request.title];
+  if (request.description) lines.push(request.description);
+  for (const { question, options = [], multi_select } of request.questions ?? []) {
+    if (question !== request.title) lines.push(question);
+    if (options.length > 0) lines.push(`${multi_select ? 'any of' : 'one of'}: ${options.map(({ label }) => label).join(' | ')}`);
+  }
+  return lines.join('\n');
+}
+
+/** The command that answers a request, ready to be completed and pasted. */
+export function respondCommand(runId: string, request: HumanRequest): string {
+  const flags =
+    request.type === 'approval'
+      ? '--approve'
+      : (request.questions ?? []).map(({ question, options }) => `--answer ${quoted(`${question}=${options?.[0]?.label ?? 'ANSWER'}`)}`).join(' ');
+  return `aops runs respond ${runId} ${flags}`;
+}
+
+/** Quoted for a POSIX shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** Sends an answer. */
+export const sendAnswer = (client: Client, runId: string, requestId: string, answer: Answer) =>
+  client.call('respondToHumanRequest', { params: { run_id: runId, request_id: requestId }, body: answer });
+
+/** An answer in words: `approved`, or the answers. */
+export function answerInWords(answer: Answer): string {
+  if ('approved' in answer) return answer.approved ? 'approved' : 'denied';
+  return Object.values(answer.answers).join('; ');
+}

@@ -1,0 +1,95 @@
+/**
+ * Who answers a run's human requests while it is watched: the answers file first, then, as --on-request says, the
+ * person at the terminal, somebody elsewhere (wait), or nobody (fail).
+ */
+import { exitCodes } from '../../base/errors.ts';
+import type { Client } from '../../client/client.ts';
+import { ServiceAnswerError } from '../../client/errors.ts';
+import { PromptCancelled, type Prompter } from '../../terminal/prompts.ts';
+import type { HumanQuestion, HumanRequest } from '../../interface/types.ts';
+import { type Answer, type AnswersFile, answerFromFile, joinChoices, optionLabels } from '../../watch/answers.ts';
+import { waitingError } from './outcome.ts';
+import { answerInWords, sendAnswer } from './requests.ts';
+
+export type OnRequest = 'prompt' | 'wait' | 'fail';
+
+/** The person chose to leave the request pending. */
+export class LeftPending extends Error {}
+
+export interface ResponderOptions {
+  client: Client;
+  prompter: Prompter;
+  onRequest: OnRequest;
+  answers: AnswersFile | undefined;
+  note: (text: string) => void;
+}
+
+/**
+ * Answers one request, or decides not to. Resolves when it is answered, by whomever, or left to somebody else.
+ * @param withdrawn aborted when the request is no longer pending; an open prompt then goes away
+ * @throws AopsError exit 12 when nobody may be asked, UsageError when the answers file does not fit, LeftPending, PromptCancelled
+ */
+export async function respond(options: ResponderOptions, runId: string, request: HumanRequest, withdrawn: AbortSignal): Promise<void> {
+  const { client, prompter, onRequest, answers, note } = options;
+  const prepared = answers && answerFromFile(answers, request);
+  if (!prepared && onRequest === 'wait') return;
+  if (!prepared && onRequest === 'fail') throw waitingError(runId, request);
+  const answer = prepared ?? (await ask(prompter, request, withdrawn));
+  if (answer === undefined) return;
+  try {
+    await sendAnswer(client, runId, request.id, answer);
+    if (prepared) note(`Answered from the answers file: ${request.title} -> ${answerInWords(answer)}`);
+  } catch (error) {
+    // Somebody was faster; the stream says what became of it.
+    if (!(error instanceof ServiceAnswerError) || error.exit !== exitCodes.conflict) throw error;
+    note('It was answered already; your answer was not used.');
+  }
+}
+
+/** Asks the person. Undefined when the request was withdrawn while it was on the screen. */
+async function ask(prompter: Prompter, request: HumanRequest, withdrawn: AbortSignal): Promise<Answer | undefined> {
+  try {
+    return request.type === 'approval' ? await askApproval(prompter, request, withdrawn) : await askQuestions(prompter, request, withdrawn);
+  } catch (error) {
+    if (withdrawn.aborted && !(error instanceof LeftPending)) return undefined;
+    throw error;
+  }
+}
+
+async function askApproval(prompter: Prompter, request: HumanRequest, signal: AbortSignal): Promise<Answer> {
+  const message = request.description ? `${request.title}\n${request.description}\n` : request.title;
+  const choice = await prompter.select(
+    {
+      message,
+      choices: [
+        { name: 'Approve', value: 'approve' },
+        { name: 'Deny', value: 'deny' },
+        { name: 'Leave it pending', value: 'leave' },
+      ],
+    },
+    { signal },
+  );
+  if (choice === 'leave') throw new LeftPending();
+  return { approved: choice === 'approve' };
+}
+
+async function askQuestions(prompter: Prompter, request: HumanRequest, signal: AbortSignal): Promise<Answer> {
+  const answers: Record<string, string> = {};
+  for (const question of request.questions ?? []) answers[question.question] = await askQuestion(prompter, question, signal);
+  return { answers };
+}
+
+async function askQuestion(prompter: Prompter, question: HumanQuestion, signal: AbortSignal): Promise<string> {
+  const labels = optionLabels(question);
+  const choices = (question.options ?? []).map(({ label, description }) => ({ name: label, value: label, ...(description === undefined ? {} : { description }) }));
+  if (labels.length > 0 && question.multi_select) return joinChoices(await prompter.checkbox({ message: question.question, choices, required: true }, { signal }));
+  if (labels.length > 0) {
+    const leave = { name: 'Leave it pending', value: '\0leave' };
+    const chosen = await prompter.select({ message: question.question, choices: [...choices, leave] }, { signal });
+    if (chosen === leave.value) throw new LeftPending();
+    return chosen;
+  }
+  return prompter.input({ message: question.question, validate: (text) => text.trim() !== '' || 'Write an answer; Ctrl-C leaves it pending.' }, { signal });
+}
+
+export { PromptCancelled };

@@ -1,0 +1,58 @@
+import path from 'node:path';
+import { prepareTarget, writeFile } from '../../client/local-files.ts';
+import { download } from '../../client/transfer.ts';
+import type { ScreenshotToolExecution } from '../../interface/types.ts';
+import { argument, defineCommand, flag, text } from '../define.ts';
+import { wholeList } from '../list.ts';
+import { column, listOutput, timeColumn } from '../output.ts';
+import { runId } from '../resolve.ts';
+
+const moments = [
+  ['before', 'beforeScreenshot'],
+  ['after', 'afterScreenshot'],
+] as const;
+
+export default defineCommand({
+  summary: 'List the screenshots of a run in order, or save them',
+  arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
+  options: { save: text('DIR', 'Save the pictures into this folder', { complete: 'directories' }), force: flag('Replace pictures that are there') },
+  operations: ['getRunScreenshotTimeline'],
+  examples: [
+    { command: 'aops runs screenshots @latest', text: 'What there is' },
+    { command: 'aops runs screenshots @latest --save shots', text: 'Save the pictures' },
+  ],
+  output: listOutput<ScreenshotToolExecution>({
+    columns: [
+      timeColumn('TIME', (execution) => execution.startedAt),
+      column('TOOL', (execution) => execution.toolName),
+      column('ACTION', (execution) => execution.action, { shrink: true }),
+      column('PICTURES', (execution) => moments.flatMap(([name, key]) => (execution[key] ? [name] : [])).join(', ')),
+    ],
+    empty: 'The run has no screenshots.',
+  }),
+  async run(context, input) {
+    const client = await context.client();
+    const { data } = await client.call('getRunScreenshotTimeline', { params: { run_id: await runId(context, input.run) } });
+    if (input.save === undefined) return wholeList(data.toolExecutions);
+    const folder = path.resolve(context.cwd, input.save);
+    let saved = 0;
+    for (const [index, execution] of data.toolExecutions.entries()) {
+      for (const [name, key] of moments) {
+        const picture = execution[key];
+        if (!picture) continue;
+        const number = String(index + 1).padStart(3, '0');
+        const target = await prepareTarget(folder, `${number}-${name}${extensionOf(picture.signedUrl)}`);
+        await writeFile(target, download(client, picture.signedUrl, context.signal), input.force);
+        saved += 1;
+      }
+    }
+    context.terminal.note(`Saved ${saved} ${saved === 1 ? 'picture' : 'pictures'} to ${folder}`);
+    return wholeList(data.toolExecutions);
+  },
+});
+
+/** The extension in a URL's path when it is a picture's, else `.png`. */
+function extensionOf(url: string): string {
+  const extension = path.posix.extname(new URL(url, 'http://localhost').pathname).toLowerCase();
+  return ['.png', '.jpg', '.jpeg', '.webp'].includes(extension) ? extension : '.png';
+}

@@ -1,0 +1,23 @@
+import type { RunMessage } from '../../interface/types.ts';
+import { readText } from '../body.ts';
+import { argument, defineCommand } from '../define.ts';
+import { recordOutput, time } from '../output.ts';
+import { runId } from '../resolve.ts';
+
+export default defineCommand({
+  summary: 'Post a message to a run',
+  description: 'A run that waits, has completed or was interrupted goes on with it.',
+  arguments: { run: argument('The run, or @latest', { complete: 'runs' }), message: argument('The message, or - to read it from standard input') },
+  operations: ['postRunMessage'],
+  mutates: true,
+  examples: [
+    { command: "aops runs send RUN 'Use the March figures'", text: 'Tell a run something' },
+    { command: 'aops runs send @latest - < notes.txt', text: 'Send a long message' },
+  ],
+  output: recordOutput<RunMessage>((message) => ({ Sent: message.text_content, At: time(message.timestamp), ID: message.id })),
+  async run(context, input) {
+    const client = await context.client();
+    const message = input.message === '-' ? await readText(context, '-') : input.message;
+    return (await client.call('postRunMessage', { params: { run_id: await runId(context, input.run) }, body: { message } })).message;
+  },
+});

@@ -1,0 +1,118 @@
+/** Where a watched run's events go: a live transcript on a terminal, plain lines elsewhere, NDJSON for programs. */
+import { formatDuration } from '../../base/duration.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { StatusLine } from '../../terminal/progress.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
+import type { Styles } from '../../terminal/style.ts';
+import type { Terminal } from '../../terminal/streams.ts';
+import type { RunEvent } from '../../watch/events.ts';
+import { Transcript } from './transcript.ts';
+
+export interface Sink {
+  event(event: RunEvent): Promise<void>;
+  /** Holds output back while a prompt is on the screen; what came meanwhile follows on resume. */
+  hold(): void;
+  resume(): Promise<void>;
+  /** Leaves the terminal tidy. */
+  close(): void;
+}
+
+/** One JSON object a line, as it happens. */
+export class NdjsonSink implements Sink {
+  readonly #terminal: Terminal;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  async event(event: RunEvent): Promise<void> {
+    await this.#terminal.data(`${JSON.stringify(event)}\n`);
+  }
+  hold(): void {}
+  async resume(): Promise<void> {}
+  close(): void {}
+}
+
+/** Lines for people. With a status line it is the live form; without one, the plain one for logs. */
+export class TranscriptSink implements Sink {
+  readonly #terminal: Terminal;
+  readonly #transcript: Transcript;
+  readonly #styles: Styles;
+  readonly #live: StatusLine | undefined;
+  readonly #clock: Clock;
+  readonly #started: number;
+  #status = 'starting';
+  #held: string[] | undefined;
+
+  constructor(terminal: Terminal, styles: Styles, clock: Clock, live: StatusLine | undefined) {
+    this.#terminal = terminal;
+    this.#styles = styles;
+    this.#clock = clock;
+    this.#started = clock.now();
+    this.#live = live;
+    this.#transcript = new Transcript(styles, terminal.out.isTTY ? terminal.out.columns : Number.MAX_SAFE_INTEGER);
+    live?.start(() => this.#headline());
+  }
+
+  async event(event: RunEvent): Promise<void> {
+    await this.#print(this.#lines(event));
+    this.#live?.refresh();
+  }
+
+  hold(): void {
+    this.#held = [];
+    this.#live?.hide();
+  }
+
+  async resume(): Promise<void> {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    this.#live?.show();
+    await this.#print(held);
+  }
+
+  close(): void {
+    this.#live?.stop();
+  }
+
+  #headline(): string {
+    const { status, dim } = this.#styles;
+    const activity = this.#transcript.activity;
+    return `${status(this.#status)} ${dim(formatDuration(this.#clock.now() - this.#started))}${activity ? `  ${dim(activity)}` : ''}`;
+  }
+
+  #lines(event: RunEvent): string[] {
+    const { dim, status } = this.#styles;
+    switch (event.type) {
+      case 'message':
+        return this.#transcript.lines(event.data.message);
+      case 'run.status':
+        this.#status = event.data.status;
+        return this.#live ? [] : [dim(`[${event.data.status}]`)];
+      case 'human_request.pending':
+        return this.#live ? [] : [`? ${sanitizeLine(event.data.human_request.title)}`];
+      case 'human_request.resolved':
+        return event.data.resolution === 'withdrawn' ? [dim(`The run no longer asks: ${sanitizeLine(event.data.title)}`)] : [];
+      case 'run.finished':
+        return [...this.#transcript.unfinished(), `${status(event.data.run.status)} ${dim(`after ${this.#elapsed(event)}`)}`];
+    }
+  }
+
+  /** Of the run itself where its times are known, else of this watch. */
+  #elapsed(event: RunEvent & { type: 'run.finished' }): string {
+    const { started_at, completed_at } = event.data.run;
+    const milliseconds = started_at && completed_at ? Date.parse(completed_at) - Date.parse(started_at) : this.#clock.now() - this.#started;
+    return formatDuration(milliseconds);
+  }
+
+  async #print(lines: string[]): Promise<void> {
+    if (lines.length === 0) return;
+    if (this.#held) {
+      this.#held.push(...lines);
+      return;
+    }
+    this.#live?.hide();
+    for (const line of lines) await this.#terminal.line(line);
+    this.#live?.show();
+  }
+}

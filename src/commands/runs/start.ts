@@ -1,0 +1,74 @@
+import { exitCodes, UsageError } from '../../base/errors.ts';
+import type { Run } from '../../interface/types.ts';
+import { readText } from '../body.ts';
+import type { Context } from '../context.ts';
+import { type CommandInput, defineCommand, flag, requiredText, text, texts } from '../define.ts';
+import { recordOutput, status } from '../output.ts';
+import { agentId } from '../resolve.ts';
+import { pullFiles } from '../sandbox/pull-files.ts';
+import { collectFiles, uploadFiles } from '../sandbox/upload-paths.ts';
+import { followFlags, followOptions, followRun } from './follow.ts';
+import { outcomeError } from './outcome.ts';
+
+const options = {
+  agent: requiredText('ID|NAME', 'The agent to run', { complete: 'agents' }),
+  message: text('TEXT|-', 'What to tell it; - reads standard input'),
+  sandbox: text('ID', 'Use the files of this sandbox'),
+  upload: texts('PATH', 'Upload a file or a folder for the run; may be repeated', { complete: 'files' }),
+  webhookUrl: text('URL', 'Tell this address what happens to the run'),
+  watch: flag('Watch the run to its end'),
+  ...followFlags,
+  pull: text('DIR', 'When the run has ended, download its files into this folder', { complete: 'directories' }),
+  force: flag('Let --pull replace files that are there'),
+} as const;
+
+export default defineCommand({
+  summary: 'Start a run of an agent',
+  description: 'Prints the run; with --watch its transcript, and ends with the exit code of its outcome. --answers and --pull include --watch.',
+  options,
+  operations: ['listAgents', 'createSandbox', 'uploadSandboxFile', 'createSandboxUploadUrl', 'startRun', 'getRun', 'listRunMessages', 'respondToHumanRequest', 'listRunSandboxFiles', 'getRunSandboxFileContent'],
+  mutates: true,
+  exits: [exitCodes.runFailed, exitCodes.runInterrupted, exitCodes.runWaiting],
+  examples: [
+    { command: "aops runs start --agent invoice-check --message 'March' --watch", text: 'Start, watch, answer' },
+    { command: 'aops runs start --agent invoice-check --upload invoices.csv --answers answers.yaml --pull out', text: 'A whole job without a person' },
+    { command: 'RUN=$(aops runs start --agent invoice-check -o id)', text: 'Only the id, for a script' },
+  ],
+  output: recordOutput<Run>((run) => ({ ID: run.id, Status: status(run.status), Agent: run.agent_id, Sandbox: run.sandbox_id })),
+  async run(context, input) {
+    const follows = input.watch || input.answers !== undefined || input.pull !== undefined;
+    if (!follows && input.onRequest !== undefined) throw new UsageError('--on-request goes with --watch.');
+    const follow = follows ? await followOptions(context, input) : undefined;
+    const started = await start(context, input);
+    if (!follow) return started;
+    if (context.format !== 'ndjson') context.terminal.note(`Run ${started.id}`);
+    const run = await followRun(context, started.id, follow);
+    if (input.pull !== undefined) {
+      const files = await pullFiles(context, run.id, undefined, input.pull, input.force);
+      context.terminal.note(`Pulled ${files.length} ${files.length === 1 ? 'file' : 'files'} to ${input.pull}`);
+    }
+    const error = outcomeError(run);
+    if (error) throw error;
+    return context.format === 'table' || context.format === 'ndjson' ? undefined : run;
+  },
+});
+
+/** Checks everything that can be checked, then uploads and starts. */
+async function start(context: Context, input: CommandInput<Record<never, never>, typeof options>): Promise<Run> {
+  const client = await context.client();
+  const files = await collectFiles(context, input.upload);
+  const message = input.message === '-' ? await readText(context, '-') : input.message;
+  const agent_id = await agentId(context, input.agent);
+  let sandbox_id = input.sandbox;
+  if (files.length > 0) {
+    sandbox_id ??= (await client.call('createSandbox', {})).sandbox_id;
+    await uploadFiles(context, sandbox_id, files);
+  }
+  const body = {
+    agent_id,
+    ...(message === undefined ? {} : { message }),
+    ...(sandbox_id === undefined ? {} : { sandbox_id }),
+    ...(input.webhookUrl === undefined ? {} : { webhook_url: input.webhookUrl }),
+  };
+  return (await client.call('startRun', { params: { teamId: context.teamId() }, body })).run;
+}

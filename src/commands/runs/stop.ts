@@ -1,0 +1,18 @@
+import { argument, defineCommand } from '../define.ts';
+import { textOutput } from '../output.ts';
+import { runId } from '../resolve.ts';
+
+export default defineCommand({
+  summary: 'Stop a run, whatever it is doing',
+  description: 'Stopping a run that is not running changes nothing and succeeds. A message sent later resumes it.',
+  arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
+  operations: ['stopRun'],
+  mutates: true,
+  examples: [{ command: 'aops runs stop @latest', text: 'Stop the newest run' }],
+  output: textOutput<{ id: string; success: boolean; message?: string }>((result) => result.message ?? `Stopped ${result.id}.`),
+  async run(context, input) {
+    const client = await context.client();
+    const id = await runId(context, input.run);
+    return { id, ...(await client.call('stopRun', { params: { run_id: id } })) };
+  },
+});

@@ -1,0 +1,94 @@
+/**
+ * A run's messages as lines for people. A tool call and its result are folded into one line, so a finished call
+ * never needs redrawing; what is still going on is said by `activity`, for the live status line.
+ */
+import { sanitize, sanitizeLine } from '../../terminal/sanitize.ts';
+import type { Styles } from '../../terminal/style.ts';
+import type { RunMessage } from '../../interface/types.ts';
+
+type ToolCall = NonNullable<RunMessage['tool_call']>;
+type ToolResult = NonNullable<RunMessage['tool_result']>;
+
+/** Longest one-line summary, where the width is not known. */
+const summaryWidth = 100;
+
+export class Transcript {
+  readonly #styles: Styles;
+  readonly #width: number;
+  readonly #open = new Map<string, ToolCall>();
+
+  /** @param width columns of the terminal; tool lines are cut to it */
+  constructor(styles: Styles, width: number) {
+    this.#styles = styles;
+    this.#width = width;
+  }
+
+  /** What the run is doing now, when it is calling a tool. */
+  get activity(): string | undefined {
+    const call = [...this.#open.values()].at(-1);
+    return call && callSummary(call);
+  }
+
+  /** The lines that a message adds to the transcript; none for a tool call, which waits for its result. */
+  lines(message: RunMessage): string[] {
+    if (message.tool_call) {
+      this.#open.set(message.tool_call.id, message.tool_call);
+      return [];
+    }
+    if (message.tool_result) return [this.#toolLine(message.tool_result)];
+    return this.#textLines(message);
+  }
+
+  /** Lines for calls whose result never came. */
+  unfinished(): string[] {
+    const lines = [...this.#open.values()].map((call) => this.#styles.dim(cut(`- ${callSummary(call)}`, this.#width)));
+    this.#open.clear();
+    return lines;
+  }
+
+  #toolLine(result: ToolResult): string {
+    const call = this.#open.get(result.tool_call_id);
+    this.#open.delete(result.tool_call_id);
+    const { error, dim, success } = this.#styles;
+    const sign = result.error === undefined ? success('✓') : error('✗');
+    const outcome = resultSummary(result);
+    const body = `${call ? callSummary(call) : 'tool'}${outcome === '' ? '' : `  → ${outcome}`}`;
+    return `${sign} ${dim(cut(body, this.#width - 2))}`;
+  }
+
+  #textLines(message: RunMessage): string[] {
+    const text = sanitize(message.text_content ?? '').split('\n');
+    const { accent, dim } = this.#styles;
+    if (message.type === 'human_response') return text.map((line, index) => `${index === 0 ? accent('›') : ' '} ${line}`);
+    if (message.role === 'user') return text.map((line, index) => (index === 0 ? `${dim('you:')} ${line}` : `     ${line}`));
+    return text;
+  }
+}
+
+/** A message on one line, for tables. */
+export function messageSummary(message: RunMessage): string {
+  if (message.tool_call) return callSummary(message.tool_call);
+  if (message.tool_result) return `→ ${resultSummary(message.tool_result)}`;
+  return message.text_content ?? '';
+}
+
+/** `exec  wc -l < in.csv`: the name, and the argument that says most. */
+function callSummary({ name, arguments: given = {} }: ToolCall): string {
+  const telling = given.command ?? given.run ?? given.path ?? given.url;
+  const rest = typeof telling === 'string' ? telling : Object.keys(given).length > 0 ? JSON.stringify(given) : '';
+  return cut(sanitizeLine(rest === '' ? name : `${name}  ${firstLine(rest)}`), summaryWidth);
+}
+
+function resultSummary({ result, error }: ToolResult): string {
+  if (error !== undefined) return cut(sanitizeLine(firstLine(error)), summaryWidth);
+  if (result === undefined || result === null) return '';
+  if (typeof result !== 'object') return cut(sanitizeLine(firstLine(String(result))), summaryWidth);
+  const { stdout, exit_code, size, ...others } = result as Record<string, unknown>;
+  if (typeof exit_code === 'number') return cut(sanitizeLine([exit_code === 0 ? '' : `exit ${exit_code}`, firstLine(String(stdout ?? ''))].filter(Boolean).join(', ')), summaryWidth);
+  if (typeof size === 'number') return `${size} bytes`;
+  return cut(sanitizeLine(JSON.stringify(others)), summaryWidth);
+}
+
+const firstLine = (text: string): string => text.trimEnd().split('\n')[0] ?? '';
+
+const cut = (text: string, width: number): string => (text.length <= width ? text : `${text.slice(0, Math.max(1, width - 1))}…`);

@@ -1,0 +1,41 @@
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import type { Run } from '../../interface/types.ts';
+import { isFinal } from '../../watch/run-status.ts';
+import { watchRun } from '../../watch/watch-run.ts';
+import { argument, choice, defineCommand } from '../define.ts';
+import { recordOutput, status, time } from '../output.ts';
+import { runId } from '../resolve.ts';
+import { ResultError } from '../result-error.ts';
+import { outcomeError } from './outcome.ts';
+
+export default defineCommand({
+  summary: 'Wait until a run has ended, or waits for a person',
+  description:
+    'With --for finished (the default) the exit code is the outcome of the run; while it waits for a person, somebody else has to answer. With --for waiting it is 0 as soon as the run asks somebody, and 6 when it has completed without asking. Limit the wait with --timeout (exit 9).',
+  arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
+  options: { for: choice(['finished', 'waiting'], 'What to wait for (default finished)') },
+  operations: ['getRun', 'listRunMessages'],
+  exits: [exitCodes.conflict, exitCodes.runFailed, exitCodes.runInterrupted],
+  examples: [
+    { command: 'aops runs wait RUN --timeout 10m', text: 'Until it has ended' },
+    { command: 'aops runs wait RUN --for waiting && aops runs respond RUN --approve', text: 'Until somebody is needed' },
+  ],
+  output: recordOutput<Run>((run) => ({ ID: run.id, Status: status(run.status), Completed: time(run.completed_at), Error: run.error })),
+  async run(context, input) {
+    const client = await context.client();
+    const id = await runId(context, input.run);
+    for await (const event of watchRun(client, id, { clock: context.clock, signal: context.signal })) {
+      const asks = input.for === 'waiting' && event.type === 'human_request.pending';
+      if (event.type !== 'run.finished' && !asks) continue;
+      const { run, pending_human_request } = await client.call('getRun', { params: { run_id: id } });
+      if (!asks && !isFinal(run.status)) continue;
+      const result = { ...run, pending_human_request };
+      const error = asks ? undefined : (outcomeError(run) ?? (input.for === 'waiting' ? neverAsked(id) : undefined));
+      if (error) throw new ResultError(error, result);
+      return result;
+    }
+    throw new Error('the stream of events ended before the run');
+  },
+});
+
+const neverAsked = (id: string): AopsError => new AopsError(`Run ${id} completed without asking anybody.`, { code: 'run_completed', exit: exitCodes.conflict });

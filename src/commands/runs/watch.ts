@@ -1,0 +1,27 @@
+import { exitCodes } from '../../base/errors.ts';
+import { argument, defineCommand } from '../define.ts';
+import { runId } from '../resolve.ts';
+import { followFlags, followOptions, followRun } from './follow.ts';
+import { outcomeError } from './outcome.ts';
+
+export default defineCommand({
+  summary: 'Watch a run to its end, and answer what it asks',
+  description:
+    'Streams the messages of the run. When it asks a person, a prompt appears under the transcript; --answers and --on-request decide where nobody sits. Ctrl-C detaches: the run goes on. The exit code is the outcome of the run, also for one that ended earlier.',
+  arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
+  options: followFlags,
+  operations: ['getRun', 'listRunMessages', 'respondToHumanRequest'],
+  exits: [exitCodes.runFailed, exitCodes.runInterrupted, exitCodes.runWaiting],
+  examples: [
+    { command: 'aops runs watch @latest', text: 'Follow the newest run and answer it' },
+    { command: 'aops runs watch RUN --on-request wait --timeout 1h', text: 'Somebody else answers' },
+    { command: 'aops runs watch RUN -o ndjson', text: 'Every event as a JSON object on a line' },
+  ],
+  async run(context, input) {
+    const options = await followOptions(context, input);
+    const run = await followRun(context, await runId(context, input.run), options);
+    const error = outcomeError(run);
+    if (error) throw error;
+    return context.format === 'table' || context.format === 'ndjson' ? undefined : run;
+  },
+});

@@ -1,0 +1,28 @@
+import { UsageError } from '../../base/errors.ts';
+import { readRunFile, runFileBytes } from '../../client/run-files.ts';
+import { argument, defineCommand } from '../define.ts';
+import { runId } from '../resolve.ts';
+
+export default defineCommand({
+  summary: "Print a file of a run's sandbox",
+  arguments: { run: argument('The run, or @latest', { complete: 'runs' }), path: argument('The file') },
+  operations: ['getRunSandboxFileContent'],
+  examples: [
+    { command: 'aops sandbox cat @latest report.md', text: 'Read it' },
+    { command: 'aops sandbox cat RUN data.bin > data.bin', text: 'Keep it, byte for byte' },
+  ],
+  async run(context, input) {
+    const client = await context.client();
+    const file = await readRunFile(client, await runId(context, input.run), input.path, context.signal);
+    if (context.format === 'json') return file;
+    if (!context.terminal.out.isTTY) {
+      for await (const chunk of runFileBytes(client, file, context.signal)) await context.terminal.bytes(chunk);
+      return undefined;
+    }
+    if (!file.isTextFile) throw new UsageError(`${file.path} is no text and would garble the terminal.`, `Save it: aops sandbox pull ${input.run} ${input.path} --to .`);
+    const decoder = new TextDecoder();
+    for await (const chunk of runFileBytes(client, file, context.signal)) await context.terminal.write(decoder.decode(chunk, { stream: true }));
+    await context.terminal.write(decoder.decode());
+    return undefined;
+  },
+});

@@ -1,0 +1,15 @@
+import { defineCommand } from '../define.ts';
+import { recordOutput, time } from '../output.ts';
+
+export default defineCommand({
+  summary: 'Create a sandbox to stage files in for a run',
+  operations: ['createSandbox'],
+  mutates: true,
+  examples: [{ command: 'SANDBOX=$(aops sandbox create -o id)', text: 'For use with `aops sandbox push` and `aops runs start --sandbox`' }],
+  output: recordOutput<{ id: string; sandbox_id: string; expires_at: string }>((sandbox) => ({ ID: sandbox.sandbox_id, Expires: time(sandbox.expires_at) })),
+  async run(context) {
+    const client = await context.client();
+    const sandbox = await client.call('createSandbox', {});
+    return { id: sandbox.sandbox_id, ...sandbox };
+  },
+});

@@ -1,0 +1,12 @@
+import { defineGroup } from '../define.ts';
+
+export const sandbox = defineGroup({
+  summary: 'Files for a run, and the files of a run',
+  commands: {
+    create: () => import('./create.ts'),
+    push: () => import('./push.ts'),
+    ls: () => import('./ls.ts'),
+    cat: () => import('./cat.ts'),
+    pull: () => import('./pull.ts'),
+  },
+});

@@ -1,0 +1,23 @@
+import { defineCommand, argument, flag, optionalArgument, requiredText } from '../define.ts';
+import { wholeList } from '../list.ts';
+import { column, listOutput } from '../output.ts';
+import { runId } from '../resolve.ts';
+import { type PulledFile, pullFiles } from './pull-files.ts';
+
+export default defineCommand({
+  summary: "Download files of a run's sandbox",
+  arguments: { run: argument('The run, or @latest', { complete: 'runs' }), path: optionalArgument('A file or a folder (default: everything)') },
+  options: { to: requiredText('DIR', 'Folder to download into', { complete: 'directories' }), force: flag('Replace files that are there') },
+  operations: ['listRunSandboxFiles', 'getRunSandboxFileContent'],
+  examples: [
+    { command: 'aops sandbox pull @latest --to out', text: 'Everything the newest run has' },
+    { command: 'aops sandbox pull RUN report.md --to .', text: 'One file' },
+  ],
+  output: listOutput<PulledFile>({
+    columns: [column('FILE', (file) => file.file, { shrink: true }), column('SIZE', (file) => file.size, { align: 'right' })],
+    empty: 'There are no files.',
+  }),
+  async run(context, input) {
+    return wholeList(await pullFiles(context, await runId(context, input.run), input.path, input.to, input.force));
+  },
+});

@@ -1,0 +1,47 @@
+import path from 'node:path';
+import { version } from '../base/version.ts';
+import { choice, defineCommand, integer, text } from './define.ts';
+import { defaultDataDirectory, removeState, tokenFile, writeState } from './local/state.ts';
+
+export default defineCommand({
+  summary: 'Run the service in the foreground, for a server',
+  description:
+    "Data is kept in the data directory; one process owns it. Commands of runs are not executed unless --exec host is given: they then run as you, in the run's directory, without containment. Ctrl-C or SIGTERM ends the service; its runs go on at the next start.",
+  options: {
+    host: text('ADDRESS', 'Listen on this address (default 127.0.0.1)'),
+    port: integer('N', 'Listen on this port (default: a free one)', { minimum: 0, maximum: 65_535 }),
+    dataDir: text('DIR', 'Keep the data here', { complete: 'directories' }),
+    exec: choice(['host', 'off'], 'Whether runs may execute commands (default off)'),
+    stateFile: text('FILE', 'Write the state of the service here', { hidden: true }),
+    ephemeral: text('yes|no', 'Note in the state that the data is not kept', { hidden: true }),
+  },
+  examples: [
+    { command: 'aops serve --port 4010', text: 'A service on this machine, on a fixed port' },
+    { command: 'aops serve --data-dir ./data --exec host', text: 'Let runs execute commands' },
+  ],
+  async run(context, input) {
+    const dataDirectory = input.dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, input.dataDir);
+    const { startService } = await import('../service/service.ts');
+    const exec = input.exec ?? 'off';
+    const service = await startService({
+      dataDirectory,
+      exec,
+      ...(input.host === undefined ? {} : { host: input.host }),
+      ...(input.port === undefined ? {} : { port: input.port }),
+      log: (entry) => context.terminal.note(JSON.stringify(entry)),
+    });
+    const { url, teamId, instanceId } = service;
+    try {
+      if (input.stateFile !== undefined) {
+        const started_at = new Date(context.clock.now()).toISOString();
+        const state = { pid: context.launcher.pid, url, data_dir: dataDirectory, team_id: teamId, version, instance_id: instanceId, exec, started_at };
+        await writeState(input.stateFile, { ...state, ephemeral: input.ephemeral === 'yes' });
+      }
+      context.terminal.note(`Listening on ${url}; team ${teamId}; token in ${tokenFile(dataDirectory)}; commands ${exec === 'host' ? 'run as you' : 'are off'}`);
+      await new Promise<void>((resolve) => context.signal.addEventListener('abort', () => resolve(), { once: true }));
+    } finally {
+      await service.close();
+      if (input.stateFile !== undefined) await removeState(input.stateFile, instanceId);
+    }
+  },
+});

@@ -1,0 +1,123 @@
+/** Which credential counts: the environment's, else the one saved for the profile, and only at the origin it was saved for. */
+import { AopsError, exitCodes } from '../base/errors.ts';
+import { normaliseTokenUrl, originOf } from './base-url.ts';
+import type { Environment } from './paths.ts';
+import type { Resolved } from './resolve.ts';
+import { checkSecret, maskSecret } from './secret.ts';
+import type { ConfigStore, Credential, StoredCredential } from './store.ts';
+
+/** A credential that can be used; the token URL may be unknown when the environment names only id and secret. */
+export type UsableCredential =
+  | { type: 'token'; token: string }
+  | { type: 'client_credentials'; client_id: string; client_secret: string; token_url?: string };
+
+export interface CredentialResolution {
+  credential: Resolved<UsableCredential | undefined> & {
+    /** The credential as it may be shown. */
+    masked?: string;
+  };
+  /** Why the credential that should count cannot be used. */
+  credential_problem?: AopsError;
+}
+
+interface CredentialInput {
+  env: Environment;
+  store: ConfigStore;
+  profile: string | undefined;
+  baseUrl: string | undefined;
+}
+
+/** Never throws for a bad credential: the problem is part of the answer, so that `auth status` can explain it. */
+export function resolveCredential(input: CredentialInput): CredentialResolution {
+  const none: CredentialResolution['credential'] = { value: undefined, source: 'default', name: 'not signed in', shadowed: [] };
+  try {
+    const [first, ...rest] = candidates(input);
+    if (!first) return { credential: none };
+    const shadowed = rest.map(({ source, name, value }) => ({ source, name, value: maskCredential(value) }));
+    const credential = { source: first.source, name: first.name, shadowed, masked: maskCredential(first.value) };
+    const problem = first.origin === undefined ? undefined : otherOrigin(first.origin, first.name, input.baseUrl);
+    if (problem) return { credential: { ...credential, value: undefined }, credential_problem: problem };
+    return { credential: { ...credential, value: first.value } };
+  } catch (error) {
+    if (error instanceof AopsError) return { credential: none, credential_problem: error };
+    throw error;
+  }
+}
+
+/** A credential as it may be shown. */
+export function maskCredential(credential: UsableCredential): string {
+  return credential.type === 'token' ? maskSecret(credential.token) : `${credential.client_id} / ${maskSecret(credential.client_secret)}`;
+}
+
+interface CredentialCandidate {
+  value: UsableCredential;
+  source: 'environment' | 'profile';
+  name: string;
+  /** The origin a stored credential is bound to. */
+  origin?: string;
+}
+
+function candidates({ env, store, profile }: CredentialInput): CredentialCandidate[] {
+  const found: CredentialCandidate[] = [];
+  const token = env.AOPS_API_KEY?.trim();
+  if (token)
+    found.push({ value: { type: 'token', token: checkSecret(token, 'AOPS_API_KEY') }, source: 'environment', name: 'AOPS_API_KEY' });
+  // A broken weaker source must not get in the way of the key that counts.
+  const weaker = () => [...clientFromEnvironment(env), ...fromProfile(store, profile)];
+  if (found.length === 0) return weaker();
+  try {
+    return [...found, ...weaker()];
+  } catch (error) {
+    if (error instanceof AopsError) return found;
+    throw error;
+  }
+}
+
+function clientFromEnvironment(env: Environment): CredentialCandidate[] {
+  const id = env.AOPS_CLIENT_ID?.trim();
+  const secret = env.AOPS_CLIENT_SECRET?.trim();
+  if (!id && !secret) return [];
+  if (!id || !secret) {
+    const [given, missing] = id ? ['AOPS_CLIENT_ID', 'AOPS_CLIENT_SECRET'] : ['AOPS_CLIENT_SECRET', 'AOPS_CLIENT_ID'];
+    throw new AopsError(`${given} is set, but ${missing} is not.`, {
+      code: 'credential_incomplete',
+      exit: exitCodes.auth,
+      hint: `Set both, or unset ${given}.`,
+    });
+  }
+  const tokenUrl = env.AOPS_TOKEN_URL?.trim();
+  const value: UsableCredential = {
+    type: 'client_credentials',
+    client_id: checkSecret(id, 'AOPS_CLIENT_ID'),
+    client_secret: checkSecret(secret, 'AOPS_CLIENT_SECRET'),
+    ...(tokenUrl ? { token_url: normaliseTokenUrl(tokenUrl, 'AOPS_TOKEN_URL') } : {}),
+  };
+  return [{ value, source: 'environment', name: 'AOPS_CLIENT_ID' }];
+}
+
+function fromProfile(store: ConfigStore, profile: string | undefined): CredentialCandidate[] {
+  const stored = profile === undefined ? undefined : store.credential(profile);
+  if (!stored) return [];
+  return [{ value: checked(stored, profile as string), source: 'profile', name: `profile ${profile}`, origin: stored.origin }];
+}
+
+function checked(stored: StoredCredential, profile: string): Credential {
+  const name = `The credential of profile "${profile}"`;
+  if (stored.type === 'token') return { type: 'token', token: checkSecret(stored.token, name) };
+  const { client_id, client_secret, token_url } = stored;
+  return {
+    type: 'client_credentials',
+    client_id: checkSecret(client_id, name),
+    client_secret: checkSecret(client_secret, name),
+    token_url: normaliseTokenUrl(token_url, `The token URL of profile "${profile}"`),
+  };
+}
+
+function otherOrigin(origin: string, name: string, baseUrl: string | undefined): AopsError | undefined {
+  if (baseUrl === undefined || originOf(baseUrl) === origin) return undefined;
+  return new AopsError(`The credential of ${name} was saved for ${origin} and is not sent to ${originOf(baseUrl)}.`, {
+    code: 'credential_other_origin',
+    exit: exitCodes.auth,
+    hint: 'Sign in there with `aops auth login`, or give a credential for it in AOPS_API_KEY.',
+  });
+}

@@ -1,0 +1,136 @@
+/**
+ * The JSON files of the config folder. Reading is a plain read, so that start-up does not load `conf`; writing goes
+ * through `conf` (temporary file, fsync, rename) under a lock file, so that two processes never lose each other's change.
+ */
+import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, readFileSync, statSync, unlinkSync } from 'node:fs';
+import { platform } from 'node:os';
+import path from 'node:path';
+import { systemClock } from '../base/clock.ts';
+import { AopsError, exitCodes } from '../base/errors.ts';
+
+export type JsonObject = Record<string, unknown>;
+
+const fileMode = 0o600;
+const folderMode = 0o700;
+/** A writer needs milliseconds; a lock this old was left by a process that died. */
+const staleLockMs = 10_000;
+const lockRetryMs = 20;
+
+/** Whether a JSON value is an object: neither null nor an array. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The error for a file that cannot be understood. */
+export function configInvalid(file: string, why: string, cause?: unknown): AopsError {
+  return new AopsError(`${file} ${why}.`, {
+    code: 'config_invalid',
+    exit: exitCodes.usage,
+    hint: 'Correct the file, or move it away and set things up again with `aops auth login`.',
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+/**
+ * The object in `file`, or undefined when there is no file. A file that others may read is tightened to 0600;
+ * where that fails (a read-only mount) `warn` is told.
+ * @throws AopsError `config_invalid` when it cannot be read or is not a JSON object.
+ */
+export function readJsonFile(file: string, warn: (message: string) => void): JsonObject | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw configInvalid(file, `cannot be read (${code ?? 'unknown error'})`, error);
+  }
+  tighten(file, warn);
+  let value: unknown;
+  try {
+    value = JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch {
+    // The parser's message quotes the text around the fault, which may be a secret.
+    throw configInvalid(file, 'is not valid JSON');
+  }
+  if (!isObject(value)) throw configInvalid(file, 'must hold a JSON object');
+  return value;
+}
+
+/**
+ * Replaces the content of `file` by what `change` makes of it, alone among processes and all or nothing.
+ * @throws AopsError `config_unsafe` (exit 2) for a symbolic link, `config_busy` (exit 1) when another process keeps the lock.
+ */
+export async function updateJsonFile(
+  file: string,
+  change: (current: JsonObject) => JsonObject,
+  warn: (message: string) => void,
+): Promise<JsonObject> {
+  const folder = path.dirname(file);
+  prepareFolder(folder);
+  const unlock = await lock(`${file}.lock`);
+  try {
+    refuseSymlink(file);
+    const next = change(readJsonFile(file, warn) ?? {});
+    const { default: Conf } = await import('conf');
+    const { name } = path.parse(file);
+    // The whole object is replaced at once, so names with dots or reserved words never become paths inside it.
+    new Conf({ cwd: folder, configName: name, configFileMode: fileMode, accessPropertiesByDotNotation: false }).store = next;
+    return next;
+  } finally {
+    unlock();
+  }
+}
+
+function tighten(file: string, warn: (message: string) => void): void {
+  if (platform() === 'win32' || (statSync(file).mode & 0o077) === 0) return;
+  try {
+    chmodSync(file, fileMode);
+  } catch {
+    warn(`${file} can be read by other users and its mode cannot be changed; run: chmod 600 ${file}`);
+  }
+}
+
+function prepareFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: folderMode });
+  // A folder of another name was chosen by the user and may be shared (AOPS_CONFIG_DIR=/tmp): only ours is tightened.
+  if (platform() !== 'win32' && path.basename(folder) === 'aops' && (statSync(folder).mode & 0o077) !== 0) chmodSync(folder, folderMode);
+}
+
+function refuseSymlink(file: string): void {
+  if (!lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink()) return;
+  throw new AopsError(`${file} is a symbolic link; aops does not write through links.`, {
+    code: 'config_unsafe',
+    exit: exitCodes.usage,
+    hint: 'Replace the link by a file, or point AOPS_CONFIG_DIR at the folder the link leads to.',
+  });
+}
+
+async function lock(file: string): Promise<() => void> {
+  const deadline = systemClock.now() + 2 * staleLockMs;
+  for (;;) {
+    try {
+      closeSync(openSync(file, 'wx', fileMode));
+      return () => unlinkSync(file);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    const age = systemClock.now() - (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? systemClock.now());
+    if (age > staleLockMs) removeIfThere(file);
+    else if (systemClock.now() > deadline) {
+      throw new AopsError(`Another process keeps ${file}.`, {
+        code: 'config_busy',
+        exit: exitCodes.failure,
+        hint: 'Try again; delete the file when no other aops is running.',
+      });
+    } else await systemClock.sleep(lockRetryMs);
+  }
+}
+
+function removeIfThere(file: string): void {
+  try {
+    unlinkSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}

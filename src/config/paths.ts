@@ -1,0 +1,42 @@
+/** Where aops keeps its files: explicit variables first, then XDG (or the Windows folders), then the usual places at home. */
+import path from 'node:path';
+
+/** Environment variables as given by the launcher. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Absolute folders. None of them is created here. */
+export interface ConfigPaths {
+  /** config.json and credentials.json. */
+  config: string;
+  /** Data of the local service. */
+  data: string;
+  /** What may be deleted at any time: completion and rate-limit caches. */
+  cache: string;
+}
+
+/**
+ * The folders for `env` and the home directory `home`. Relative XDG values are ignored, as the XDG base directory
+ * specification demands; a relative AOPS_*_DIR is taken from `cwd`, because the user wrote it for this tool.
+ */
+export function configPaths(env: Environment, home: string, platform = 'linux', cwd = '.'): ConfigPaths {
+  const windows = platform === 'win32';
+  const { join, resolve, isAbsolute } = windows ? path.win32 : path.posix;
+  const folder = (
+    own: string | undefined,
+    base: string | undefined,
+    fallback: string[],
+    windowsBase: string | undefined,
+    leaf?: string,
+  ) => {
+    if (own) return resolve(cwd, own);
+    if (base && isAbsolute(base)) return join(base, 'aops');
+    if (!windows) return join(home, ...fallback, 'aops');
+    return join(windowsBase && isAbsolute(windowsBase) ? windowsBase : join(home, 'AppData', 'Local'), 'aops', ...(leaf ? [leaf] : []));
+  };
+  const roaming = env.APPDATA ?? join(home, 'AppData', 'Roaming');
+  return {
+    config: folder(env.AOPS_CONFIG_DIR, env.XDG_CONFIG_HOME, ['.config'], roaming),
+    data: folder(env.AOPS_DATA_DIR, env.XDG_DATA_HOME, ['.local', 'share'], env.LOCALAPPDATA, 'data'),
+    cache: folder(env.AOPS_CACHE_DIR, env.XDG_CACHE_HOME, ['.cache'], env.LOCALAPPDATA, 'cache'),
+  };
+}

@@ -1,0 +1,184 @@
+/**
+ * Which value counts: flag beats environment beats profile beats setting beats default, and every value remembers
+ * where it came from and what it shadowed. `aops config explain` and `aops auth status` print exactly this.
+ */
+import { parseDuration } from '../base/duration.ts';
+import { AopsError, exitCodes } from '../base/errors.ts';
+import { normaliseBaseUrl } from './base-url.ts';
+import { type CredentialResolution, resolveCredential, type UsableCredential } from './credential.ts';
+import type { Environment } from './paths.ts';
+import {
+  type ColorMode,
+  checkProfileName,
+  type OutputFormat,
+  parseSetting,
+  type SettingKey,
+  type SettingValue,
+  settingDefinition,
+} from './settings.ts';
+import type { ConfigStore, Profile } from './store.ts';
+
+export type ValueSource = 'flag' | 'environment' | 'profile' | 'setting' | 'default';
+
+/** A value and where it came from: `--team`, `AOPS_TEAM_ID`, `profile local`, `setting team_id`, `default`. */
+export interface Origin {
+  source: ValueSource;
+  name: string;
+}
+
+export interface Resolved<T> extends Origin {
+  value: T;
+  /** Weaker values that did not count, the strongest first; secrets masked. */
+  shadowed: (Origin & { value: string })[];
+}
+
+/** Global flags as commander names them. */
+export interface ConfigFlags {
+  profile?: string | undefined;
+  team?: string | undefined;
+  baseUrl?: string | undefined;
+  output?: string | undefined;
+  json?: boolean | undefined;
+  color?: string | undefined;
+  timeout?: string | undefined;
+  maxWait?: string | undefined;
+  /** False for `--no-input`. */
+  input?: boolean | undefined;
+}
+
+export interface ResolvedConfig extends CredentialResolution {
+  profile: Resolved<string | undefined>;
+  /** Normalised, without a trailing slash. */
+  base_url: Resolved<string | undefined>;
+  team_id: Resolved<string | undefined>;
+  output: Resolved<OutputFormat>;
+  color: Resolved<ColorMode>;
+  /** Milliseconds; undefined when each command uses its own limit. */
+  timeout: Resolved<number | undefined>;
+  /** Milliseconds. */
+  max_wait: Resolved<number>;
+  pager: Resolved<string | undefined>;
+  prompt: Resolved<boolean>;
+}
+
+export interface ResolveInput {
+  flags: ConfigFlags;
+  env: Environment;
+  store: ConfigStore;
+  /** For commands that create the profile they name: a missing one then counts as empty. */
+  allowMissingProfile?: boolean;
+}
+
+type Candidate = Origin & { value: SettingValue };
+
+/**
+ * Resolves every setting and the credential. Problems with the credential do not throw; see `requireCredential`.
+ * @throws AopsError `profile_not_found` (exit 3), `config_invalid`, or UsageError for a bad value of any source that counts.
+ */
+export function resolveConfig({ flags, env, store, allowMissingProfile = false }: ResolveInput): ResolvedConfig {
+  const settings = store.settings();
+  const pick = (key: SettingKey, flagValue: SettingValue | undefined, profileValue?: Candidate, flagName?: string) =>
+    choose(key, [
+      ...candidate(flagValue, 'flag', flagName ?? settingDefinition(key).flag ?? key),
+      ...fromEnvironment(key, env),
+      ...(profileValue ? [profileValue] : []),
+      ...candidate(settings[key], 'setting', key === 'profile' ? 'current profile' : `setting ${key}`),
+      ...candidate(settingDefinition(key).default, 'default', 'default'),
+    ]);
+
+  const profileName = pick('profile', flags.profile) as Resolved<string | undefined>;
+  const profile = findProfile(profileName, store, allowMissingProfile);
+  const ofProfile = (value: string | undefined): Candidate | undefined =>
+    profile && value !== undefined ? { source: 'profile', name: `profile ${profile.name}`, value } : undefined;
+
+  const base_url = pick('base_url', flags.baseUrl, ofProfile(profile?.base_url)) as Resolved<string | undefined>;
+  return {
+    profile: profileName,
+    base_url,
+    team_id: pick('team_id', flags.team, ofProfile(profile?.team_id)) as Resolved<string | undefined>,
+    output: (flags.json ? pick('output', 'json', undefined, '--json') : pick('output', flags.output)) as Resolved<OutputFormat>,
+    color: pick('color', flags.color) as Resolved<ColorMode>,
+    timeout: milliseconds(pick('timeout', flags.timeout)),
+    max_wait: milliseconds(pick('max_wait', flags.maxWait)) as Resolved<number>,
+    pager: pick('pager', undefined) as Resolved<string | undefined>,
+    prompt: pick('prompt', flags.input === false ? false : undefined) as Resolved<boolean>,
+    ...resolveCredential({ env, store, profile: profile?.name, baseUrl: base_url.value }),
+  };
+}
+
+/** The base URL. @throws AopsError `base_url_missing` (exit 2) when nothing names one. */
+export function requireBaseUrl(config: ResolvedConfig): string {
+  if (config.base_url.value !== undefined) return config.base_url.value;
+  throw new AopsError('No service address is known.', {
+    code: 'base_url_missing',
+    exit: exitCodes.usage,
+    hint: 'Start a local service with `aops local up`, sign in with `aops auth login --base-url URL`, or set AOPS_BASE_URL.',
+  });
+}
+
+/** The credential. @throws AopsError with what is wrong, or `not_signed_in` (exit 4) when there is none. */
+export function requireCredential(config: ResolvedConfig): UsableCredential {
+  if (config.credential_problem) throw config.credential_problem;
+  if (config.credential.value) return config.credential.value;
+  throw new AopsError('You are not signed in.', {
+    code: 'not_signed_in',
+    exit: exitCodes.auth,
+    hint: 'Run `aops auth login` or set AOPS_API_KEY; `aops local up` starts a service of your own that needs neither.',
+  });
+}
+
+/** The team. @throws AopsError `team_missing` (exit 2) when nothing names one. */
+export function requireTeam(config: ResolvedConfig): string {
+  if (config.team_id.value !== undefined) return config.team_id.value;
+  throw new AopsError('This command acts on a team, and none is chosen.', {
+    code: 'team_missing',
+    exit: exitCodes.usage,
+    hint: 'Pass --team ID, set AOPS_TEAM_ID, or run `aops config set team_id ID`; `aops teams list` shows the ids.',
+  });
+}
+
+function candidate(value: SettingValue | undefined, source: ValueSource, name: string): Candidate[] {
+  return value === undefined ? [] : [{ value, source, name }];
+}
+
+/** Empty variables count as unset, as NO_COLOR and the XDG specification have it. */
+function fromEnvironment(key: SettingKey, env: Environment): Candidate[] {
+  return settingDefinition(key).environment.flatMap((name) => {
+    const value = env[name]?.trim();
+    if (!value) return [];
+    if (name === 'NO_COLOR') return candidate('never', 'environment', name);
+    if (name === 'FORCE_COLOR') return candidate(value === '0' || value === 'false' ? 'never' : 'always', 'environment', name);
+    return candidate(value, 'environment', name);
+  });
+}
+
+/** The first candidate counts and must be valid; the others are only reported. */
+function choose(key: SettingKey, candidates: Candidate[]): Resolved<SettingValue | undefined> {
+  const [first, ...rest] = candidates;
+  if (!first) return { value: undefined, source: 'default', name: 'default', shadowed: [] };
+  const shadowed = rest.filter((other) => other.source !== 'default').map((other) => ({ ...other, value: printable(key, other.value) }));
+  return { ...first, value: parseSetting(settingDefinition(key), first.value, first.name), shadowed };
+}
+
+/** A base URL that did not count was never checked and may carry a password: only a valid one is shown. */
+function printable(key: SettingKey, value: SettingValue): string {
+  if (key !== 'base_url') return String(value);
+  try {
+    return normaliseBaseUrl(String(value), key);
+  } catch {
+    return '(not a usable URL)';
+  }
+}
+
+function milliseconds(resolved: Resolved<SettingValue | undefined>): Resolved<number | undefined> {
+  return { ...resolved, value: resolved.value === undefined ? undefined : parseDuration(String(resolved.value)) };
+}
+
+function findProfile(name: Resolved<string | undefined>, store: ConfigStore, allowMissing: boolean): Profile | undefined {
+  if (name.value === undefined) return undefined;
+  if (allowMissing && !store.profiles().some((profile) => profile.name === name.value)) {
+    checkProfileName(name.value);
+    return undefined;
+  }
+  return store.profile(name.value, name.name);
+}

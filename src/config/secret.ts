@@ -1,0 +1,31 @@
+/** Secrets: what may be sent in a header, and how much of one may be shown. */
+import { AopsError, exitCodes } from '../base/errors.ts';
+
+const headerSafe = /^[\x21-\x7e]+$/;
+
+/** Issuers mark what a token is by a short word or two: `aops_local_`, `ghp_`, `sk-`. Longer words may be the secret itself. */
+const issuerPrefix = /^(?:(?:[A-Za-z]{2,6}_){1,2}|[A-Za-z]{2}-)/;
+
+/**
+ * A secret as it may be shown: `aops_local_abcdef` -> `aops_local_…cdef`. Keeps the issuer's prefix and the last four
+ * characters, or none of them when the rest is short.
+ */
+export function maskSecret(secret: string): string {
+  const prefix = issuerPrefix.exec(secret)?.[0] ?? '';
+  const rest = secret.slice(prefix.length);
+  return `${prefix}…${rest.length >= (prefix ? 6 : 8) ? rest.slice(-4) : ''}`;
+}
+
+/**
+ * The trimmed secret, when it can travel in a header.
+ * @throws AopsError `credential_invalid`, exit 4, naming `name` and never echoing the value.
+ */
+export function checkSecret(secret: string, name: string): string {
+  const trimmed = secret.trim();
+  if (headerSafe.test(trimmed)) return trimmed;
+  throw new AopsError(`${name} is not a usable credential: it is empty or holds spaces or unprintable characters.`, {
+    code: 'credential_invalid',
+    exit: exitCodes.auth,
+    hint: 'Copy the credential again, without quotes or line breaks.',
+  });
+}

@@ -1,0 +1,128 @@
+/** The settings aops knows: what they mean, where else they can be given, and which values they take. */
+import { parseDuration } from '../base/duration.ts';
+import { AopsError, UsageError } from '../base/errors.ts';
+import { normaliseBaseUrl } from './base-url.ts';
+
+export const outputFormats = ['table', 'json', 'ndjson', 'yaml', 'csv', 'id'] as const;
+export const colorModes = ['auto', 'always', 'never'] as const;
+export type OutputFormat = (typeof outputFormats)[number];
+export type ColorMode = (typeof colorModes)[number];
+
+/** A value as it is kept in config.json. Durations stay text, as people wrote them. */
+export type SettingValue = string | boolean;
+export type SettingKey = 'profile' | 'base_url' | 'team_id' | 'output' | 'color' | 'timeout' | 'max_wait' | 'pager' | 'prompt';
+
+export interface SettingDefinition {
+  key: SettingKey;
+  type: 'text' | 'url' | 'duration' | 'boolean' | 'choice';
+  choices?: readonly string[];
+  default?: SettingValue;
+  /** Environment variables that set the same value, the strongest first. */
+  environment: readonly string[];
+  /** The flag that sets the same value. */
+  flag?: string;
+  description: string;
+}
+
+export const settingDefinitions: readonly SettingDefinition[] = [
+  { key: 'profile', type: 'text', environment: ['AOPS_PROFILE'], flag: '--profile', description: 'The profile to use.' },
+  { key: 'base_url', type: 'url', environment: ['AOPS_BASE_URL'], flag: '--base-url', description: 'Address of the service.' },
+  { key: 'team_id', type: 'text', environment: ['AOPS_TEAM_ID'], flag: '--team', description: 'The team that commands act on.' },
+  {
+    key: 'output',
+    type: 'choice',
+    choices: outputFormats,
+    default: 'table',
+    environment: [],
+    flag: '--output',
+    description: 'Output format.',
+  },
+  {
+    key: 'color',
+    type: 'choice',
+    choices: colorModes,
+    default: 'auto',
+    environment: ['NO_COLOR', 'FORCE_COLOR'],
+    flag: '--color',
+    description: 'When to use colour.',
+  },
+  {
+    key: 'timeout',
+    type: 'duration',
+    environment: [],
+    flag: '--timeout',
+    description: 'Longest time a command may take; without it each command has its own limit.',
+  },
+  {
+    key: 'max_wait',
+    type: 'duration',
+    default: '60s',
+    environment: [],
+    flag: '--max-wait',
+    description: 'Longest wait for a rate limit before giving up.',
+  },
+  { key: 'pager', type: 'text', environment: ['PAGER'], description: 'Program that pages long output on a terminal.' },
+  { key: 'prompt', type: 'boolean', default: true, environment: [], flag: '--no-input', description: 'Whether aops may ask questions.' },
+];
+
+/**
+ * The definition of a setting.
+ * @throws UsageError `setting_unknown` that lists the known keys.
+ */
+export function settingDefinition(key: string): SettingDefinition {
+  const found = settingDefinitions.find((definition) => definition.key === key);
+  if (found) return found;
+  const known = settingDefinitions.map((definition) => definition.key).join(', ');
+  throw new UsageError(`There is no setting called "${key}".`, `Known settings: ${known}.`, 'setting_unknown');
+}
+
+/**
+ * The value of a setting from text, as it is kept in the file.
+ * @param name where the text came from, for the message: `--color`, `AOPS_BASE_URL`, `setting color`.
+ * @throws UsageError when the text is no value of that setting.
+ */
+export function parseSetting(definition: SettingDefinition, value: SettingValue, name: string): SettingValue {
+  const text = String(value).trim();
+  switch (definition.type) {
+    case 'boolean':
+      if (/^(?:true|on|yes|1)$/i.test(text)) return true;
+      if (/^(?:false|off|no|0)$/i.test(text)) return false;
+      throw new UsageError(`${name} must be on or off.`);
+    case 'duration':
+      if (parseDuration(text) !== undefined) return text;
+      throw new UsageError(`${name} is not a duration.`, 'Write it like 300ms, 30s, 1m30s or 2h.');
+    case 'choice':
+      if (definition.choices?.includes(text)) return text;
+      throw new UsageError(`${name} must be one of: ${definition.choices?.join(', ')}.`);
+    case 'url':
+      return normaliseBaseUrl(text, name);
+    case 'text':
+      if (text !== '' && !/\p{Cc}/u.test(text)) return text;
+      throw new UsageError(`${name} must not be empty or hold control characters.`);
+  }
+}
+
+const profileName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** @throws UsageError `profile_name_invalid` unless the name is 1 to 64 letters, digits, dots, dashes or underscores. */
+export function checkProfileName(name: string): string {
+  if (profileName.test(name)) return name;
+  throw new UsageError(
+    'A profile name has 1 to 64 letters, digits, dots, dashes or underscores, and starts with a letter or digit.',
+    'Choose a name like "local" or "acme-prod".',
+    'profile_name_invalid',
+  );
+}
+
+/** The error for a profile that does not exist; `known` are the names that do. */
+export function profileNotFound(name: string, known: readonly string[], from?: string): AopsError {
+  const hint =
+    known.length === 0
+      ? 'No profiles exist yet: run `aops local up` or `aops auth login`.'
+      : `Profiles: ${known.join(', ')}. See \`aops profiles list\`.`;
+  return new AopsError(`There is no profile called "${name}"${from ? ` (from ${from})` : ''}.`, {
+    code: 'profile_not_found',
+    exit: 3,
+    hint,
+  });
+}

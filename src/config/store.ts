@@ -1,0 +1,264 @@
+/**
+ * What aops remembers: profiles and settings in config.json, credentials in credentials.json (both 0600). Reads are
+ * synchronous and cheap; every change re-reads its file under a lock first.
+ */
+import path from 'node:path';
+import { AopsError, exitCodes, UsageError } from '../base/errors.ts';
+import { normaliseBaseUrl, originOf } from './base-url.ts';
+import { configInvalid, isObject, type JsonObject, readJsonFile, updateJsonFile } from './files.ts';
+import {
+  checkProfileName,
+  parseSetting,
+  profileNotFound,
+  type SettingKey,
+  type SettingValue,
+  settingDefinition,
+  settingDefinitions,
+} from './settings.ts';
+
+export interface Profile {
+  name: string;
+  base_url: string;
+  team_id?: string;
+  /** Whether it is used when nothing else is asked for. */
+  current: boolean;
+}
+
+/** How to authenticate, without the place it is for. */
+export type Credential =
+  | { type: 'token'; token: string }
+  | { type: 'client_credentials'; client_id: string; client_secret: string; token_url: string };
+
+/** A credential and the origin it was saved for: it is never sent anywhere else. */
+export type StoredCredential = Credential & { origin: string };
+
+interface ProfileEntry {
+  base_url: string;
+  team_id?: string;
+}
+
+/** Profiles, settings and credentials of one config folder. */
+export class ConfigStore {
+  readonly directory: string;
+  /** What a person should know about the files, such as a mode that could not be tightened. */
+  readonly warnings: string[] = [];
+  #config: JsonObject | undefined;
+  #credentials: JsonObject | undefined;
+
+  /** @param directory absolute; made at the first write, with mode 0700. */
+  constructor(directory: string) {
+    this.directory = directory;
+  }
+
+  /** Path of the file with profiles and settings. */
+  get configFile(): string {
+    return path.join(this.directory, 'config.json');
+  }
+
+  /** Path of the file with secrets. */
+  get credentialsFile(): string {
+    return path.join(this.directory, 'credentials.json');
+  }
+
+  /** Name of the profile used by default. It may have been removed from the file by hand. */
+  currentProfile(): string | undefined {
+    const name = this.#readConfig().current_profile;
+    return typeof name === 'string' ? name : undefined;
+  }
+
+  /** Makes a profile the default. @throws AopsError `profile_not_found`. */
+  async useProfile(name: string): Promise<void> {
+    await this.#updateConfig((config) => {
+      this.#entry(config, name);
+      return { ...config, current_profile: name };
+    });
+  }
+
+  /** All profiles, by name. */
+  profiles(): Profile[] {
+    const current = this.currentProfile();
+    return Object.entries(this.#entries(this.#readConfig()))
+      .map(([name, entry]) => ({ name, ...entry, current: name === current }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /**
+   * One profile.
+   * @param from where the name came from, for the message: `AOPS_PROFILE`.
+   * @throws AopsError `profile_not_found` (exit 3) with the known names in its hint.
+   */
+  profile(name: string, from?: string): Profile {
+    const config = this.#readConfig();
+    return { name, ...this.#entry(config, name, from), current: name === this.currentProfile() };
+  }
+
+  /**
+   * Creates or replaces a profile, and its credential when one is given. The first profile becomes the current one.
+   * Moving a profile to another origin keeps its old credential, which is then refused until a new one is saved.
+   * @throws UsageError for a bad name, base URL or team id.
+   */
+  async saveProfile(name: string, profile: ProfileEntry, credential?: Credential): Promise<void> {
+    checkProfileName(name);
+    const base_url = normaliseBaseUrl(profile.base_url, 'The base URL');
+    const team_id =
+      profile.team_id === undefined ? undefined : String(parseSetting(settingDefinition('team_id'), profile.team_id, 'The team id'));
+    // The secret first: a crash in between leaves a credential nobody refers to, never a profile that cannot sign in.
+    if (credential) {
+      const stored: StoredCredential = { ...credential, origin: originOf(base_url) };
+      await this.#updateCredentials((all) => ({ ...all, [name]: stored }));
+    }
+    await this.#updateConfig((config) => {
+      const profiles = { ...this.#entries(config), [name]: { base_url, ...(team_id === undefined ? {} : { team_id }) } };
+      return { ...config, current_profile: config.current_profile ?? name, profiles };
+    });
+  }
+
+  /** Renames a profile together with its credential. @throws AopsError `profile_not_found`, UsageError `profile_exists`. */
+  async renameProfile(from: string, to: string): Promise<void> {
+    checkProfileName(to);
+    this.#entry(this.#readConfig(), from);
+    if (Object.hasOwn(this.#entries(this.#readConfig()), to)) {
+      throw new UsageError(`There already is a profile called "${to}".`, 'Remove it first, or choose another name.', 'profile_exists');
+    }
+    if (Object.hasOwn(this.#readCredentials(), from)) await this.#updateCredentials((all) => moveKey(all, from, to));
+    await this.#updateConfig((config) => ({
+      ...config,
+      profiles: moveKey(this.#entries(config), from, to),
+      ...(config.current_profile === from ? { current_profile: to } : {}),
+    }));
+  }
+
+  /** Removes a profile and its credential; the current profile is then unset if it was this one. @throws AopsError `profile_not_found`. */
+  async removeProfile(name: string): Promise<void> {
+    this.#entry(this.#readConfig(), name);
+    await this.removeCredential(name);
+    await this.#updateConfig((config) => {
+      const rest = { ...config, profiles: without(this.#entries(config), name) };
+      return config.current_profile === name ? without(rest, 'current_profile') : rest;
+    });
+  }
+
+  /** The credential saved for a profile. @throws AopsError `config_invalid` when its entry is broken. */
+  credential(name: string): StoredCredential | undefined {
+    const all = this.#readCredentials();
+    if (!Object.hasOwn(all, name)) return undefined;
+    const entry = all[name];
+    if (isStoredCredential(entry)) return entry;
+    throw configInvalid(this.credentialsFile, `has a broken entry for profile "${name}"`);
+  }
+
+  /** Forgets a profile's credential. Resolves to whether there was one. */
+  async removeCredential(name: string): Promise<boolean> {
+    if (!Object.hasOwn(this.#readCredentials(), name)) return false;
+    await this.#updateCredentials((all) => without(all, name));
+    return true;
+  }
+
+  /** The stored value of a setting; `profile` is the current profile. @throws UsageError `setting_unknown`. */
+  setting(key: string): SettingValue | undefined {
+    return this.settings()[settingDefinition(key).key];
+  }
+
+  /** All stored settings. Keys of newer versions and values of the wrong type are left out. */
+  settings(): Partial<Record<SettingKey, SettingValue>> {
+    const { settings } = this.#readConfig();
+    const profile = this.currentProfile();
+    const known: Partial<Record<SettingKey, SettingValue>> = profile === undefined ? {} : { profile };
+    if (!isObject(settings)) return known;
+    for (const { key } of settingDefinitions) {
+      const value = settings[key];
+      if (key !== 'profile' && (typeof value === 'string' || typeof value === 'boolean')) known[key] = value;
+    }
+    return known;
+  }
+
+  /** Stores a setting. @throws UsageError for an unknown key or a bad value, AopsError `profile_not_found` for `profile`. */
+  async setSetting(key: string, value: SettingValue): Promise<void> {
+    const definition = settingDefinition(key);
+    const parsed = parseSetting(definition, value, `setting ${key}`);
+    if (definition.key === 'profile') return this.useProfile(String(parsed));
+    await this.#updateConfig((config) => ({ ...config, settings: { ...objectOr(config.settings), [key]: parsed } }));
+  }
+
+  /** Removes a setting. @throws UsageError `setting_unknown`. */
+  async unsetSetting(key: string): Promise<void> {
+    const definition = settingDefinition(key);
+    await this.#updateConfig((config) =>
+      definition.key === 'profile'
+        ? without(config, 'current_profile')
+        : { ...config, settings: without(objectOr(config.settings), definition.key) },
+    );
+  }
+
+  #readConfig(): JsonObject {
+    this.#config ??= readJsonFile(this.configFile, (message) => this.warnings.push(message)) ?? {};
+    return this.#config;
+  }
+
+  #readCredentials(): JsonObject {
+    this.#credentials ??= readJsonFile(this.credentialsFile, (message) => this.warnings.push(message)) ?? {};
+    return this.#credentials;
+  }
+
+  async #updateConfig(change: (config: JsonObject) => JsonObject): Promise<void> {
+    this.#config = await this.#update(this.configFile, change);
+  }
+
+  async #updateCredentials(change: (all: JsonObject) => JsonObject): Promise<void> {
+    this.#credentials = await this.#update(this.credentialsFile, change);
+  }
+
+  async #update(file: string, change: (current: JsonObject) => JsonObject): Promise<JsonObject> {
+    try {
+      return await updateJsonFile(file, change, (message) => this.warnings.push(message));
+    } catch (error) {
+      if (error instanceof AopsError) throw error;
+      const { code } = error as NodeJS.ErrnoException;
+      const hint = 'Check the folder and its owner, or set AOPS_CONFIG_DIR to a folder you may write to.';
+      throw new AopsError(`${file} cannot be written (${code ?? 'unknown error'}).`, {
+        code: 'config_not_writable',
+        exit: exitCodes.failure,
+        hint,
+        cause: error,
+      });
+    }
+  }
+
+  #entries(config: JsonObject): Record<string, ProfileEntry> {
+    const profiles = config.profiles ?? {};
+    if (!isObject(profiles)) throw configInvalid(this.configFile, 'must hold an object under "profiles"');
+    for (const [name, entry] of Object.entries(profiles)) {
+      const fine =
+        isObject(entry) && typeof entry.base_url === 'string' && (entry.team_id === undefined || typeof entry.team_id === 'string');
+      if (!fine) throw configInvalid(this.configFile, `has a broken entry for profile "${name}"`);
+    }
+    return profiles as Record<string, ProfileEntry>;
+  }
+
+  #entry(config: JsonObject, name: string, from?: string): ProfileEntry {
+    const entries = this.#entries(config);
+    const entry = Object.hasOwn(entries, name) ? entries[name] : undefined;
+    if (!entry) throw profileNotFound(name, Object.keys(entries).sort(), from);
+    return entry;
+  }
+}
+
+function isStoredCredential(value: unknown): value is StoredCredential {
+  if (!isObject(value) || typeof value.origin !== 'string') return false;
+  if (value.type === 'token') return typeof value.token === 'string';
+  return (
+    value.type === 'client_credentials' && [value.client_id, value.client_secret, value.token_url].every((part) => typeof part === 'string')
+  );
+}
+
+function objectOr(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+function without<T extends object>(object: T, key: string): T {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => name !== key)) as T;
+}
+
+function moveKey<T>(object: Record<string, T>, from: string, to: string): Record<string, T> {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name === from ? to : name, value]));
+}

@@ -1,0 +1,111 @@
+/** The OpenAPI 3.1 description of the interface, generated from the contract. Pure. */
+import { interfaceVersion } from '../base/version.ts';
+import type { Operation } from './operation.ts';
+import { type OperationId, operation, operationGroups } from './operations.ts';
+import { schemasOf } from './schemas.ts';
+import { ErrorBody } from './schemas/common.ts';
+
+type Json = Record<string, unknown>;
+
+const errorResponses: Record<string, string> = {
+  '400': 'Invalid request',
+  '401': 'Unauthorized',
+  '403': 'Forbidden',
+  '404': 'Not found',
+  '409': 'Conflict',
+  '429': 'Rate limit exceeded',
+  '500': 'Internal error',
+};
+
+const rateLimitHeaders: Record<string, Json> = {
+  'RateLimit-Limit': { description: 'Requests in a window.', schema: { type: 'integer' } },
+  'RateLimit-Remaining': { description: 'Requests left in this window.', schema: { type: 'integer' } },
+  'RateLimit-Reset': { description: 'Unix timestamp when the window resets.', schema: { type: 'integer' } },
+};
+
+const headerReferences = Object.fromEntries(Object.keys(rateLimitHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+/** The document, as an object ready to be written as JSON. */
+export function openApiDocument(): Json {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Agent operations',
+      version: interfaceVersion,
+      description: 'Agents, their runs, and the people who answer them.',
+    },
+    security: [{ bearer: [] }],
+    tags: Object.keys(operationGroups).map((name) => ({ name })),
+    paths: paths(),
+    components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+      headers: {
+        ...rateLimitHeaders,
+        'Retry-After': { description: 'Seconds until the request may be sent again.', schema: { type: 'integer' } },
+        'Idempotency-Replayed': { description: 'The response was first given to an earlier request with this key.', schema: { type: 'string', const: 'true' } },
+      },
+      parameters: {
+        IdempotencyKey: {
+          name: 'Idempotency-Key',
+          in: 'header',
+          required: false,
+          description: 'Makes retries safe: within 24 hours, 2xx and 4xx responses are replayed to the same request with the same key.',
+          schema: { type: 'string', minLength: 1, maxLength: 255 },
+        },
+      },
+      schemas: { Error: ErrorBody },
+      responses: Object.fromEntries(Object.entries(errorResponses).map(([status, description]) => [`Error${status}`, errorResponse(status, description)])),
+    },
+  };
+}
+
+function paths(): Json {
+  const result: Record<string, Json> = {};
+  for (const [group, rows] of Object.entries(operationGroups)) {
+    for (const id of Object.keys(rows) as OperationId[]) {
+      const row = operation(id);
+      result[row.path] = { ...result[row.path], [row.method.toLowerCase()]: describe(id, row, group) };
+    }
+  }
+  return result;
+}
+
+function describe(id: OperationId, row: Operation, group: string): Json {
+  const { query, body, response } = schemasOf(id);
+  const required = new Set((query?.required as string[] | undefined) ?? []);
+  const parameters = [
+    ...[...row.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+    ...Object.entries(query?.properties ?? {}).map(([name, schema]) => ({ name, in: 'query', required: required.has(name), schema })),
+    ...(row.idempotent ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+  ];
+  return {
+    operationId: id,
+    summary: row.summary,
+    tags: [group],
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined ? {} : { requestBody: requestBody(row, body) }),
+    responses: {
+      [row.success]: {
+        description: 'Success',
+        headers: { ...headerReferences, ...(row.idempotent ? { 'Idempotency-Replayed': { $ref: '#/components/headers/Idempotency-Replayed' } } : {}) },
+        content: { 'application/json': { schema: response } },
+      },
+      ...Object.fromEntries(Object.keys(errorResponses).map((status) => [status, { $ref: `#/components/responses/Error${status}` }])),
+    },
+  };
+}
+
+function requestBody(row: Operation, body: object): Json {
+  const required = !('~optional' in body);
+  if (row.request === undefined) return { required, content: { 'application/json': { schema: body } } };
+  const { properties = {}, ...rest } = body as { properties?: Record<string, { type?: string }> };
+  // A part without a type is a file: raw bytes, as OpenAPI 3.1 describes them.
+  const parts = Object.entries(properties).map(([name, part]) => [name, part.type === undefined ? { ...part, contentMediaType: 'application/octet-stream' } : part]);
+  return { required, content: { [row.request]: { schema: { ...rest, properties: Object.fromEntries(parts) } } } };
+}
+
+const errorResponse = (status: string, description: string): Json => ({
+  description,
+  headers: { ...headerReferences, ...(status === '429' ? { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } : {}) },
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+});

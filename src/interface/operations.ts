@@ -1,0 +1,26 @@
+/** The runtime table of the contract: operation id to method, path and manners. Loads no schema. */
+import type { Operation } from './operation.ts';
+import { agentOperations } from './operations/agents.ts';
+import { runOperations } from './operations/runs.ts';
+import { sandboxOperations } from './operations/sandboxes.ts';
+import { teamOperations } from './operations/teams.ts';
+
+/** Every group, in the order of the reference. */
+export const operationGroups = {
+  teams: teamOperations,
+  agents: agentOperations,
+  sandboxes: sandboxOperations,
+  runs: runOperations,
+} as const;
+
+export const operations = { ...teamOperations, ...agentOperations, ...sandboxOperations, ...runOperations } as const;
+
+export type OperationId = keyof typeof operations;
+
+/** The row of an operation, widened from its literal types. */
+export function operation(id: OperationId): Operation {
+  return operations[id];
+}
+
+/** All operation ids, in the order of the reference. */
+export const operationIds = Object.keys(operations) as OperationId[];

@@ -1,0 +1,14 @@
+/** The schemas of every operation. Loading this loads the schema library: the command line takes types from it alone. */
+import type { OperationSchemas } from './operation.ts';
+import type { OperationId } from './operations.ts';
+import { agentSchemas } from './schemas/agents.ts';
+import { runSchemas } from './schemas/runs.ts';
+import { sandboxSchemas } from './schemas/sandboxes.ts';
+import { teamSchemas } from './schemas/teams.ts';
+
+export const schemas = { ...teamSchemas, ...agentSchemas, ...sandboxSchemas, ...runSchemas } as const satisfies Record<OperationId, OperationSchemas>;
+
+/** The schemas of an operation, widened from their literal types. */
+export function schemasOf(id: OperationId): OperationSchemas {
+  return schemas[id];
+}

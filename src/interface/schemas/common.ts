@@ -1,0 +1,28 @@
+/** Pieces that several groups' schemas share. */
+import Type, { type Static, type TLiteral, type TSchema, type TUnion } from 'typebox';
+
+export const Uuid = Type.String({ format: 'uuid' });
+/** ISO 8601 date-time. */
+export const DateTime = Type.String({ format: 'date-time' });
+export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+/** An object of which the interface promises nothing but that it is one. */
+export const FreeForm = Type.Record(Type.String(), Type.Unknown());
+/** One of several words. */
+export const Words = <const T extends string[]>(words: T) =>
+  Type.Union(words.map((word) => Type.Literal(word))) as unknown as TUnion<{ [K in keyof T]: TLiteral<T[K]> }>;
+/** An object with exactly the properties listed. */
+export const Closed = <T extends Record<string, TSchema>>(properties: T) => Type.Object(properties, { additionalProperties: false });
+
+/** `limit` and `offset` of a paged read; query strings are converted before validation. */
+export const paging = (maximum: number, fallback: number) => ({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum, default: fallback })),
+  offset: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
+});
+
+/** The body of every error response (interface part 7). Open: `details` points at what is wrong with an input. */
+export const ErrorBody = Type.Object({
+  error: Type.String(),
+  message: Type.Optional(Type.String()),
+  details: Type.Optional(Type.Array(Type.Object({ message: Type.String(), path: Type.Optional(Type.String()), line: Type.Optional(Type.Integer()), column: Type.Optional(Type.Integer()) }))),
+});
+export type ErrorBody = Static<typeof ErrorBody>;

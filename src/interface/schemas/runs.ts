@@ -1,0 +1,212 @@
+import Type, { type Static } from 'typebox';
+import type { OperationSchemas } from '../operation.ts';
+import type { runOperations } from '../operations/runs.ts';
+import { runStatuses, runStatusFilters } from '../run-status.ts';
+import { Closed, DateTime, FreeForm, Nullable, paging, Uuid, Words } from './common.ts';
+
+const RunStatusWord = Words([...runStatuses]);
+
+/** One question of a human request. Without options the answer is free text. */
+export const HumanQuestion = Type.Object({
+  question: Type.String(),
+  header: Type.Optional(Type.String()),
+  options: Type.Optional(Type.Array(Type.Object({ label: Type.String(), description: Type.Optional(Type.String()) }))),
+  multi_select: Type.Optional(Type.Boolean()),
+});
+export type HumanQuestion = Static<typeof HumanQuestion>;
+
+/** What a run asks of a person: an approval, or a set of questions. */
+export const HumanRequest = Type.Object({
+  id: Uuid,
+  title: Type.String(),
+  description: Nullable(Type.String()),
+  created_at: DateTime,
+  type: Words(['approval', 'question']),
+  questions: Type.Optional(Type.Array(HumanQuestion)),
+});
+export type HumanRequest = Static<typeof HumanRequest>;
+
+const runFields = {
+  id: Uuid,
+  agent_id: Nullable(Uuid),
+  status: RunStatusWord,
+  source: Nullable(Type.String()),
+  started_at: Nullable(DateTime),
+  completed_at: Nullable(DateTime),
+  created_at: Nullable(DateTime),
+  sandbox_id: Nullable(Type.String()),
+  human_in_the_loop_enabled: Type.Boolean(),
+};
+
+/** Interface part 2.1. `error` says why a failed run failed. */
+export const Run = Type.Object({
+  ...runFields,
+  pending_human_request: Nullable(HumanRequest),
+  build_id: Type.Optional(Uuid),
+  updated_at: Type.Optional(DateTime),
+  error: Type.Optional(Nullable(Type.String())),
+});
+export type Run = Static<typeof Run>;
+
+const EvaluationSummary = Type.Object({
+  passed: Type.Number(),
+  total: Type.Number(),
+  final_comment: Type.Optional(Type.String()),
+  status: Words(['ready', 'unavailable', 'in_progress']),
+  severityCounts: Type.Optional(Type.Object({ critical: Type.Integer(), medium: Type.Integer(), low: Type.Integer() })),
+});
+
+/** A row of the run list: a run, and what a person wants to see beside it. */
+export const RunListItem = Type.Intersect([
+  Run,
+  Type.Object({
+    title: Type.String(),
+    run_number: Type.Number(),
+    agent_name: Type.String(),
+    user_id: Nullable(Uuid),
+    case_queue_item_id: Nullable(Uuid),
+    case_queue_id: Nullable(Uuid),
+    case_queue_name: Nullable(Type.String()),
+    case_title: Nullable(Type.String()),
+    postponed_to: Nullable(DateTime),
+    submitted_prompt_count: Type.Integer({ minimum: 0 }),
+    eval_summaries: Type.Optional(Nullable(EvaluationSummary)),
+  }),
+]);
+export type RunListItem = Static<typeof RunListItem>;
+
+/** A message of a run. Which of the last three is there depends on the kind. */
+export const RunMessage = Type.Object({
+  id: Type.String(),
+  type: Type.String(),
+  role: Type.String(),
+  timestamp: DateTime,
+  text_content: Type.Optional(Type.String()),
+  tool_call: Type.Optional(Type.Object({ id: Type.String(), name: Type.String(), arguments: Type.Optional(FreeForm) })),
+  tool_result: Type.Optional(
+    Type.Object({ tool_call_id: Type.String(), result: Type.Optional(Type.Unknown()), error: Type.Optional(Type.String()) }),
+  ),
+});
+export type RunMessage = Static<typeof RunMessage>;
+
+/** Interface part 2.2. */
+export const RunDetail = Type.Object({
+  ...runFields,
+  run_number: Nullable(Type.Integer()),
+  submitted_prompt_count: Type.Integer(),
+  resume_count: Type.Integer(),
+  conversation: Type.Array(FreeForm),
+  conversationPagination: Closed({ total: Type.Integer(), included: Type.Integer(), hasMore: Type.Boolean() }),
+  integrationInstances: Type.Array(FreeForm),
+  handover: Nullable(FreeForm),
+  eval_summaries: FreeForm,
+  bb_session_id: Nullable(Type.String()),
+  computer_session_id: Nullable(Type.String()),
+  computer_use_slug: Nullable(Type.String()),
+  last_session_id: Nullable(Type.String()),
+});
+export type RunDetail = Static<typeof RunDetail>;
+
+/** Interface part 2.4. */
+export const WorkflowExecutionReport = Closed({
+  provider: Nullable(Type.String()),
+  expectedProgrammatic: Type.Boolean(),
+  totalSteps: Type.Integer(),
+  executedSteps: Type.Integer(),
+  calls: Type.Integer(),
+  executions: Type.Integer(),
+  handoffs: Type.Integer(),
+  errors: Type.Integer(),
+  stopReasons: Type.Array(Type.String()),
+  reachedCompletion: Type.Boolean(),
+  programmaticExecutionRate: Type.Number(),
+});
+export type WorkflowExecutionReport = Static<typeof WorkflowExecutionReport>;
+
+/** Interface part 2.5. */
+export const BrowserSessionPage = Closed({
+  url: Type.String(),
+  title: Nullable(Type.String()),
+  screenshot_url: Nullable(Type.String()),
+});
+export type BrowserSessionPage = Static<typeof BrowserSessionPage>;
+
+/** A file that a run recorded, such as a screenshot, and where its bytes are. */
+export const RunFileDownload = Type.Object({
+  file_id: Type.String(),
+  name: Type.String(),
+  mime_type: Nullable(Type.String()),
+  size: Type.Integer({ minimum: 0 }),
+  created_at: DateTime,
+  /** Signed; needs no credential. */
+  download_url: Type.String(),
+  expires_at: DateTime,
+});
+export type RunFileDownload = Static<typeof RunFileDownload>;
+
+const trueOrFalse = Type.Optional(Words(['true', 'false']));
+
+export const runSchemas = {
+  listRuns: {
+    query: Type.Object({
+      ...paging(100, 20),
+      agent_id: Type.Optional(Uuid),
+      digest_id: Type.Optional(Uuid),
+      status: Type.Optional(Words([...runStatusFilters])),
+      since: Type.Optional(DateTime),
+      until: Type.Optional(DateTime),
+      user_id: Type.Optional(Uuid),
+      case_queue_id: Type.Optional(Uuid),
+      source: Type.Optional(Type.String()),
+      search: Type.Optional(Type.String()),
+      count_only: trueOrFalse,
+      include_total: trueOrFalse,
+      sort_by: Type.Optional(Words(['created_at'])),
+      sort_order: Type.Optional(Words(['asc', 'desc'])),
+      has_issues: trueOrFalse,
+      issue_severity: Type.Optional(Words(['critical', 'medium', 'low'])),
+    }),
+    response: Closed({ data: Type.Array(RunListItem), total: Type.Integer() }),
+  },
+  startRun: {
+    body: Type.Object({
+      agent_id: Uuid,
+      message: Type.Optional(Type.String()),
+      sandbox_id: Type.Optional(Type.String({ minLength: 1 })),
+      webhook_url: Type.Optional(Type.String({ format: 'url' })),
+    }),
+    response: Type.Object({ run: Run }),
+  },
+  getRun: { response: Type.Object({ run: Run, pending_human_request: Nullable(HumanRequest) }) },
+  listRunMessages: {
+    query: Type.Object(paging(50, 20)),
+    response: Type.Object({ messages: Type.Array(RunMessage), total: Type.Integer(), limit: Type.Integer(), offset: Type.Integer() }),
+  },
+  postRunMessage: {
+    body: Type.Object({ message: Type.String({ minLength: 1 }) }),
+    response: Type.Object({ message: RunMessage }),
+  },
+  respondToHumanRequest: {
+    body: Type.Object({
+      /** Question text to answer; several chosen options joined with commas. */
+      answers: Type.Optional(Type.Record(Type.String(), Type.String())),
+      approved: Type.Optional(Type.Boolean()),
+    }),
+    response: Type.Object({
+      human_request: Type.Object({
+        id: Uuid,
+        run_id: Uuid,
+        title: Type.String(),
+        description: Nullable(Type.String()),
+        response: Nullable(Type.String()),
+        responded_at: Nullable(DateTime),
+        created_at: DateTime,
+      }),
+    }),
+  },
+  stopRun: { response: Type.Object({ success: Type.Boolean(), message: Type.Optional(Type.String()) }) },
+  getRunDetail: { response: RunDetail },
+  getWorkflowExecutionReport: { response: WorkflowExecutionReport },
+  listBrowserSessionPages: { response: Type.Object({ pages: Type.Array(BrowserSessionPage) }) },
+  downloadRunFile: { response: RunFileDownload },
+} as const satisfies Record<keyof typeof runOperations, OperationSchemas>;

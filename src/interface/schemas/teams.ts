@@ -1,0 +1,18 @@
+import Type, { type Static } from 'typebox';
+import type { OperationSchemas } from '../operation.ts';
+import type { teamOperations } from '../operations/teams.ts';
+import { DateTime, Nullable, Uuid } from './common.ts';
+
+export const Team = Type.Object({
+  id: Uuid,
+  name: Type.String(),
+  created_at: DateTime,
+  organization_id: Nullable(Uuid),
+  slack_team_id: Nullable(Type.String()),
+  discovery_mode: Type.String(),
+});
+export type Team = Static<typeof Team>;
+
+export const teamSchemas = {
+  getTeam: { response: Type.Object({ team: Team }) },
+} as const satisfies Record<keyof typeof teamOperations, OperationSchemas>;

@@ -1,0 +1,34 @@
+/** What each operation takes and returns, as types derived from its path and schemas. Erased at run time. */
+import type { Static, TSchema } from 'typebox';
+import type { PathParameterName } from './operation.ts';
+import type { OperationId, operations } from './operations.ts';
+import type { schemas } from './schemas.ts';
+
+type SchemasOf<Id extends OperationId> = (typeof schemas)[Id];
+
+export type Params<Id extends OperationId> = { [Name in PathParameterName<(typeof operations)[Id]['path']>]: string };
+export type Query<Id extends OperationId> = SchemasOf<Id> extends { query: infer S extends TSchema } ? Static<S> : undefined;
+export type Body<Id extends OperationId> = SchemasOf<Id> extends { body: infer S extends TSchema } ? Static<S> : undefined;
+export type Response<Id extends OperationId> = SchemasOf<Id> extends { response: infer S extends TSchema } ? Static<S> : never;
+
+/** Everything an operation is called with; parts an operation does not take are absent. */
+export type Input<Id extends OperationId> = (keyof Params<Id> extends never ? { params?: never } : { params: Params<Id> }) &
+  (Query<Id> extends undefined ? { query?: never } : { query?: Query<Id> }) &
+  (Body<Id> extends undefined ? { body?: never } : SchemasOf<Id> extends { optionalBody: true } ? { body?: Body<Id> } : { body: Body<Id> });
+
+export type { RunStatus } from './run-status.ts';
+export type { Agent, AgentListItem, Build, RevisionConfig } from './schemas/agents.ts';
+export type { ErrorBody } from './schemas/common.ts';
+export type {
+  BrowserSessionPage,
+  HumanQuestion,
+  HumanRequest,
+  Run,
+  RunDetail,
+  RunFileDownload,
+  RunListItem,
+  RunMessage,
+  WorkflowExecutionReport,
+} from './schemas/runs.ts';
+export type { SandboxFileContent, SandboxFileEntry, ScreenshotToolExecution, StagedFile } from './schemas/sandboxes.ts';
+export type { Team } from './schemas/teams.ts';

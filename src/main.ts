@@ -1,0 +1,14 @@
+/** What the launcher calls. Loads no more than the arguments ask for. */
+import { version } from './base/version.ts';
+import type { Host } from './commands/host.ts';
+
+/** Runs the command line of `host` and resolves to the exit code. Never rejects. */
+export async function main(host: Host): Promise<number> {
+  const [only, ...more] = host.argv.slice(2);
+  if (more.length === 0 && (only === '--version' || only === '-V' || only === 'version')) {
+    host.stdout.write(`${version}\n`);
+    return 0;
+  }
+  const { runProgram } = await import('./commands/program.ts');
+  return runProgram(host);
+}

@@ -1,0 +1,92 @@
+/** What people say to a run: messages, and answers to its human requests. */
+import type { HumanQuestion } from '../../interface/types.ts';
+import { notFound, ServiceError } from '../errors.ts';
+import { findAgent } from '../store/agents.ts';
+import type { Queries } from '../store/database.ts';
+import { answerRequest, findHumanRequest, pendingRequest } from '../store/human-requests.ts';
+import { enqueueJob } from '../store/jobs.ts';
+import { appendMessages } from '../store/messages.ts';
+import { changeRun, findRun } from '../store/runs.ts';
+import type { HumanRequestRow, MessageRow, RunRow, RunsTable } from '../store/schema.ts';
+import { isoTime } from '../store/time.ts';
+import { type AskedRequest, answerInWords, readAnswer } from './answers.ts';
+import { type Engine, jobKinds } from './engine.ts';
+import { postedMessage, responseMessage } from './messages.ts';
+
+/**
+ * Answers a pending human request; the run goes on. Throws 404 for an unknown run or request, 409
+ * `human_request_already_answered` or `run_not_waiting`, 400 `invalid_answer`.
+ */
+export async function respond(
+  engine: Engine,
+  to: { teamId: string; runId: string; requestId: string },
+  body: { approved?: boolean; answers?: Record<string, string> },
+): Promise<HumanRequestRow> {
+  const answered = await engine.store.transaction().execute(async (trx) => {
+    const run = await findRun(trx, to.teamId, to.runId);
+    if (run === undefined) throw notFound('run', to.runId);
+    const request = await findHumanRequest(trx, to.runId, to.requestId);
+    if (request === undefined) throw notFound('human request', to.requestId);
+    if (request.status === 'answered') throw new ServiceError(409, 'human_request_already_answered', 'The human request has been answered already.');
+    if (request.status !== 'pending' || run.status !== 'waiting') {
+      throw new ServiceError(409, 'run_not_waiting', `The run is ${run.status}; only a waiting run takes an answer.`);
+    }
+    const given = readAnswer(asked(request), body);
+    const now = engine.clock.now();
+    await appendMessages(trx, run.id, [responseMessage(run, given.message, isoTime(now))]);
+    await proceed(trx, run, now, {});
+    return answerRequest(trx, request.id, { answer: given.answer, response: given.response, respondedAt: isoTime(now) });
+  });
+  engine.worker.wake();
+  return answered;
+}
+
+/**
+ * Posts a message. A waiting run takes it as the answer in words, a completed one begins a new turn with it, an interrupted one
+ * goes on from its last completed step; in any other a later step can see it. Throws 404, 409 `run_failed`, 409 `agent_deleted`.
+ */
+export async function postMessage(engine: Engine, to: { teamId: string; runId: string }, text: string): Promise<MessageRow> {
+  const posted = await engine.store.transaction().execute(async (trx) => {
+    const run = await findRun(trx, to.teamId, to.runId);
+    if (run === undefined) throw notFound('run', to.runId);
+    if (run.status === 'failed') throw new ServiceError(409, 'run_failed', 'The run has failed and cannot go on; start a new one.');
+    if ((await findAgent(trx, to.teamId, run.agent_id)) === undefined) {
+      throw new ServiceError(409, 'agent_deleted', 'The agent of this run has been deleted; the run cannot go on.');
+    }
+    const now = engine.clock.now();
+    const turn = run.status === 'completed' ? run.turn + 1 : run.turn;
+    const [message] = await appendMessages(trx, run.id, [postedMessage({ id: run.id, turn }, text, isoTime(now))]);
+    const counted = { submitted_prompt_count: run.submitted_prompt_count + 1, resume_count: run.resume_count + 1 };
+    if (run.status === 'waiting') {
+      const request = await pendingRequest(trx, run.id);
+      if (request !== undefined) {
+        await answerRequest(trx, request.id, { answer: answerInWords(asked(request), text), response: text, respondedAt: isoTime(now) });
+      }
+      await proceed(trx, run, now, counted);
+    } else if (run.status === 'completed' || run.status === 'interrupted') {
+      await proceed(trx, run, now, { ...counted, turn, completed_at: null, error: null });
+    } else {
+      await changeRun(trx, run.id, [run.status], { submitted_prompt_count: counted.submitted_prompt_count, updated_at: isoTime(now) });
+    }
+    return message as MessageRow;
+  });
+  engine.worker.wake();
+  return posted;
+}
+
+/** Makes the run due, from the status it was read in. */
+async function proceed(
+  trx: Queries,
+  run: RunRow,
+  now: number,
+  changes: Partial<Pick<RunsTable, 'turn' | 'completed_at' | 'error' | 'resume_count' | 'submitted_prompt_count'>>,
+): Promise<void> {
+  await changeRun(trx, run.id, [run.status], { ...changes, status: 'pending', updated_at: isoTime(now) });
+  await enqueueJob(trx, { kind: jobKinds.run, subjectId: run.id, dueAt: now });
+}
+
+const asked = (request: HumanRequestRow): AskedRequest => ({
+  type: request.type,
+  title: request.title,
+  questions: request.questions === null ? [] : (JSON.parse(request.questions) as HumanQuestion[]),
+});

@@ -1,0 +1,24 @@
+/** What the engine's functions share; service.ts puts it together. */
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../log.ts';
+import type { Runtime } from '../runtimes/runtime.ts';
+import type { SandboxStore } from '../sandbox/sandbox.ts';
+import type { Store } from '../store/database.ts';
+import type { FileStore } from './file-store.ts';
+import type { Worker } from './worker.ts';
+
+export interface Engine {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** By the word in `models.agent.model`. */
+  readonly runtimes: ReadonlyMap<string, Runtime>;
+  readonly sandboxes: SandboxStore;
+  readonly files: FileStore;
+  /** Whether runs may execute commands on this machine. */
+  readonly exec: 'host' | 'off';
+  readonly worker: Worker;
+  readonly log: Log;
+}
+
+/** Kinds of jobs. */
+export const jobKinds = { run: 'run', expireSandbox: 'expire_sandbox' } as const;

@@ -1,0 +1,35 @@
+/** The bytes of run files: `<root>/<run id>/<file id>`. A file appears complete or not at all. */
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+export class FileStore {
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Where a file is. Both ids are made by the service. */
+  path(runId: string, fileId: string): string {
+    return join(this.#root, runId, fileId);
+  }
+
+  /** Writes a file through to the disk. */
+  async write(runId: string, fileId: string, bytes: Uint8Array): Promise<void> {
+    const path = this.path(runId, fileId);
+    const partial = `${path}.partial`;
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const handle = await open(partial, 'wx', 0o600);
+    try {
+      await handle.writeFile(bytes);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(partial, path);
+  }
+
+  async remove(runId: string, fileId: string): Promise<void> {
+    await rm(this.path(runId, fileId), { force: true });
+  }
+}

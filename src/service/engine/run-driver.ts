@@ -1,0 +1,100 @@
+/** Executes a `run` job: prepares the sandbox, lets the runtime advance the run, and records how that ended. */
+import { systemClock } from '../../base/clock.ts';
+import { errorFields } from '../log.ts';
+import type { Outcome } from '../runtimes/runtime.ts';
+import { procedureText } from '../store/builds.ts';
+import { holdsJob, releaseJob } from '../store/jobs.ts';
+import { changeRun, isTerminal, runById } from '../store/runs.ts';
+import type { JobRow, RunRow } from '../store/schema.ts';
+import { isoTime } from '../store/time.ts';
+import type { Engine } from './engine.ts';
+import { RunLostError, RunSession } from './run-session.ts';
+import { JobAborted } from './worker.ts';
+
+/** Milliseconds that a runtime gets to end after it was aborted, before it is left to itself. */
+const abortGrace = 2_000;
+
+/** Advances the run of a claimed job as far as it goes. Throws only what is not the run's own failure. */
+export async function driveRun(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+  try {
+    const session = await openSession(engine, job, signal);
+    if (session === undefined) return;
+    const outcome = await advance(engine, session, job, signal);
+    if (signal.aborted) return await giveBack(engine, job, signal);
+    await session.finish(outcome);
+    engine.log('info', 'run advanced', { run: job.subject_id, outcome: outcome.status });
+  } catch (error) {
+    if (error instanceof RunLostError || signal.aborted) return await giveBack(engine, job, signal);
+    throw error;
+  }
+}
+
+/** Everything up to the point where the runtime takes over; undefined when there is nothing to execute. */
+async function openSession(engine: Engine, job: JobRow, signal: AbortSignal): Promise<RunSession | undefined> {
+  const run = await enter(engine, job, 'starting');
+  if (run === undefined) return undefined;
+  const sandbox = await engine.sandboxes.create(run.sandbox_id);
+  const running = await enter(engine, job, 'running');
+  if (running === undefined) return undefined;
+  const agent = await engine.store.selectFrom('agents').select('name').where('id', '=', run.agent_id).executeTakeFirstOrThrow();
+  const procedure = await procedureText(engine.store, run.procedure_hash);
+  const session = new RunSession({ engine, claim: job, run: running, agentName: agent.name, procedure, sandbox, signal });
+  await session.load();
+  return session;
+}
+
+/** Moves a run on to `starting` or `running`. A run that was under way already keeps its status. */
+async function enter(engine: Engine, job: JobRow, status: 'starting' | 'running'): Promise<RunRow | undefined> {
+  return engine.store.transaction().execute(async (trx) => {
+    const run = (await holdsJob(trx, job)) ? await runById(trx, job.subject_id) : undefined;
+    if (run === undefined || isTerminal(run.status) || run.status === 'waiting') {
+      await releaseJob(trx, job, { status: run?.status === 'waiting' ? 'parked' : 'done' });
+      return undefined;
+    }
+    const now = isoTime(engine.clock.now());
+    const from = status === 'starting' ? (['pending'] as const) : (['pending', 'starting'] as const);
+    return (await changeRun(trx, run.id, from, { status, started_at: status === 'running' ? (run.started_at ?? now) : run.started_at, updated_at: now })) ?? run;
+  });
+}
+
+async function advance(engine: Engine, session: RunSession, job: JobRow, signal: AbortSignal): Promise<Outcome> {
+  const run = await runById(engine.store, job.subject_id);
+  const runtime = engine.runtimes.get(run?.runtime ?? '');
+  if (runtime === undefined) return { status: 'failed', error: `The runtime "${run?.runtime}" is not available in this service.` };
+  try {
+    return await unlessAborted(runtime.advance(session), signal);
+  } catch (error) {
+    if (error instanceof RunLostError || signal.aborted) throw error;
+    engine.log('warn', 'a run failed with an error of its runtime', { run: job.subject_id, ...errorFields(error) });
+    return { status: 'failed', error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** The work's result. After an abort it gets a moment to end; when it does not, the abort's reason is thrown all the same. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let onAbort: () => void = () => undefined;
+  const aborted = new Promise<void>((resolve) => {
+    onAbort = resolve;
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) resolve();
+  });
+  try {
+    const first = await Promise.race([work.then((value) => ({ value })), aborted]);
+    if (first !== undefined) return first.value;
+    const grace = new AbortController();
+    const over = systemClock.sleep(abortGrace, grace.signal).catch(() => undefined);
+    await Promise.race([work.catch(() => undefined), over]);
+    grace.abort();
+    throw signal.reason;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    // When nobody waits for it any more, its failure is nobody's.
+    work.catch(() => undefined);
+  }
+}
+
+/** After an abort: at shutdown the run goes on at the next start; a stopped or lost one is not ours to touch. */
+async function giveBack(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+  if (!(signal.reason instanceof JobAborted) || signal.reason.reason !== 'shutdown') return;
+  await releaseJob(engine.store, job, { status: 'queued', dueAt: engine.clock.now() });
+}

@@ -1,0 +1,214 @@
+/**
+ * One execution of a run by a runtime: what the runtime sees of the run, and the only way in which it writes. Every write is
+ * one transaction that first makes sure that the run is still this execution's to write.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import type { Insertable } from 'kysely';
+import type { HumanAnswer, Outcome, RunHost, RuntimeEvent } from '../runtimes/runtime.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { Queries } from '../store/database.ts';
+import { insertHumanRequest, turnAnswers } from '../store/human-requests.ts';
+import { completedSteps, recordStep } from '../store/journal.ts';
+import { type Claim, holdsJob, releaseJob } from '../store/jobs.ts';
+import { appendMessages, postedTexts } from '../store/messages.ts';
+import { insertRunFile } from '../store/run-files.ts';
+import { changeRun, runById } from '../store/runs.ts';
+import type { RunFilesTable, RunRow, RunsTable } from '../store/schema.ts';
+import { isoTime } from '../store/time.ts';
+import type { Engine } from './engine.ts';
+import { eventMessage } from './messages.ts';
+
+/** The run was stopped, or another worker has it: nothing may be written any more. */
+export class RunLostError extends Error {
+  constructor() {
+    super('The run is no longer executed here.');
+    this.name = 'RunLostError';
+  }
+}
+
+/** Statuses in which a driver may write. */
+const driven = ['pending', 'starting', 'running'] as const;
+
+export interface SessionParts {
+  engine: Engine;
+  claim: Claim;
+  run: RunRow;
+  agentName: string;
+  procedure: string;
+  sandbox: Sandbox;
+  signal: AbortSignal;
+}
+
+type Screenshot = Extract<RuntimeEvent, { kind: 'screenshot' }>;
+
+export class RunSession implements RunHost {
+  readonly run: RunHost['run'];
+  readonly procedure: string;
+  readonly sandbox: Sandbox;
+  readonly exec: 'host' | 'off';
+  readonly clock: RunHost['clock'];
+  readonly signal: AbortSignal;
+  readonly userMessages: string[] = [];
+  readonly journal = new Map<string, unknown>();
+  readonly #answers = new Map<string, HumanAnswer>();
+  readonly #engine: Engine;
+  readonly #claim: Claim;
+  readonly #row: RunRow;
+  /** Number of the last posted message that the runtime can see. */
+  #seen = 0;
+
+  constructor(parts: SessionParts) {
+    this.#engine = parts.engine;
+    this.#claim = parts.claim;
+    this.#row = parts.run;
+    this.run = { id: parts.run.id, number: parts.run.run_number, agentName: parts.agentName };
+    this.procedure = parts.procedure;
+    this.sandbox = parts.sandbox;
+    this.exec = parts.engine.exec;
+    this.clock = parts.engine.clock;
+    this.signal = parts.signal;
+  }
+
+  /** Reads what earlier executions left. */
+  async load(): Promise<void> {
+    const { store } = this.#engine;
+    for (const [step, result] of await completedSteps(store, this.#row.id, this.#row.turn)) this.journal.set(step, result);
+    for (const [step, answer] of await turnAnswers(store, this.#row.id, this.#row.turn)) this.#answers.set(step, answer);
+    await this.#readPosted(store);
+  }
+
+  answer(step: string): HumanAnswer | undefined {
+    return this.#answers.get(step);
+  }
+
+  async emit(events: RuntimeEvent[]): Promise<void> {
+    await this.#record(events, async () => undefined);
+  }
+
+  async commit(step: string, result: unknown, events: RuntimeEvent[] = []): Promise<void> {
+    const { id: runId, turn } = this.#row;
+    await this.#record(events, (trx, now) => recordStep(trx, { runId, turn, step }, result, now));
+    // As it will be read after a restart, so that both ways behave alike.
+    if (!this.journal.has(step)) this.journal.set(step, JSON.parse(JSON.stringify(result ?? null)));
+  }
+
+  /** Records how the execution ended, and gives the job back. */
+  async finish(outcome: Outcome): Promise<void> {
+    await this.#write(async (trx, now) => {
+      const released = { status: 'done' as const };
+      switch (outcome.status) {
+        case 'completed':
+          if (await this.#hasUnseenMessage(trx)) return this.#beginNextTurn(trx, now);
+          await this.#change(trx, { status: 'completed', completed_at: now, updated_at: now });
+          return this.#release(trx, released);
+        case 'failed':
+          await this.#change(trx, { status: 'failed', error: outcome.error, completed_at: now, updated_at: now });
+          return this.#release(trx, released);
+        case 'waiting':
+          await this.#ask(trx, outcome, now);
+          await this.#change(trx, { status: 'waiting', updated_at: now });
+          return this.#release(trx, { status: 'parked' });
+        case 'sleeping':
+          return this.#release(trx, { status: 'queued', dueAt: outcome.until });
+      }
+    });
+  }
+
+  /** A message that came too late for this turn to see counts as posted after it. */
+  async #hasUnseenMessage(trx: Queries): Promise<boolean> {
+    return (await postedTexts(trx, this.#row.id, this.#seen)).length > 0;
+  }
+
+  async #beginNextTurn(trx: Queries, now: string): Promise<void> {
+    await this.#change(trx, { status: 'pending', turn: this.#row.turn + 1, resume_count: this.#row.resume_count + 1, updated_at: now });
+    await this.#release(trx, { status: 'queued', dueAt: this.#engine.clock.now() });
+  }
+
+  async #ask(trx: Queries, { step, request }: Extract<Outcome, { status: 'waiting' }>, now: string): Promise<void> {
+    await insertHumanRequest(trx, {
+      id: randomUUID(),
+      run_id: this.#row.id,
+      turn: this.#row.turn,
+      step,
+      type: request.type,
+      title: request.title,
+      description: request.description ?? null,
+      questions: request.questions === undefined ? null : JSON.stringify(request.questions),
+      status: 'pending',
+      answer: null,
+      response: null,
+      responded_at: null,
+      created_at: now,
+    });
+  }
+
+  async #record(events: RuntimeEvent[], alsoWrite: (trx: Queries, now: string) => Promise<void>): Promise<void> {
+    const screenshots = events.filter((event): event is Screenshot => event.kind === 'screenshot');
+    const files = await this.#keepImages(screenshots);
+    try {
+      await this.#write(async (trx, now) => {
+        const messages = events.flatMap((event) => (event.kind === 'screenshot' ? [] : [eventMessage(this.#row, event, now)]));
+        await appendMessages(trx, this.#row.id, messages);
+        for (const file of files) if (!(await insertRunFile(trx, { ...file, created_at: now }))) await this.#dropImages([file]);
+        await alsoWrite(trx, now);
+        await this.#readPosted(trx);
+      });
+    } catch (error) {
+      await this.#dropImages(files);
+      throw error;
+    }
+  }
+
+  /** Writes within a transaction that fails with RunLostError when the run is not this execution's any more. */
+  async #write(change: (trx: Queries, now: string) => Promise<void>): Promise<void> {
+    if (this.signal.aborted) throw new RunLostError();
+    await this.#engine.store.transaction().execute(async (trx) => {
+      const run = (await holdsJob(trx, this.#claim)) ? await runById(trx, this.#row.id) : undefined;
+      if (run === undefined || !(driven as readonly string[]).includes(run.status)) throw new RunLostError();
+      await change(trx, isoTime(this.#engine.clock.now()));
+    });
+  }
+
+  async #change(trx: Queries, changes: Partial<Pick<RunsTable, 'status' | 'error' | 'completed_at' | 'turn' | 'resume_count' | 'updated_at'>>): Promise<void> {
+    if ((await changeRun(trx, this.#row.id, driven, changes)) === undefined) throw new RunLostError();
+  }
+
+  async #release(trx: Queries, to: Parameters<typeof releaseJob>[2]): Promise<void> {
+    if (!(await releaseJob(trx, this.#claim, to))) throw new RunLostError();
+  }
+
+  async #readPosted(db: Queries): Promise<void> {
+    for (const { seq, text } of await postedTexts(db, this.#row.id, this.#seen)) {
+      this.userMessages.push(text);
+      this.#seen = seq;
+    }
+  }
+
+  /** Puts images on the disk before the rows that name them. */
+  async #keepImages(screenshots: Screenshot[]): Promise<Omit<Insertable<RunFilesTable>, 'created_at'>[]> {
+    const files = [];
+    for (const event of screenshots) {
+      const id = randomUUID();
+      await this.#engine.files.write(this.#row.id, id, event.image.bytes);
+      files.push({
+        id,
+        run_id: this.#row.id,
+        turn: this.#row.turn,
+        event_id: event.id,
+        name: event.image.name,
+        mime_type: event.image.mimeType,
+        size: event.image.bytes.byteLength,
+        sha256: createHash('sha256').update(event.image.bytes).digest('hex'),
+        tool_name: event.toolName,
+        action: event.action ?? null,
+        input: event.input === undefined ? null : JSON.stringify(event.input),
+        started_at: event.startedAt.toISOString(),
+      });
+    }
+    return files;
+  }
+
+  async #dropImages(files: { id: string }[]): Promise<void> {
+    for (const file of files) await this.#engine.files.remove(this.#row.id, file.id);
+  }
+}

@@ -1,0 +1,31 @@
+/** Sandboxes that were made to stage files, and removed when no run has taken them in time. */
+import { randomUUID } from 'node:crypto';
+import { enqueueJob, releaseJob } from '../store/jobs.ts';
+import { expireSandbox, insertSandbox } from '../store/sandboxes.ts';
+import type { JobRow } from '../store/schema.ts';
+import { isoTime } from '../store/time.ts';
+import { type Engine, jobKinds } from './engine.ts';
+
+/** How long a sandbox waits for a run: 24 hours. */
+const stagingTime = 24 * 60 * 60 * 1_000;
+
+/** Creates an empty sandbox that a run can be started with. */
+export async function stageSandbox(engine: Engine, teamId: string): Promise<{ id: string; expiresAt: string }> {
+  const id = randomUUID();
+  const now = engine.clock.now();
+  const expiresAt = isoTime(now + stagingTime);
+  await engine.sandboxes.create(id);
+  await engine.store.transaction().execute(async (trx) => {
+    await insertSandbox(trx, { id, team_id: teamId, created_at: isoTime(now), expires_at: expiresAt, removed_at: null });
+    await enqueueJob(trx, { kind: jobKinds.expireSandbox, subjectId: id, dueAt: now + stagingTime });
+  });
+  engine.worker.wake();
+  return { id, expiresAt };
+}
+
+/** Handles an `expire_sandbox` job. */
+export async function expireStagedSandbox(engine: Engine, job: JobRow): Promise<void> {
+  const expired = await expireSandbox(engine.store, job.subject_id, isoTime(engine.clock.now()));
+  if (expired) await engine.sandboxes.remove(job.subject_id);
+  await releaseJob(engine.store, job, { status: 'done' });
+}

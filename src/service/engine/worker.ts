@@ -1,0 +1,167 @@
+/**
+ * The loop that claims due jobs and runs their handlers, a bounded number of each kind at a time. It keeps the leases of what
+ * it runs, and rests until the next job is due or somebody wakes it.
+ */
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { errorFields, type Log } from '../log.ts';
+import type { Store } from '../store/database.ts';
+import { type Claim, claimJob, nextDueTime, prolongLease, releaseJob } from '../store/jobs.ts';
+import type { JobRow } from '../store/schema.ts';
+
+/** Works on one claimed job and releases it. When it throws instead, the job is tried again later. */
+export type JobHandler = (job: JobRow, signal: AbortSignal) => Promise<void>;
+
+/** Why a handler's signal was aborted. */
+export class JobAborted extends Error {
+  readonly reason: 'stopped' | 'lost' | 'shutdown';
+
+  constructor(reason: 'stopped' | 'lost' | 'shutdown') {
+    super(`The job was aborted: ${reason}.`);
+    this.name = 'JobAborted';
+    this.reason = reason;
+  }
+}
+
+export interface WorkerOptions {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  /** Names this process in the jobs it holds. */
+  owner: string;
+  /** Milliseconds. */
+  lease?: number;
+}
+
+interface Active {
+  claim: Claim;
+  controller: AbortController;
+  leaseUntil: number;
+  done: Promise<void>;
+}
+
+const retryDelays = [1_000, 5_000, 30_000, 120_000, 600_000];
+
+export class Worker {
+  readonly #options: WorkerOptions;
+  readonly #lease: number;
+  readonly #kinds = new Map<string, { concurrency: number; run: JobHandler; busy: number }>();
+  /** By kind and subject. */
+  readonly #active = new Map<string, Active>();
+  #rest = new AbortController();
+  #loop: Promise<void> | undefined;
+  #closing = false;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    this.#lease = options.lease ?? 15_000;
+  }
+
+  /** Says who works on jobs of a kind. Call it before `start`. */
+  handle(kind: string, concurrency: number, run: JobHandler): void {
+    this.#kinds.set(kind, { concurrency, run, busy: 0 });
+  }
+
+  start(): void {
+    this.#loop = this.#run();
+  }
+
+  /** Looks for due work now. */
+  wake(): void {
+    this.#rest.abort();
+  }
+
+  /** Aborts the job if this process works on it. */
+  abort(kind: string, subjectId: string, reason: JobAborted['reason']): void {
+    this.#active.get(keyOf(kind, subjectId))?.controller.abort(new JobAborted(reason));
+  }
+
+  /** Stops claiming, aborts what runs and waits for it, but not longer than `milliseconds`. */
+  async close(milliseconds: number): Promise<void> {
+    this.#closing = true;
+    this.wake();
+    for (const active of this.#active.values()) active.controller.abort(new JobAborted('shutdown'));
+    const settled = Promise.all([this.#loop, ...[...this.#active.values()].map((active) => active.done)]);
+    const limit = new AbortController();
+    // The bound is one of real time, whatever clock the jobs go by.
+    await Promise.race([settled, systemClock.sleep(milliseconds, limit.signal).catch(() => undefined)]);
+    limit.abort();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#closing) {
+      this.#rest = new AbortController();
+      let rest = this.#lease / 3;
+      try {
+        // Leases first: after a long pause of the process, its own work must not look abandoned to it.
+        await this.#keepLeases();
+        rest = Math.min(rest, await this.#claimDue());
+      } catch (error) {
+        if (this.#closing) return;
+        this.#options.log('error', 'looking for work failed', errorFields(error));
+        rest = Math.min(rest, 1_000);
+      }
+      await this.#options.clock.sleep(rest, this.#rest.signal).catch(() => undefined);
+    }
+  }
+
+  /** Starts what is due; the milliseconds until more is. */
+  async #claimDue(): Promise<number> {
+    let wait = Number.POSITIVE_INFINITY;
+    for (const [kind, slots] of this.#kinds) {
+      while (slots.busy < slots.concurrency && !this.#closing) {
+        const now = this.#options.clock.now();
+        const job = await claimJob(this.#options.store, kind, { owner: this.#options.owner, now, lease: this.#lease });
+        if (job === undefined) break;
+        this.#begin(job, now + this.#lease);
+      }
+      // A full kind is looked at again when one of its jobs ends.
+      if (slots.busy >= slots.concurrency) continue;
+      const due = await nextDueTime(this.#options.store, kind);
+      if (due !== undefined) wait = Math.min(wait, Math.max(0, due - this.#options.clock.now()));
+    }
+    return wait;
+  }
+
+  #begin(job: JobRow, leaseUntil: number): void {
+    const slots = this.#kinds.get(job.kind) as { busy: number; run: JobHandler };
+    const key = keyOf(job.kind, job.subject_id);
+    const previous = this.#active.get(key);
+    const controller = new AbortController();
+    slots.busy += 1;
+    const active: Active = { claim: { id: job.id, epoch: job.epoch }, controller, leaseUntil, done: Promise.resolve() };
+    this.#active.set(key, active);
+    active.done = this.#execute(job, slots.run, controller.signal, previous).finally(() => {
+      slots.busy -= 1;
+      if (this.#active.get(key) === active) this.#active.delete(key);
+      this.wake();
+    });
+  }
+
+  async #execute(job: JobRow, run: JobHandler, signal: AbortSignal, previous: Active | undefined): Promise<void> {
+    // A stopped handler may still be ending when its subject is resumed: the two must not overlap.
+    await previous?.done;
+    try {
+      await run(job, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#options.log('error', 'a job failed and will be tried again', { kind: job.kind, subject: job.subject_id, ...errorFields(error) });
+      const delay = retryDelays[Math.min(job.attempts, retryDelays.length) - 1] ?? 1_000;
+      const dueAt = this.#options.clock.now() + delay;
+      await releaseJob(this.#options.store, job, { status: 'queued', dueAt }).catch((failure: unknown) =>
+        this.#options.log('error', 'a job could not be released', { kind: job.kind, subject: job.subject_id, ...errorFields(failure) }),
+      );
+    }
+  }
+
+  async #keepLeases(): Promise<void> {
+    const now = this.#options.clock.now();
+    for (const active of this.#active.values()) {
+      if (active.controller.signal.aborted || active.leaseUntil - now > (this.#lease * 2) / 3) continue;
+      if (await prolongLease(this.#options.store, active.claim, now + this.#lease)) active.leaseUntil = now + this.#lease;
+      // Released by its own handler a moment ago, or taken by another process; aborting is right for both.
+      else active.controller.abort(new JobAborted('lost'));
+    }
+  }
+}
+
+const keyOf = (kind: string, subjectId: string): string => `${kind} ${subjectId}`;

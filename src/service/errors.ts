@@ -1,0 +1,26 @@
+/** Failures that the service answers with: a status of the interface's list, a stable word and a sentence. */
+import type { ErrorBody } from '../interface/types.ts';
+
+export type ErrorStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 500;
+
+export type ErrorDetail = NonNullable<ErrorBody['details']>[number];
+
+/** Thrown anywhere in the service; the pipeline turns it into `{error, message, details?}` (interface part 7). */
+export class ServiceError extends Error {
+  readonly status: ErrorStatus;
+  /** The value of the `error` property, in snake_case. */
+  readonly error: string;
+  readonly details: ErrorDetail[] | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(status: ErrorStatus, error: string, message: string, options: { details?: ErrorDetail[]; headers?: Record<string, string> } = {}) {
+    super(message);
+    this.name = 'ServiceError';
+    this.status = status;
+    this.error = error;
+    this.details = options.details;
+    this.headers = options.headers ?? {};
+  }
+}
+
+export const notFound = (what: string, id: string): ServiceError => new ServiceError(404, `${what.replaceAll(' ', '_')}_not_found`, `There is no ${what} ${id}.`);

@@ -1,0 +1,37 @@
+/** An HTTP response before it is written. */
+import { STATUS_CODES } from 'node:http';
+import type { Readable } from 'node:stream';
+import { Buffer } from 'node:buffer';
+import { ServiceError } from '../errors.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Text is written as UTF-8; a stream must match its Content-Length. */
+  readonly body: string | Readable;
+}
+
+const json = { 'Content-Type': 'application/json; charset=utf-8' };
+
+export const jsonAnswer = (status: number, body: unknown, headers: Record<string, string> = {}): Answer => ({
+  status,
+  headers: { ...json, ...headers },
+  body: JSON.stringify(body),
+});
+
+/** The answer to a failure: `{error, message, details?}` (interface part 7). What is not a ServiceError is a 500 that tells nothing. */
+export function errorAnswer(error: unknown): Answer {
+  if (!(error instanceof ServiceError)) {
+    return jsonAnswer(500, { error: 'internal_error', message: 'The service failed to handle this request; its log says why.' });
+  }
+  const body = { error: error.error, message: error.message, ...(error.details === undefined ? {} : { details: error.details }) };
+  return jsonAnswer(error.status, body, error.headers);
+}
+
+/** A whole response as text, for a socket whose request could not be read. */
+export function rawResponse(status: number, answer: Answer, headers: Record<string, string>): string {
+  const body = typeof answer.body === 'string' ? answer.body : '';
+  const all = { ...headers, ...answer.headers, 'Content-Length': String(Buffer.byteLength(body)), Connection: 'close' };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`;
+}

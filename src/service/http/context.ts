@@ -1,0 +1,53 @@
+/** What handlers are given, and what they give back. */
+import type { operationGroups, OperationId } from '../../interface/operations.ts';
+import type { Body, Params, Query, Response } from '../../interface/types.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Grant, UrlSigner } from '../signed-urls.ts';
+import type { RunFileRow } from '../store/schema.ts';
+
+/** A request that has been let in. */
+export interface RequestContext {
+  readonly engine: Engine;
+  readonly signer: UrlSigner;
+  /** Team of the credential; what belongs to another does not exist for it. */
+  readonly teamId: string;
+  readonly credentialId: string;
+  readonly requestId: string;
+  /** Where the caller reached the service: `http://127.0.0.1:4000`. */
+  readonly baseUrl: string;
+}
+
+/** An answer with another status than the operation's own. */
+export class Reply<T> {
+  readonly status: number;
+  readonly body: T;
+
+  constructor(status: number, body: T) {
+    this.status = status;
+    this.body = body;
+  }
+}
+
+/** Query values that have a default are there, whether the caller sent them or not. */
+export interface HandlerInput<Id extends OperationId> {
+  readonly params: Params<Id>;
+  readonly query: Query<Id>;
+  readonly body: Body<Id>;
+}
+
+export type Handler<Id extends OperationId> = (context: RequestContext, input: HandlerInput<Id>) => Promise<Response<Id> | Reply<Response<Id>>>;
+
+/** A handler for every operation of a group; a missing one is a type error. */
+export type GroupRoutes<Group extends keyof typeof operationGroups> = {
+  readonly [Id in keyof (typeof operationGroups)[Group] & OperationId]: Handler<Id>;
+};
+
+/** A URL that allows its bearer something for a while. */
+export function signedUrl(context: RequestContext, grant: Grant): { url: string; expiresAt: string } {
+  const { token, expiresAt } = context.signer.sign(grant, context.engine.clock.now());
+  const room = grant.kind === 'upload' ? 'uploads' : 'files';
+  return { url: `${context.baseUrl}/${room}/${token}`, expiresAt: new Date(expiresAt).toISOString() };
+}
+
+/** The URL of a run file. */
+export const fileUrl = (context: RequestContext, file: RunFileRow) => signedUrl(context, { kind: 'run_file', runId: file.run_id, fileId: file.id });

@@ -1,0 +1,34 @@
+/** What a path names, or 404. What belongs to another team does not exist. */
+import { notFound } from '../errors.ts';
+import { findAgent } from '../store/agents.ts';
+import { findBuild } from '../store/builds.ts';
+import type { Queries } from '../store/database.ts';
+import { findRun } from '../store/runs.ts';
+import type { AgentRow, BuildRow, RunRow } from '../store/schema.ts';
+import type { RequestContext } from './context.ts';
+
+/** Throws 404 `team_not_found` unless the team is the credential's. */
+export function requireTeam(context: RequestContext, teamId: string): void {
+  if (teamId !== context.teamId) throw notFound('team', teamId);
+}
+
+/** The agent, or 404 `agent_not_found`. */
+export async function requireAgent(context: RequestContext, db: Queries, id: string): Promise<AgentRow> {
+  const agent = await findAgent(db, context.teamId, id);
+  if (agent === undefined) throw notFound('agent', id);
+  return agent;
+}
+
+/** The revision, or 404 `revision_not_found`. */
+export async function requireBuild(context: RequestContext, db: Queries, id: string): Promise<BuildRow> {
+  const build = await findBuild(db, context.teamId, id);
+  if (build === undefined) throw notFound('revision', id);
+  return build;
+}
+
+/** The run, or 404 `run_not_found`; with an agent given, also when the run is another agent's. */
+export async function requireRun(context: RequestContext, id: string, agentId?: string): Promise<RunRow> {
+  const run = await findRun(context.engine.store, context.teamId, id);
+  if (run === undefined || (agentId !== undefined && run.agent_id !== agentId)) throw notFound('run', id);
+  return run;
+}

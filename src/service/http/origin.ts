@@ -1,0 +1,38 @@
+/** Refuses requests that a web page made a browser send: another Host (DNS rebinding), or a foreign Origin. */
+import { isIP } from 'node:net';
+import { ServiceError } from '../errors.ts';
+
+const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** Listening on every interface, the service cannot know by which names it is reached. */
+const wildcards = new Set(['0.0.0.0', '::']);
+
+export interface OriginCheck {
+  /** Throws 403 `host_not_allowed` or `origin_not_allowed`. */
+  (headers: { host?: string | undefined; origin?: string | undefined }): void;
+}
+
+/** A check for a service that listens on `host`. */
+export function originCheck(host: string): OriginCheck {
+  const any = wildcards.has(host);
+  const own = isIP(host) === 6 ? `[${host}]` : host.toLowerCase();
+  const isAllowed = (name: string): boolean => loopback.has(name) || name === own;
+  return ({ host: hostHeader, origin }) => {
+    const name = hostnameOf(`http://${hostHeader ?? ''}`);
+    if (name === undefined || !(any || isAllowed(name))) {
+      throw new ServiceError(403, 'host_not_allowed', 'This service does not answer to the name in the Host header; use the URL it was started with.');
+    }
+    if (origin === undefined) return;
+    const from = hostnameOf(origin);
+    if (from === undefined || !(any ? from === name : isAllowed(from))) {
+      throw new ServiceError(403, 'origin_not_allowed', 'Requests of web pages of another origin are refused.');
+    }
+  };
+}
+
+function hostnameOf(url: string): string | undefined {
+  try {
+    return new URL(url).hostname || undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,36 @@
+/** The conditional and range headers of downloads (RFC 9110 sections 13 and 14). Pure. */
+import { Buffer } from 'node:buffer';
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** Both ends included. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
+
+/** The part that is asked for; undefined for the whole, also when several parts are asked for or the file is another by now. */
+export function requestedRange(headers: IncomingHttpHeaders, file: { size: number; etag: string }): ByteRange | undefined | 'unsatisfiable' {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? '');
+  const [, first = '', last = ''] = match ?? [];
+  if (match === null || (first === '' && last === '')) return undefined;
+  const ifRange = headers['if-range'];
+  if (ifRange !== undefined && ifRange !== file.etag) return undefined;
+  const start = first === '' ? Math.max(0, file.size - Number(last)) : Number(first);
+  const end = first === '' || last === '' ? file.size - 1 : Math.min(Number(last), file.size - 1);
+  if (first !== '' && last !== '' && Number(first) > Number(last)) return undefined;
+  return start > end ? 'unsatisfiable' : { start, end };
+}
+
+/** Whether the caller has the file already. */
+export function isNotModified(headers: IncomingHttpHeaders, etag: string): boolean {
+  const tags = headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return tags?.some((tag) => tag === etag || tag === '*') ?? false;
+}
+
+/** A header that makes browsers save the file, under its name in ASCII and as it is (RFC 6266). */
+export function contentDisposition(name: string): string {
+  const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
+  // Through bytes and back: half a surrogate pair cannot be encoded.
+  const encoded = encodeURIComponent(Buffer.from(name).toString()).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+  return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
+}

@@ -1,0 +1,81 @@
+/** From a request line to an operation and its parameters. */
+import { type OperationId, operation, operationIds } from '../../interface/operations.ts';
+import { ServiceError } from '../errors.ts';
+
+export interface Match {
+  id: OperationId;
+  params: Record<string, string>;
+}
+
+interface Node {
+  readonly fixed: Map<string, Node>;
+  parameter: Node | undefined;
+  /** By method. Operations that share a path may name its parameters differently. */
+  readonly operations: Map<string, { id: OperationId; names: string[] }>;
+}
+
+const newNode = (): Node => ({ fixed: new Map(), parameter: undefined, operations: new Map() });
+
+export class Router {
+  readonly #root = newNode();
+
+  constructor(ids: readonly OperationId[] = operationIds) {
+    for (const id of ids) this.#add(id);
+  }
+
+  /** Throws 404 `route_not_found`, 405 `method_not_allowed` with the Allow header. */
+  match(method: string, segments: readonly string[]): Match {
+    const found = walk(this.#root, segments, []);
+    if (found === undefined) throw routeNotFound();
+    const { node, values } = found;
+    const target = node.operations.get(method === 'HEAD' ? 'GET' : method);
+    if (target === undefined) throw methodNotAllowed([...node.operations.keys()]);
+    return { id: target.id, params: Object.fromEntries(target.names.map((name, index) => [name, values[index] as string])) };
+  }
+
+  #add(id: OperationId): void {
+    const { method, path } = operation(id);
+    const names: string[] = [];
+    let node = this.#root;
+    for (const segment of path.slice(1).split('/')) {
+      const name = /^\{(\w+)\}$/.exec(segment)?.[1];
+      let next = name === undefined ? node.fixed.get(segment) : node.parameter;
+      if (next === undefined) {
+        next = newNode();
+        if (name === undefined) node.fixed.set(segment, next);
+        else node.parameter = next;
+      }
+      if (name !== undefined) names.push(name);
+      node = next;
+    }
+    node.operations.set(method, { id, names });
+  }
+}
+
+/** Fixed segments win over parameters; when they lead nowhere, parameters are tried. */
+function walk(node: Node, [segment, ...rest]: readonly string[], values: string[]): { node: Node; values: string[] } | undefined {
+  if (segment === undefined) return node.operations.size > 0 ? { node, values } : undefined;
+  const fixed = node.fixed.get(segment);
+  const found = fixed && walk(fixed, rest, values);
+  if (found !== undefined) return found;
+  // An empty parameter and a path that climbs name nothing.
+  if (node.parameter === undefined || segment === '' || segment === '.' || segment === '..') return undefined;
+  return walk(node.parameter, rest, [...values, segment]);
+}
+
+/** The decoded segments of a path, which begins with a slash. Throws 400 for a broken escape. */
+export function pathSegments(path: string): string[] {
+  try {
+    return path.slice(1).split('/').map(decodeURIComponent);
+  } catch {
+    throw new ServiceError(400, 'invalid_request', 'The path has a broken percent escape.');
+  }
+}
+
+export const routeNotFound = (): ServiceError => new ServiceError(404, 'route_not_found', 'There is nothing at this path.');
+
+export function methodNotAllowed(methods: string[]): ServiceError {
+  const allowed = methods.includes('GET') ? ['HEAD', ...methods] : methods;
+  const Allow = [...new Set(allowed)].sort().join(', ');
+  return new ServiceError(405, 'method_not_allowed', `This path takes ${Allow}.`, { headers: { Allow } });
+}

@@ -1,0 +1,14 @@
+/** Every operation's handler. A group that is added to the contract is added here. */
+import type { OperationId } from '../../../interface/operations.ts';
+import type { Handler, RequestContext } from '../context.ts';
+import { agentRoutes } from './agents.ts';
+import { runRoutes } from './runs.ts';
+import { sandboxRoutes } from './sandboxes.ts';
+import { teamRoutes } from './teams.ts';
+
+const handlers: { readonly [Id in OperationId]: Handler<Id> } = { ...teamRoutes, ...agentRoutes, ...sandboxRoutes, ...runRoutes };
+
+/** A handler whose input has been checked against the operation's schemas. */
+export type AnyHandler = (context: RequestContext, input: { params: unknown; query: unknown; body: unknown }) => Promise<unknown>;
+
+export const handlerOf = (id: OperationId): AnyHandler => handlers[id] as AnyHandler;

@@ -1,0 +1,106 @@
+/** Runs: listing, starting, reading, talking to and stopping them. Detail and report are in run-detail.ts. */
+import type { RunStatus } from '../../../interface/types.ts';
+import { postMessage, respond } from '../../engine/conversation.ts';
+import { startRun, stopRun } from '../../engine/lifecycle.ts';
+import { ServiceError } from '../../errors.ts';
+import { pendingRequest, pendingRequests } from '../../store/human-requests.ts';
+import { countMessages, listMessageRows } from '../../store/messages.ts';
+import { countRuns, listRunRows, type RunFilter } from '../../store/run-list.ts';
+import { isoTime } from '../../store/time.ts';
+import type { GroupRoutes, HandlerInput, RequestContext } from '../context.ts';
+import { requireRun, requireTeam } from '../lookups.ts';
+import { answeredRequestView, humanRequestView, messageView, runListItem, runView } from '../views/runs.ts';
+import { runDetailRoutes } from './run-detail.ts';
+
+export const runRoutes: GroupRoutes<'runs'> = {
+  ...runDetailRoutes,
+
+  async listRuns(context, { params, query }) {
+    requireTeam(context, params.teamId);
+    const { store } = context.engine;
+    const filter = runFilter(context, query);
+    if (filter === undefined) return { data: [], total: 0 };
+    if (query.count_only === 'true') return { data: [], total: await countRuns(store, filter) };
+    const { limit = 20, offset = 0, sort_order: order = 'desc' } = query;
+    // One more than asked for tells whether there are more, when nobody wants them counted.
+    const rows = await listRunRows(store, filter, { limit: limit + 1, offset, order });
+    const page = rows.slice(0, limit);
+    const pending = await pendingRequests(
+      store,
+      page.filter((row) => row.status === 'waiting').map((row) => row.id),
+    );
+    return {
+      data: page.map((row) => runListItem(row, pending.get(row.id))),
+      // Without a count the total is what is known: all runs up to here, and one more if there is.
+      total: query.include_total === 'false' ? (rows.length === 0 ? 0 : offset + rows.length) : await countRuns(store, filter),
+    };
+  },
+
+  async startRun(context, { params, body }) {
+    requireTeam(context, params.teamId);
+    const run = await startRun(context.engine, {
+      teamId: context.teamId,
+      agentId: body.agent_id,
+      source: 'api',
+      message: body.message,
+      sandboxId: body.sandbox_id,
+      webhookUrl: body.webhook_url,
+    });
+    return { run: runView(run, undefined) };
+  },
+
+  async getRun(context, { params }) {
+    const run = await requireRun(context, params.run_id);
+    const pending = await pendingRequest(context.engine.store, run.id);
+    return { run: runView(run, pending), pending_human_request: pending === undefined ? null : humanRequestView(pending) };
+  },
+
+  async listRunMessages(context, { params, query }) {
+    const { limit = 20, offset = 0 } = query;
+    const run = await requireRun(context, params.run_id);
+    const rows = await listMessageRows(context.engine.store, run.id, { limit, offset });
+    return { messages: rows.map(messageView), total: await countMessages(context.engine.store, run.id), limit, offset };
+  },
+
+  async postRunMessage(context, { params, body }) {
+    if (body.message.trim() === '') {
+      throw new ServiceError(400, 'invalid_request', 'message must not be empty.', { details: [{ path: 'message', message: 'must not be empty' }] });
+    }
+    return { message: messageView(await postMessage(context.engine, { teamId: context.teamId, runId: params.run_id }, body.message)) };
+  },
+
+  async respondToHumanRequest(context, { params, body }) {
+    const to = { teamId: context.teamId, runId: params.run_id, requestId: params.request_id };
+    return { human_request: answeredRequestView(await respond(context.engine, to, body)) };
+  },
+
+  async stopRun(context, { params }) {
+    const { run, stopped } = await stopRun(context.engine, context.teamId, params.run_id);
+    return { success: true, message: stopped ? 'The run was interrupted.' : `The run is ${run.status} already; nothing was stopped.` };
+  },
+};
+
+const statusFilters: Record<string, RunStatus[]> = { stopped: ['interrupted'], needs_attention: ['waiting', 'failed'] };
+
+/** The filter that a query asks for; undefined when it asks for what no run here has: a user, a case, a digest, issues. */
+function runFilter(context: RequestContext, query: HandlerInput<'listRuns'>['query']): RunFilter | undefined {
+  const unknown = query.user_id ?? query.case_queue_id ?? query.digest_id ?? query.issue_severity;
+  if (unknown !== undefined || query.has_issues === 'true') return undefined;
+  return {
+    teamId: context.teamId,
+    ...(query.agent_id === undefined ? {} : { agentId: query.agent_id }),
+    ...(query.status === undefined ? {} : { statuses: statusFilters[query.status] ?? [query.status as RunStatus] }),
+    ...(query.since === undefined ? {} : { since: instant('since', query.since) }),
+    ...(query.until === undefined ? {} : { until: instant('until', query.until) }),
+    ...(query.source === undefined ? {} : { source: query.source }),
+    ...(query.search === undefined || query.search.trim() === '' ? {} : { search: query.search }),
+  };
+}
+
+/** A date-time in UTC, as the tables have it. */
+function instant(name: string, text: string): string {
+  const time = Date.parse(text);
+  // A leap second is a valid date-time that JavaScript cannot hold.
+  if (Number.isNaN(time)) throw new ServiceError(400, 'invalid_request', `${name} is not a time this service can tell.`, { details: [{ path: name, message: 'is not a known time' }] });
+  return isoTime(time);
+}

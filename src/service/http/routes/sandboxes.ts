@@ -1,0 +1,155 @@
+/** Sandboxes that stage files, and the sandbox and screenshots of a run. */
+import { Buffer } from 'node:buffer';
+import type { SandboxFileContent, ScreenshotToolExecution } from '../../../interface/types.ts';
+import { stageSandbox } from '../../engine/sandbox-expiry.ts';
+import { notFound, ServiceError } from '../../errors.ts';
+import { namesOf, shownPath, workspace } from '../../sandbox/paths.ts';
+import type { Sandbox, SandboxEntry } from '../../sandbox/sandbox.ts';
+import { signedUrlSeconds } from '../../signed-urls.ts';
+import { listRunFiles } from '../../store/run-files.ts';
+import { findSandbox } from '../../store/sandboxes.ts';
+import type { RunFileRow, RunRow } from '../../store/schema.ts';
+import { fileUrl, type GroupRoutes, type RequestContext, signedUrl } from '../context.ts';
+import { requireRun } from '../lookups.ts';
+
+/** Text up to this many bytes comes with the answer. */
+const inlineLimit = 1024 * 1024;
+const fileLimit = 10 * 1024 * 1024;
+
+export const sandboxRoutes: GroupRoutes<'sandboxes'> = {
+  async createSandbox(context) {
+    const { id, expiresAt } = await stageSandbox(context.engine, context.teamId);
+    return { sandbox_id: id, expires_at: expiresAt };
+  },
+
+  async listSandboxFiles(context, { params, query }) {
+    const sandbox = await requireSandbox(context, params.sandbox_id);
+    return { files: (await sandbox.list(query.path ?? workspace)).map(stagedFile) };
+  },
+
+  async uploadSandboxFile(context, { params, body }) {
+    const sandbox = await requireSandbox(context, params.sandbox_id);
+    if (!(body.file instanceof File)) {
+      throw new ServiceError(400, 'invalid_request', 'file must be a file part, with a file name.', { details: [{ path: 'file', message: 'must be a file part' }] });
+    }
+    const written = await sandbox.write(body.path, Buffer.from(await body.file.arrayBuffer()), { limit: fileLimit });
+    return { path: written.path, size_bytes: written.size };
+  },
+
+  async createSandboxUploadUrl(context, { params, body }) {
+    const sandbox = await requireSandbox(context, params.sandbox_id);
+    const path = await writablePath(sandbox, body.path);
+    const { url } = signedUrl(context, { kind: 'upload', sandboxId: sandbox.id, path });
+    return { upload_url: url, path, expires_in_seconds: signedUrlSeconds };
+  },
+
+  listAgentRunSandboxFiles: async (context, { params, query }) => listing(context, await requireRun(context, params.run_id, params.agent_id), query.path),
+  listRunSandboxFiles: async (context, { params, query }) => listing(context, await requireRun(context, params.run_id), query.path),
+  getAgentRunSandboxFileContent: async (context, { params, query }) => content(context, await requireRun(context, params.run_id, params.agent_id), query.path),
+  getRunSandboxFileContent: async (context, { params, query }) => content(context, await requireRun(context, params.run_id), query.path),
+  getRunScreenshotTimeline: async (context, { params }) => timeline(context, await requireRun(context, params.run_id)),
+  getAgentRunScreenshotTimeline: async (context, { params }) => timeline(context, await requireRun(context, params.run_id, params.agent_id)),
+};
+
+/** The sandbox, or 404 `sandbox_not_found`. */
+async function requireSandbox(context: RequestContext, id: string): Promise<Sandbox> {
+  const sandbox = await openSandbox(context, id);
+  if (sandbox === undefined) throw notFound('sandbox', id);
+  return sandbox;
+}
+
+async function openSandbox({ engine, teamId }: RequestContext, id: string): Promise<Sandbox | undefined> {
+  const row = await findSandbox(engine.store, teamId, id);
+  // The directory of a run's own sandbox is made when it is first needed: by the run, or here.
+  return row === undefined ? undefined : engine.sandboxes.create(id);
+}
+
+/** A path as the sandbox writes it, if a file can be written there. */
+async function writablePath(sandbox: Sandbox, given: string): Promise<string> {
+  const path = shownPath(namesOf(given));
+  try {
+    const entry = await sandbox.stat(given);
+    if (entry.type === 'file') return entry.path;
+  } catch (error) {
+    if (error instanceof ServiceError && error.error === 'file_not_found') return path;
+    throw error;
+  }
+  throw new ServiceError(400, 'not_a_file', `${path} is a directory.`);
+}
+
+async function listing(context: RequestContext, run: RunRow, path = workspace) {
+  const sandbox = await openSandbox(context, run.sandbox_id);
+  const shown = shownPath(namesOf(path));
+  if (sandbox === undefined) return { data: { sandboxStatus: 'not_found' as const, path: shown, entries: [] } };
+  const entries = await sandbox.list(path);
+  return { data: { sandboxStatus: 'running' as const, path: shown, entries: entries.map(fileEntry) } };
+}
+
+async function content(context: RequestContext, run: RunRow, path: string | undefined): Promise<{ data: SandboxFileContent }> {
+  if (path === undefined) throw new ServiceError(400, 'invalid_request', 'path is required.', { details: [{ path: 'path', message: 'is required' }] });
+  const sandbox = await openSandbox(context, run.sandbox_id);
+  if (sandbox === undefined) {
+    return { data: { sandboxStatus: 'not_found', path, isTextFile: false, content: null, size: 0, message: 'The sandbox of this run is gone.' } };
+  }
+  const { entry, bytes, truncated } = await sandbox.read(path, inlineLimit);
+  const text = entry.isText ? decoded(bytes, truncated) : undefined;
+  const whole = text !== undefined && !truncated;
+  return {
+    data: {
+      sandboxStatus: 'running',
+      path: entry.path,
+      isTextFile: text !== undefined,
+      content: text ?? null,
+      size: entry.size,
+      ...(text === undefined ? {} : { encoding: 'utf-8' }),
+      mime_type: entry.mimeType,
+      truncated: text !== undefined && truncated,
+      download_url: whole ? null : signedUrl(context, { kind: 'sandbox_file', sandboxId: sandbox.id, path: entry.path }).url,
+    },
+  };
+}
+
+/** The text of bytes, byte for byte; undefined when they are none. A character cut off at the end of a truncated read is left out. */
+function decoded(bytes: Uint8Array, truncated: boolean): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: truncated });
+  } catch {
+    return undefined;
+  }
+}
+
+async function timeline(context: RequestContext, run: RunRow): Promise<{ data: { toolExecutions: ScreenshotToolExecution[] } }> {
+  const files = await listRunFiles(context.engine.store, run.id);
+  return { data: { toolExecutions: files.map((file) => toolExecution(context, file)) } };
+}
+
+/** A screenshot is taken after its tool has acted. Its id is that of the run file. */
+function toolExecution(context: RequestContext, file: RunFileRow): ScreenshotToolExecution {
+  const { url, expiresAt } = fileUrl(context, file);
+  return {
+    executionId: file.id,
+    toolName: file.tool_name,
+    action: file.action,
+    startedAt: file.started_at,
+    endedAt: file.created_at,
+    beforeScreenshot: null,
+    afterScreenshot: { signedUrl: url, expiresAt },
+    ...(file.input === null ? {} : { input: JSON.parse(file.input) as Record<string, unknown> }),
+  };
+}
+
+const fileEntry = (entry: SandboxEntry) => ({
+  name: entry.name,
+  path: entry.path,
+  type: entry.type,
+  size: entry.size,
+  modified_at: entry.modifiedAt.toISOString(),
+  isTextFile: entry.isText,
+});
+
+const stagedFile = (entry: SandboxEntry) => ({
+  name: entry.name,
+  path: entry.path,
+  type: entry.type === 'file' ? ('file' as const) : ('dir' as const),
+  size_bytes: entry.size,
+});

@@ -1,0 +1,125 @@
+/** The HTTP server: sockets, time limits, and writing what the pipeline answers. */
+import { Buffer } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { systemClock } from '../../base/clock.ts';
+import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { errorFields } from '../log.ts';
+import { type Answer, jsonAnswer, rawResponse } from './answer.ts';
+import { addressOf, handle, type HttpParts } from './pipeline.ts';
+
+export interface HttpServer {
+  readonly port: number;
+  /** Stops accepting, waits for what is being handled but not longer than `milliseconds`, and closes every connection. */
+  close(milliseconds: number): Promise<void>;
+}
+
+/** Listens. Throws AopsError `port_in_use`. */
+export async function listen(parts: HttpParts, address: { host: string; port: number }): Promise<HttpServer> {
+  const handling = new Set<Promise<void>>();
+  let closing = false;
+  const server = createServer({ headersTimeout: 10_000, requestTimeout: 0, connectionsCheckingInterval: 2_000, keepAliveTimeout: 15_000 }, (request, response) => {
+    if (closing) response.shouldKeepAlive = false;
+    const work = serve(parts, request, response);
+    handling.add(work);
+    void work.finally(() => handling.delete(work));
+  });
+  // Idle sockets; bodies have a limit of their own, and an upload may take as long as it moves.
+  server.timeout = 120_000;
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(parts, error, socket));
+  const port = await bind(server, address);
+  return {
+    port,
+    async close(milliseconds) {
+      closing = true;
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      const limit = new AbortController();
+      const settled = Promise.all([...handling]).then(() => server.closeIdleConnections());
+      // Handlers go on when their client has left, so connections alone do not tell.
+      await Promise.race([Promise.all([closed, settled]), systemClock.sleep(milliseconds, limit.signal).catch(() => undefined)]);
+      limit.abort();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function bind(server: Server, { host, port }: { host: string; port: number }): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => resolve());
+  }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'EADDRINUSE') {
+      throw new AopsError(`Port ${port} on ${host} is in use.`, {
+        code: 'port_in_use',
+        exit: exitCodes.usage,
+        hint: 'Choose another one with --port, or 0 for any that is free.',
+        cause: error,
+      });
+    }
+    if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND' || error.code === 'EACCES') {
+      throw new UsageError(`The service cannot listen on ${host} port ${port} (${error.code}).`, 'Choose another --host or --port.', 'cannot_listen');
+    }
+    throw error;
+  });
+  server.removeAllListeners('error');
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : port;
+}
+
+async function serve(parts: HttpParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { limiter } = parts;
+  const { clock, log } = parts.engine;
+  const startedAt = clock.now();
+  const requestId = randomUUID();
+  const { answer, caller, operation } = await handle(parts, request, requestId);
+  try {
+    response.sendDate = false;
+    // A body that was not read would be taken for the next request.
+    if (!request.complete && hasBody(request)) response.shouldKeepAlive = false;
+    response.writeHead(answer.status, {
+      ...answer.headers,
+      ...(typeof answer.body === 'string' && answer.status !== 304 ? { 'Content-Length': Buffer.byteLength(answer.body) } : {}),
+      ...limiter.headers(caller),
+      Date: httpDate(clock.now()),
+      'X-Request-Id': requestId,
+    });
+    if (typeof answer.body === 'string') response.end(answer.body);
+    else await pipeline(answer.body, response);
+  } catch (error) {
+    // The client has left, or the file under a download has; headers are out, so the connection is all that can say so.
+    response.destroy();
+    log('debug', 'a response was cut off', { request: requestId, ...errorFields(error) });
+  }
+  log(answer.status >= 500 ? 'error' : 'debug', 'request', {
+    request: requestId,
+    method: request.method ?? '',
+    operation: operation ?? null,
+    status: answer.status,
+    ms: clock.now() - startedAt,
+  });
+}
+
+const hasBody = (request: IncomingMessage): boolean => request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+
+/** Answers what never became a request. */
+function refuse(parts: HttpParts, error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, answer] = unreadable(error.code);
+  const caller = addressOf({ socket: socket as Socket });
+  socket.end(rawResponse(status, answer, { ...parts.limiter.headers(caller), Date: httpDate(parts.engine.clock.now()), 'X-Request-Id': randomUUID() }));
+}
+
+function unreadable(code: string | undefined): [number, Answer] {
+  if (code === 'HPE_HEADER_OVERFLOW') return [431, jsonAnswer(431, { error: 'headers_too_large', message: 'The headers are too large.' })];
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [408, jsonAnswer(408, { error: 'request_timeout', message: 'The request did not arrive in time.' })];
+  return [400, jsonAnswer(400, { error: 'invalid_request', message: 'This is not a valid HTTP request.' })];
+}
+
+const httpDate = (milliseconds: number): string => new Date(milliseconds).toUTCString();

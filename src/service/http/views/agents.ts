@@ -1,0 +1,52 @@
+/** Agents and revisions as the interface shows them. */
+import type { Agent, AgentListItem, Build, RevisionConfig } from '../../../interface/types.ts';
+import type { AgentRow, BuildRow, Flag } from '../../store/schema.ts';
+
+const yesOrNo = (flag: Flag | null): boolean | null => (flag === null ? null : flag === 1);
+
+export const agentView = (row: AgentRow): Agent => ({
+  id: row.id,
+  name: row.name,
+  slack_enabled: yesOrNo(row.slack_enabled),
+  microsoft_teams_enabled: yesOrNo(row.microsoft_teams_enabled),
+  agentic_memory_enabled: yesOrNo(row.agentic_memory_enabled),
+  team_id: row.team_id,
+  thread_id: row.thread_id,
+  folder_id: null,
+  automation_id: row.automation_id,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+});
+
+/** An agent with what the list shows beside it. The newest revision is its latest, live or not. */
+export const agentListItem = (row: AgentRow, beside: { latestBuild: BuildRow | undefined; lastRunAt: string | undefined }): AgentListItem => ({
+  ...agentView(row),
+  pinned_at: row.pinned_at,
+  last_run_at: beside.lastRunAt ?? null,
+  latest_build: beside.latestBuild === undefined ? null : buildView(beside.latestBuild, row.live_build_id),
+  integration_configs: [],
+  user_triggers: { slack_mention: false, slack_channel: false, teams_mention: false },
+  case_trigger_enabled: false,
+  case_trigger_has_conflict: false,
+  case_trigger_conflicting_agents: [],
+  case_queue_name: null,
+});
+
+/** A revision. Its status is `live`, `draft` until it is promoted, and `archived` when another has taken its place. */
+export const buildView = (row: BuildRow, liveBuildId: string | null): Build => ({
+  id: row.id,
+  // The interface has two names for whose revision it is; here they are one.
+  copilot_id: row.agent_id,
+  agent_id: row.agent_id,
+  name: row.name,
+  revision_name: row.revision_name,
+  revision_description: row.revision_description,
+  config: row.config === null ? null : (JSON.parse(row.config) as RevisionConfig),
+  status: row.id === liveBuildId ? 'live' : row.promoted_at === null ? 'draft' : 'archived',
+  revision_number: row.revision_number,
+  parent_build_id: row.parent_build_id,
+  created_by: null,
+  created_by_name: null,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+});

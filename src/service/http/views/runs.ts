@@ -1,0 +1,70 @@
+/** Runs, messages and human requests as the interface shows them. */
+import type { HumanQuestion, HumanRequest, Run, RunListItem, RunMessage } from '../../../interface/types.ts';
+import type { ListedRun } from '../../store/run-list.ts';
+import type { HumanRequestRow, MessageRow, RunRow } from '../../store/schema.ts';
+
+/** The fields that every form of a run has. */
+export const runFields = (row: RunRow) => ({
+  id: row.id,
+  agent_id: row.agent_id,
+  build_id: row.build_id,
+  status: row.status,
+  source: row.source,
+  started_at: row.started_at,
+  completed_at: row.completed_at,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  sandbox_id: row.sandbox_id,
+  // The engine lets every run ask.
+  human_in_the_loop_enabled: true,
+  error: row.error,
+});
+
+export const runView = (row: RunRow, pending: HumanRequestRow | undefined): Run => ({
+  ...runFields(row),
+  pending_human_request: pending === undefined ? null : humanRequestView(pending),
+});
+
+export const runListItem = (row: ListedRun, pending: HumanRequestRow | undefined): RunListItem => ({
+  ...runView(row, pending),
+  title: row.title,
+  run_number: row.run_number,
+  agent_name: row.agent_name,
+  user_id: null,
+  case_queue_item_id: null,
+  case_queue_id: null,
+  case_queue_name: null,
+  case_title: null,
+  postponed_to: null,
+  submitted_prompt_count: row.submitted_prompt_count,
+});
+
+export const humanRequestView = (row: HumanRequestRow): HumanRequest => ({
+  id: row.id,
+  title: row.title,
+  description: row.description,
+  created_at: row.created_at,
+  type: row.type,
+  ...(row.questions === null ? {} : { questions: JSON.parse(row.questions) as HumanQuestion[] }),
+});
+
+/** A human request as the answer to it is answered. */
+export const answeredRequestView = (row: HumanRequestRow) => ({
+  id: row.id,
+  run_id: row.run_id,
+  title: row.title,
+  description: row.description,
+  response: row.response,
+  responded_at: row.responded_at,
+  created_at: row.created_at,
+});
+
+export const messageView = (row: MessageRow): RunMessage => ({
+  id: row.id,
+  type: row.type,
+  role: row.role,
+  timestamp: row.timestamp,
+  ...(row.text_content === null ? {} : { text_content: row.text_content }),
+  ...(row.tool_call === null ? {} : { tool_call: JSON.parse(row.tool_call) as NonNullable<RunMessage['tool_call']> }),
+  ...(row.tool_result === null ? {} : { tool_result: JSON.parse(row.tool_result) as NonNullable<RunMessage['tool_result']> }),
+});

@@ -1,0 +1,24 @@
+/** Structured log entries of the service. What receives them decides where they go; they never hold a token. */
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+export interface LogEntry {
+  /** ISO 8601. */
+  time: string;
+  level: LogLevel;
+  message: string;
+  /** Facts such as ids, statuses and milliseconds. */
+  fields: Record<string, string | number | boolean | null>;
+}
+
+export type Log = (level: LogLevel, message: string, fields?: LogEntry['fields']) => void;
+
+/** A log that stamps entries and hands them on; without a receiver it does nothing. */
+export function createLog(now: () => number, receive: ((entry: LogEntry) => void) | undefined): Log {
+  if (receive === undefined) return () => undefined;
+  return (level, message, fields = {}) => receive({ time: new Date(now()).toISOString(), level, message, fields });
+}
+
+/** What to log of an unknown failure. */
+export const errorFields = (error: unknown): Record<string, string> =>
+  error instanceof Error ? { error: error.message, stack: error.stack ?? '' } : { error: String(error) };

@@ -1,0 +1,84 @@
+/**
+ * The contract between the engine and what executes an agent. The engine owns the run, its messages, its human
+ * requests and the step journal; a runtime advances a run from its last completed step until it ends, has to wait
+ * for a person, or sleeps. It may be called again at any time, after a crash too, and must then skip what is journalled.
+ */
+import type { Clock } from '../../base/clock.ts';
+import type { HumanQuestion } from '../../interface/types.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+
+/** What a runtime makes visible. Ids are unique within the run's turn; an id seen before is not stored twice. */
+export type RuntimeEvent =
+  | { kind: 'text'; id: string; text: string }
+  | { kind: 'tool_call'; id: string; name: string; arguments?: Record<string, unknown> }
+  | { kind: 'tool_result'; id: string; callId: string; result?: unknown; error?: string }
+  | {
+      kind: 'screenshot';
+      id: string;
+      toolName: string;
+      action?: string;
+      startedAt: Date;
+      input?: Record<string, unknown>;
+      image: RunImage;
+    };
+
+/** A picture that becomes a run file. */
+export interface RunImage {
+  name: string;
+  mimeType: string;
+  bytes: Uint8Array;
+}
+
+/** A human request as a runtime asks it. */
+export interface HumanRequestDraft {
+  type: 'approval' | 'question';
+  title: string;
+  description?: string;
+  questions?: HumanQuestion[];
+}
+
+/** The answer to a human request: a decision, or an answer for each question text. */
+export type HumanAnswer =
+  | { type: 'approval'; approved: boolean; reason?: string }
+  | { type: 'question'; answers: Record<string, string | string[]> };
+
+export type Outcome =
+  | { status: 'completed' }
+  | { status: 'failed'; error: string }
+  /** `step` is the journal key that will look for the answer. */
+  | { status: 'waiting'; step: string; request: HumanRequestDraft }
+  /** `until` in milliseconds since the epoch. */
+  | { status: 'sleeping'; until: number };
+
+/** What a runtime is given to advance one run. */
+export interface RunHost {
+  readonly run: { id: string; number: number; agentName: string };
+  /** The revision's procedure, as text. */
+  readonly procedure: string;
+  /** Texts that people posted to the run, oldest first; the first is the one it was started with, if any. */
+  readonly userMessages: readonly string[];
+  readonly sandbox: Sandbox;
+  /** Whether commands may be executed, and how. */
+  readonly exec: 'host' | 'off';
+  readonly clock: Clock;
+  /** Aborted when the run is stopped or this worker has lost it. */
+  readonly signal: AbortSignal;
+  /** Results of the completed steps of this turn, by journal key. */
+  readonly journal: ReadonlyMap<string, unknown>;
+  /** The answer to the human request that the step asked, once there is one. */
+  answer(step: string): HumanAnswer | undefined;
+  /** Makes events visible at once, before their step has completed. */
+  emit(events: RuntimeEvent[]): Promise<void>;
+  /** Records that a step has completed, with its result and events, in one transaction. Throws when the run was stopped or lost. */
+  commit(step: string, result: unknown, events?: RuntimeEvent[]): Promise<void>;
+}
+
+export interface Runtime {
+  /** The word in `models.agent.model` that selects it. */
+  readonly name: string;
+  /** Throws a ServiceError 400 `invalid_procedure` whose details name line and column. */
+  validate(procedure: string): void;
+  advance(host: RunHost): Promise<Outcome>;
+  /** Figures for the workflow execution report. */
+  countSteps(procedure: string): number;
+}

@@ -1,0 +1,149 @@
+/** Steps that show as tool calls: tool, exec, write, screenshot. The call becomes visible before it is made; its result is committed with the step. */
+import path from 'node:path';
+import { parseDuration } from '../../../base/duration.ts';
+import { ServiceError } from '../../errors.ts';
+import { imageTypeOf } from '../../sandbox/file-kind.ts';
+import type { ExecResult } from '../../sandbox/sandbox.ts';
+import type { RuntimeEvent } from '../runtime.ts';
+import { defaultExec, type StepKind, type StepOf } from './schema.ts';
+import { renderCommand } from './shell.ts';
+import { render, renderDeep } from './template.ts';
+import { asStepError, type Done, nameOf, type Pause, StepError, type Turn } from './turn.ts';
+
+/** Bytes kept of each output of a command. */
+const outputLimit = 64 * 1024;
+/** The largest screenshot, in bytes. */
+const imageLimit = 10 * 1024 * 1024;
+
+/** A tool call that has begun, as journalled. */
+interface ToolCall {
+  until: number;
+  name: string;
+  arguments: Record<string, unknown>;
+  result?: unknown;
+  error?: string;
+}
+
+export async function tool(step: StepOf<'tool'>, turn: Turn): Promise<Done | Pause> {
+  const { payload } = step;
+  // Rendered once: a message that arrives while the tool "works" must not change what it was called with.
+  const call = await turn.once<ToolCall>(step, 'until', () => ({
+    until: turn.host.clock.now() + (parseDuration(payload.takes ?? '0') ?? 0),
+    name: render(payload.name, turn.scope),
+    arguments: renderDeep(payload.arguments ?? {}, turn.scope) as Record<string, unknown>,
+    ...(payload.error === undefined
+      ? { result: renderDeep(payload.result ?? null, turn.scope) }
+      : { error: render(payload.error, turn.scope) }),
+  }));
+  await turn.host.emit([callEvent(step, call.name, call.arguments)]);
+  if (turn.host.clock.now() < call.until) return { status: 'sleeping', until: call.until };
+  if (call.error !== undefined) return { entry: { result: { error: call.error } }, events: [resultEvent(step, { error: call.error })] };
+  return { entry: { result: call.result }, events: [resultEvent(step, { result: call.result })] };
+}
+
+export async function exec(step: StepOf<'exec'>, turn: Turn): Promise<Done> {
+  const { host, scope } = turn;
+  if (host.exec === 'off') {
+    throw new StepError(
+      `${nameOf(step)} runs a command, and this service does not run commands. Start it with \`aops serve --exec host\` to allow them.`,
+    );
+  }
+  const command = renderCommand(step.payload.run, scope);
+  const timeoutMs = parseDuration(step.payload.timeout ?? '') ?? defaultExec;
+  return await calling(step, turn, { name: 'exec', arguments: { command: command.shown } }, async () => {
+    const result = await host.sandbox.exec(command.text, { timeoutMs, outputLimit, signal: host.signal });
+    const { exitCode, stdout, stderr, timedOut, truncated } = result;
+    const shown = { exit_code: exitCode, stdout, stderr, timed_out: timedOut, truncated };
+    const error = execError(result, timeoutMs);
+    // As $( ) of a shell: the last line break is rarely wanted in a text.
+    const entry = { result: { ...shown, stdout: stdout.replace(/\n+$/, ''), stderr: stderr.replace(/\n+$/, '') } };
+    if (error === undefined) return { entry, events: [resultEvent(step, { result: shown })] };
+    const events = [resultEvent(step, { result: shown, error })];
+    if (step.payload.on_error === 'continue') return { entry, events };
+    return { entry: { ...entry, ends: { status: 'failed', error: `${nameOf(step)}: ${error}` } }, events };
+  });
+}
+
+function execError({ exitCode, signal, stderr, timedOut }: ExecResult, timeoutMs: number): string | undefined {
+  if (timedOut) return `the command was ended because it ran longer than ${timeoutMs / 1_000} seconds.`;
+  if (exitCode === 0) return undefined;
+  const last = stderr.trimEnd().split('\n').at(-1)?.trim();
+  const why = exitCode === null ? `was ended by ${signal}` : `failed with exit code ${exitCode}`;
+  return last ? `the command ${why}: ${last}` : `the command ${why}.`;
+}
+
+export async function write(step: StepOf<'write'>, turn: Turn): Promise<Done> {
+  const { payload } = step;
+  const target = render(payload.path, turn.scope);
+  const text =
+    payload.content === undefined
+      ? `${JSON.stringify(renderDeep(payload.json, turn.scope), null, 2)}\n`
+      : render(payload.content, turn.scope);
+  return await calling(step, turn, { name: 'write_file', arguments: { path: target } }, async () => {
+    const result = await turn.host.sandbox.write(target, Buffer.from(text));
+    return { entry: { result }, events: [resultEvent(step, { result })] };
+  });
+}
+
+export async function screenshot(step: StepOf<'screenshot'>, turn: Turn): Promise<Done> {
+  const { host, scope } = turn;
+  const [source, action, title, url] = [step.payload.path, step.payload.action, step.payload.title, step.payload.url].map((text) =>
+    text === undefined ? undefined : render(text, scope),
+  ) as [string, ...(string | undefined)[]];
+  const input = { path: source, ...(title === undefined ? {} : { title }), ...(url === undefined ? {} : { url }) };
+  const startedAt = new Date(host.clock.now());
+  return await calling(
+    step,
+    turn,
+    { name: 'screenshot', arguments: { ...input, ...(action === undefined ? {} : { action }) } },
+    async () => {
+      const { entry, bytes, truncated } = await host.sandbox.read(source, imageLimit);
+      if (truncated) throw new ServiceError(413, 'file_too_large', `The picture ${entry.path} is larger than 10 MiB.`);
+      const mimeType = imageTypeOf(bytes);
+      if (mimeType === null) throw new ServiceError(400, 'not_a_picture', `${entry.path} is no PNG, JPEG or WebP picture.`);
+      const result = { path: entry.path, mime_type: mimeType, size: bytes.length };
+      const image = { name: path.posix.basename(entry.path), mimeType, bytes };
+      const shown: RuntimeEvent = {
+        kind: 'screenshot',
+        id: `${step.key}:image`,
+        toolName: 'screenshot',
+        ...(action === undefined ? {} : { action }),
+        startedAt,
+        input,
+        image,
+      };
+      return { entry: { result }, events: [resultEvent(step, { result }), shown] };
+    },
+  );
+}
+
+/** Shows a call, makes it, and shows what it failed with when it is the procedure that is wrong. */
+async function calling(
+  step: StepOf<'exec'> | StepOf<'write'> | StepOf<'screenshot'>,
+  turn: Turn,
+  call: { name: string; arguments: Record<string, unknown> },
+  make: () => Promise<Done>,
+): Promise<Done> {
+  await turn.host.emit([callEvent(step, call.name, call.arguments)]);
+  try {
+    return await make();
+  } catch (thrown) {
+    const error = asStepError(step, thrown);
+    if (!(error instanceof StepError)) throw error;
+    return { entry: { ends: { status: 'failed', error: error.message } }, events: [resultEvent(step, { error: error.message })] };
+  }
+}
+
+const callEvent = (step: StepOf<StepKind>, name: string, args: Record<string, unknown>): RuntimeEvent => ({
+  kind: 'tool_call',
+  id: `${step.key}:call`,
+  name,
+  arguments: args,
+});
+
+const resultEvent = (step: StepOf<StepKind>, outcome: { result?: unknown; error?: string }): RuntimeEvent => ({
+  kind: 'tool_result',
+  id: `${step.key}:result`,
+  callId: `${step.key}:call`,
+  ...outcome,
+});

@@ -1,0 +1,137 @@
+/** From a procedure's text to its steps, or to the list of everything that is wrong with it. */
+import { checkPayload, type Finding } from './payload.ts';
+import { invalidProcedure, oneOf, type Problem, suggestion } from './problems.ts';
+import { checkTexts, idOf } from './references.ts';
+import { checkRules } from './rules.ts';
+import { conditionKey, longestProcedure, mostSteps, type Procedure, procedureKeys, type Step, type StepKind, stepKinds } from './schema.ts';
+import { type Path, readSource, type Source } from './source.ts';
+
+/**
+ * Reads a procedure. Throws a ServiceError 400 `invalid_procedure` whose details name every problem with its line and column, in the
+ * order of the text; the first line of its message is the first problem.
+ */
+export function parseProcedure(text: string): Procedure {
+  if (Buffer.byteLength(text) > longestProcedure) {
+    throw invalidProcedure([{ message: `the procedure is longer than ${longestProcedure} bytes`, line: 1, column: 1 }]);
+  }
+  const source = readSource(text);
+  if (source.problems.length > 0) throw invalidProcedure(source.problems);
+  const problems: Problem[] = [];
+  const report: Report = (finding, line = 0) => {
+    const position = finding.onKey ? { ...source.keyAt(finding.path), block: false } : source.at(finding.path);
+    // The text of a block begins on the line below its | or >.
+    const below = line + (position.block ? 1 : 0);
+    problems.push({ message: finding.message, line: position.line + below, column: below > 0 ? 1 : position.column });
+  };
+  const otherIds = new Set<string>();
+  const steps = readTop(source, report).flatMap((value, index) => {
+    const step = readStep(value, index, source, report);
+    if (!step) for (const id of idsIn(value)) otherIds.add(id);
+    return step ?? [];
+  });
+  checkIds(steps, report);
+  for (const [step, findings] of checkTexts(steps, otherIds)) {
+    for (const finding of findings) report({ ...finding, path: below(step, finding.path) }, finding.line);
+  }
+  if (problems.length > 0) throw invalidProcedure(problems);
+  return { steps };
+}
+
+type Report = (finding: Finding, line?: number) => void;
+
+const below = (step: Step, path: Path): Path => ['steps', step.number - 1, ...path];
+const isMapping = (value: unknown): value is Record<string, unknown> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+
+function readTop({ value }: Source, report: Report): unknown[] {
+  if (!isMapping(value)) {
+    report({ message: 'a procedure is a YAML mapping with `version: 1` and `steps`; see docs/procedures.md', path: [] });
+    return [];
+  }
+  for (const key of Object.keys(value)) {
+    if (!procedureKeys.includes(key))
+      report({ message: `unknown key \`${key}\`; ${suggestion(key, procedureKeys)}`, path: [key], onKey: true });
+  }
+  if (value.version === undefined) report({ message: '`version: 1` is missing', path: [] });
+  else if (value.version !== 1) report({ message: '`version` must be 1', path: ['version'] });
+  if (value.description !== undefined && typeof value.description !== 'string')
+    report({ message: '`description` must be a text', path: ['description'] });
+  const steps = value.steps;
+  if (steps === undefined) report({ message: '`steps` is missing', path: [] });
+  else if (!Array.isArray(steps)) report({ message: '`steps` must be a list; begin every step with "- "', path: ['steps'] });
+  else if (steps.length === 0) report({ message: '`steps` is empty; a procedure needs at least one step', path: ['steps'] });
+  else if (steps.length > mostSteps)
+    report({ message: `there are ${steps.length} steps; ${mostSteps} are the most`, path: ['steps', mostSteps] });
+  else return steps;
+  return [];
+}
+
+/** A step whose shape is right, or undefined after its problems were reported. */
+function readStep(value: unknown, index: number, source: Source, report: Report): Step | undefined {
+  const path: Path = ['steps', index];
+  if (!isMapping(value)) {
+    report({ message: 'a step is a mapping such as `say: Hello`', path });
+    return undefined;
+  }
+  const keys = Object.keys(value);
+  const kinds = keys.filter((key): key is StepKind => stepKinds.includes(key as StepKind));
+  const [kind] = kinds;
+  let sound = kinds.length === 1;
+  for (const key of keys) {
+    if (kinds.includes(key as StepKind) || key === conditionKey) continue;
+    sound = false;
+    const message = kind
+      ? `unknown key \`${key}\` beside \`${kind}\`; ${suggestion(key, [conditionKey])}`
+      : `unknown step \`${key}\`; ${suggestion(key, [...stepKinds, conditionKey])}`;
+    report({ message, path: [...path, key], onKey: true });
+  }
+  if (kinds.length > 1)
+    report({
+      message: `a step does one thing; write ${kinds.map((word) => `\`${word}\``).join(' and ')} as steps of their own`,
+      path: [...path, kinds[1] as string],
+      onKey: true,
+    });
+  else if (keys.every((key) => key === conditionKey)) report({ message: `this step does nothing; it needs ${oneOf(stepKinds)}`, path });
+  const condition = readCondition(value[conditionKey], path, report);
+  if (!kind) return undefined;
+
+  const payload = value[kind];
+  const findings = checkPayload(kind, payload);
+  const number = index + 1;
+  // The payload has just been checked against the schema of its kind.
+  const step = {
+    kind,
+    payload,
+    number,
+    key: `${number}-${kind}`,
+    line: source.keyAt([...path, kind]).line,
+    ...(condition === undefined ? {} : { condition }),
+  } as Step;
+  if (findings.length === 0) findings.push(...checkRules(step));
+  for (const finding of findings) report({ ...finding, path: [...path, kind, ...finding.path] });
+  return sound && findings.length === 0 ? step : undefined;
+}
+
+function readCondition(value: unknown, path: Path, report: Report): string | undefined {
+  if (value === undefined || typeof value === 'boolean') return value === undefined ? undefined : String(value);
+  if (typeof value === 'string' && value.trim() !== '') return value;
+  report({ message: '`if` must be a condition, such as: answers.pay and steps.count.exit_code == 0', path: [...path, conditionKey] });
+  return undefined;
+}
+
+/** Ids in a step of whatever shape. */
+function idsIn(step: unknown): string[] {
+  const payloads = isMapping(step) ? Object.values(step).filter(isMapping) : [];
+  return payloads.flatMap((payload) => (typeof payload.id === 'string' ? [payload.id] : []));
+}
+
+function checkIds(steps: readonly Step[], report: Report): void {
+  const first = new Map<string, Step>();
+  for (const step of steps) {
+    const id = idOf(step);
+    if (id === undefined) continue;
+    const earlier = first.get(id);
+    if (earlier) report({ message: `the id \`${id}\` is taken by the step on line ${earlier.line}`, path: below(step, [step.kind, 'id']) });
+    else first.set(id, step);
+  }
+}

@@ -1,0 +1,141 @@
+/** Checks the payload of a step against its schema, and says what is wrong in words. */
+import { Compile } from 'typebox/compile';
+import { oneOf, suggestion } from './problems.ts';
+import { durationPattern, idPattern, type StepKind, stepKinds, stepSchemas } from './schema.ts';
+import type { Path } from './source.ts';
+
+/** What is wrong with a value. `onKey` says that its key is what is wrong. */
+export interface Finding {
+  message: string;
+  /** Below the payload. */
+  path: Path;
+  onKey?: boolean;
+}
+
+type Failure = { keyword: string; instancePath: string; schemaPath: string; params: Record<string, unknown> };
+
+const validators = new Map(stepKinds.map((kind) => [kind, Compile(stepSchemas[kind])]));
+
+/** Everything wrong with the shape of a step's payload; nothing when it is right. */
+export function checkPayload(kind: StepKind, payload: unknown): Finding[] {
+  const validator = validators.get(kind);
+  if (!validator || validator.Check(payload)) return [];
+  const failures = [...validator.Errors(payload)] as unknown as Failure[];
+  const choicesAt = new Set<string>();
+  const findings: Finding[] = [];
+  for (const failure of failures) {
+    const at = failure.instancePath;
+    const path = pathOf(at);
+    const value = valueAt(payload, path);
+    const name = nameOf(kind, path);
+    if (!isOfChoice(failure)) findings.push(...describeFailure(kind, failure, { path, value, name }));
+    // A mapping given where one may be chosen is judged as that mapping.
+    else if (
+      !choicesAt.has(at) &&
+      !(isMapping(value) && failures.some((other) => other.instancePath.startsWith(at) && !isOfChoice(other)))
+    ) {
+      choicesAt.add(at);
+      findings.push({ message: `${name} must be ${choices(failures, at)}`, path });
+    }
+  }
+  return findings;
+}
+
+/** Whether a failure only says that a value is not this one of several choices. */
+const isOfChoice = ({ keyword, schemaPath }: Failure): boolean =>
+  keyword === 'anyOf' || (['const', 'type'].includes(keyword) && /\/anyOf\/\d+$/.test(schemaPath));
+
+function describeFailure(kind: StepKind, failure: Failure, at: { path: Path; value: unknown; name: string }): Finding[] {
+  const { path, name } = at;
+  switch (failure.keyword) {
+    case 'required':
+      return (failure.params.requiredProperties as string[]).map((key) => ({ message: `${name} needs \`${key}\``, path, onKey: true }));
+    case 'additionalProperties': {
+      const known = Object.keys((schemaAt(kind, failure.schemaPath).properties ?? {}) as object);
+      return (failure.params.additionalProperties as string[]).map((key) => ({
+        message: `unknown key \`${key}\` in ${name}; ${suggestion(key, known)}`,
+        path: [...path, key],
+        onKey: true,
+      }));
+    }
+    case 'type':
+      return [
+        {
+          message: `${name} must be ${typeNames[String(failure.params.type)] ?? failure.params.type}, not ${kindOf(at.value)}${hint(failure, at.value)}`,
+          path,
+        },
+      ];
+    case 'pattern':
+      return [{ message: `${name} ${patternMessage(String(failure.params.pattern), at.value)}`, path }];
+    case 'minLength':
+    case 'minItems':
+      return [{ message: `${name} is empty`, path }];
+    case 'maxItems':
+      return [{ message: `${name} has more than ${failure.params.limit} entries`, path }];
+    default:
+      // `boolean`, `const` and `anyOf` repeat what another failure of the same value says.
+      return [];
+  }
+}
+
+function patternMessage(pattern: string, value: unknown): string {
+  if (pattern === durationPattern) return `is \`${String(value)}\`, which is no duration; write 300ms, 2s, 1m30s or 2h`;
+  if (pattern === idPattern)
+    return `is \`${String(value)}\`; an id begins with a letter and goes on with letters, digits and _ (64 at the most)`;
+  return 'has the wrong form';
+}
+
+const typeNames: Record<string, string> = {
+  string: 'a text',
+  object: 'a mapping',
+  array: 'a list',
+  boolean: 'true or false',
+  number: 'a number',
+};
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return 'empty';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'a mapping' : typeof value === 'string' ? 'a text' : `the ${typeof value} ${String(value)}`;
+}
+
+const hint = (failure: Failure, value: unknown): string =>
+  failure.params.type === 'string' && ['number', 'boolean'].includes(typeof value) ? '; put it in quotes' : '';
+
+function choices(failures: readonly Failure[], instancePath: string): string {
+  const here = failures.filter((failure) => failure.instancePath === instancePath);
+  const words = here.filter(({ keyword }) => keyword === 'const').map(({ params }) => String(params.allowedValue));
+  return here.some(({ params }) => params.type === 'object')
+    ? `${words.map((word) => `\`${word}\``).join(', ')} or a mapping`
+    : oneOf(words);
+}
+
+/** "`ask`" for the payload itself, "`question` of `ask`" below it. */
+function nameOf(kind: StepKind, path: Path): string {
+  const key = path.findLast((part) => typeof part === 'string');
+  if (key === undefined) return `\`${kind}\``;
+  const entry = typeof path.at(-1) === 'number' ? `entry ${Number(path.at(-1)) + 1} of ` : '';
+  return `${entry}\`${key}\` of \`${kind}\``;
+}
+
+function pathOf(pointer: string): Path {
+  const parts = pointer.split('/').slice(1);
+  return parts.map((part) => (/^\d+$/.test(part) ? Number(part) : part.replaceAll('~1', '/').replaceAll('~0', '~')));
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (inner, part) => (inner === null || inner === undefined ? undefined : (inner as Record<string | number, unknown>)[part]),
+    value,
+  );
+}
+
+function schemaAt(kind: StepKind, pointer: string): Record<string, unknown> {
+  const parts = pointer
+    .replace(/^#\/?/, '')
+    .split('/')
+    .filter((part) => part !== '');
+  return (valueAt(stepSchemas[kind], parts) ?? {}) as Record<string, unknown>;
+}
+
+const isMapping = (value: unknown): boolean => value !== null && typeof value === 'object' && !Array.isArray(value);

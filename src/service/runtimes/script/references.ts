@@ -1,0 +1,120 @@
+/** Checks the templates and conditions of a procedure: their syntax, and that what they read is there when their step runs. */
+import type { Finding } from './payload.ts';
+import { oneOf, suggestion } from './problems.ts';
+import { conditionKey, type Step } from './schema.ts';
+import { checkCommand } from './shell.ts';
+import type { Path } from './source.ts';
+import { conditionReferences, type Reference, TemplateError, templateReferences } from './template.ts';
+
+/** A finding in a text; `line` counts from 0 within the text. Its path is below the step, not below the payload. */
+export interface TextFinding extends Finding {
+  line: number;
+}
+
+const roots: Record<string, readonly string[] | undefined> = {
+  message: undefined,
+  messages: undefined,
+  answers: [],
+  steps: [],
+  run: ['id', 'number'],
+  agent: ['name'],
+};
+
+/**
+ * Findings of all steps, by step. The steps are those of the right shape; `otherIds` are ids of the others, of which nothing is said:
+ * their own problems are reported already.
+ */
+export function checkTexts(steps: readonly Step[], otherIds: ReadonlySet<string>): Map<Step, TextFinding[]> {
+  const known = { answers: [] as string[], steps: [] as string[] };
+  const found = new Map<Step, TextFinding[]>();
+  for (const step of steps) {
+    const findings: TextFinding[] = [];
+    const check = (path: Path, text: string, read: (text: string) => Reference[]): void => {
+      try {
+        for (const reference of read(text)) {
+          const message = otherIds.has(reference.path[1] ?? '') ? undefined : unknownReference(reference, known, steps);
+          if (message !== undefined) findings.push({ message, path, line: reference.line - 1 });
+        }
+      } catch (error) {
+        if (!(error instanceof TemplateError)) throw error;
+        findings.push({ message: error.message, path, line: error.position.line - 1 });
+      }
+    };
+    if (step.condition !== undefined) check([conditionKey], step.condition, conditionReferences);
+    const [before, after] = textsOf(step);
+    for (const { path, text } of before) check([step.kind, ...path], text, step.kind === 'exec' ? commandReferences : templateReferences);
+    // What follows an approval may read its answer.
+    const id = idOf(step);
+    if (id !== undefined && isAnswered(step)) known.answers.push(id);
+    if (id !== undefined && step.kind !== 'ask') known.steps.push(id);
+    for (const { path, text } of after) check([step.kind, ...path], text, templateReferences);
+    if (findings.length > 0) found.set(step, findings);
+  }
+  return found;
+}
+
+export const idOf = (step: Step): string | undefined =>
+  typeof step.payload === 'object' && 'id' in step.payload ? step.payload.id : undefined;
+export const isAnswered = (step: Step): boolean => step.kind === 'ask' || step.kind === 'approve';
+
+function commandReferences(text: string): Reference[] {
+  const references = templateReferences(text);
+  checkCommand(text);
+  return references;
+}
+
+type Known = { answers: readonly string[]; steps: readonly string[] };
+
+function unknownReference({ path }: Reference, known: Known, steps: readonly Step[]): string | undefined {
+  const [root, name] = path as [string, string | undefined];
+  if (!Object.hasOwn(roots, root)) return `\`${root}\` is unknown; ${suggestion(root, Object.keys(roots))}`;
+  if (name === undefined || roots[root] === undefined) return undefined;
+  if (root !== 'answers' && root !== 'steps')
+    return roots[root].includes(name) ? undefined : `\`${root}\` has no \`${name}\`; it has ${oneOf(roots[root])}`;
+  if (known[root].includes(name)) return undefined;
+  const owner = steps.find((step) => idOf(step) === name);
+  if (!owner) return `\`${root}.${name}\` is unknown: no step before this one has that id; ${suggestion(name, known[root])}`;
+  if (!(root === 'answers' ? isAnswered(owner) : owner.kind !== 'ask')) {
+    return `\`${root}.${name}\` is unknown; what the ${owner.kind} step gives is in \`${root === 'answers' ? 'steps' : 'answers'}.${name}\``;
+  }
+  return `\`${root}.${name}\` is not known yet: the step \`${name}\` comes later (line ${owner.line})`;
+}
+
+interface TextAt {
+  /** Below the payload. */
+  path: Path;
+  text: string;
+}
+
+/** The texts of a step that are templates: those used before its result is known, and those used after. */
+function textsOf(step: Step): [TextAt[], TextAt[]] {
+  switch (step.kind) {
+    case 'tool': {
+      const { name, error } = step.payload;
+      return [deep({ name, error, arguments: step.payload.arguments, result: step.payload.result }), []];
+    }
+    case 'exec':
+      return [[{ path: ['run'], text: step.payload.run }], []];
+    case 'ask':
+      return [deep({ title: step.payload.title, questions: step.payload.questions }), []];
+    case 'approve': {
+      const { title, description, on_deny } = step.payload;
+      return [deep({ title, description }), typeof on_deny === 'object' ? deep({ on_deny }) : []];
+    }
+    case 'screenshot': {
+      const { path, action, title, url } = step.payload;
+      return [deep({ path, action, title, url }), []];
+    }
+    case 'sleep':
+      return [[], []];
+    default:
+      return [deep(step.payload), []];
+  }
+}
+
+function deep(value: unknown, path: Path = []): TextAt[] {
+  if (typeof value === 'string') return [{ path, text: value }];
+  if (Array.isArray(value)) return value.flatMap((item, index) => deep(item, [...path, index]));
+  if (value === null || typeof value !== 'object') return [];
+  return Object.entries(value).flatMap(([key, item]) => deep(item, [...path, key]));
+}

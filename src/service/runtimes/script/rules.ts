@@ -1,0 +1,61 @@
+/** What a schema cannot say about a step: limits of durations, keys that exclude each other, texts that must differ. */
+import { formatDuration, parseDuration } from '../../../base/duration.ts';
+import type { Finding } from './payload.ts';
+import { longestExec, longestSleep, type Payload, type Step } from './schema.ts';
+import type { Path } from './source.ts';
+
+/** Breaches of the rules by a step whose shape is right. */
+export function checkRules(step: Step): Finding[] {
+  switch (step.kind) {
+    case 'exec':
+      return duration(step.payload.timeout, ['timeout'], { longest: longestExec, positive: true });
+    case 'sleep':
+      return duration(step.payload, [], { longest: longestSleep });
+    case 'tool': {
+      const both = step.payload.error !== undefined && step.payload.result !== undefined;
+      const findings = duration(step.payload.takes, ['takes'], { longest: longestSleep });
+      return both
+        ? [...findings, { message: '`tool` has a `result` and an `error`; give one of them', path: ['error'], onKey: true }]
+        : findings;
+    }
+    case 'write': {
+      const given = Number(step.payload.content !== undefined) + Number(step.payload.json !== undefined);
+      if (given === 1) return [];
+      return [
+        {
+          message: given === 0 ? '`write` needs `content` or `json`' : '`write` has `content` and `json`; give one of them',
+          path: [],
+          onKey: true,
+        },
+      ];
+    }
+    case 'ask':
+      return questions(step.payload.questions);
+    default:
+      return [];
+  }
+}
+
+function questions(asked: Payload<'ask'>['questions']): Finding[] {
+  return asked.flatMap((question, index) => {
+    const path = ['questions', index];
+    const findings: Finding[] = [];
+    if (question.multi_select && !question.options)
+      findings.push({ message: '`multi_select` needs `options` to choose from', path: [...path, 'multi_select'], onKey: true });
+    if (asked.findIndex((other) => other.question === question.question) < index) {
+      findings.push({ message: 'this question is asked twice; answers are told apart by the question', path: [...path, 'question'] });
+    }
+    const labels = question.options?.map((option) => option.label) ?? [];
+    const repeated = labels.findIndex((label, position) => labels.indexOf(label) < position);
+    if (repeated >= 0)
+      findings.push({ message: `the option \`${labels[repeated]}\` is there twice`, path: [...path, 'options', repeated] });
+    return findings;
+  });
+}
+
+function duration(text: string | undefined, path: Path, { longest, positive = false }: { longest: number; positive?: boolean }): Finding[] {
+  const milliseconds = text === undefined ? undefined : parseDuration(text);
+  if (milliseconds === undefined) return [];
+  if (positive && milliseconds === 0) return [{ message: '`timeout` must be longer than 0', path }];
+  return milliseconds > longest ? [{ message: `\`${text}\` is too long; ${formatDuration(longest)} is the most`, path }] : [];
+}

@@ -1,0 +1,83 @@
+/**
+ * The script runtime: executes the steps of a procedure, deterministically, with no model and no network. It is the
+ * default runtime, for demonstrations, tests, CI and anything whose steps are known (docs/procedures.md).
+ */
+import { parseDuration } from '../../../base/duration.ts';
+import { ServiceError } from '../../errors.ts';
+import type { Outcome, RunHost, Runtime } from '../runtime.ts';
+import { exec, screenshot, tool, write } from './calls.ts';
+import { parseProcedure } from './parse.ts';
+import { approve, ask } from './requests.ts';
+import type { Procedure, Step } from './schema.ts';
+import { holds, render } from './template.ts';
+import { asStepError, type Done, type Pause, StepError, Turn } from './turn.ts';
+
+export const scriptRuntime: Runtime = {
+  name: 'script',
+  validate: (procedure) => void parseProcedure(procedure),
+  advance,
+  countSteps: (procedure) => parseProcedure(procedure).steps.length,
+};
+
+async function advance(host: RunHost): Promise<Outcome> {
+  host.signal.throwIfAborted();
+  let procedure: Procedure;
+  try {
+    procedure = parseProcedure(host.procedure);
+  } catch (error) {
+    if (error instanceof ServiceError) return { status: 'failed', error: `The procedure is not valid: ${error.message}` };
+    throw error;
+  }
+  const turn = new Turn(host);
+  for (const step of procedure.steps) {
+    host.signal.throwIfAborted();
+    let entry = turn.entryOf(step);
+    if (!entry) {
+      const done = await attempt(step, turn);
+      if ('status' in done) return done;
+      entry = await turn.complete(step, done);
+    }
+    turn.note(step, entry);
+    if (entry.ends) return entry.ends;
+  }
+  return { status: 'completed' };
+}
+
+/** Does a step whose condition holds. What is wrong with the procedure fails the run; anything else is thrown on, for the engine to try again. */
+async function attempt(step: Step, turn: Turn): Promise<Done | Pause> {
+  try {
+    if (step.condition !== undefined && !turn.isBegun(step) && !holds(step.condition, turn.scope)) return { entry: { skipped: true } };
+    return await perform(step, turn);
+  } catch (thrown) {
+    turn.host.signal.throwIfAborted();
+    const error = asStepError(step, thrown);
+    if (error instanceof StepError) return { entry: { ends: { status: 'failed', error: error.message } } };
+    throw error;
+  }
+}
+
+async function perform(step: Step, turn: Turn): Promise<Done | Pause> {
+  switch (step.kind) {
+    case 'say':
+      return { entry: {}, events: [{ kind: 'text', id: step.key, text: render(step.payload, turn.scope) }] };
+    case 'tool':
+      return await tool(step, turn);
+    case 'exec':
+      return await exec(step, turn);
+    case 'write':
+      return await write(step, turn);
+    case 'ask':
+      return await ask(step, turn);
+    case 'approve':
+      return await approve(step, turn);
+    case 'screenshot':
+      return await screenshot(step, turn);
+    case 'sleep': {
+      const { clock } = turn.host;
+      const { until } = await turn.once(step, 'until', () => ({ until: clock.now() + (parseDuration(step.payload) ?? 0) }));
+      return clock.now() < until ? { status: 'sleeping', until } : { entry: {} };
+    }
+    case 'fail':
+      return { entry: { ends: { status: 'failed', error: render(step.payload, turn.scope) } } };
+  }
+}

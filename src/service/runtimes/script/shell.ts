@@ -1,0 +1,136 @@
+/**
+ * Templates of shell commands. What a template puts in never becomes part of the command's text: it is assigned to a shell
+ * variable in front of the command, single-quoted, and the command refers to the variable. So no text can become a command,
+ * wherever the output stands. Where it stands decides only how the variable is written; places where a shell would
+ * not expand it, or would read it as a program, are refused.
+ */
+import { Output } from 'liquidjs';
+import { createEngine, guarded, type Scope, TemplateError, textOf } from './template.ts';
+
+export interface Command {
+  /** For /bin/sh. */
+  text: string;
+  /** For people: with the values in it. */
+  shown: string;
+}
+
+// NUL cannot occur in a command, so it marks outputs.
+const mark = (index: number): string => `\0${index}\0`;
+const marks = /\0(\d+)\0/g;
+const variable = (index: number): string => `aops_value_${index + 1}`;
+
+/** `text` as one word for a POSIX shell. */
+export const quote = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+
+/** Renders a command. Throws a TemplateError, also when an output stands where it cannot be put in safely. */
+export function renderCommand(template: string, scope: Scope): Command {
+  const values: string[] = [];
+  const engine = createEngine((value) => mark(values.push(textOf(value)) - 1));
+  const marked = guarded(() => String(engine.parseAndRenderSync(template, scope)));
+  const places = placesOf(marked);
+  const used = new Set<number>();
+  const text = marked.replace(marks, (_, digits: string) => {
+    const index = Number(digits);
+    const place = places.get(index);
+    if (place === undefined || place.refused !== undefined) throw misplaced(place?.refused ?? 'in an unclear place');
+    used.add(index);
+    return place.quoted ? `\${${variable(index)}}` : `"\${${variable(index)}}"`;
+  });
+  const assignments = values.map((value, index) => (used.has(index) ? `${variable(index)}=${quote(value) || "''"}; ` : ''));
+  return { text: assignments.join('') + text, shown: marked.replace(marks, (_, digits: string) => quote(values[Number(digits)] ?? '')) };
+}
+
+/** Throws a TemplateError when an output of a command without tags stands where it cannot be put in; with tags that shows only in the run. */
+export function checkCommand(template: string): void {
+  const parsed = guarded(() => createEngine(textOf).parse(template));
+  let outputs = 0;
+  let text = '';
+  for (const part of parsed) {
+    if (part instanceof Output) text += /\|\s*raw\s*-?\}\}$/.test(part.token.getText()) ? 'x' : mark(outputs++);
+    else if ('str' in part) text += String(part.str);
+    else return;
+  }
+  for (const place of placesOf(text).values()) if (place.refused !== undefined) throw misplaced(place.refused);
+}
+
+const misplaced = (where: string): TemplateError =>
+  new TemplateError(
+    `an output stands ${where}; outputs are quoted for the shell by themselves, so write it outside, as a word of its own or inside double quotes`,
+  );
+
+interface Place {
+  /** Inside double quotes. */
+  quoted: boolean;
+  /** Why an output cannot stand here. */
+  refused?: string;
+}
+
+type Context = 'plain' | 'group' | 'double' | 'backquote' | 'parameter' | 'arithmetic';
+
+/**
+ * In which shell context each mark stands. It knows quotes, substitutions, comments and here-documents, not the whole grammar:
+ * a mistake can lead to a value being split into words, not to it being executed.
+ */
+function placesOf(text: string): Map<number, Place> {
+  const places = new Map<number, Place>();
+  const stack: Context[] = ['plain'];
+  let everywhere: string | undefined;
+  for (let i = 0; i < text.length; i++) {
+    const context = stack.at(-1) as Context;
+    const inDouble = context === 'double';
+    const character = text[i] as string;
+    const next = text[i + 1];
+    if (character === '\0') {
+      const end = text.indexOf('\0', i + 1);
+      // Not one of ours; a command with a NUL is refused when it is to be run.
+      if (end < 0) break;
+      places.set(Number(text.slice(i + 1, end)), { quoted: inDouble, ...refusal(everywhere ?? refusedIn(stack)) });
+      i = end;
+    } else if (character === '\\') {
+      if (next === '\0') everywhere ??= 'after a backslash';
+      else i++;
+    } else if (character === '$' && next === '(') {
+      const arithmetic = text[i + 2] === '(';
+      stack.push(arithmetic ? 'arithmetic' : 'group');
+      i += arithmetic ? 2 : 1;
+    } else if (character === '$' && next === '{') {
+      stack.push('parameter');
+      i++;
+    } else if (character === '`') {
+      if (context === 'backquote') stack.pop();
+      else stack.push('backquote');
+    } else if (character === '"') {
+      if (inDouble) stack.pop();
+      else stack.push('double');
+    } else if (inDouble) {
+      // Nothing else is special here.
+    } else if (character === "'") {
+      if (text[i - 1] === '$') everywhere ??= "after $'";
+      const end = text.indexOf("'", i + 1);
+      const stop = end < 0 ? text.length : end;
+      for (const found of text.slice(i, stop).matchAll(marks))
+        places.set(Number(found[1]), { quoted: false, refused: 'inside single quotes' });
+      i = stop;
+    } else if (character === '#' && (i === 0 || /[\s;|&(]/.test(text[i - 1] as string))) {
+      const end = text.indexOf('\n', i);
+      const stop = end < 0 ? text.length : end;
+      for (const found of text.slice(i, stop).matchAll(marks)) places.set(Number(found[1]), { quoted: false });
+      i = stop - 1;
+    } else if (character === '<' && next === '<') everywhere ??= 'after a here-document (<<)';
+    else if (character === '(') stack.push(context === 'arithmetic' ? 'arithmetic' : 'group');
+    else if (character === ')' && context === 'group') stack.pop();
+    else if (character === ')' && context === 'arithmetic') {
+      stack.pop();
+      if (next === ')' && stack.at(-1) !== 'arithmetic') i++;
+    } else if (character === '}' && context === 'parameter') stack.pop();
+  }
+  return places;
+}
+
+const refusal = (why: string | undefined): { refused?: string } => (why === undefined ? {} : { refused: why });
+
+function refusedIn(stack: readonly Context[]): string | undefined {
+  if (stack.includes('backquote')) return 'inside backquotes; use $( ) instead';
+  if (stack.includes('arithmetic')) return 'inside $(( ))';
+  return stack.includes('parameter') ? 'inside a parameter in braces' : undefined;
+}

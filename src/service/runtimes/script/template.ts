@@ -1,0 +1,125 @@
+/**
+ * Templates and conditions of a procedure, in Liquid. They see the run's data and nothing else: no files, no inherited
+ * properties, no tag that reads or counts outside the template. An unknown variable is an error, not an empty text.
+ */
+import { Liquid, LiquidError, Output } from 'liquidjs';
+import type { Position } from './problems.ts';
+
+/** What templates see. */
+export interface Scope {
+  message: string;
+  messages: readonly string[];
+  answers: Record<string, unknown>;
+  steps: Record<string, unknown>;
+  run: { id: string; number: number };
+  agent: { name: string };
+}
+
+/** A template or condition that is wrong, or cannot be rendered. Its position is within the template. */
+export class TemplateError extends Error {
+  readonly position: Position;
+  constructor(message: string, position: Position = { line: 1, column: 1 }) {
+    super(message);
+    this.name = 'TemplateError';
+    this.position = position;
+  }
+}
+
+const tags = new Set(['assign', 'break', 'case', 'comment', 'continue', 'for', 'if', 'raw', 'unless', '#']);
+
+/** Limits: characters of a template, milliseconds and characters of a rendering. */
+const limits = { parseLimit: 1024 * 1024, renderLimit: 1_000, memoryLimit: 10_000_000 };
+
+/** A Liquid engine that puts every output through `write`, except where a template ends it with `| raw`. */
+export function createEngine(write: (value: unknown) => string): Liquid {
+  const engine = new Liquid({
+    ...limits,
+    strictVariables: true,
+    strictFilters: true,
+    ownPropertyOnly: true,
+    outputEscape: write,
+    templates: {},
+  });
+  for (const name of Object.keys(engine.tags)) if (!tags.has(name)) delete engine.tags[name];
+  return engine;
+}
+
+/** A value as text: lists joined with commas, mappings as JSON, nothing for nil. */
+export function textOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (Array.isArray(value)) return value.map(textOf).join(', ');
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+const engine = createEngine(textOf);
+
+/** Renders a text. Throws a TemplateError. */
+export const render = (template: string, scope: Scope): string => guarded(() => String(engine.parseAndRenderSync(template, scope)));
+
+/** Renders every text in a value. A text that is one output and nothing else keeps the type of what it names. */
+export function renderDeep(value: unknown, scope: Scope): unknown {
+  if (typeof value === 'string') {
+    const expression = singleOutput(value);
+    return expression === undefined ? render(value, scope) : guarded(() => (engine.evalValueSync(expression, scope) as unknown) ?? null);
+  }
+  if (Array.isArray(value)) return value.map((item) => renderDeep(item, scope));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, renderDeep(item, scope)]));
+}
+
+/** Whether a condition holds: everything but false and nil does. Throws a TemplateError. */
+export function holds(condition: string, scope: Scope): boolean {
+  const value = guarded(() => engine.evalValueSync(condition, scope) as unknown);
+  return value !== false && value !== null && value !== undefined;
+}
+
+/** A variable that a template reads: its path as far as it is known, with its position within the template. */
+export interface Reference extends Position {
+  path: string[];
+}
+
+/** Checks the syntax of a template and tells which variables it reads. Throws a TemplateError. */
+export function templateReferences(template: string): Reference[] {
+  return guarded(() => {
+    const references: Reference[] = [];
+    for (const variables of Object.values(engine.analyzeSync(engine.parse(template)).globals)) {
+      for (const { segments, location } of variables) {
+        // A computed part, as in answers[message], ends what is known.
+        const known = segments.findIndex((segment) => typeof segment !== 'string');
+        references.push({ path: (known < 0 ? segments : segments.slice(0, known)).map(String), line: location.row, column: location.col });
+      }
+    }
+    return references;
+  });
+}
+
+/** As templateReferences, for a condition. */
+export function conditionReferences(condition: string): Reference[] {
+  if (/%\}|\{\{|\{%/.test(condition))
+    throw new TemplateError('a condition is written without braces, such as: answers.pay and steps.count.exit_code == 0');
+  // Liquid reads a missing right side as nil.
+  if (/(?:[=!<>]=|[<>]|\b(?:and|or|not|contains))\s*$/.test(condition))
+    throw new TemplateError('the condition ends where a value is expected');
+  return templateReferences(`{% if ${condition} %}{% endif %}`).map((reference) => ({ ...reference, line: 1, column: 1 }));
+}
+
+function singleOutput(template: string): string | undefined {
+  if (!template.startsWith('{{') || !template.endsWith('}}')) return undefined;
+  const parsed = guarded(() => engine.parse(template));
+  return parsed.length === 1 && parsed[0] instanceof Output ? template.replace(/^\{\{-?|-?\}\}$/g, '') : undefined;
+}
+
+/** Runs something of Liquid's and turns its errors into a TemplateError. */
+export function guarded<T>(action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    if (error instanceof TemplateError || !(error instanceof Error)) throw error;
+    const place = /, line:(\d+), col:(\d+)$/.exec(firstLine(error.message));
+    const position = place ? { line: Number(place[1]), column: Number(place[2]) } : undefined;
+    const message = LiquidError.is(error) ? firstLine(error.message).replace(/, line:\d+, col:\d+$/, '') : error.message;
+    throw new TemplateError(message, position);
+  }
+}
+
+const firstLine = (text: string): string => text.split('\n', 1)[0] as string;

@@ -1,0 +1,91 @@
+/**
+ * One pass over a run's procedure: what has been done already (the journal), what templates see because of it, and how a
+ * step reports. An entry of the journal is all that later steps need to know of a step, so that a resumed run goes on as if never interrupted.
+ */
+import { ServiceError } from '../../errors.ts';
+import type { Outcome, RunHost, RuntimeEvent } from '../runtime.ts';
+import { idOf, isAnswered } from './references.ts';
+import type { Step } from './schema.ts';
+import { type Scope, TemplateError } from './template.ts';
+
+/** What the journal keeps of a completed step. */
+export interface Entry {
+  skipped?: true;
+  /** Becomes steps.<id>. */
+  result?: unknown;
+  /** Becomes answers.<id>. */
+  answer?: unknown;
+  /** The run ended with this step. */
+  ends?: Extract<Outcome, { status: 'completed' | 'failed' }>;
+}
+
+/** A step has been completed, or the run has to pause in it. */
+export type Done = { entry: Entry; events?: RuntimeEvent[] };
+export type Pause = Extract<Outcome, { status: 'waiting' | 'sleeping' }>;
+
+/** A step that cannot be done; the run fails with this message. */
+export class StepError extends Error {}
+
+/** "Step 3 (exec, line 9)". */
+export const nameOf = (step: Step): string => `Step ${step.number} (${step.kind}, line ${step.line})`;
+
+/** The message of a failure that is the procedure's, as a StepError; everything else as it is. */
+export function asStepError(step: Step, error: unknown): unknown {
+  if (error instanceof TemplateError) return new StepError(`${nameOf(step)}: ${error.message}.`);
+  if (error instanceof ServiceError) return new StepError(`${nameOf(step)}: ${error.message}`);
+  return error;
+}
+
+export class Turn {
+  readonly host: RunHost;
+  readonly scope: Scope;
+  readonly #journal: Map<string, unknown>;
+
+  constructor(host: RunHost) {
+    this.host = host;
+    this.#journal = new Map(host.journal);
+    const { id, number, agentName } = host.run;
+    this.scope = {
+      message: host.userMessages.at(-1) ?? '',
+      messages: host.userMessages,
+      answers: {},
+      steps: {},
+      run: { id, number },
+      agent: { name: agentName },
+    };
+  }
+
+  /** What the journal has of a completed step. */
+  entryOf(step: Step): Entry | undefined {
+    return this.#journal.get(step.key) as Entry | undefined;
+  }
+
+  /** Whether the step was begun and then paused: its condition has been decided. */
+  isBegun(step: Step): boolean {
+    return this.#journal.has(`${step.key}:until`) || this.#journal.has(`${step.key}:request`);
+  }
+
+  /** Lets later steps see a completed one. */
+  note(step: Step, entry: Entry): void {
+    const id = idOf(step);
+    if (id === undefined) return;
+    if (isAnswered(step)) this.scope.answers[id] = entry.answer ?? null;
+    if (step.kind !== 'ask') this.scope.steps[id] = entry.result ?? null;
+  }
+
+  /** Decides something once: what the journal has under the name, or else what `make` gives, which is then journalled. */
+  async once<T>(step: Step, name: 'until' | 'request', make: () => T): Promise<T> {
+    const key = `${step.key}:${name}`;
+    if (this.#journal.has(key)) return this.#journal.get(key) as T;
+    const value = make();
+    await this.host.commit(key, value);
+    this.#journal.set(key, value);
+    return value;
+  }
+
+  async complete(step: Step, { entry, events = [] }: Done): Promise<Entry> {
+    await this.host.commit(step.key, entry, events);
+    this.#journal.set(step.key, entry);
+    return entry;
+  }
+}

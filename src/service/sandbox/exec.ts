@@ -1,0 +1,170 @@
+/**
+ * Runs a shell command in a directory. This is the `host` level: the command may do whatever the user of the service may.
+ * What is promised: a small environment without the service's secrets, limits on time and output, and that nothing it
+ * started in its process group is left when the call ends.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ServiceError } from '../errors.ts';
+import { type Keeper, startKeeper } from './keeper.ts';
+import { wholeCharacters } from './utf8.ts';
+
+export interface ExecOptions {
+  /** After this many milliseconds the command is ended and `timedOut` set. */
+  timeoutMs: number;
+  /** Bytes kept of stdout, and of stderr. The rest is read and dropped. */
+  outputLimit: number;
+  signal: AbortSignal;
+}
+
+export interface ExecResult {
+  /** Null when a signal ended the shell. */
+  exitCode: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+  timedOut: boolean;
+  /** Whether stdout or stderr was longer than the limit. */
+  truncated: boolean;
+  durationMs: number;
+}
+
+export interface ExecPlace {
+  /** Working directory and HOME. */
+  directory: string;
+  /** TMPDIR. */
+  temporary: string;
+  /** PATH. */
+  searchPath: string;
+}
+
+/** Between SIGTERM and SIGKILL, in milliseconds. */
+const grace = 300;
+/** How long to wait for output that a process outside the group still holds open, in milliseconds. */
+const lastOutput = 200;
+/** PATH unless the service says otherwise. */
+export const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/**
+ * Runs `/bin/sh -c command`. A non-zero exit is a result, not an error. Rejects with the signal's reason when aborted and with
+ * `invalid_command` (400) for a command that cannot be passed to a shell: one with a NUL character, or longer than the system allows.
+ */
+export async function execute(command: string, { directory, temporary, searchPath }: ExecPlace, options: ExecOptions): Promise<ExecResult> {
+  options.signal.throwIfAborted();
+  const started = performance.now();
+  const keeper = await startKeeper();
+  try {
+    const ended = await run(start(command, { directory, temporary, searchPath }), keeper, options);
+    options.signal.throwIfAborted();
+    return { ...ended, durationMs: Math.round(performance.now() - started) };
+  } finally {
+    keeper.dismiss();
+  }
+}
+
+async function run(child: ChildProcess, keeper: Keeper, options: ExecOptions): Promise<Omit<ExecResult, 'durationMs'>> {
+  const stdout = capture(child.stdout as Readable, options.outputLimit);
+  const stderr = capture(child.stderr as Readable, options.outputLimit);
+  const exited = new Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
+    child.once('error', (error: NodeJS.ErrnoException) => reject(startError(error)));
+    child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }));
+  });
+  if (child.pid !== undefined) keeper.keep(child.pid);
+  // Only now may the command begin: from here on it ends with the service, whatever happens.
+  const gate = child.stdio[3] as Writable;
+  gate.on('error', () => gate.destroy());
+  gate.end('go\n');
+
+  let timedOut = false;
+  let ending: Promise<void> | undefined;
+  const end = (): void => {
+    ending ??= endGroup(keeper);
+  };
+  const timer = setTimeout(() => {
+    timedOut = true;
+    end();
+  }, options.timeoutMs);
+  options.signal.addEventListener('abort', end, { once: true });
+  // Aborted while the keeper started: no event will come.
+  if (options.signal.aborted) end();
+  try {
+    const exit = await exited;
+    clearTimeout(timer);
+    // When the group is being ended, its members get their grace even though the shell has gone first.
+    await ending;
+    await keeper.signal('KILL');
+    await Promise.all([stdout.ended(lastOutput), stderr.ended(lastOutput)]);
+    return { ...exit, stdout: stdout.text(), stderr: stderr.text(), timedOut, truncated: stdout.truncated() || stderr.truncated() };
+  } finally {
+    clearTimeout(timer);
+    options.signal.removeEventListener('abort', end);
+  }
+}
+
+/** Waits for a line on descriptor 3 and becomes the command; ends when there is none because the service has died. */
+const gated = 'read -r go <&3 || exit; exec 3<&-; exec /bin/sh -c "$1"';
+
+function start(command: string, { directory, temporary, searchPath }: ExecPlace): ChildProcess {
+  const env = { PATH: searchPath, HOME: directory, TMPDIR: temporary, LANG: 'C.UTF-8' };
+  try {
+    // detached: the shell leads a process group of its own, which can be ended as a whole.
+    return spawn('/bin/sh', ['-c', gated, 'sh', command], {
+      cwd: directory,
+      env,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    });
+  } catch (error) {
+    throw startError(error);
+  }
+}
+
+function startError(error: unknown): unknown {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === 'E2BIG')
+    return new ServiceError(400, 'invalid_command', 'The command is too long for the shell; put long texts into a file.');
+  if (code === 'ERR_INVALID_ARG_VALUE') return new ServiceError(400, 'invalid_command', 'The command contains a NUL character.');
+  return error;
+}
+
+/** SIGTERM to the group, SIGKILL to what is left of it after the grace. */
+async function endGroup(keeper: Keeper): Promise<void> {
+  await keeper.signal('TERM');
+  const deadline = performance.now() + grace;
+  while (performance.now() < deadline) {
+    await delay(20);
+    if (!(await keeper.signal('0'))) return;
+  }
+  await keeper.signal('KILL');
+}
+
+/** Keeps the first `limit` bytes of a stream and goes on reading, so that the writer is never held up. */
+function capture(stream: Readable, limit: number) {
+  const chunks: Buffer[] = [];
+  let kept = 0;
+  let cut = false;
+  stream.on('data', (chunk: Buffer) => {
+    const part = chunk.subarray(0, limit - kept);
+    cut ||= part.length < chunk.length;
+    kept += part.length;
+    if (part.length > 0) chunks.push(part);
+  });
+  const closed = new Promise<void>((resolve) => stream.once('close', () => resolve()));
+  stream.on('error', () => stream.destroy());
+  return {
+    truncated: () => cut,
+    text(): string {
+      const bytes = Buffer.concat(chunks);
+      return bytes.subarray(0, cut ? wholeCharacters(bytes) : bytes.length).toString('utf8');
+    },
+    /** Waits for the end of the stream, but not for ever: a process that left the group may hold it open. */
+    async ended(ms: number): Promise<void> {
+      const waiting = new AbortController();
+      const waited = delay(ms, undefined, { signal: waiting.signal }).catch(() => undefined);
+      await Promise.race([closed, waited]);
+      waiting.abort();
+      stream.destroy();
+    },
+  };
+}

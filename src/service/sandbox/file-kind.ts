@@ -1,0 +1,78 @@
+/** What a file holds, told from its name and its first bytes. */
+import path from 'node:path';
+import { wholeCharacters } from './utf8.ts';
+
+/** How much of a file decides whether it is text, in bytes. */
+export const sniffLength = 64 * 1024;
+
+const mimeTypes: Record<string, string> = {
+  avif: 'image/avif',
+  bmp: 'image/bmp',
+  css: 'text/css',
+  csv: 'text/csv',
+  doc: 'application/msword',
+  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  eml: 'message/rfc822',
+  gif: 'image/gif',
+  gz: 'application/gzip',
+  htm: 'text/html',
+  html: 'text/html',
+  ico: 'image/x-icon',
+  ics: 'text/calendar',
+  jpeg: 'image/jpeg',
+  jpg: 'image/jpeg',
+  js: 'text/javascript',
+  json: 'application/json',
+  jsonl: 'application/x-ndjson',
+  log: 'text/plain',
+  md: 'text/markdown',
+  mp3: 'audio/mpeg',
+  mp4: 'video/mp4',
+  ndjson: 'application/x-ndjson',
+  pdf: 'application/pdf',
+  png: 'image/png',
+  pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  py: 'text/x-python',
+  sh: 'application/x-sh',
+  svg: 'image/svg+xml',
+  tar: 'application/x-tar',
+  tif: 'image/tiff',
+  tiff: 'image/tiff',
+  ts: 'text/x-typescript',
+  tsv: 'text/tab-separated-values',
+  txt: 'text/plain',
+  wav: 'audio/wav',
+  webp: 'image/webp',
+  xls: 'application/vnd.ms-excel',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  xml: 'application/xml',
+  yaml: 'application/yaml',
+  yml: 'application/yaml',
+  zip: 'application/zip',
+};
+
+/** The media type that a file name's extension stands for, or null. */
+export function mimeTypeOf(name: string): string | null {
+  const extension = path.extname(name).slice(1).toLowerCase();
+  return Object.hasOwn(mimeTypes, extension) ? (mimeTypes[extension] as string) : null;
+}
+
+/** Whether the first bytes of a file are text: valid UTF-8 without NUL. `cut` says that the file goes on after them. */
+export function isText(bytes: Uint8Array, cut: boolean): boolean {
+  if (bytes.includes(0)) return false;
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(cut ? bytes.subarray(0, wholeCharacters(bytes)) : bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The media type of a picture, told from its first bytes, whatever its name: PNG, JPEG or WebP; otherwise null. */
+export function imageTypeOf(bytes: Uint8Array): string | null {
+  const head = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
+  if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
+  if (head.startsWith('\xff\xd8\xff')) return 'image/jpeg';
+  if (head.startsWith('RIFF') && head.slice(8) === 'WEBP') return 'image/webp';
+  return null;
+}

@@ -1,0 +1,58 @@
+/**
+ * Ends process groups. A keeper is a small shell, started before the command it keeps, that sends signals on request: its `kill`
+ * is built in, so it works when no process can be started any more (a fork bomb). When the service dies, its input
+ * ends and it kills the group, so that no command outlives the service and runs beside its own repetition.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+
+export interface Keeper {
+  /** Names the group to kill should the service die. */
+  keep(group: number): void;
+  /** Sends a signal to the group; `0` only asks. False when the group has no member any more. */
+  signal(name: 'TERM' | 'KILL' | '0'): Promise<boolean>;
+  /** Lets the keeper go; it sends nothing more. */
+  dismiss(): void;
+}
+
+// Lines in: "keep GROUP", "send SIGNAL", "dismiss". A line out for every signal: whether the group was there.
+const script = `
+group=
+while read -r word value; do
+  case $word in
+    keep) group=$value ;;
+    send) if [ -n "$group" ] && kill -s "$value" -- "-$group" 2>/dev/null; then echo yes; else echo no; fi ;;
+    dismiss) exit 0 ;;
+  esac
+done
+if [ -n "$group" ]; then kill -s KILL -- "-$group" 2>/dev/null; fi
+`;
+
+/** Starts a keeper. Rejects when no process can be started. */
+export async function startKeeper(): Promise<Keeper> {
+  // detached: Ctrl-C at the service's terminal must not end it before it has done its work.
+  const child = spawn('/bin/sh', ['-c', script], { env: {}, detached: true, stdio: ['pipe', 'pipe', 'ignore'] });
+  await once(child, 'spawn');
+  const input = child.stdin as Writable;
+  const waiting: ((there: boolean) => void)[] = [];
+  let gone = false;
+  const end = (): void => {
+    gone = true;
+    for (const answer of waiting.splice(0)) answer(false);
+  };
+  child.once('exit', end).on('error', end);
+  input.on('error', end);
+  createInterface({ input: child.stdout as Readable }).on('line', (line) => waiting.shift()?.(line === 'yes'));
+  return {
+    keep: (group) => void input.write(`keep ${group}\n`),
+    signal: (name) =>
+      new Promise((resolve) => {
+        if (gone) return resolve(false);
+        waiting.push(resolve);
+        input.write(`send ${name}\n`);
+      }),
+    dismiss: () => void input.end('dismiss\n'),
+  };
+}

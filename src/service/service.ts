@@ -1,0 +1,157 @@
+/** The local service put together: a data directory, the engine that works on it, and the HTTP server in front. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { isIPv6 } from 'node:net';
+import { join } from 'node:path';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { version } from '../base/version.ts';
+import { type Engine, jobKinds } from './engine/engine.ts';
+import { FileStore } from './engine/file-store.ts';
+import { driveRun } from './engine/run-driver.ts';
+import { expireStagedSandbox } from './engine/sandbox-expiry.ts';
+import { Worker } from './engine/worker.ts';
+import { tokenHash } from './http/authenticate.ts';
+import { IdempotencyLayer } from './http/idempotency.ts';
+import { originCheck } from './http/origin.ts';
+import { type RateLimit, RateLimiter } from './http/rate-limit.ts';
+import { Router } from './http/router.ts';
+import { type HttpServer, listen } from './http/server.ts';
+import { createLog, type LogEntry } from './log.ts';
+import type { Runtime } from './runtimes/runtime.ts';
+import { scriptRuntime } from './runtimes/script/script-runtime.ts';
+import { SandboxStore } from './sandbox/sandbox.ts';
+import { UrlSigner } from './signed-urls.ts';
+import { openDatabase, type Store } from './store/database.ts';
+import { reclaimJobs } from './store/jobs.ts';
+import { settingOrCreate } from './store/settings.ts';
+import { deleteTokens, findToken, firstCredential, insertCredential, insertTeam, insertToken } from './store/teams.ts';
+import { isoTime } from './store/time.ts';
+
+export type { LogEntry } from './log.ts';
+
+export interface ServiceOptions {
+  /** Created with mode 0700 when it is not there. One process owns it at a time. */
+  dataDirectory: string;
+  /** Default 127.0.0.1. */
+  host?: string;
+  /** Default 0: any free port. */
+  port?: number;
+  /** Whether runs may execute commands, which are not confined: `host` runs them as this user. */
+  exec: 'host' | 'off';
+  clock?: Clock;
+  /** Default 3000 requests a minute for each credential. */
+  rateLimit?: RateLimit;
+  /** Runs executed at the same time. Default 8. */
+  runConcurrency?: number;
+  log?: (entry: LogEntry) => void;
+  /** What executes agents; default the script runtime. */
+  runtimes?: readonly Runtime[];
+}
+
+export interface Service {
+  readonly url: string;
+  readonly port: number;
+  readonly teamId: string;
+  readonly token: string;
+  readonly instanceId: string;
+  /** Finishes requests, leaves runs to be continued by the next start, and closes the data directory. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds that closing waits for requests, and again for runs. */
+const closingTime = 5_000;
+
+/**
+ * Starts the service. Throws AopsError `data_directory_in_use`, `data_directory_newer` or `port_in_use`.
+ */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { dataDirectory, host = '127.0.0.1', port = 0, clock = systemClock } = options;
+  await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
+  // A directory that was there may be open to others; what is in it is not theirs.
+  await chmod(dataDirectory, 0o700);
+  const store = await openDatabase(dataDirectory);
+  try {
+    const instanceId = randomUUID();
+    const log = createLog(() => clock.now(), options.log);
+    const { teamId, token } = await localAccess(store, dataDirectory, clock.now());
+    const engine = createEngine(options, { store, clock, log, instanceId });
+    const signer = new UrlSigner(await settingOrCreate(store, 'url_signing_key', () => randomBytes(32).toString('base64url')));
+    // Nobody else can have the database open: what was being worked on is free again.
+    const continued = await reclaimJobs(store, clock.now());
+    const server = await listen(
+      {
+        engine,
+        signer,
+        instanceId,
+        checkOrigin: originCheck(host),
+        limiter: new RateLimiter(options.rateLimit ?? { limit: 3_000, windowSeconds: 60 }, clock),
+        idempotency: new IdempotencyLayer({ store, clock, owner: instanceId, log }),
+        router: new Router(),
+      },
+      { host, port },
+    );
+    engine.worker.start();
+    const url = `http://${isIPv6(host) ? `[${host}]` : host}:${server.port}`;
+    log('info', 'service started', { url, version, instance: instanceId, continued });
+    let closed: Promise<void> | undefined;
+    return { url, port: server.port, teamId, token, instanceId, close: () => (closed ??= close(engine, server)) };
+  } catch (error) {
+    await store.destroy();
+    throw error;
+  }
+}
+
+function createEngine(options: ServiceOptions, parts: Pick<Engine, 'store' | 'clock' | 'log'> & { instanceId: string }): Engine {
+  const { store, clock, log, instanceId } = parts;
+  const runtimes = options.runtimes ?? [scriptRuntime];
+  const engine: Engine = {
+    store,
+    clock,
+    log,
+    runtimes: new Map(runtimes.map((runtime) => [runtime.name, runtime])),
+    sandboxes: new SandboxStore(join(options.dataDirectory, 'sandboxes')),
+    files: new FileStore(join(options.dataDirectory, 'files')),
+    exec: options.exec,
+    worker: new Worker({ store, clock, log, owner: instanceId }),
+  };
+  engine.worker.handle(jobKinds.run, options.runConcurrency ?? 8, (job, signal) => driveRun(engine, job, signal));
+  engine.worker.handle(jobKinds.expireSandbox, 1, (job) => expireStagedSandbox(engine, job));
+  return engine;
+}
+
+async function close(engine: Engine, server: HttpServer): Promise<void> {
+  await server.close(closingTime);
+  await engine.worker.close(closingTime);
+  await engine.store.destroy();
+  engine.log('info', 'service stopped');
+}
+
+/** The team and the token of this machine's own caller, made at the first start. A token file that is gone or stale is replaced. */
+async function localAccess(store: Store, dataDirectory: string, now: number): Promise<{ teamId: string; token: string }> {
+  const path = join(dataDirectory, 'token');
+  const kept = await readFile(path, 'utf8').then(
+    (text) => text.trim(),
+    () => '',
+  );
+  const token = `aops_local_${randomBytes(32).toString('base64url')}`;
+  const result = await store.transaction().execute(async (trx) => {
+    const credential = await firstCredential(trx, 'local');
+    const known = kept === '' ? undefined : await findToken(trx, tokenHash(kept), now);
+    if (credential !== undefined && known?.credentialId === credential.id) return { teamId: credential.team_id, token: kept };
+    const created_at = isoTime(now);
+    const owner = credential ?? { id: randomUUID(), team_id: randomUUID() };
+    if (credential === undefined) {
+      await insertTeam(trx, { id: owner.team_id, name: 'Local', created_at });
+      await insertCredential(trx, { id: owner.id, team_id: owner.team_id, kind: 'local', name: 'Local', created_at, revoked_at: null });
+    }
+    await deleteTokens(trx, owner.id);
+    await insertToken(trx, { hash: tokenHash(token), credential_id: owner.id, created_at, expires_at: null });
+    return { teamId: owner.team_id, token };
+  });
+  if (result.token !== kept) {
+    await writeFile(`${path}.new`, `${result.token}\n`, { mode: 0o600 });
+    await rename(`${path}.new`, path);
+  }
+  await chmod(path, 0o600);
+  return result;
+}

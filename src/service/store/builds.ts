@@ -1,0 +1,72 @@
+/** Revisions of agents; the interface's field names call them builds. */
+import type { Insertable, Updateable } from 'kysely';
+import type { Queries } from './database.ts';
+import type { BuildRow, BuildsTable } from './schema.ts';
+
+/** Inserts a revision with the agent's next number. Call it in a transaction. */
+export async function insertBuild(db: Queries, build: Omit<Insertable<BuildsTable>, 'revision_number'>): Promise<BuildRow> {
+  const { last } = await db
+    .selectFrom('builds')
+    .select((select) => select.fn.max('revision_number').as('last'))
+    .where('agent_id', '=', build.agent_id)
+    .executeTakeFirstOrThrow();
+  return db
+    .insertInto('builds')
+    .values({ ...build, revision_number: Number(last ?? 0) + 1 })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** A revision of an agent of the team that is not deleted. */
+export async function findBuild(db: Queries, teamId: string, id: string): Promise<BuildRow | undefined> {
+  return db
+    .selectFrom('builds')
+    .innerJoin('agents', 'agents.id', 'builds.agent_id')
+    .selectAll('builds')
+    .where('builds.id', '=', id)
+    .where('agents.team_id', '=', teamId)
+    .where('agents.deleted_at', 'is', null)
+    .executeTakeFirst();
+}
+
+export async function updateBuildRow(db: Queries, id: string, changes: Updateable<BuildsTable>): Promise<BuildRow> {
+  return db.updateTable('builds').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
+}
+
+/** Newest first. */
+export async function listBuildRows(db: Queries, agentId: string, page: { limit: number; offset: number }): Promise<{ rows: BuildRow[]; total: number }> {
+  const query = db.selectFrom('builds').where('agent_id', '=', agentId);
+  const rows = await query.selectAll().orderBy('revision_number', 'desc').limit(page.limit).offset(page.offset).execute();
+  const { total } = await query.select((select) => select.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
+  return { rows, total: Number(total) };
+}
+
+/** The revision with the highest number of each agent that has any. */
+export async function latestBuilds(db: Queries, agentIds: string[]): Promise<Map<string, BuildRow>> {
+  if (agentIds.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('builds')
+    .selectAll()
+    .where('agent_id', 'in', agentIds)
+    .where('revision_number', '=', (where) =>
+      where
+        .selectFrom('builds as other')
+        .select((select) => select.fn.max('other.revision_number').as('last'))
+        .whereRef('other.agent_id', '=', 'builds.agent_id'),
+    )
+    .execute();
+  return new Map(rows.map((row) => [row.agent_id, row]));
+}
+
+/** Keeps a procedure text under its hash; the same text is kept once. */
+export async function keepProcedure(db: Queries, hash: string, text: string): Promise<void> {
+  await db
+    .insertInto('procedures')
+    .values({ hash, text })
+    .onConflict((conflict) => conflict.column('hash').doNothing())
+    .execute();
+}
+
+export async function procedureText(db: Queries, hash: string): Promise<string> {
+  return (await db.selectFrom('procedures').select('text').where('hash', '=', hash).executeTakeFirstOrThrow()).text;
+}

@@ -1,0 +1,68 @@
+/**
+ * Opens the database of a data directory. The file is locked by the operating system for as long as it is open, so one
+ * process owns a directory, and a lock left by a killed process needs no clean-up.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Kysely, type Transaction } from 'kysely';
+import Libsql from 'libsql';
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import { LibsqlDialect } from './dialect.ts';
+import { migrate } from './migrate.ts';
+import type { Database } from './schema.ts';
+
+/** What queries take: the database, or the transaction they are part of. */
+export type Queries = Kysely<Database> | Transaction<Database>;
+export type Store = Kysely<Database>;
+
+/**
+ * Opens `<dataDirectory>/aops.db`, creating or migrating it.
+ * Throws AopsError `data_directory_in_use` when another process owns it, `data_directory_newer` when a newer version wrote it.
+ */
+export async function openDatabase(dataDirectory: string): Promise<Store> {
+  const database = await openExclusively(dataDirectory);
+  const store = new Kysely<Database>({ dialect: new LibsqlDialect(database) });
+  try {
+    await migrate(store, dataDirectory);
+  } catch (error) {
+    await store.destroy();
+    throw error;
+  }
+  return store;
+}
+
+async function openExclusively(dataDirectory: string): Promise<Libsql.Database> {
+  const database = new Libsql(join(dataDirectory, 'aops.db'));
+  try {
+    // Before anything touches the file: a lock taken later would already be shared.
+    database.pragma('locking_mode=EXCLUSIVE');
+    database.pragma('journal_mode=WAL');
+    // What was acknowledged is on disk.
+    database.pragma('synchronous=FULL');
+    database.pragma('foreign_keys=ON');
+    database.exec('BEGIN IMMEDIATE; COMMIT');
+    return database;
+  } catch (error) {
+    database.close();
+    if (!isLocked(error)) throw error;
+    const pid = await ownerPid(dataDirectory);
+    throw new AopsError(`The data directory ${dataDirectory} is in use by another aops service${pid === undefined ? '' : ` (process ${pid})`}.`, {
+      code: 'data_directory_in_use',
+      exit: exitCodes.conflict,
+      hint: 'Use the service that is running, stop it first, or choose another data directory.',
+      cause: error,
+    });
+  }
+}
+
+const isLocked = (error: unknown): boolean => error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
+
+async function ownerPid(dataDirectory: string): Promise<number | undefined> {
+  try {
+    const state = JSON.parse(await readFile(join(dataDirectory, 'service.json'), 'utf8')) as { pid?: unknown };
+    return typeof state.pid === 'number' ? state.pid : undefined;
+  } catch {
+    // Only there to name the owner; the refusal stands without it.
+    return undefined;
+  }
+}

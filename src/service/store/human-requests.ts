@@ -1,0 +1,66 @@
+/** What runs ask of people. A run has at most one request pending. */
+import type { Insertable } from 'kysely';
+import type { HumanAnswer } from '../runtimes/runtime.ts';
+import type { Queries } from './database.ts';
+import type { HumanRequestRow, HumanRequestsTable } from './schema.ts';
+
+export async function insertHumanRequest(db: Queries, request: Insertable<HumanRequestsTable>): Promise<HumanRequestRow> {
+  return db.insertInto('human_requests').values(request).returningAll().executeTakeFirstOrThrow();
+}
+
+export async function findHumanRequest(db: Queries, runId: string, id: string): Promise<HumanRequestRow | undefined> {
+  return db.selectFrom('human_requests').selectAll().where('id', '=', id).where('run_id', '=', runId).executeTakeFirst();
+}
+
+export async function pendingRequest(db: Queries, runId: string): Promise<HumanRequestRow | undefined> {
+  return db.selectFrom('human_requests').selectAll().where('run_id', '=', runId).where('status', '=', 'pending').executeTakeFirst();
+}
+
+/** The pending requests of several runs, by run. */
+export async function pendingRequests(db: Queries, runIds: string[]): Promise<Map<string, HumanRequestRow>> {
+  if (runIds.length === 0) return new Map();
+  const rows = await db.selectFrom('human_requests').selectAll().where('run_id', 'in', runIds).where('status', '=', 'pending').execute();
+  return new Map(rows.map((row) => [row.run_id, row]));
+}
+
+/** Stores the answer to a pending request. */
+export async function answerRequest(
+  db: Queries,
+  id: string,
+  answer: { answer: HumanAnswer; response: string; respondedAt: string },
+): Promise<HumanRequestRow> {
+  return db
+    .updateTable('human_requests')
+    .set({ status: 'answered', answer: JSON.stringify(answer.answer), response: answer.response, responded_at: answer.respondedAt })
+    .where('id', '=', id)
+    .where('status', '=', 'pending')
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+export async function withdrawRequests(db: Queries, runId: string): Promise<void> {
+  await db.updateTable('human_requests').set({ status: 'withdrawn' }).where('run_id', '=', runId).where('status', '=', 'pending').execute();
+}
+
+/** The answers given in a turn, by the step that asked; a step that asked again has its latest. */
+export async function turnAnswers(db: Queries, runId: string, turn: number): Promise<Map<string, HumanAnswer>> {
+  const rows = await db
+    .selectFrom('human_requests')
+    .select(['step', 'answer'])
+    .where('run_id', '=', runId)
+    .where('turn', '=', turn)
+    .where('status', '=', 'answered')
+    .orderBy('responded_at')
+    .execute();
+  return new Map(rows.map((row) => [row.step, JSON.parse(row.answer as string) as HumanAnswer]));
+}
+
+export async function countRequests(db: Queries, runId: string, turn: number): Promise<number> {
+  const { total } = await db
+    .selectFrom('human_requests')
+    .select((select) => select.fn.countAll<number>().as('total'))
+    .where('run_id', '=', runId)
+    .where('turn', '=', turn)
+    .executeTakeFirstOrThrow();
+  return Number(total);
+}

@@ -1,0 +1,73 @@
+/** Messages of runs, in the order they were written. */
+import type { Queries } from './database.ts';
+import type { MessageRow, NewMessage } from './schema.ts';
+
+/** Appends messages; those whose event the run's turn already has are left out. Call it in a transaction. */
+export async function appendMessages(db: Queries, runId: string, messages: NewMessage[]): Promise<MessageRow[]> {
+  if (messages.length === 0) return [];
+  const seen = await seenEvents(db, runId, messages);
+  let seq = await countMessages(db, runId);
+  const rows = messages
+    .filter((message) => message.event_id === null || message.event_id === undefined || !seen.has(message.event_id))
+    .map((message) => ({ ...message, seq: ++seq }));
+  if (rows.length === 0) return [];
+  return db.insertInto('messages').values(rows).returningAll().execute();
+}
+
+async function seenEvents(db: Queries, runId: string, messages: NewMessage[]): Promise<Set<string>> {
+  const ids = messages.flatMap((message) => (typeof message.event_id === 'string' ? [message.event_id] : []));
+  const turn = messages[0]?.turn;
+  if (ids.length === 0 || turn === undefined) return new Set();
+  const rows = await db.selectFrom('messages').select('event_id').where('run_id', '=', runId).where('turn', '=', turn).where('event_id', 'in', ids).execute();
+  return new Set(rows.map((row) => row.event_id as string));
+}
+
+/** How many messages a run has. Messages are never deleted, so it is the number of the last. */
+export async function countMessages(db: Queries, runId: string): Promise<number> {
+  const { last } = await db
+    .selectFrom('messages')
+    .select((select) => select.fn.max('seq').as('last'))
+    .where('run_id', '=', runId)
+    .executeTakeFirstOrThrow();
+  return Number(last ?? 0);
+}
+
+export async function listMessageRows(db: Queries, runId: string, page: { limit: number; offset: number }): Promise<MessageRow[]> {
+  // Numbers have no gaps, so an offset is a number to start after.
+  return db
+    .selectFrom('messages')
+    .selectAll()
+    .where('run_id', '=', runId)
+    .where('seq', '>', page.offset)
+    .orderBy('seq')
+    .limit(page.limit)
+    .execute();
+}
+
+/** What people posted to a run, oldest first, after a message number. */
+export async function postedTexts(db: Queries, runId: string, after: number): Promise<{ seq: number; text: string }[]> {
+  const rows = await db
+    .selectFrom('messages')
+    .select(['seq', 'text_content'])
+    .where('run_id', '=', runId)
+    .where('role', '=', 'user')
+    .where('type', '=', 'message')
+    .where('seq', '>', after)
+    .orderBy('seq')
+    .execute();
+  return rows.map((row) => ({ seq: row.seq, text: row.text_content ?? '' }));
+}
+
+/** Tool calls and results of a turn, for the execution report. */
+export async function turnFigures(db: Queries, runId: string, turn: number): Promise<{ calls: number; results: number; errors: number }> {
+  const rows = await db
+    .selectFrom('messages')
+    .select(['type', 'tool_result'])
+    .where('run_id', '=', runId)
+    .where('turn', '=', turn)
+    .where('type', 'in', ['tool_call', 'tool_result'])
+    .execute();
+  const results = rows.filter((row) => row.type === 'tool_result');
+  const errors = results.filter((row) => (JSON.parse(row.tool_result as string) as { error?: string }).error !== undefined);
+  return { calls: rows.length - results.length, results: results.length, errors: errors.length };
+}

@@ -1,0 +1,7 @@
+/** Every migration, in order. Each is applied once and never edited after a release. */
+import type { Migration } from 'kysely';
+import { core } from './0001-core.ts';
+
+export const migrations: Record<string, Migration> = {
+  '0001-core': core,
+};

@@ -1,0 +1,57 @@
+/** Runs one at a time. Lists are in run-list.ts. */
+import type { Insertable, Updateable } from 'kysely';
+import type { RunStatus } from '../../interface/types.ts';
+import type { Queries } from './database.ts';
+import type { RunRow, RunsTable } from './schema.ts';
+
+/** Statuses that nothing but a posted message leaves. */
+export const terminalStatuses = ['completed', 'failed', 'interrupted'] as const satisfies RunStatus[];
+
+/** Statuses of a run that stopping changes. */
+export const activeStatuses = ['not_started', 'pending', 'starting', 'running', 'waiting'] as const satisfies RunStatus[];
+
+export const isTerminal = (status: RunStatus): boolean => (terminalStatuses as readonly RunStatus[]).includes(status);
+
+/** The number of the team's next run. Call it in the transaction that inserts the run. */
+export async function nextRunNumber(db: Queries, teamId: string): Promise<number> {
+  const { last } = await db
+    .selectFrom('runs')
+    .select((select) => select.fn.max('run_number').as('last'))
+    .where('team_id', '=', teamId)
+    .executeTakeFirstOrThrow();
+  return Number(last ?? 0) + 1;
+}
+
+export async function insertRun(db: Queries, run: Insertable<RunsTable>): Promise<RunRow> {
+  return db.insertInto('runs').values(run).returningAll().executeTakeFirstOrThrow();
+}
+
+export async function runById(db: Queries, id: string): Promise<RunRow | undefined> {
+  return db.selectFrom('runs').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+export async function findRun(db: Queries, teamId: string, id: string): Promise<RunRow | undefined> {
+  return db.selectFrom('runs').selectAll().where('id', '=', id).where('team_id', '=', teamId).executeTakeFirst();
+}
+
+/** Changes a run that is in one of the given statuses; the changed run, or undefined when it is in another. */
+export async function changeRun(db: Queries, id: string, from: readonly RunStatus[], changes: Updateable<RunsTable>): Promise<RunRow | undefined> {
+  return db
+    .updateTable('runs')
+    .set(changes)
+    .where('id', '=', id)
+    .where('status', 'in', [...from])
+    .returningAll()
+    .executeTakeFirst();
+}
+
+/** Ids of the agent's runs that have not ended. */
+export async function activeRunIds(db: Queries, agentId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('agent_id', '=', agentId)
+    .where('status', 'in', [...activeStatuses])
+    .execute();
+  return rows.map((row) => row.id);
+}

@@ -1,0 +1,242 @@
+/**
+ * The tables, as types. Column types are those that SQLite and Postgres share: instants that the interface shows are ISO 8601
+ * text, instants that are only compared are integer milliseconds since the epoch, JSON is text, yes and no are 1 and 0.
+ */
+import type { ColumnType, Generated, Insertable, Selectable } from 'kysely';
+import type { RunStatus } from '../../interface/types.ts';
+
+/** 0 or 1: a boolean bound to libsql ends the process, and Postgres and SQLite disagree on the type. */
+export type Flag = 0 | 1;
+
+/** A column that never changes once it is written. */
+type Fixed<T> = ColumnType<T, T, never>;
+
+export interface SettingsTable {
+  name: Fixed<string>;
+  value: string;
+}
+
+export interface TeamsTable {
+  id: Fixed<string>;
+  name: string;
+  created_at: Fixed<string>;
+}
+
+/** Who calls: a key or an OAuth client. Rate limits and idempotency keys belong to it, whatever token it presents. */
+export interface CredentialsTable {
+  id: Fixed<string>;
+  team_id: Fixed<string>;
+  kind: Fixed<string>;
+  name: string;
+  created_at: Fixed<string>;
+  revoked_at: string | null;
+}
+
+/** Bearer tokens, by their SHA-256; the tokens themselves are never stored here. */
+export interface TokensTable {
+  hash: Fixed<string>;
+  credential_id: Fixed<string>;
+  created_at: Fixed<string>;
+  /** Milliseconds; null never expires. */
+  expires_at: number | null;
+}
+
+export interface AgentsTable {
+  id: Fixed<string>;
+  team_id: Fixed<string>;
+  name: string;
+  /** Lower-cased by JavaScript, which knows more letters than SQLite. */
+  name_folded: string;
+  slack_enabled: Flag | null;
+  microsoft_teams_enabled: Flag | null;
+  agentic_memory_enabled: Flag | null;
+  thread_id: string | null;
+  automation_id: string | null;
+  live_build_id: string | null;
+  pinned_at: string | null;
+  created_at: Fixed<string>;
+  updated_at: string;
+  deleted_at: string | null;
+}
+
+/** Revisions of agents. */
+export interface BuildsTable {
+  id: Fixed<string>;
+  agent_id: Fixed<string>;
+  revision_number: Fixed<number>;
+  name: string;
+  revision_name: string | null;
+  revision_description: string | null;
+  /** JSON of the RevisionConfig. */
+  config: string | null;
+  /** JSON array of agent ids. */
+  handover_target_ids: string | null;
+  parent_build_id: string | null;
+  promoted_at: string | null;
+  created_at: Fixed<string>;
+  updated_at: string;
+}
+
+/** Procedure texts by their hash: a run keeps the text it was started with when its revision is edited. */
+export interface ProceduresTable {
+  hash: Fixed<string>;
+  text: Fixed<string>;
+}
+
+export interface SandboxesTable {
+  id: Fixed<string>;
+  team_id: Fixed<string>;
+  created_at: Fixed<string>;
+  /** When it is removed unless a run has taken it; null once one has. */
+  expires_at: string | null;
+  removed_at: string | null;
+}
+
+export interface RunsTable {
+  id: Fixed<string>;
+  team_id: Fixed<string>;
+  agent_id: Fixed<string>;
+  build_id: Fixed<string>;
+  run_number: Fixed<number>;
+  title: string;
+  title_folded: string;
+  status: RunStatus;
+  source: Fixed<string>;
+  sandbox_id: Fixed<string>;
+  runtime: Fixed<string>;
+  procedure_hash: Fixed<string>;
+  /** 1 for the run as started; a message to a completed run begins the next one. */
+  turn: number;
+  submitted_prompt_count: number;
+  resume_count: number;
+  error: string | null;
+  webhook_url: Fixed<string | null>;
+  created_at: Fixed<string>;
+  updated_at: string;
+  started_at: string | null;
+  completed_at: string | null;
+}
+
+export interface MessagesTable {
+  run_id: Fixed<string>;
+  /** 1, 2, 3 ... without gaps. */
+  seq: Fixed<number>;
+  id: Fixed<string>;
+  turn: Fixed<number>;
+  /** Id that the runtime gave the event; null for what people wrote. */
+  event_id: Fixed<string | null>;
+  type: Fixed<string>;
+  role: Fixed<string>;
+  text_content: Fixed<string | null>;
+  tool_call: Fixed<string | null>;
+  tool_result: Fixed<string | null>;
+  timestamp: Fixed<string>;
+}
+
+/** Completed steps of a turn. */
+export interface JournalTable {
+  run_id: Fixed<string>;
+  turn: Fixed<number>;
+  step: Fixed<string>;
+  result: Fixed<string>;
+  created_at: Fixed<string>;
+}
+
+export interface HumanRequestsTable {
+  id: Fixed<string>;
+  run_id: Fixed<string>;
+  turn: Fixed<number>;
+  /** Journal key of the step that asked. */
+  step: Fixed<string>;
+  type: Fixed<'approval' | 'question'>;
+  title: Fixed<string>;
+  description: Fixed<string | null>;
+  questions: Fixed<string | null>;
+  status: 'pending' | 'answered' | 'withdrawn';
+  /** JSON of the HumanAnswer. */
+  answer: string | null;
+  response: string | null;
+  responded_at: string | null;
+  created_at: Fixed<string>;
+}
+
+/** Files that a run recorded; the bytes are in the data directory. */
+export interface RunFilesTable {
+  id: Fixed<string>;
+  run_id: Fixed<string>;
+  turn: Fixed<number>;
+  event_id: Fixed<string>;
+  name: Fixed<string>;
+  mime_type: Fixed<string>;
+  size: Fixed<number>;
+  sha256: Fixed<string>;
+  tool_name: Fixed<string>;
+  action: Fixed<string | null>;
+  input: Fixed<string | null>;
+  started_at: Fixed<string>;
+  created_at: Fixed<string>;
+}
+
+/** Everything that is to be done later or elsewhere than in a request. */
+export interface JobsTable {
+  id: Fixed<string>;
+  kind: Fixed<string>;
+  /** What it works on; at most one job of a kind for each subject. */
+  subject_id: Fixed<string>;
+  status: JobStatus;
+  /** Milliseconds: start time, retry time and, while running, end of the lease. */
+  due_at: number;
+  owner: string | null;
+  /** Grows with every claim and every revocation; whoever holds an older one may not write. */
+  epoch: Generated<number>;
+  attempts: Generated<number>;
+  payload: string | null;
+}
+
+/** `parked` waits for something other than time. */
+export type JobStatus = 'queued' | 'running' | 'parked' | 'done';
+
+export interface IdempotencyKeysTable {
+  credential_id: Fixed<string>;
+  key: Fixed<string>;
+  fingerprint: Fixed<string>;
+  /** Null while the first request is still being handled. */
+  status: number | null;
+  content_type: string | null;
+  location: string | null;
+  body: string | null;
+  request_id: Fixed<string>;
+  /** Process that handles it, and the milliseconds until which its silence is not taken for its death. */
+  owner: Fixed<string>;
+  lease_until: number;
+  expires_at: Fixed<number>;
+}
+
+export interface Database {
+  settings: SettingsTable;
+  teams: TeamsTable;
+  credentials: CredentialsTable;
+  tokens: TokensTable;
+  agents: AgentsTable;
+  builds: BuildsTable;
+  procedures: ProceduresTable;
+  sandboxes: SandboxesTable;
+  runs: RunsTable;
+  messages: MessagesTable;
+  journal: JournalTable;
+  human_requests: HumanRequestsTable;
+  run_files: RunFilesTable;
+  jobs: JobsTable;
+  idempotency_keys: IdempotencyKeysTable;
+}
+
+export type TeamRow = Selectable<TeamsTable>;
+export type AgentRow = Selectable<AgentsTable>;
+export type BuildRow = Selectable<BuildsTable>;
+export type SandboxRow = Selectable<SandboxesTable>;
+export type RunRow = Selectable<RunsTable>;
+export type MessageRow = Selectable<MessagesTable>;
+export type NewMessage = Omit<Insertable<MessagesTable>, 'seq'>;
+export type HumanRequestRow = Selectable<HumanRequestsTable>;
+export type RunFileRow = Selectable<RunFilesTable>;
+export type JobRow = Selectable<JobsTable>;

@@ -1,0 +1,42 @@
+/** One value as text, for table cells and record fields. */
+import { formatTime } from './relative-time.ts';
+import { sanitize, sanitizeLine } from './sanitize.ts';
+import { plainStyles, type StyleName, type Styles } from './style.ts';
+
+/** What rendering for people depends on; renderers are pure functions of data and this. */
+export interface View {
+  /** Whether a person looks at a terminal. Otherwise rows are tab-separated and nothing is shortened. */
+  tty: boolean;
+  /** Columns of the terminal. */
+  width: number;
+  /** Milliseconds since the epoch, for relative times. */
+  now: number;
+  /** Styles of the stream; plain when left out. */
+  styles?: Styles;
+}
+
+/** How a value is shown. `status` picks the colour by the word. */
+export type CellStyle = StyleName | 'status';
+
+/** A value on one line: nothing for null, lists joined, objects as JSON, `time` values relative on a terminal. */
+export function cellText(value: unknown, view: View, time = false): string {
+  return sanitizeLine(rawText(value, view, time));
+}
+
+/** A value that may take several lines. */
+export function blockText(value: unknown, view: View, time = false): string {
+  return sanitize(rawText(value, view, time)).trimEnd();
+}
+
+/** Text in the style of its column. */
+export function paint(text: string, style: CellStyle | undefined, view: View): string {
+  return style === undefined || text.trim() === '' ? text : (view.styles ?? plainStyles)[style](text);
+}
+
+function rawText(value: unknown, view: View, time: boolean): string {
+  if (value === null || value === undefined) return '';
+  if (time || value instanceof Date) return formatTime(value, view);
+  if (typeof value === 'boolean') return view.tty ? (value ? 'yes' : 'no') : String(value);
+  if (Array.isArray(value) && value.every((item) => typeof item !== 'object' || item === null)) return value.join(', ');
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,83 @@
+/** Errors as a person or a script reads them on stderr. */
+import { AopsError, type ErrorDetails, type ExitCode, exitCodes } from '../base/errors.ts';
+import { escapeJson, sanitize, sanitizeLine } from './sanitize.ts';
+import { plainStyles, type Styles } from './style.ts';
+
+export interface ErrorView {
+  /** One JSON object instead of lines. */
+  json: boolean;
+  /** Styles of stderr; plain when left out. */
+  styles?: Styles;
+  /** Adds the stack, and the causes with theirs. */
+  debug?: boolean;
+}
+
+/** The exit code an error ends the process with. */
+export function exitCodeOf(error: unknown): ExitCode {
+  return error instanceof AopsError ? error.exit : exitCodes.failure;
+}
+
+/**
+ * The text for stderr, without a final line feed: `{"error": {...}}` on one line, or what failed, the facts of the
+ * request, and what to do next on a line each.
+ */
+export function renderError(error: unknown, view: ErrorView): string {
+  return view.json ? errorJson(error) : errorLines(error, view);
+}
+
+function errorJson(error: unknown): string {
+  const known = error instanceof AopsError ? error : undefined;
+  const { status, method, path, request_id, idempotency_key, ...others }: ErrorDetails = known?.details ?? {};
+  // JSON leaves undefined members out.
+  const body = {
+    code: known?.code ?? 'unexpected',
+    message: messageOf(error),
+    status,
+    hint: known?.hint,
+    exit: exitCodeOf(error),
+    method,
+    path,
+    request_id,
+    idempotency_key,
+    ...others,
+  };
+  return escapeJson(JSON.stringify({ error: body }));
+}
+
+function errorLines(error: unknown, { styles = plainStyles, debug = false }: ErrorView): string {
+  // Further lines are indented, so that a message from elsewhere cannot write its own hint.
+  const message = sanitize(messageOf(error)).trimEnd().replaceAll('\n', '\n  ');
+  const lines = [`${styles.error('error:')} ${message}`];
+  if (error instanceof AopsError) {
+    const facts = factsOf(error.details);
+    if (facts) lines.push(styles.dim(`  ${facts}`));
+    if (error.hint) lines.push(`${styles.accent('hint:')} ${sanitize(error.hint).replaceAll('\n', '\n  ')}`);
+  }
+  if (debug) lines.push(styles.dim(sanitize(stacksOf(error))));
+  return lines.join('\n');
+}
+
+/** `POST /v2/runs -> 409, request req_1, idempotency key k_1` */
+function factsOf({ status, method, path, request_id, idempotency_key }: ErrorDetails): string {
+  const request = [method, path].filter(Boolean).join(' ');
+  const facts = [
+    status === undefined ? request : `${request || 'the service'} -> ${status}`,
+    request_id && `request ${request_id}`,
+    idempotency_key && `idempotency key ${idempotency_key}`,
+  ];
+  return sanitizeLine(facts.filter(Boolean).join(', '));
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof Error) return error.message || error.name;
+  return typeof error === 'string' && error !== '' ? error : 'Something failed without saying why.';
+}
+
+function stacksOf(error: unknown): string {
+  const stacks: string[] = [];
+  // A chain may be a circle.
+  for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth += 1) {
+    stacks.push(`${depth > 0 ? 'caused by ' : ''}${current.stack ?? current.message}`);
+  }
+  return stacks.join('\n');
+}

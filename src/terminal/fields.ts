@@ -1,0 +1,76 @@
+/** `--fields a,b.c`: parts of a result by dot paths that also go through lists. */
+import { UsageError } from '../base/errors.ts';
+
+export type JsonObject = Record<string, unknown>;
+
+/** Whether a value is an object: neither null nor an array. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The paths of a `--fields` value. @throws UsageError when a path is empty. */
+export function parseFields(text: string): string[] {
+  const paths = text.split(',').map((path) => path.trim());
+  if (paths.some((path) => path === '' || path.split('.').includes(''))) {
+    throw new UsageError('--fields takes field names separated by commas.', 'Write it like --fields id,status,agent.name.');
+  }
+  return [...new Set(paths)];
+}
+
+/**
+ * The same shape with nothing but `paths`. A field that this object lacks and others have becomes null.
+ * @throws nothing; see `checkFields`.
+ */
+export function selectFields(value: unknown, paths: readonly string[]): unknown {
+  if (Array.isArray(value)) return value.map((item) => selectFields(item, paths));
+  if (!isObject(value)) return value;
+  const groups = new Map<string, string[]>();
+  for (const path of paths) {
+    const [head, rest] = splitPath(path);
+    groups.set(head, [...(groups.get(head) ?? []), ...(rest === undefined ? [] : [rest])]);
+  }
+  const whole = new Set(paths);
+  return Object.fromEntries(
+    [...groups].map(([head, rest]) => {
+      const child = Object.hasOwn(value, head) ? value[head] : null;
+      return [head, rest.length === 0 || whole.has(head) ? child : selectFields(child, rest)];
+    }),
+  );
+}
+
+/** What a path leads to; inside lists one value per element. */
+export function valueAt(value: unknown, path: string): unknown {
+  if (Array.isArray(value)) return value.map((item) => valueAt(item, path));
+  const [head, rest] = splitPath(path);
+  const child = isObject(value) && Object.hasOwn(value, head) ? value[head] : undefined;
+  return rest === undefined || child === undefined || child === null ? child : valueAt(child, rest);
+}
+
+/**
+ * Checks the paths against what there is: a path must lead somewhere in at least one of `items`, or stop at a null or
+ * an empty list, behind which anything may be. With no items every path is fine, unless `known` names all fields.
+ * @throws UsageError `unknown_field` that lists the fields there are.
+ */
+export function checkFields(items: readonly unknown[], paths: readonly string[], known: readonly string[] = []): void {
+  const available = [...new Set([...known, ...items.flatMap((item) => (isObject(item) ? Object.keys(item) : []))])].sort();
+  if (available.length === 0) return;
+  for (const path of paths) {
+    if (known.includes(path) || items.some((item) => leadsSomewhere(item, path))) continue;
+    const [head, rest] = splitPath(path);
+    if (rest !== undefined && known.includes(head) && !items.some((item) => isObject(item) && Object.hasOwn(item, head))) continue;
+    throw new UsageError(`There is no field "${path}" here.`, `Fields: ${available.join(', ')}.`, 'unknown_field');
+  }
+}
+
+function leadsSomewhere(value: unknown, path: string): boolean {
+  if (value === null) return true;
+  if (Array.isArray(value)) return value.length === 0 || value.some((item) => leadsSomewhere(item, path));
+  const [head, rest] = splitPath(path);
+  if (!isObject(value) || !Object.hasOwn(value, head)) return false;
+  return rest === undefined || leadsSomewhere(value[head], rest);
+}
+
+function splitPath(path: string): [head: string, rest: string | undefined] {
+  const dot = path.indexOf('.');
+  return dot < 0 ? [path, undefined] : [path.slice(0, dot), path.slice(dot + 1)];
+}

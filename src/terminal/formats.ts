@@ -1,0 +1,112 @@
+/**
+ * Results for programs: json, ndjson, yaml, csv, id, with --fields and --jq; and a plain table of whatever fields there
+ * are. A list is `{"data": [...], "total", "limit", "offset"}` or a bare array. Off a terminal the text is exact; on one,
+ * nothing in it can steer the terminal.
+ */
+import { UsageError } from '../base/errors.ts';
+import type { View } from './cell.ts';
+import { toCsv } from './csv.ts';
+import { checkFields, isObject, type JsonObject, parseFields, selectFields, valueAt } from './fields.ts';
+import { runJq } from './jq.ts';
+import { escapeJson, sanitize, sanitizeLine } from './sanitize.ts';
+import { renderTable } from './table.ts';
+
+export type OutputFormat = 'table' | 'json' | 'ndjson' | 'yaml' | 'csv' | 'id';
+
+export interface RenderOptions {
+  format: OutputFormat;
+  /** The value of --fields. */
+  fields?: string | undefined;
+  /** The value of --jq; its result is printed whatever the format. */
+  jq?: string | undefined;
+  /** All fields that results of this kind may have, for those that are left out of every element. */
+  knownFields?: readonly string[] | undefined;
+  /** The field that `-o id` prints; `id` when left out. */
+  idField?: string | undefined;
+  view: View;
+}
+
+/**
+ * The text for `terminal.data()`, ending in a line feed unless empty.
+ * @throws UsageError for an unknown field, a failing jq filter, or `-o id` of something without id.
+ */
+export async function renderData(data: unknown, options: RenderOptions): Promise<string> {
+  const { format, view } = options;
+  const paths = options.fields === undefined ? undefined : parseFields(options.fields);
+  if (paths) checkFields(itemsOf(data), paths, options.knownFields);
+  if (options.jq !== undefined) return safe(await runJq(paths ? narrow(data, paths) : data, options.jq, view.tty), view);
+
+  switch (format) {
+    case 'json':
+      return json(paths ? narrow(data, paths) : data, view, view.tty);
+    case 'ndjson':
+      return itemsOf(paths ? narrow(data, paths) : data)
+        .map((item) => json(item, view, false))
+        .join('');
+    case 'yaml': {
+      const { stringify } = await import('yaml');
+      return safe(stringify(paths ? narrow(data, paths) : data, { lineWidth: 0 }), view);
+    }
+    case 'csv': {
+      const header = paths ?? keysOf(itemsOf(data));
+      const rows = itemsOf(data).map((item) => header.map((path) => columnValue(item, path, paths !== undefined)));
+      return safe(toCsv(header, rows), view);
+    }
+    case 'id':
+      return itemsOf(data)
+        .map((item) => `${idOf(item, options.idField ?? 'id', view)}\n`)
+        .join('');
+    case 'table': {
+      const header = paths ?? keysOf(itemsOf(data));
+      const columns = header.map((path) => ({
+        header: path,
+        value: (item: unknown) => columnValue(item, path, paths !== undefined),
+        shrink: path !== 'id',
+      }));
+      return renderTable(itemsOf(data), columns, view);
+    }
+  }
+}
+
+/** The elements of a list, or the one resource as the only element. */
+export function itemsOf(data: unknown): readonly unknown[] {
+  if (Array.isArray(data)) return data;
+  if (isList(data)) return data.data;
+  return data === undefined || data === null ? [] : [data];
+}
+
+function isList(data: unknown): data is JsonObject & { data: unknown[] } {
+  return isObject(data) && Array.isArray(data.data);
+}
+
+function narrow(data: unknown, paths: readonly string[]): unknown {
+  return isList(data) ? { ...data, data: selectFields(data.data, paths) } : selectFields(data, paths);
+}
+
+/** Keys of all elements, in the order they first appear. */
+function keysOf(items: readonly unknown[]): string[] {
+  return [...new Set(items.flatMap((item) => (isObject(item) ? Object.keys(item) : ['value'])))];
+}
+
+function columnValue(item: unknown, path: string, isPath: boolean): unknown {
+  if (!isObject(item)) return path === 'value' ? item : undefined;
+  if (isPath) return valueAt(item, path);
+  return Object.hasOwn(item, path) ? item[path] : undefined;
+}
+
+function idOf(item: unknown, field: string, view: View): string {
+  const id = isObject(item) ? valueAt(item, field) : undefined;
+  if (typeof id !== 'string' && typeof id !== 'number') {
+    throw new UsageError('These results have no id.', 'Choose another output format, such as -o json.', 'no_id');
+  }
+  return view.tty ? sanitizeLine(String(id)) : String(id);
+}
+
+function json(value: unknown, view: View, pretty: boolean): string {
+  const text = `${JSON.stringify(value ?? null, undefined, pretty ? 2 : undefined)}\n`;
+  return view.tty ? escapeJson(text) : text;
+}
+
+function safe(text: string, view: View): string {
+  return view.tty ? sanitize(text) : text;
+}

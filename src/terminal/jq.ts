@@ -1,0 +1,31 @@
+/** `--jq EXPR`: jq itself, compiled to WebAssembly. */
+import { UsageError } from '../base/errors.ts';
+
+/**
+ * The outputs of a jq filter as lines: strings unquoted, everything else as JSON, indented on a terminal.
+ * @throws UsageError `jq_failed` with jq's own message for a filter that does not compile or fails on the data.
+ */
+export async function runJq(data: unknown, filter: string, pretty: boolean): Promise<string> {
+  const { raw } = await import('jq-wasm');
+  // jq's own -r is not used: jq-wasm trims its output, and with it blanks that belong to a string.
+  const { stdout, stderr, exitCode } = await raw(JSON.stringify(data ?? null), filter, ['-c', '--']);
+  if (exitCode !== 0) throw new UsageError(`--jq: ${tidy(stderr)}`, 'The filter is applied to the JSON that -o json prints.', 'jq_failed');
+  if (stdout === '') return '';
+  return stdout
+    .split('\n')
+    .map((line) => `${unquoted(line, pretty)}\n`)
+    .join('');
+}
+
+function unquoted(line: string, pretty: boolean): string {
+  if (line.startsWith('"')) return JSON.parse(line) as string;
+  // Numbers are kept as jq printed them: parsing would round the long ones.
+  return pretty && /^[[{]/.test(line) ? JSON.stringify(JSON.parse(line), undefined, 2) : line;
+}
+
+function tidy(message: string): string {
+  return message
+    .replace(/^jq: error(?: \(at [^)]*\))?: /, '')
+    .replace(/\njq: \d+ compile errors?$/, '')
+    .trim();
+}

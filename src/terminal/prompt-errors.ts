@@ -1,0 +1,24 @@
+/** How asking can fail. */
+import { AopsError, exitCodes, UsageError } from '../base/errors.ts';
+import { sanitizeLine } from './sanitize.ts';
+
+/** The person pressed Ctrl-C, or the terminal was closed. */
+export class PromptCancelled extends AopsError {
+  constructor() {
+    super('Cancelled.', { code: 'interrupted', exit: exitCodes.interrupted });
+  }
+}
+
+export interface PromptNeeded {
+  /** The flag that answers the question where nobody can be asked: `--yes`, `--answer TEXT`. */
+  flag?: string;
+}
+
+/** The error for a question that cannot be asked here. */
+export function promptNeeded(message: string, { flag }: PromptNeeded): UsageError {
+  return new UsageError(
+    `A question must be answered, and nobody can be asked here: ${sanitizeLine(message)}`,
+    flag === undefined ? 'Run the command at a terminal, without --no-input.' : `Pass ${flag}, or run the command at a terminal.`,
+    'prompt_needed',
+  );
+}

@@ -1,0 +1,40 @@
+/** The look of prompts in our styles, so that NO_COLOR, --color and a stderr without colour hold for them too. */
+import { adoptSequences, resolveMarkup, type Styles } from './style.ts';
+
+/** A theme for every kind of inquirer prompt. */
+export function promptTheme(styles: Styles) {
+  const { accent, bold, dim, error, success } = resolved(styles);
+  return {
+    prefix: { idle: accent('?'), done: success('✓') },
+    icon: { checked: success('◉'), unchecked: '◯', cursor: '❯' },
+    spinner: { interval: 80, frames: ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'].map(accent) },
+    style: {
+      answer: accent,
+      message: bold,
+      error: (text: string) => error(`> ${text}`),
+      defaultAnswer: (text: string) => dim(`(${text})`),
+      help: dim,
+      highlight: accent,
+      key: (text: string) => bold(`<${text}>`),
+      description: dim,
+      disabled: dim,
+      disabledChoice: (text: string) => dim(`- ${text}`),
+      keysHelpTip: (keys: [string, string][]) => keys.map(([key, action]) => `${bold(key)} ${dim(action)}`).join(dim(' • ')),
+    },
+  };
+}
+
+/**
+ * inquirer writes by itself, past our writer, so the markup is resolved here; and it styles what is styled already.
+ * The texts of a prompt were sanitised before they got here.
+ */
+function resolved(styles: Styles) {
+  const through = (style: (text: string) => string) => (text: string) => resolveMarkup(style(adoptSequences(text)));
+  return {
+    accent: through(styles.accent),
+    bold: through(styles.bold),
+    dim: through(styles.dim),
+    error: through(styles.error),
+    success: through(styles.success),
+  };
+}

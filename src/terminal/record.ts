@@ -1,0 +1,31 @@
+/** One resource for people: aligned `Key: value` lines, or `key<TAB>value` off a terminal. */
+import { blockText, type CellStyle, cellText, paint, type View } from './cell.ts';
+import { plainStyles } from './style.ts';
+import { pad, widthFor } from './width.ts';
+
+export interface Field {
+  label: string;
+  /** Left out of the record when undefined; null and '' show as `-` on a terminal. */
+  value: unknown;
+  style?: CellStyle | undefined;
+  /** A moment: relative on a terminal, ISO elsewhere. */
+  time?: boolean | undefined;
+}
+
+/** The record as text that ends in a line feed. Further lines of a value are indented under its first. */
+export async function renderRecord(fields: readonly Field[], view: View): Promise<string> {
+  const shown = fields.filter((field) => field.value !== undefined);
+  if (!view.tty) return shown.map((field) => `${field.label}\t${cellText(field.value, view, field.time)}\n`).join('');
+
+  const labels = shown.map((field) => `${field.label}:`);
+  const widthOf = await widthFor(labels);
+  const width = Math.max(0, ...labels.map(widthOf)) + 1;
+  const { dim } = view.styles ?? plainStyles;
+  return shown
+    .map((field, index) => {
+      const lines = (blockText(field.value, view, field.time) || '-').split('\n').map((line) => paint(line, field.style, view));
+      const label = labels[index] as string;
+      return `${dim(label)}${' '.repeat(width - widthOf(label))}${lines.join(`\n${pad('', width, widthOf)}`)}\n`;
+    })
+    .join('');
+}

@@ -1,0 +1,218 @@
+/**
+ * The terminal: what the three streams can do, and the only place that writes to them. Everything written as text is
+ * sanitised here, whatever happened before; back-pressure is awaited, and a closed pipe ends the output silently.
+ */
+import type { Readable, Writable } from 'node:stream';
+import { AopsError, exitCodes } from '../base/errors.ts';
+import { type ColorMode, columnsOf, type Environment, isCi, wantsColor } from './capabilities.ts';
+import { SecretFilter } from './redact.ts';
+import { escapeJson } from './sanitize.ts';
+import { loadStyles, resolveMarkup, type Styles } from './style.ts';
+
+export type InputStream = Readable & { isTTY?: boolean };
+export type OutputStream = Writable & { isTTY?: boolean; columns?: number };
+
+export interface TerminalStreams {
+  stdin: InputStream;
+  stdout: OutputStream;
+  stderr: OutputStream;
+  env: Environment;
+}
+
+/** What flags and settings decide; may be changed once they are known. */
+export interface TerminalOptions {
+  color?: ColorMode;
+  /** Silences notes. Warnings, errors and data stay. */
+  quiet?: boolean;
+  /** False for `--no-input`. */
+  input?: boolean;
+}
+
+/** One output stream: what it can do. */
+export class OutputSide {
+  readonly stream: OutputStream;
+  readonly #env: Environment;
+  #color = false;
+  #styles: Promise<Styles> | undefined;
+
+  constructor(stream: OutputStream, env: Environment) {
+    this.stream = stream;
+    this.#env = env;
+    this.setColor('auto');
+  }
+
+  get isTTY(): boolean {
+    return this.stream.isTTY === true;
+  }
+
+  /** Columns now; they change when a window is resized. */
+  get columns(): number {
+    return columnsOf(this.stream, this.#env);
+  }
+
+  get color(): boolean {
+    return this.#color;
+  }
+
+  setColor(mode: ColorMode): void {
+    this.#color = wantsColor(mode, this.isTTY, this.#env);
+    this.#styles = undefined;
+  }
+
+  /** Styles for this stream. */
+  styles(): Promise<Styles> {
+    this.#styles ??= loadStyles(this.#color);
+    return this.#styles;
+  }
+}
+
+export class Terminal {
+  readonly in: { readonly stream: InputStream; readonly isTTY: boolean };
+  readonly out: OutputSide;
+  readonly err: OutputSide;
+  readonly env: Environment;
+  /** Whether the process runs in CI: no animation, no questions. */
+  readonly ci: boolean;
+  readonly #secrets = new SecretFilter();
+  readonly #broken = new AbortController();
+  #options: TerminalOptions = {};
+  #failure: Error | undefined;
+  #errorsLost = false;
+
+  constructor(streams: TerminalStreams, options: TerminalOptions = {}) {
+    this.in = { stream: streams.stdin, isTTY: streams.stdin.isTTY === true };
+    this.out = new OutputSide(streams.stdout, streams.env);
+    this.err = new OutputSide(streams.stderr, streams.env);
+    this.env = streams.env;
+    this.ci = isCi(streams.env);
+    streams.stdout.on('error', (error) => this.#outFailed(error));
+    streams.stderr.on('error', () => {
+      this.#errorsLost = true;
+    });
+    this.configure(options);
+  }
+
+  /** Applies flags and settings; what is left out keeps its value. */
+  configure(options: TerminalOptions): void {
+    this.#options = { ...this.#options, ...options };
+    this.out.setColor(this.#options.color ?? 'auto');
+    this.err.setColor(this.#options.color ?? 'auto');
+  }
+
+  get quiet(): boolean {
+    return this.#options.quiet === true;
+  }
+
+  /** Whether a person can be asked: stdin and stderr are terminals, outside CI, and --no-input was not given. */
+  get interactive(): boolean {
+    return this.in.isTTY && this.err.isTTY && !this.ci && this.env.TERM !== 'dumb' && this.#options.input !== false;
+  }
+
+  /** Whether something may move on stderr. */
+  get animated(): boolean {
+    return this.err.isTTY && !this.ci && !this.quiet && this.env.TERM !== 'dumb';
+  }
+
+  /** Aborted when the reader of stdout went away; the command should end, and no error be printed. */
+  get brokenPipe(): AbortSignal {
+    return this.#broken.signal;
+  }
+
+  /** Text for people on stdout, sanitised. Resolves when more may be written. @throws AopsError `output_failed` */
+  write(text: string): Promise<void> {
+    return this.#writeOut(resolveMarkup(text));
+  }
+
+  /** One line on stdout, sanitised. @throws AopsError `output_failed` */
+  line(text = ''): Promise<void> {
+    return this.write(`${text}\n`);
+  }
+
+  /** Results on stdout: exactly as given where programs read them, sanitised on a terminal. @throws AopsError `output_failed` */
+  data(text: string): Promise<void> {
+    return this.#writeOut(this.out.isTTY ? resolveMarkup(text) : text);
+  }
+
+  /** One compact JSON object on a line of stdout, for streams of events. @throws AopsError `output_failed` */
+  json(value: unknown): Promise<void> {
+    const text = JSON.stringify(value);
+    return this.#writeOut(`${this.out.isTTY ? escapeJson(text) : text}\n`);
+  }
+
+  /** Bytes of a file on stdout, exactly as given; the caller decides whether a terminal may see them. @throws AopsError `output_failed` */
+  bytes(chunk: Uint8Array): Promise<void> {
+    return this.#writeOut(chunk);
+  }
+
+  /** A line on stderr about what happens; silenced by --quiet. */
+  note(text: string): void {
+    if (!this.quiet) this.#writeErr(`${text}\n`);
+  }
+
+  /** A line on stderr that --quiet does not silence. */
+  warn(text: string): void {
+    this.#writeErr(`${text}\n`);
+  }
+
+  /** Never shows this value on stderr, in none of its usual encodings. */
+  protect(secret: string): void {
+    this.#secrets.add(secret);
+  }
+
+  /** Resolves when everything written has left the process, or cannot. */
+  async flush(): Promise<void> {
+    await Promise.all([this.out.stream, this.err.stream].map((stream) => finished(stream)));
+  }
+
+  async #writeOut(chunk: string | Uint8Array): Promise<void> {
+    if (this.#broken.signal.aborted || chunk.length === 0) return;
+    this.#throwFailure();
+    const more = this.out.stream.write(chunk);
+    if (!more) await drained(this.out.stream);
+    this.#throwFailure();
+  }
+
+  #writeErr(text: string): void {
+    if (this.#errorsLost) return;
+    // Resolved before secrets are looked for, so that no markup can split one.
+    this.err.stream.write(this.#secrets.apply(resolveMarkup(text)));
+  }
+
+  #outFailed(error: NodeJS.ErrnoException): void {
+    if (error.code === 'EPIPE' || error.code === 'EOF' || error.code === 'ECONNRESET' || error.code === 'ERR_STREAM_DESTROYED')
+      this.#broken.abort();
+    else this.#failure = error;
+  }
+
+  #throwFailure(): void {
+    if (!this.#failure) return;
+    throw new AopsError(`The output cannot be written: ${this.#failure.message}`, {
+      code: 'output_failed',
+      exit: exitCodes.failure,
+      hint: 'Check the disk or the program that reads the output.',
+      cause: this.#failure,
+    });
+  }
+}
+
+function drained(stream: Writable): Promise<void> {
+  if (stream.destroyed || stream.errored) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      for (const event of ['drain', 'close', 'error']) stream.removeListener(event, done);
+      resolve();
+    };
+    for (const event of ['drain', 'close', 'error']) stream.once(event, done);
+  });
+}
+
+function finished(stream: Writable): Promise<void> {
+  if (stream.destroyed || stream.errored || stream.writableEnded) return Promise.resolve();
+  return new Promise((resolve) => {
+    stream.once('close', resolve);
+    stream.write('', () => {
+      stream.removeListener('close', resolve);
+      resolve();
+    });
+  });
+}

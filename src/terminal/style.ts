@@ -1,0 +1,82 @@
+/**
+ * Styles by meaning. A styled string carries the number of this process in its escape sequences (`ESC[NUMBER;1m`), so the
+ * writer can tell our markup from sequences that came with data: it lets only the former through. Width functions skip both.
+ */
+import { sanitize } from './sanitize.ts';
+
+export type StyleName = 'bold' | 'dim' | 'accent' | 'success' | 'warning' | 'error';
+
+export interface Styles extends Record<StyleName, (text: string) => string> {
+  /** The colour of a status word (of a run, a sandbox, a delivery); unknown words stay plain. */
+  status(word: string): string;
+}
+
+const processMark = String(1_000_000_000 + Math.floor(Math.random() * 9_000_000_000));
+const ourSequence = new RegExp(`\\u001b\\[${processMark};(\\d+)m`, 'g');
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is about escape sequences
+const anySequence = /\u001b\[(\d+)m/g;
+
+const statusStyles: Record<string, StyleName> = {
+  not_started: 'dim',
+  pending: 'dim',
+  starting: 'accent',
+  running: 'accent',
+  in_progress: 'accent',
+  waiting: 'warning',
+  needs_attention: 'warning',
+  interrupted: 'warning',
+  stopped: 'warning',
+  completed: 'success',
+  ready: 'success',
+  succeeded: 'success',
+  delivered: 'success',
+  active: 'success',
+  failed: 'error',
+  error: 'error',
+  unavailable: 'error',
+};
+
+/** Styles that change nothing. */
+export const plainStyles: Styles = stylesFrom(() => (text) => text);
+
+/** Styles for a stream with or without colour. Loads chalk only for the former. */
+export async function loadStyles(color: boolean): Promise<Styles> {
+  if (!color) return plainStyles;
+  const { Chalk } = await import('chalk');
+  const chalk = new Chalk({ level: 1 });
+  const paints = { bold: chalk.bold, dim: chalk.dim, accent: chalk.cyan, success: chalk.green, warning: chalk.yellow, error: chalk.red };
+  // Outer styles must see the codes of inner ones to restore themselves after them, hence the way there and back.
+  return stylesFrom((name) => (text) => adoptSequences(paints[name](resolveMarkup(text))));
+}
+
+/** Text ready for a terminal: our own markup as escape sequences, everything else sanitised. */
+export function resolveMarkup(text: string): string {
+  let result = '';
+  let end = 0;
+  for (const match of text.matchAll(ourSequence)) {
+    result += `${sanitize(text.slice(end, match.index))}\u001b[${match[1]}m`;
+    end = match.index + match[0].length;
+  }
+  return result + sanitize(text.slice(end));
+}
+
+/** Makes colour sequences our markup. Only for text that was sanitised before it was coloured. */
+export function adoptSequences(text: string): string {
+  return text.replace(anySequence, `\u001b[${processMark};$1m`);
+}
+
+function stylesFrom(paint: (name: StyleName) => (text: string) => string): Styles {
+  const named = {
+    bold: paint('bold'),
+    dim: paint('dim'),
+    accent: paint('accent'),
+    success: paint('success'),
+    warning: paint('warning'),
+    error: paint('error'),
+  };
+  const status = (word: string): string => {
+    const name = Object.hasOwn(statusStyles, word) ? statusStyles[word] : undefined;
+    return name === undefined ? word : named[name](word);
+  };
+  return { ...named, status };
+}

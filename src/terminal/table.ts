@@ -1,0 +1,102 @@
+/**
+ * Lists for people: borderless columns fitted to the terminal, blocks of `Header: value` where even shrunk columns do not
+ * fit, and tab-separated rows without header off a terminal. Widths are counted in columns, so CJK and emoji line up.
+ */
+import { type CellStyle, cellText, paint, type View } from './cell.ts';
+import { renderRecord } from './record.ts';
+import { plainStyles } from './style.ts';
+import { pad, truncate, type WidthOf, widthFor } from './width.ts';
+
+export interface Column<Row> {
+  header: string;
+  value: (row: Row) => unknown;
+  /** `right` for numbers. */
+  align?: 'left' | 'right';
+  /** Narrowest width when shrunk, in columns; 8 when left out. */
+  min?: number;
+  /** Whether the text may be cut with … when the terminal is too narrow. Ids should not. */
+  shrink?: boolean;
+  style?: CellStyle;
+  /** A moment: relative on a terminal, ISO elsewhere. */
+  time?: boolean;
+}
+
+const gap = 2;
+const defaultMinimum = 8;
+
+/** The table as text that ends in a line feed; empty for no rows. Loads string-width only when a cell needs it. */
+export async function renderTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], view: View): Promise<string> {
+  if (rows.length === 0) return '';
+  const cells = rows.map((row) => columns.map((column) => cellText(column.value(row), view, column.time)));
+  if (!view.tty) return cells.map((row) => `${row.join('\t')}\n`).join('');
+
+  const widthOf = await widthFor([...columns.map((column) => column.header), ...cells.flat()]);
+  const natural = columns.map((column, index) =>
+    cells.reduce((widest, row) => Math.max(widest, widthOf(row[index] as string)), widthOf(column.header)),
+  );
+  const widths = fitWidths(natural, columns, view.width, widthOf);
+  if (!widths) return renderBlocks(rows, columns, view);
+
+  const { bold } = view.styles ?? plainStyles;
+  const header = layout(
+    columns.map((column) => column.header),
+    columns,
+    widths,
+    widthOf,
+    bold,
+  );
+  const body = cells.map((row) => layout(row, columns, widths, widthOf, (text, column) => paint(text, column.style, view)));
+  return [header, ...body].map((line) => `${line}\n`).join('');
+}
+
+/** Widths that fit, or undefined. The widest column that may shrink gives way first. */
+function fitWidths<Row>(natural: number[], columns: readonly Column<Row>[], available: number, widthOf: WidthOf): number[] | undefined {
+  const minima = columns.map((column, index) =>
+    column.shrink
+      ? Math.min(natural[index] as number, Math.max(column.min ?? defaultMinimum, widthOf(column.header)))
+      : (natural[index] as number),
+  );
+  const widths = natural.map((width, index) => Math.max(minima[index] as number, Math.min(width, available)));
+  let excess = widths.reduce((sum, width) => sum + width, gap * (columns.length - 1)) - available;
+  while (excess > 0) {
+    const shrinkable = widths.map((width, index) => (width > (minima[index] as number) ? width : 0));
+    const widest = Math.max(...shrinkable);
+    if (widest === 0) return undefined;
+    const index = shrinkable.indexOf(widest);
+    // Down to the next widest at once, so that a long text does not take one round for every column; equals take turns.
+    const next = Math.max(minima[index] as number, ...shrinkable.filter((width) => width < widest));
+    const equals = shrinkable.filter((width) => width === widest).length;
+    const step = equals > 1 ? 1 : Math.min(excess, widest - next);
+    widths[index] = widest - step;
+    excess -= step;
+  }
+  return widths;
+}
+
+function layout<Row>(
+  texts: readonly string[],
+  columns: readonly Column<Row>[],
+  widths: readonly number[],
+  widthOf: WidthOf,
+  style: (text: string, column: Column<Row>) => string,
+): string {
+  const line = columns.map((column, index) => {
+    const width = widths[index] as number;
+    const text = truncate(texts[index] as string, width, widthOf);
+    // Spaces stay outside of the style, and nothing follows the last text of a line.
+    const last = index === columns.length - 1 && column.align !== 'right';
+    const filled = last ? text : pad(text, width, widthOf, column.align);
+    return filled.replace(text, () => style(text, column));
+  });
+  return line.join(' '.repeat(gap)).trimEnd();
+}
+
+async function renderBlocks<Row>(rows: readonly Row[], columns: readonly Column<Row>[], view: View): Promise<string> {
+  const blocks = rows.map((row) =>
+    renderRecord(
+      columns.map((column) => ({ label: column.header, value: column.value(row), style: column.style, time: column.time })),
+      view,
+    ),
+  );
+  return (await Promise.all(blocks)).join('\n');
+}

@@ -1,0 +1,153 @@
+/**
+ * Answers to human requests: what may be sent, how a person's words fit a question, and answers files, which
+ * answer for a person who is not there.
+ */
+import { UsageError } from '../base/errors.ts';
+import type { HumanQuestion, HumanRequest } from '../interface/types.ts';
+
+/** The body of respondToHumanRequest. */
+export type Answer = { approved: boolean } | { answers: Record<string, string> };
+
+/** The labels a question offers; empty when its answer is free text. */
+export const optionLabels = (question: HumanQuestion): string[] => (question.options ?? []).map(({ label }) => label);
+
+/** Several chosen options are joined with commas (further groups, Runs). */
+export const joinChoices = (labels: readonly string[]): string => labels.join(', ');
+
+/**
+ * The answer to one question, spelled as the service expects it. Options are matched without regard to case.
+ * @throws UsageError naming the question and, where there are options, all of them
+ */
+export function fittingAnswer(question: HumanQuestion, given: string | readonly string[]): string {
+  const labels = optionLabels(question);
+  const values = (typeof given === 'string' ? [given] : [...given]).map((value) => value.trim());
+  if (values.length === 0 || values.some((value) => value === '')) throw new UsageError(`"${question.question}" needs an answer that is not empty.`);
+  if (labels.length === 0) return joinChoices(values);
+  const chosen = values.flatMap((value) => chosenLabels(question, labels, value));
+  if (chosen.length > 1 && !question.multi_select) throw new UsageError(`"${question.question}" takes one answer, not ${chosen.length}.`, optionsHint(labels));
+  return joinChoices([...new Set(chosen)]);
+}
+
+const optionsHint = (labels: readonly string[]): string => `Choose from: ${labels.join(' | ')}`;
+
+function chosenLabels(question: HumanQuestion, labels: readonly string[], value: string): string[] {
+  const exact = findLabel(labels, value);
+  if (exact !== undefined) return [exact];
+  // "Alpha, Beta" for a question that takes several.
+  const parts = question.multi_select ? value.split(',').map((part) => findLabel(labels, part.trim())) : [];
+  if (parts.length > 1 && parts.every((part) => part !== undefined)) return parts as string[];
+  throw new UsageError(`"${value}" is not an option of "${question.question}".`, optionsHint(labels));
+}
+
+const findLabel = (labels: readonly string[], value: string): string | undefined =>
+  labels.find((label) => label === value) ?? labels.find((label) => label.toLowerCase() === value.toLowerCase());
+
+/**
+ * The answer that `--answer 'QUESTION=ANSWER'` values give to a request. With one question, the answer alone will do.
+ * @throws UsageError when a value fits no question, or a question is left without an answer
+ */
+export function answerFromFlags(request: HumanRequest, values: readonly string[]): Answer {
+  const questions = request.questions ?? [];
+  const given = new Map<HumanQuestion, string[]>();
+  for (const value of values) {
+    const { question, answer } = assignToQuestion(questions, value);
+    given.set(question, [...(given.get(question) ?? []), answer]);
+  }
+  const missing = questions.filter((question) => !given.has(question));
+  if (missing.length > 0) {
+    const first = missing[0] as HumanQuestion;
+    const labels = optionLabels(first);
+    const hint = `Add --answer '${first.question}=${labels[0] ?? 'ANSWER'}'.${labels.length > 0 ? ` ${optionsHint(labels)}` : ''}`;
+    throw new UsageError(`There is no answer to "${missing.map(({ question }) => question).join('", "')}".`, hint);
+  }
+  return { answers: Object.fromEntries(questions.map((question) => [question.question, fittingAnswer(question, given.get(question) ?? [])])) };
+}
+
+function assignToQuestion(questions: readonly HumanQuestion[], value: string): { question: HumanQuestion; answer: string } {
+  for (const question of questions) {
+    for (const name of [question.question, question.header]) {
+      if (name !== undefined && value.toLowerCase().startsWith(`${name.toLowerCase()}=`)) return { question, answer: value.slice(name.length + 1) };
+    }
+  }
+  const only = questions[0];
+  if (only && questions.length === 1 && !value.includes('=')) return { question: only, answer: value };
+  throw new UsageError(`"${value}" names no question of this request.`, `The questions are: ${questions.map(({ question }) => `"${question}"`).join(', ')}. Write --answer 'QUESTION=ANSWER'.`);
+}
+
+/** Answers prepared in a file: approvals by request title, answers by question text; `*` stands for any characters. */
+export interface AnswersFile {
+  approvals: Record<string, boolean>;
+  answers: Record<string, string | string[]>;
+}
+
+/**
+ * Reads an answers file (YAML or JSON).
+ * @throws UsageError naming the file and what is wrong with it
+ */
+export async function parseAnswersFile(text: string, file: string): Promise<AnswersFile> {
+  const { parse } = await import('yaml');
+  let content: unknown;
+  try {
+    content = parse(text);
+  } catch (error) {
+    throw new UsageError(`${file} is not valid YAML: ${(error as Error).message.split('\n')[0]}`);
+  }
+  const hint = 'It holds `approvals:` (request title: true or false) and `answers:` (question: answer, or a list of answers).';
+  const { approvals = {}, answers = {}, ...others } = asMap(content, file, hint);
+  const unknown = Object.keys(others)[0];
+  if (unknown !== undefined) throw new UsageError(`${file}: "${unknown}" is not known.`, hint);
+  return {
+    approvals: Object.fromEntries(Object.entries(asMap(approvals, `${file}: approvals`, hint)).map(([title, value]) => [title, asBoolean(value, `${file}: approvals: "${title}"`)])),
+    answers: Object.fromEntries(Object.entries(asMap(answers, `${file}: answers`, hint)).map(([question, value]) => [question, asAnswer(value, `${file}: answers: "${question}"`)])),
+  };
+}
+
+function asMap(value: unknown, where: string, hint: string): Record<string, unknown> {
+  if (value === null || value === undefined) return {};
+  if (typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new UsageError(`${where} must be a map.`, hint);
+}
+
+function asBoolean(value: unknown, where: string): boolean {
+  if (typeof value === 'boolean') return value;
+  throw new UsageError(`${where} must be true or false.`);
+}
+
+function asAnswer(value: unknown, where: string): string | string[] {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (Array.isArray(value) && value.length > 0) return value.map((item) => asAnswer(item, where) as string);
+  throw new UsageError(`${where} must be a text or a list of texts.`);
+}
+
+/**
+ * The file's answer to a request, or undefined when it has none for all of it.
+ * @throws UsageError when it has one that does not fit
+ */
+export function answerFromFile(file: AnswersFile, request: HumanRequest): Answer | undefined {
+  if (request.type === 'approval') {
+    const approved = lookUp(file.approvals, request.title);
+    return approved === undefined ? undefined : { approved };
+  }
+  const answers: Record<string, string> = {};
+  for (const question of request.questions ?? []) {
+    const given = lookUp(file.answers, question.question);
+    if (given === undefined) return undefined;
+    answers[question.question] = fittingAnswer(question, given);
+  }
+  return { answers };
+}
+
+/** The value under the exact key, else under the first pattern that matches. */
+function lookUp<Value>(entries: Record<string, Value>, text: string): Value | undefined {
+  if (Object.hasOwn(entries, text)) return entries[text];
+  return Object.entries(entries).find(([pattern]) => matches(pattern, text))?.[1];
+}
+
+function matches(pattern: string, text: string): boolean {
+  if (!pattern.includes('*')) return false;
+  const expression = pattern
+    .split('*')
+    .map((piece) => piece.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
+    .join('.*');
+  return new RegExp(`^${expression}$`, 's').test(text);
+}

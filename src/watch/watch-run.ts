@@ -1,0 +1,90 @@
+/**
+ * A run as a stream of events. Polls the run, then its messages from the last offset: in that order, so that a run
+ * seen as finished has all of its messages read after it. Fast while things move, slower while nothing does.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Client } from '../client/client.ts';
+import type { HumanRequest, Run, RunMessage } from '../interface/types.ts';
+import type { RunEvent, RunEventBody } from './events.ts';
+import { isFinal } from './run-status.ts';
+
+export interface WatchOptions {
+  clock: Clock;
+  signal: AbortSignal;
+  /** Shortest and longest pause between polls, in milliseconds. */
+  minInterval?: number;
+  maxInterval?: number;
+}
+
+/** The largest `limit` of listRunMessages. */
+const pageSize = 50;
+
+interface State {
+  status: string | null;
+  request: HumanRequest | null;
+  offset: number;
+  seen: Set<string>;
+}
+
+/**
+ * Yields what happens until the run has ended. Ends after `run.finished`.
+ * @throws whatever the client throws, and the signal's reason
+ */
+export async function* watchRun(client: Client, runId: string, options: WatchOptions): AsyncGenerator<RunEvent, void, undefined> {
+  const { clock, signal, minInterval = 250, maxInterval = 2_500 } = options;
+  const state: State = { status: null, request: null, offset: 0, seen: new Set() };
+  let interval = minInterval;
+  let seq = 0;
+  for (;;) {
+    let moved = false;
+    for await (const body of poll(client, runId, state, signal)) {
+      moved = true;
+      seq += 1;
+      yield { v: 1, seq, ...body, run_id: runId, ts: new Date(clock.now()).toISOString() } as RunEvent;
+      if (body.type === 'run.finished') return;
+    }
+    interval = moved ? minInterval : Math.min(maxInterval, interval * 1.4);
+    await clock.sleep(interval, signal);
+  }
+}
+
+async function* poll(client: Client, runId: string, state: State, signal: AbortSignal): AsyncGenerator<RunEventBody, void, undefined> {
+  const { run, pending_human_request: request } = await client.call('getRun', { params: { run_id: runId } }, { signal });
+  for await (const message of newMessages(client, runId, state, signal)) yield { type: 'message', data: { message } };
+  yield* requestResolved(state, request, run);
+  if (run.status !== state.status) {
+    yield { type: 'run.status', data: { status: run.status, previous: state.status } };
+    state.status = run.status;
+  }
+  if (request && request.id !== state.request?.id) {
+    yield { type: 'human_request.pending', data: { human_request: request } };
+    state.request = request;
+  }
+  if (isFinal(run.status)) yield { type: 'run.finished', data: { run } };
+}
+
+/** Says what became of the request that was pending, when it is no longer. */
+function* requestResolved(state: State, request: HumanRequest | null, run: Run): Generator<RunEventBody, void, undefined> {
+  const { request: previous } = state;
+  if (previous === null || previous.id === request?.id) return;
+  state.request = null;
+  const resolution = run.status === 'interrupted' || run.status === 'failed' ? 'withdrawn' : 'answered';
+  yield { type: 'human_request.resolved', data: { human_request_id: previous.id, title: previous.title, resolution } };
+}
+
+/** Messages not yielded before, oldest first. Offsets only say where to look; ids say what is new. */
+async function* newMessages(client: Client, runId: string, state: State, signal: AbortSignal): AsyncGenerator<RunMessage, void, undefined> {
+  for (;;) {
+    const query = { limit: pageSize, offset: state.offset };
+    const { messages, total } = await client.call('listRunMessages', { params: { run_id: runId }, query }, { signal });
+    for (const message of messages) {
+      if (state.seen.has(message.id)) continue;
+      state.seen.add(message.id);
+      yield message;
+    }
+    // A total below the offset means the list was rewritten: read it again from the start, repeating nothing.
+    if (total < state.offset) state.offset = 0;
+    else state.offset += messages.length;
+    if (messages.length === 0 || state.offset >= total) return;
+  }
+}

@@ -1,0 +1,263 @@
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { RunHost } from '../../../src/service/runtimes/runtime.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { Gate, once } from '../helpers/runtime.ts';
+import { started, temporaryDirectory } from '../helpers/service.ts';
+
+const approval = async (host: RunHost) => {
+  const answer = host.answer('ok');
+  if (answer?.type !== 'approval') return { status: 'waiting' as const, step: 'ok', request: { type: 'approval' as const, title: 'Pay 3 invoices?' } };
+  const said = answer.approved ? 'paid' : `not paid: ${answer.reason ?? 'no reason'}`;
+  await host.commit('paid', null, [{ kind: 'text', id: 'said', text: said }]);
+  return { status: 'completed' as const };
+};
+
+describe('a run', () => {
+  it('executes its steps, shows its messages and completes', async () => {
+    const api = await started({
+      behaviours: {
+        steps: async (host) => {
+          await host.emit([{ kind: 'text', id: 'hello', text: `hello ${host.userMessages.join()} ${host.run.agentName}` }]);
+          await host.commit('look', { amount: 3 }, [
+            { kind: 'text', id: 'hello', text: 'never stored twice' },
+            { kind: 'tool_call', id: 'call', name: 'erp.lookup', arguments: { id: 'A-1' } },
+            { kind: 'tool_result', id: 'result', callId: 'call', result: { amount: 3 } },
+          ]);
+          return { status: 'completed' };
+        },
+      },
+    });
+    const agentId = await api.agent('steps', 'Clerk');
+    const { run } = await api.ok('startRun', { body: { agent_id: agentId, message: 'A-1\nand more' } });
+    expect(run).toMatchObject({ status: 'pending', agent_id: agentId, source: 'api', started_at: null });
+    const ended = await api.until(run.id, 'completed');
+    expect(ended.started_at).not.toBeNull();
+    expect(ended.completed_at).not.toBeNull();
+    const { messages, total } = await api.ok('listRunMessages', { params: { run_id: run.id } });
+    expect(messages.map(({ type, role }) => [type, role])).toEqual([
+      ['message', 'user'],
+      ['message', 'assistant'],
+      ['tool_call', 'assistant'],
+      ['tool_result', 'tool'],
+    ]);
+    expect(messages[1]?.text_content).toBe('hello A-1\nand more Clerk');
+    expect(messages[3]?.tool_result).toEqual({ tool_call_id: messages[2]?.tool_call?.id, result: { amount: 3 } });
+    expect(total).toBe(4);
+  });
+
+  it('fails with the message of the error, without its stack', async () => {
+    const api = await started({ behaviours: { broken: () => Promise.reject(new Error('no such invoice')) } });
+    const run = await api.run('broken');
+    expect(await api.until(run.id, 'failed')).toMatchObject({ error: 'no such invoice' });
+    const refused = await api.call('postRunMessage', { params: { run_id: run.id }, body: { message: 'again' } });
+    expect([refused.status, (refused.body as unknown as { error: string }).error]).toEqual([409, 'run_failed']);
+  });
+
+  it('sleeps without holding a slot, and goes on in time', async () => {
+    const clock = new ManualClock();
+    const api = await started({
+      clock,
+      runConcurrency: 1,
+      behaviours: {
+        nap: async (host) => {
+          await once(host, 'until', async () => host.clock.now() + 3_600_000);
+          const until = host.journal.get('until') as number;
+          return host.clock.now() < until ? { status: 'sleeping', until } : { status: 'completed' };
+        },
+      },
+    });
+    const run = await api.run('nap');
+    await api.until(run.id, 'running');
+    const other = await api.run('done');
+    await api.until(other.id, 'completed');
+    expect((await api.ok('getRun', { params: { run_id: run.id } })).run.status).toBe('running');
+    clock.advance(3_600_000);
+    await api.until(run.id, 'completed');
+  });
+
+  it('shows messages posted while it runs to later steps, and begins a new turn for one that came too late', async () => {
+    const [reached, goOn] = [new Gate(), new Gate()];
+    const seen: string[][] = [];
+    const api = await started({
+      behaviours: {
+        listen: async (host) => {
+          reached.open();
+          await goOn.opened;
+          seen.push([...host.userMessages]);
+          return { status: 'completed' };
+        },
+      },
+    });
+    const run = await api.run('listen', 'one');
+    await reached.opened;
+    await api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'two' } });
+    goOn.open();
+    await api.until(run.id, 'completed');
+    expect(seen).toEqual([['one'], ['one', 'two']]);
+  });
+
+  it('begins a new turn when a message is posted after it has completed', async () => {
+    const api = await started({
+      behaviours: {
+        echo: async (host) => {
+          await once(host, 'echo', async () => null);
+          await host.emit([{ kind: 'text', id: 'echo', text: `heard ${host.userMessages.at(-1)}` }]);
+          return { status: 'completed' };
+        },
+      },
+    });
+    const run = await api.run('echo', 'one');
+    await api.until(run.id, 'completed');
+    await api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'two' } });
+    await api.until(run.id, 'completed');
+    expect(await api.texts(run.id)).toEqual(['one', 'heard one', 'two', 'heard two']);
+    const detail = await api.ok('getRunDetail', { params: { agentId: run.agent_id as string, runId: run.id } });
+    expect(detail).toMatchObject({ resume_count: 1, submitted_prompt_count: 2 });
+  });
+});
+
+describe('a human request', () => {
+  it('is answered once, and the run goes on', async () => {
+    const api = await started({ behaviours: { approval } });
+    const run = await api.run('approval');
+    const waiting = await api.until(run.id, 'waiting');
+    const request = waiting.pending_human_request;
+    expect(request).toMatchObject({ type: 'approval', title: 'Pay 3 invoices?' });
+    const params = { run_id: run.id, request_id: request?.id as string };
+    const { human_request: answered } = await api.ok('respondToHumanRequest', { params, body: { approved: true } });
+    expect(answered).toMatchObject({ run_id: run.id, response: 'approved' });
+    await api.until(run.id, 'completed');
+    expect(await api.texts(run.id)).toEqual(['Approved: Pay 3 invoices?', 'paid']);
+    const again = await api.call('respondToHumanRequest', { params, body: { approved: false } });
+    expect(again).toMatchObject({ status: 409, body: { error: 'human_request_already_answered' } });
+    const unknown = await api.call('respondToHumanRequest', { params: { ...params, request_id: run.id }, body: { approved: true } });
+    expect(unknown.status).toBe(404);
+  });
+
+  it('takes one of many answers given at once', async () => {
+    const api = await started({ behaviours: { approval } });
+    const run = await api.run('approval');
+    const { pending_human_request: request } = await api.until(run.id, 'waiting');
+    const params = { run_id: run.id, request_id: request?.id as string };
+    const answers = await Promise.all([true, false, true, false].map((approved) => api.call('respondToHumanRequest', { params, body: { approved } })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409]);
+  });
+
+  it('counts as denied when a message is posted instead', async () => {
+    const api = await started({ behaviours: { approval } });
+    const run = await api.run('approval');
+    await api.until(run.id, 'waiting');
+    await api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'ask Anna first' } });
+    await api.until(run.id, 'completed');
+    expect(await api.texts(run.id)).toEqual(['ask Anna first', 'not paid: ask Anna first']);
+  });
+
+  it('is withdrawn when the run is stopped, and asked again when it is resumed', async () => {
+    const api = await started({ behaviours: { approval } });
+    const run = await api.run('approval');
+    const { pending_human_request: request } = await api.until(run.id, 'waiting');
+    await api.ok('stopRun', { params: { run_id: run.id } });
+    const stopped = await api.ok('getRun', { params: { run_id: run.id } });
+    expect(stopped).toMatchObject({ run: { status: 'interrupted' }, pending_human_request: null });
+    const late = await api.call('respondToHumanRequest', { params: { run_id: run.id, request_id: request?.id as string }, body: { approved: true } });
+    expect(late).toMatchObject({ status: 409, body: { error: 'run_not_waiting' } });
+    await api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'go on' } });
+    const asked = await api.until(run.id, 'waiting');
+    expect(asked.pending_human_request?.id).not.toBe(request?.id);
+  });
+});
+
+describe('stopping', () => {
+  it('interrupts a run in the middle of a step; the step can write no more', async () => {
+    const [reached, goOn, over] = [new Gate(), new Gate(), new Gate()];
+    let refusal: unknown;
+    const api = await started({
+      behaviours: {
+        stubborn: async (host) => {
+          if (host.journal.has('first')) return { status: 'completed' };
+          await host.commit('first', null);
+          reached.open();
+          await goOn.opened;
+          refusal = await host.commit('second', null, [{ kind: 'text', id: 'late', text: 'too late' }]).catch((error: unknown) => error);
+          over.open();
+          return { status: 'completed' };
+        },
+      },
+    });
+    const run = await api.run('stubborn');
+    await reached.opened;
+    const stopped = await api.ok('stopRun', { params: { run_id: run.id } });
+    expect(stopped.success).toBe(true);
+    expect((await api.ok('getRun', { params: { run_id: run.id } })).run).toMatchObject({ status: 'interrupted', error: null });
+    goOn.open();
+    await over.opened;
+    expect(refusal).toMatchObject({ name: 'RunLostError' });
+    expect(await api.texts(run.id)).toEqual([]);
+    const again = await api.ok('stopRun', { params: { run_id: run.id } });
+    expect(again).toMatchObject({ success: true, message: expect.stringContaining('interrupted') });
+    await api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'continue' } });
+    await api.until(run.id, 'completed');
+  });
+
+  it('reaches runs of an agent that is deleted, and those that sleep or wait', async () => {
+    const api = await started({ behaviours: { approval, nap: async (host) => ({ status: 'sleeping', until: host.clock.now() + 60_000 }) } });
+    const runs = [await api.run('approval'), await api.run('nap')];
+    await api.until(runs[0]?.id as string, 'waiting');
+    await api.until(runs[1]?.id as string, 'running');
+    for (const run of runs) {
+      await api.ok('deleteAgent', { params: { agent_id: run.agent_id as string } });
+      await api.until(run.id, 'interrupted');
+      const refused = await api.call('postRunMessage', { params: { run_id: run.id }, body: { message: 'hm' } });
+      expect(refused).toMatchObject({ status: 409, body: { error: 'agent_deleted' } });
+    }
+  });
+});
+
+describe('a restart', () => {
+  const counting = (effects: string[], reached: Gate, goOn: Gate) => async (host: RunHost) => {
+    await once(host, 'first', async () => effects.push('first'));
+    if (host.journal.has('second')) return { status: 'completed' as const };
+    reached.open();
+    await Promise.race([goOn.opened, new Promise((_, reject) => host.signal.addEventListener('abort', () => reject(host.signal.reason)))]);
+    await once(host, 'second', async () => effects.push('second'));
+    return { status: 'completed' as const };
+  };
+
+  it('continues a run after an orderly close from its last completed step', async () => {
+    const dataDirectory = await temporaryDirectory();
+    const effects: string[] = [];
+    const reached = new Gate();
+    const first = await started({ dataDirectory, behaviours: { work: counting(effects, reached, new Gate()) } });
+    const run = await first.run('work');
+    await reached.opened;
+    await first.service.close();
+    const goOn = new Gate();
+    goOn.open();
+    const second = await started({ dataDirectory, behaviours: { work: counting(effects, new Gate(), goOn) } });
+    expect(second.service.token).toBe(first.service.token);
+    await second.until(run.id, 'completed');
+    expect(effects).toEqual(['first', 'second']);
+  });
+
+  it('continues runs after a crash: what was acknowledged is there', async () => {
+    const effects: string[] = [];
+    const reached = new Gate();
+    const first = await started({ behaviours: { approval, work: counting(effects, reached, new Gate()) } });
+    const run = await first.run('work');
+    const asking = await first.run('approval');
+    await reached.opened;
+    const { pending_human_request: request } = await first.until(asking.id, 'waiting');
+    // The files as a crash leaves them: nothing was closed, leases are held.
+    const dataDirectory = await temporaryDirectory();
+    for (const name of ['aops.db', 'aops.db-wal', 'token', 'sandboxes']) await cp(join(first.dataDirectory, name), join(dataDirectory, name), { recursive: true });
+    const goOn = new Gate();
+    goOn.open();
+    const second = await started({ dataDirectory, behaviours: { approval, work: counting(effects, new Gate(), goOn) } });
+    await second.until(run.id, 'completed');
+    expect(effects).toEqual(['first', 'second']);
+    await second.ok('respondToHumanRequest', { params: { run_id: asking.id, request_id: request?.id as string }, body: { approved: true } });
+    await second.until(asking.id, 'completed');
+  });
+});

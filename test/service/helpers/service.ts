@@ -1,0 +1,143 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Compile, type Validator } from 'typebox/compile';
+import type { TSchema } from 'typebox';
+import { type Dispatcher, request } from 'undici';
+import { afterEach, expect } from 'vitest';
+import { type OperationId, operation } from '../../../src/interface/operations.ts';
+import { ErrorBody } from '../../../src/interface/schemas/common.ts';
+import { schemasOf } from '../../../src/interface/schemas.ts';
+import type { Body, Params, Query, Response, Run, RunStatus } from '../../../src/interface/types.ts';
+import { type Service, type ServiceOptions, startService } from '../../../src/service/service.ts';
+import { type Behaviour, testRuntime } from './runtime.ts';
+
+const cleanUps: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+export const afterTest = (cleanUp: () => Promise<unknown>): void => void cleanUps.push(cleanUp);
+
+export async function temporaryDirectory(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'aops-service-'));
+  afterTest(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+export type TestOptions = Partial<ServiceOptions> & { behaviours?: Record<string, Behaviour> };
+
+/** A service on a free port, closed after the test. */
+export async function started({ behaviours = {}, ...options }: TestOptions = {}): Promise<Api> {
+  const dataDirectory = options.dataDirectory ?? (await temporaryDirectory());
+  const runtimes = [testRuntime({ done: async () => ({ status: 'completed' }), ...behaviours })];
+  const service = await startService({ exec: 'off', runtimes, ...options, dataDirectory });
+  afterTest(() => service.close());
+  return new Api(service, dataDirectory);
+}
+
+export interface Answer<T = unknown> {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+  body: T;
+}
+
+export interface CallInput {
+  params?: Record<string, string>;
+  query?: Record<string, string | number>;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+const validators = new Map<TSchema, Validator>();
+
+/** Fails the test unless the value fits the schema. */
+export function expectFits(schema: TSchema, value: unknown): void {
+  const validator = validators.get(schema) ?? (Compile(schema) as unknown as Validator);
+  validators.set(schema, validator);
+  expect([...validator.Errors(value)].map((error) => `${error.instancePath} ${error.message}`)).toEqual([]);
+}
+
+/** Calls a service over HTTP, and checks of every answer what all must have. */
+export class Api {
+  readonly service: Service;
+  readonly dataDirectory: string;
+
+  constructor(service: Service, dataDirectory: string) {
+    this.service = service;
+    this.dataDirectory = dataDirectory;
+  }
+
+  /** Any request; the answer has the headers of all answers, and errors their shape. */
+  async send(method: string, path: string, options: { headers?: Record<string, string>; body?: string | Buffer | FormData; anonymous?: boolean } = {}): Promise<Answer> {
+    const response = await request(path.startsWith('http') ? path : `${this.service.url}${path}`, {
+      method: method as Dispatcher.HttpMethod,
+      headers: { ...(options.anonymous ? {} : { authorization: `Bearer ${this.service.token}` }), ...options.headers },
+      ...(options.body === undefined ? {} : { body: options.body as never }),
+    });
+    const text = await response.body.text();
+    expect(response.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    for (const name of ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset']) expect(response.headers[name]).toMatch(/^\d+$/);
+    const isJson = response.headers['content-type']?.includes('application/json') ?? false;
+    const body = isJson && text !== '' ? (JSON.parse(text) as unknown) : undefined;
+    if (response.statusCode >= 400 && method !== 'HEAD') expectFits(ErrorBody, body);
+    return { status: response.statusCode, headers: response.headers, text, body };
+  }
+
+  /** An operation; a success fits the schema of its response. */
+  async call<Id extends OperationId>(id: Id, input: CallInput = {}): Promise<Answer<Response<Id>>> {
+    const { method, path, success } = operation(id);
+    const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(input.params?.[name] ?? (name === 'teamId' ? this.service.teamId : '')));
+    const query = new URLSearchParams(Object.entries(input.query ?? {}).map(([name, value]) => [name, String(value)])).toString();
+    const isForm = input.body instanceof FormData;
+    const answer = await this.send(method, `${filled}${query === '' ? '' : `?${query}`}`, {
+      headers: { ...(input.body === undefined || isForm ? {} : { 'content-type': 'application/json' }), ...input.headers },
+      ...(input.body === undefined ? {} : { body: isForm ? (input.body as FormData) : JSON.stringify(input.body) }),
+    });
+    if (answer.status < 400) {
+      expect(answer.status).toBe(success);
+      expectFits(schemasOf(id).response, answer.body);
+    }
+    return answer as Answer<Response<Id>>;
+  }
+
+  /** The body of a call that must succeed. */
+  async ok<Id extends OperationId>(id: Id, input: { params?: Partial<Params<Id>>; query?: Partial<Query<Id>>; body?: Body<Id> } = {}): Promise<Response<Id>> {
+    const answer = await this.call(id, input as CallInput);
+    expect(answer.status, answer.text).toBeLessThan(300);
+    return answer.body;
+  }
+
+  /** An agent that does what a behaviour says. */
+  async agent(behaviour = 'done', name = `Agent ${behaviour}`): Promise<string> {
+    const { agent } = await this.ok('createAgent', { body: { name, build: { name: 'first', config: config(behaviour) } } });
+    return agent.id;
+  }
+
+  /** A run of a new agent. */
+  async run(behaviour = 'done', message?: string): Promise<Run> {
+    const agentId = await this.agent(behaviour, `${behaviour} ${Math.random()}`);
+    const { run } = await this.ok('startRun', { body: { agent_id: agentId, ...(message === undefined ? {} : { message }) } });
+    return run;
+  }
+
+  /** The run once it has one of the statuses; every test has a time limit that bounds this. */
+  async until(runId: string, ...statuses: RunStatus[]): Promise<Run> {
+    for (;;) {
+      const { run } = await this.ok('getRun', { params: { run_id: runId } });
+      if (statuses.includes(run.status)) return run;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  async texts(runId: string): Promise<string[]> {
+    const { messages } = await this.ok('listRunMessages', { params: { run_id: runId } });
+    return messages.map((message) => message.text_content ?? message.type);
+  }
+}
+
+export const config = (procedure: string, model = 'test') => ({
+  version: 'v2' as const,
+  data: { models: { agent: { model }, browsing: { provider: 'anthropic' as const, model: 'none' } }, input: procedure },
+});

@@ -1,0 +1,103 @@
+/** A run host for tests: journal and events in memory, answers given up front, a clock that moves when told. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { HumanAnswer, Outcome, RunHost, RuntimeEvent } from '../../../../src/service/runtimes/runtime.ts';
+import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
+import { type Sandbox, SandboxStore } from '../../../../src/service/sandbox/sandbox.ts';
+
+export interface TestSandbox {
+  sandbox: Sandbox;
+  remove(): Promise<void>;
+}
+
+export async function testSandbox(): Promise<TestSandbox> {
+  const root = await mkdtemp(path.join(tmpdir(), 'aops-script-'));
+  return { sandbox: await new SandboxStore(root).create('s1'), remove: () => rm(root, { recursive: true, force: true }) };
+}
+
+/** One transaction of the journal. */
+export interface Committed {
+  step: string;
+  result: unknown;
+  events: RuntimeEvent[];
+}
+
+export interface TestHostOptions {
+  messages?: string[];
+  exec?: 'host' | 'off';
+  answers?: Record<string, HumanAnswer>;
+  /** What an earlier, interrupted attempt has stored. */
+  committed?: Committed[];
+  emitted?: RuntimeEvent[];
+  now?: number;
+  signal?: AbortSignal;
+}
+
+export class TestHost implements RunHost {
+  readonly run = { id: 'run-1', number: 7, agentName: 'Ada' };
+  readonly procedure: string;
+  readonly userMessages: string[];
+  readonly sandbox: Sandbox;
+  readonly exec: 'host' | 'off';
+  readonly signal: AbortSignal;
+  readonly answers: Record<string, HumanAnswer>;
+  readonly committed: Committed[];
+  /** As the engine stores them: in order, each id once. */
+  readonly events: RuntimeEvent[] = [];
+  now: number;
+  readonly clock;
+
+  constructor(procedure: string, sandbox: Sandbox, options: TestHostOptions = {}) {
+    this.procedure = procedure;
+    this.sandbox = sandbox;
+    this.userMessages = options.messages ?? ['Hello'];
+    this.exec = options.exec ?? 'host';
+    this.signal = options.signal ?? new AbortController().signal;
+    this.answers = { ...options.answers };
+    this.committed = [...(options.committed ?? [])];
+    this.now = options.now ?? 1_000_000;
+    this.clock = { now: () => this.now, sleep: () => Promise.reject(new Error('a runtime does not wait itself')) };
+    this.#store(options.emitted ?? []);
+  }
+
+  get journal(): ReadonlyMap<string, unknown> {
+    // Through JSON, as a database would keep it.
+    return new Map(this.committed.map(({ step, result }) => [step, JSON.parse(JSON.stringify(result ?? null)) as unknown]));
+  }
+
+  answer(step: string): HumanAnswer | undefined {
+    return this.answers[step];
+  }
+
+  async emit(events: RuntimeEvent[]): Promise<void> {
+    this.#store(events);
+  }
+
+  async commit(step: string, result: unknown, events: RuntimeEvent[] = []): Promise<void> {
+    if (this.committed.some((earlier) => earlier.step === step)) throw new Error(`${step} was committed twice`);
+    this.committed.push({ step, result, events });
+    this.#store(events);
+  }
+
+  get texts(): string[] {
+    return this.events.flatMap((event) => (event.kind === 'text' ? [event.text] : []));
+  }
+
+  results(): (RuntimeEvent & { kind: 'tool_result' })[] {
+    return this.events.filter((event) => event.kind === 'tool_result');
+  }
+
+  #store(events: readonly RuntimeEvent[]): void {
+    for (const event of events) if (!this.events.some(({ id }) => id === event.id)) this.events.push(event);
+  }
+}
+
+/** Advances until the run ends or waits; sleeps pass at once. */
+export async function drive(host: TestHost): Promise<Outcome> {
+  for (;;) {
+    const outcome = await scriptRuntime.advance(host);
+    if (outcome.status !== 'sleeping') return outcome;
+    host.now = outcome.until;
+  }
+}

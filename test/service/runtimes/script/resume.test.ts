@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { HumanAnswer } from '../../../../src/service/runtimes/runtime.ts';
+import { type Committed, drive, TestHost, type TestSandbox, testSandbox } from './host.ts';
+
+let place: TestSandbox;
+beforeEach(async () => {
+  place = await testSandbox();
+});
+afterEach(() => place.remove());
+
+const procedure = `version: 1
+steps:
+  - say: "Reading {{ message }}"
+  - tool: { id: lookup, name: erp.lookup, arguments: { for: "{{ message }}" }, result: { rows: 3 }, takes: 2s }
+  - write: { path: in.csv, content: "a,1\\nb,2\\n" }
+  - exec: { id: count, run: "wc -l < in.csv | tr -d ' '" }
+  - { if: steps.count.stdout == "2", say: "{{ steps.count.stdout }} lines, {{ steps.lookup.rows }} rows" }
+  - { if: steps.count.stdout == "3", fail: never }
+  - exec: { id: fails, run: "exit 4", on_error: continue }
+  - ask: { id: who, questions: [ { question: "Who has {{ steps.count.stdout }}?", options: [ { label: A }, { label: B } ], multi_select: true } ] }
+  - sleep: 1m
+  - approve: { id: pay, title: "Pay {{ answers.who }}?", on_deny: continue }
+  - { if: answers.pay, say: paid }
+  - write: { path: done.json, json: { who: "{{ answers.who }}", paid: "{{ answers.pay }}", failed: "{{ steps.fails.exit_code }}" } }
+  - approve: { id: more, title: "More?", on_deny: { say: "No more: {{ steps.more.reason }}" } }
+  - say: never
+`;
+const answers: Record<string, HumanAnswer> = {
+  '8-ask': { type: 'question', answers: { 'Who has 2?': ['A', 'B'] } },
+  '10-approve': { type: 'approval', approved: true },
+  '13-approve': { type: 'approval', approved: false, reason: 'enough' },
+};
+
+it('gives the same events and outcome from every point at which a run can be interrupted', async () => {
+  const whole = new TestHost(procedure, place.sandbox, { answers });
+  const outcome = await drive(whole);
+  expect(outcome).toEqual({ status: 'completed' });
+  expect(whole.texts).toEqual(['Reading Hello', '2 lines, 3 rows', 'paid', 'No more: enough']);
+  const keys = whole.committed.map(({ step }) => step);
+  expect(new Set(keys).size).toBe(keys.length);
+
+  for (let done = 0; done <= whole.committed.length; done++) {
+    const committed = whole.committed.slice(0, done);
+    const stored = countStored(whole, committed);
+    // Interrupted right after the commit, or after the next event had become visible as well.
+    for (const visible of [stored, stored + 1]) {
+      const resumed = new TestHost(procedure, place.sandbox, {
+        answers,
+        committed,
+        emitted: whole.events.slice(0, visible),
+        now: 5_000_000,
+      });
+      expect(await drive(resumed)).toEqual(outcome);
+      expect(resumed.events).toEqual(whole.events);
+      expect(withoutTimes(resumed)).toEqual(withoutTimes(whole));
+    }
+  }
+});
+
+/** How many events were there once these steps were committed. */
+const countStored = (host: TestHost, committed: readonly Committed[]): number =>
+  Math.max(0, ...committed.flatMap(({ events }) => events).map((event) => host.events.indexOf(event) + 1));
+
+const withoutTimes = (host: TestHost) => host.committed.filter(({ step }) => !step.endsWith(':until'));
+
+it('executes a journalled command no second time', async () => {
+  const text =
+    'version: 1\nsteps:\n  - exec: { run: "echo x >> log" }\n  - ask: { id: a, questions: [ { question: Q } ] }\n  - exec: { run: "echo y >> log" }\n';
+  const host = new TestHost(text, place.sandbox);
+  await drive(host);
+  await drive(host);
+  host.answers['2-ask'] = { type: 'question', answers: { Q: 'go' } };
+  await drive(host);
+  await drive(host);
+  expect((await place.sandbox.read('log', 100)).bytes.toString()).toBe('x\ny\n');
+});

@@ -1,0 +1,147 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { quote, renderCommand } from '../../../../src/service/runtimes/script/shell.ts';
+import type { Scope } from '../../../../src/service/runtimes/script/template.ts';
+import { drive, TestHost, type TestSandbox, testSandbox } from './host.ts';
+
+let place: TestSandbox;
+beforeEach(async () => {
+  place = await testSandbox();
+});
+afterEach(() => place.remove());
+
+const scope = (message: string, answers: Record<string, unknown> = {}): Scope => ({
+  message,
+  messages: [message],
+  answers,
+  steps: {},
+  run: { id: 'r', number: 1 },
+  agent: { name: 'Ada' },
+});
+const output = async (template: string, message: string, answers?: Record<string, unknown>): Promise<string> => {
+  const { text } = renderCommand(template, scope(message, answers));
+  const result = await place.sandbox.exec(text, { timeoutMs: 10_000, outputLimit: 100_000, signal: new AbortController().signal });
+  expect(result).toMatchObject({ stderr: '', exitCode: 0 });
+  return result.stdout;
+};
+
+const attacks = [
+  '; touch pwned',
+  '$(touch pwned)',
+  '`touch pwned`',
+  '" ; touch pwned ; "',
+  "' ; touch pwned ; '",
+  '\n touch pwned \n',
+  '| touch pwned',
+  '&& touch pwned',
+  `\${x:-$(touch pwned)}`,
+  '\\',
+  "'",
+  '"',
+  '*',
+  '~',
+  '#',
+  '-n',
+  '!!',
+  '\u0000x'.slice(1),
+  'a  b\tc',
+  'Zoë 🙂',
+  "'\"'\"'",
+  '{{ message }}',
+  'EOF\ntouch pwned',
+];
+
+describe('values in commands', () => {
+  const places = [
+    ["printf '%s' {{ message }}", (value: string) => value],
+    ['printf %s "{{ message }}"', (value: string) => value],
+    ['printf %s "a {{ message }} b"{{ message }}c', (value: string) => `a ${value} b${value}c`],
+    ['x={{ message }}; printf %s "$x"', (value: string) => value],
+    ['printf %s "$(printf %s {{ message }}.)"', (value: string) => `${value}.`],
+    ['printf %s "$(printf %s "{{ message }}.")"', (value: string) => `${value}.`],
+    ['(printf %s {{ message }}) # about {{ message }}', (value: string) => value],
+    ["printf %s it\\'s\\ {{ message }}", (value: string) => `it's ${value}`],
+    ['{% if message != "" %}printf %s {{ message | append: "!" }}{% endif %}', (value: string) => `${value}!`],
+    ['{% for m in messages %}printf %s {{ m }}; {% endfor %}', (value: string) => value],
+  ] as const;
+
+  it.each(places)('arrive unchanged in: %s', async (template, expected) => {
+    for (const attack of attacks) expect(await output(template, attack)).toBe(expected(attack));
+    expect(await place.sandbox.list('')).toEqual([]);
+  });
+
+  it('arrive unchanged whatever they are', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\0')),
+        async (text) => {
+          expect(await output('printf %s {{ message }} "{{ message }}"', text)).toBe(text + text);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it.each([
+    ["echo '{{ message }}'", 'inside single quotes'],
+    ["awk '/{{ message }}/' in.csv", 'inside single quotes'],
+    ['cat <<EOF\n{{ message }}\nEOF', 'after a here-document'],
+    ['echo `echo {{ message }}`', 'inside backquotes'],
+    ['echo "`echo {{ message }}`"', 'inside backquotes'],
+    ['echo $(( {{ message }} + 1 ))', 'inside $(( ))'],
+    [`echo \${x:-{{ message }}}`, 'inside a parameter'],
+    ['echo \\{{ message }}', 'after a backslash'],
+    ["echo $'a' {{ message }}", "after $'"],
+    ["{% if true %}echo '{% endif %}{{ message }}'", 'inside single quotes'],
+  ])('are refused in: %s', (template, where) => {
+    expect(() => renderCommand(template, scope('x'))).toThrow(where);
+  });
+
+  it('never become a command, even where the shell grammar is not understood', async () => {
+    const odd = [
+      'echo "$(case x in x) printf %s {{ message }};; esac)"',
+      'case {{ message }} in a) echo "{{ message }}" ;; *) echo {{ message }} ;; esac',
+      'echo "$(echo ")" {{ message }})"',
+    ];
+    for (const template of odd) {
+      for (const attack of attacks) {
+        const { text } = renderCommand(template, scope(attack));
+        await place.sandbox.exec(text, { timeoutMs: 5_000, outputLimit: 1_000, signal: new AbortController().signal });
+      }
+    }
+    expect(await place.sandbox.list('')).toEqual([]);
+  });
+
+  it('are lists joined with commas, and nothing for nil', async () => {
+    expect(await output('printf "[%s]" {{ answers.l }} {{ answers.n }}', '', { l: ['a', 'b c'], n: null })).toBe('[a, b c][]');
+  });
+
+  it('are put in as they are with | raw', async () => {
+    expect(await output('echo {{ message | raw }}', 'a; echo b')).toBe('a\nb\n');
+  });
+
+  it('show in the call as a person would write them', () => {
+    expect(renderCommand('grep -c {{ message }} in.csv', scope("Acme's GmbH")).shown).toBe("grep -c 'Acme'\\''s GmbH' in.csv");
+    expect(renderCommand('wc -l < in.csv', scope('x'))).toEqual({ text: 'wc -l < in.csv', shown: 'wc -l < in.csv' });
+  });
+});
+
+it('quotes words', () => {
+  expect(quote('plain-1.csv')).toBe('plain-1.csv');
+  expect(quote('')).toBe("''");
+  expect(quote("it's")).toBe("'it'\\''s'");
+});
+
+it('keeps a message of a run from becoming a command', async () => {
+  const text = `version: 1
+steps:
+  - exec: { id: e, run: "echo {{ message }}" }
+  - say: "{{ steps.e.stdout }}"
+`;
+  for (const message of attacks.filter((attack) => attack !== '-n' && attack !== '\\')) {
+    const host = new TestHost(text, place.sandbox, { messages: [message] });
+    expect(await drive(host)).toEqual({ status: 'completed' });
+    expect(host.texts).toEqual([message.replace(/\n+$/, '')]);
+  }
+  expect(await place.sandbox.list('')).toEqual([]);
+});

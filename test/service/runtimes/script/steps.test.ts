@@ -1,0 +1,348 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../../src/base/clock.ts';
+import type { HumanAnswer } from '../../../../src/service/runtimes/runtime.ts';
+import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
+import { drive, TestHost, type TestHostOptions, type TestSandbox, testSandbox } from './host.ts';
+
+let place: TestSandbox;
+beforeEach(async () => {
+  place = await testSandbox();
+});
+afterEach(() => place.remove());
+
+const procedure = (...lines: string[]): string => ['version: 1', 'steps:', ...lines.map((line) => `  ${line}`)].join('\n');
+const host = (lines: string[], options: TestHostOptions = {}): TestHost => new TestHost(procedure(...lines), place.sandbox, options);
+async function run(lines: string[], options: TestHostOptions = {}) {
+  const used = host(lines, options);
+  return { host: used, outcome: await drive(used) };
+}
+const approved = (is: boolean, reason?: string): HumanAnswer => ({ type: 'approval', approved: is, ...(reason ? { reason } : {}) });
+const answered = (answers: Record<string, string | string[]>): HumanAnswer => ({ type: 'question', answers });
+const content = async (path: string) => (await place.sandbox.read(path, 10_000)).bytes.toString();
+
+describe('say', () => {
+  it('sees the run, the agent and the messages', async () => {
+    const { host, outcome } = await run(
+      [
+        '- say: "{{ agent.name }} on run {{ run.number }} ({{ run.id }}): {{ message | upcase }} of {{ messages | join: \'+\' }} of {{ messages.size }}"',
+      ],
+      { messages: ['one', 'two'] },
+    );
+    expect(outcome).toEqual({ status: 'completed' });
+    expect(host.events).toEqual([{ kind: 'text', id: '1-say', text: 'Ada on run 7 (run-1): TWO of one+two of 2' }]);
+    expect(host.committed.map(({ step }) => step)).toEqual(['1-say']);
+  });
+
+  it('has an empty message when there is none', async () => {
+    expect((await run(['- say: "<{{ message }}>"'], { messages: [] })).host.texts).toEqual(['<>']);
+  });
+
+  it('fails with step and line when a template reads what is not there', async () => {
+    const { outcome } = await run(['- tool: { id: t, name: x, result: { a: 1 } }', '- say: "{{ steps.t.b }}"']);
+    expect(outcome).toEqual({ status: 'failed', error: 'Step 2 (say, line 4): undefined variable: steps.t.b.' });
+  });
+
+  it('sees own properties only', async () => {
+    const { outcome } = await run(['- tool: { id: t, name: x, result: { a: 1 } }', '- say: "{{ steps.t.constructor }}"']);
+    expect(outcome).toMatchObject({ status: 'failed' });
+  });
+
+  it('is stopped when a template grows without end', async () => {
+    const { outcome } = await run(['- say: "{% for i in (1..100000000) %}x{% endfor %}"']);
+    expect(outcome).toMatchObject({ status: 'failed', error: expect.stringContaining('limit exceeded') });
+  });
+});
+
+describe('tool', () => {
+  it('shows a call and its result, with types kept', async () => {
+    const { host } = await run([
+      '- tool: { id: sum, name: add, arguments: { a: 1, to: "{{ message }}" }, result: { total: 3, list: [1, "{{ run.number }}"] } }',
+      '- tool: { name: "say {{ steps.sum.total }}" }',
+      '- tool: { id: bad, name: x, error: "no {{ message }}" }',
+      '- say: "{{ steps.bad.error }}"',
+    ]);
+    expect(host.events).toEqual([
+      { kind: 'tool_call', id: '1-tool:call', name: 'add', arguments: { a: 1, to: 'Hello' } },
+      { kind: 'tool_result', id: '1-tool:result', callId: '1-tool:call', result: { total: 3, list: [1, 7] } },
+      { kind: 'tool_call', id: '2-tool:call', name: 'say 3', arguments: {} },
+      { kind: 'tool_result', id: '2-tool:result', callId: '2-tool:call', result: null },
+      { kind: 'tool_call', id: '3-tool:call', name: 'x', arguments: {} },
+      { kind: 'tool_result', id: '3-tool:result', callId: '3-tool:call', error: 'no Hello' },
+      { kind: 'text', id: '4-say', text: 'no Hello' },
+    ]);
+  });
+
+  it('takes its time, durably', async () => {
+    const used = host(['- tool: { name: slow, result: "{{ message }}", takes: 300ms }'], { messages: ['before'] });
+    expect(await scriptRuntime.advance(used)).toEqual({ status: 'sleeping', until: 1_000_300 });
+    expect(used.events.map(({ kind }) => kind)).toEqual(['tool_call']);
+    used.userMessages.push('after');
+    used.now = 1_000_299;
+    expect(await scriptRuntime.advance(used)).toEqual({ status: 'sleeping', until: 1_000_300 });
+    used.now = 1_000_300;
+    expect(await scriptRuntime.advance(used)).toEqual({ status: 'completed' });
+    expect(used.results()).toMatchObject([{ result: 'before' }]);
+  });
+});
+
+describe('exec', () => {
+  it('runs a command and keeps its result', async () => {
+    const { host, outcome } = await run([
+      '- exec: { id: c, run: "echo a; echo b; echo warn >&2" }',
+      '- say: "{{ steps.c.exit_code }} [{{ steps.c.stdout }}] [{{ steps.c.stderr }}]"',
+    ]);
+    expect(outcome.status).toBe('completed');
+    expect(host.texts).toEqual(['0 [a\nb] [warn]']);
+    expect(host.events.slice(0, 2)).toEqual([
+      { kind: 'tool_call', id: '1-exec:call', name: 'exec', arguments: { command: 'echo a; echo b; echo warn >&2' } },
+      {
+        kind: 'tool_result',
+        id: '1-exec:result',
+        callId: '1-exec:call',
+        result: { exit_code: 0, stdout: 'a\nb\n', stderr: 'warn\n', timed_out: false, truncated: false },
+      },
+    ]);
+  });
+
+  it('fails the run with the last line of stderr', async () => {
+    const { host, outcome } = await run(['- exec: { run: "echo one >&2; echo two >&2; exit 3" }', '- say: never']);
+    expect(outcome).toEqual({ status: 'failed', error: 'Step 1 (exec, line 3): the command failed with exit code 3: two' });
+    expect(host.results()).toMatchObject([{ error: 'the command failed with exit code 3: two', result: { exit_code: 3 } }]);
+    // The same again when the engine asks once more.
+    expect(await scriptRuntime.advance(host)).toEqual(outcome);
+  });
+
+  it('goes on with on_error: continue', async () => {
+    const { host, outcome } = await run([
+      '- exec: { id: c, run: "exit 3", on_error: continue }',
+      '- { if: steps.c.exit_code == 3, say: "three" }',
+    ]);
+    expect(outcome.status).toBe('completed');
+    expect(host.texts).toEqual(['three']);
+  });
+
+  it('is ended at its time limit', async () => {
+    const { outcome } = await run(['- exec: { run: "sleep 30", timeout: 100ms }']);
+    expect(outcome).toEqual({
+      status: 'failed',
+      error: 'Step 1 (exec, line 3): the command was ended because it ran longer than 0.1 seconds.',
+    });
+  });
+
+  it('says how to turn it on when it is off, and only then', async () => {
+    const { host, outcome } = await run(['- { if: false, exec: { run: "touch never" } }', '- exec: { run: "touch never" }'], {
+      exec: 'off',
+    });
+    expect(outcome).toMatchObject({ status: 'failed', error: expect.stringContaining('aops serve --exec host') });
+    expect(host.events).toEqual([]);
+    expect(await place.sandbox.list('')).toEqual([]);
+  });
+
+  it('ends promptly when the run is stopped', async () => {
+    const controller = new AbortController();
+    const reason = new Error('stopped');
+    const used = host(['- exec: { run: "echo $$ > started; sleep 30" }'], { signal: controller.signal });
+    const advancing = scriptRuntime.advance(used);
+    while (!(await place.sandbox.stat('started').catch(() => undefined))) await systemClock.sleep(5);
+    const before = performance.now();
+    controller.abort(reason);
+    await expect(advancing).rejects.toBe(reason);
+    expect(performance.now() - before).toBeLessThan(1_000);
+    await expect(scriptRuntime.advance(used)).rejects.toBe(reason);
+  });
+});
+
+describe('write', () => {
+  it('writes texts and JSON', async () => {
+    const { host } = await run([
+      '- tool: { id: t, name: x, result: { n: 2, ok: true } }',
+      '- write: { path: "out/{{ message }}.txt", content: "{{ message }}!" }',
+      '- write: { path: /workspace/a.json, json: { n: "{{ steps.t.n }}", ok: "{{ steps.t.ok }}", s: "{{ steps.t.n }}x", all: "{{ steps.t }}" } }',
+    ]);
+    expect(await content('out/Hello.txt')).toBe('Hello!');
+    expect(JSON.parse(await content('a.json'))).toEqual({ n: 2, ok: true, s: '2x', all: { n: 2, ok: true } });
+    expect(host.events.slice(2, 4)).toEqual([
+      { kind: 'tool_call', id: '2-write:call', name: 'write_file', arguments: { path: 'out/Hello.txt' } },
+      { kind: 'tool_result', id: '2-write:result', callId: '2-write:call', result: { path: '/workspace/out/Hello.txt', size: 6 } },
+    ]);
+  });
+
+  it('fails the run when the path leads out', async () => {
+    const { host, outcome } = await run(['- write: { path: "{{ message }}", content: x }'], { messages: ['../x'] });
+    expect(outcome).toEqual({ status: 'failed', error: 'Step 1 (write, line 3): The path "../x" is not allowed: it contains "..".' });
+    expect(host.results()).toMatchObject([{ error: expect.stringContaining('not allowed') }]);
+  });
+});
+
+describe('ask', () => {
+  const one = [
+    '- ask: { id: who, questions: [ { question: "Which {{ message }}?", options: [ { label: A, description: first }, { label: B } ], multi_select: true } ] }',
+    '- say: "{{ answers.who }}"',
+  ];
+
+  it('waits, and goes on with the answer', async () => {
+    const used = host(one);
+    const waiting = {
+      status: 'waiting',
+      step: '1-ask',
+      request: {
+        type: 'question',
+        title: 'Which Hello?',
+        questions: [{ question: 'Which Hello?', options: [{ label: 'A', description: 'first' }, { label: 'B' }], multi_select: true }],
+      },
+    };
+    expect(await scriptRuntime.advance(used)).toEqual(waiting);
+    expect(await scriptRuntime.advance(used)).toEqual(waiting);
+    used.answers['1-ask'] = answered({ 'Which Hello?': ['A', 'B'] });
+    expect(await drive(used)).toEqual({ status: 'completed' });
+    expect(used.texts).toEqual(['A, B']);
+  });
+
+  it('keeps its question when a message arrives while it waits', async () => {
+    const used = host(one);
+    await scriptRuntime.advance(used);
+    used.userMessages.push('other');
+    used.answers['1-ask'] = answered({ 'Which Hello?': 'A' });
+    await drive(used);
+    expect(used.texts).toEqual(['A']);
+  });
+
+  it('gives several answers by question and by header', async () => {
+    const lines = [
+      '- ask: { id: d, questions: [ { question: "Note?", header: note }, { question: "Which?", options: [ { label: A } ] } ] }',
+      "- say: \"{{ answers.d.note }} {{ answers.d['Note?'] }} {{ answers.d['Which?'] }}\"",
+    ];
+    const { host, outcome } = await run(lines, { answers: { '1-ask': answered({ 'Note?': 'hi', 'Which?': 'A' }) } });
+    expect(outcome.status).toBe('completed');
+    expect(host.texts).toEqual(['hi hi A']);
+    expect(await drive(new TestHost(procedure(...lines), place.sandbox))).toMatchObject({ request: { title: 'Note? (and 1 more)' } });
+  });
+});
+
+describe('approve', () => {
+  const step = (onDeny?: string) => [
+    `- approve: { id: pay, title: "Pay {{ message }}?", description: All of it${onDeny ? `, on_deny: ${onDeny}` : ''} }`,
+    '- say: "{{ answers.pay }}"',
+  ];
+  const decide = (decision: HumanAnswer, onDeny?: string) => run(step(onDeny), { answers: { '1-approve': decision } });
+
+  it('waits for a decision', async () => {
+    expect((await run(step())).outcome).toEqual({
+      status: 'waiting',
+      step: '1-approve',
+      request: { type: 'approval', title: 'Pay Hello?', description: 'All of it' },
+    });
+    const { host, outcome } = await decide(approved(true));
+    expect(outcome.status).toBe('completed');
+    expect(host.texts).toEqual(['true']);
+  });
+
+  it.each([
+    [undefined, { status: 'failed', error: '"Pay Hello?" was denied: too much' }, []],
+    ['fail', { status: 'failed', error: '"Pay Hello?" was denied: too much' }, []],
+    ['continue', { status: 'completed' }, ['false']],
+    ['stop', { status: 'completed' }, []],
+    ['{ say: "Then not: {{ steps.pay.reason }}" }', { status: 'completed' }, ['Then not: too much']],
+    ['{ say: Well., fail: "Denied, {{ answers.pay }}" }', { status: 'failed', error: 'Denied, false' }, ['Well.']],
+    ['{ fail: Denied }', { status: 'failed', error: 'Denied' }, []],
+  ])('when denied with on_deny %s', async (onDeny, outcome, texts) => {
+    const result = await decide(approved(false, 'too much'), onDeny);
+    expect(result.outcome).toEqual(outcome);
+    expect(result.host.texts).toEqual(texts);
+    expect(await scriptRuntime.advance(result.host)).toEqual(outcome);
+    expect(result.host.texts).toEqual(texts);
+  });
+});
+
+describe('screenshot', () => {
+  const png = Buffer.from('89504e470d0a1a0a0000000d', 'hex');
+
+  it('shows a picture', async () => {
+    await place.sandbox.write('shots/a.png', png);
+    const { host } = await run([
+      '- screenshot: { path: shots/a.png, title: "For {{ message }}", url: "https://example.com", action: click }',
+    ]);
+    const input = { path: 'shots/a.png', title: 'For Hello', url: 'https://example.com' };
+    expect(host.events).toEqual([
+      { kind: 'tool_call', id: '1-screenshot:call', name: 'screenshot', arguments: { ...input, action: 'click' } },
+      {
+        kind: 'tool_result',
+        id: '1-screenshot:result',
+        callId: '1-screenshot:call',
+        result: { path: '/workspace/shots/a.png', mime_type: 'image/png', size: 12 },
+      },
+      {
+        kind: 'screenshot',
+        id: '1-screenshot:image',
+        toolName: 'screenshot',
+        action: 'click',
+        startedAt: new Date(1_000_000),
+        input,
+        image: { name: 'a.png', mimeType: 'image/png', bytes: png },
+      },
+    ]);
+  });
+
+  it('fails for what is no picture, or not there', async () => {
+    await place.sandbox.write('a.png', Buffer.from('text'));
+    expect((await run(['- screenshot: { path: a.png }'])).outcome).toEqual({
+      status: 'failed',
+      error: 'Step 1 (screenshot, line 3): /workspace/a.png is no PNG, JPEG or WebP picture.',
+    });
+    expect((await run(['- screenshot: { path: b.png }'])).outcome).toMatchObject({
+      error: expect.stringContaining('no file or directory'),
+    });
+  });
+});
+
+describe('sleep, fail and if', () => {
+  it('sleeps by the clock, once', async () => {
+    const used = host(['- sleep: 1m', '- say: up']);
+    expect(await scriptRuntime.advance(used)).toEqual({ status: 'sleeping', until: 1_060_000 });
+    used.now += 30_000;
+    expect(await scriptRuntime.advance(used)).toEqual({ status: 'sleeping', until: 1_060_000 });
+    used.now += 30_000;
+    expect(await scriptRuntime.advance(used)).toEqual({ status: 'completed' });
+    expect(used.committed.map(({ step }) => step)).toEqual(['1-sleep:until', '1-sleep', '2-say']);
+  });
+
+  it('fails with its text', async () => {
+    expect((await run(['- fail: "No {{ message }}"', '- say: never'])).outcome).toEqual({ status: 'failed', error: 'No Hello' });
+  });
+
+  it('leaves out steps whose condition does not hold, and what they would give is nil', async () => {
+    const { host, outcome } = await run([
+      '- { if: message == "Bye", ask: { id: who, questions: [ { question: Who? } ] } }',
+      '- { if: message == "Bye", exec: { id: c, run: "exit 1" } }',
+      '- { if: answers.who or steps.c.exit_code == 0, fail: never }',
+      '- { if: message contains "Hel", say: "<{{ answers.who }}>" }',
+      '- { if: true, say: yes it is }',
+    ]);
+    expect(outcome.status).toBe('completed');
+    expect(host.texts).toEqual(['<>', 'yes it is']);
+    expect(host.committed.slice(0, 3)).toMatchObject([
+      { step: '1-ask', result: { skipped: true } },
+      { step: '2-exec' },
+      { step: '3-fail', result: { skipped: true } },
+    ]);
+  });
+
+  it('decides the condition of a waiting step once', async () => {
+    const used = host(['- { if: message == "Hello", ask: { id: who, questions: [ { question: Who? } ] } }', '- say: "{{ answers.who }}"']);
+    await scriptRuntime.advance(used);
+    used.userMessages.push('Bye');
+    used.answers['1-ask'] = answered({ 'Who?': 'me' });
+    await drive(used);
+    expect(used.texts).toEqual(['me']);
+  });
+
+  it('fails the run for a procedure that is not valid', async () => {
+    expect((await run(['- aks: 1'])).outcome).toMatchObject({ status: 'failed', error: expect.stringContaining('line 3') });
+  });
+
+  it('passes on what is not the fault of the procedure', async () => {
+    const used = host(['- write: { path: a, content: x }']);
+    used.commit = () => Promise.reject(new Error('lost the lease'));
+    await expect(scriptRuntime.advance(used)).rejects.toThrow('lost the lease');
+  });
+});

@@ -1,0 +1,217 @@
+import { describe, expect, it } from 'vitest';
+import { ServiceError } from '../../../../src/service/errors.ts';
+import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
+
+function problemsOf(text: string): string[] {
+  try {
+    scriptRuntime.validate(text);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    expect(error).toMatchObject({ status: 400, error: 'invalid_procedure' });
+    const problems = (error.details ?? []).map(({ message, line, column }) => `${line}:${column} ${message}`);
+    const [first] = error.details ?? [];
+    expect(error.message.split('\n')[0]).toBe(`line ${first?.line}, column ${first?.column}: ${first?.message}`);
+    return problems;
+  }
+  return [];
+}
+
+/** Problems of one step, which begins on line 3. */
+const ofStep = (...lines: string[]): string[] => problemsOf(['version: 1', 'steps:', ...lines].join('\n'));
+
+describe('a procedure', () => {
+  it('may use every step', () => {
+    const text = `version: 1
+description: Everything
+steps:
+  - say: "Reading {{message}}"
+  - exec: { id: count, run: "wc -l < in.csv > out.txt" }
+  - tool: { id: lookup, name: erp.lookup, arguments: { id: "{{ message }}" }, result: { amount: 120 }, takes: 300ms }
+  - ask: { id: who, questions: [ { question: "Which vendor?", options: [ { label: Acme GmbH }, { label: Acme Inc } ], multi_select: false } ] }
+  - approve: { id: pay, title: "Pay {{ steps.lookup.amount }}?", on_deny: { say: "Not paid: {{ steps.pay.reason }}" } }
+  - write: { path: done.txt, content: "{{answers.who}}" }
+  - screenshot: { path: a.png, url: "https://example.com", action: click, title: A page }
+  - if: answers.pay and steps.count.exit_code == 0
+    sleep: 300ms
+  - if: false
+    fail: Never
+`;
+    expect(problemsOf(text)).toEqual([]);
+    expect(scriptRuntime.countSteps(text)).toBe(9);
+  });
+
+  it.each([
+    ['', '1:1 a procedure is a YAML mapping with `version: 1` and `steps`; see docs/procedures.md'],
+    ['Please pay the invoices.', '1:1 a procedure is a YAML mapping with `version: 1` and `steps`; see docs/procedures.md'],
+    ['version: 1', '1:1 `steps` is missing'],
+    ['version: 1\nsteps: []', '2:8 `steps` is empty; a procedure needs at least one step'],
+    ['version: 1\nsteps:', '2:7 `steps` must be a list; begin every step with "- "'],
+    ['version: 2\nsteps: [{ say: Hi }]', '1:10 `version` must be 1'],
+    ['steps: [{ say: Hi }]', '1:1 `version: 1` is missing'],
+    ['version: 1\nstep: []\nsteps: [{ say: Hi }]', '2:1 unknown key `step`; did you mean `steps`?'],
+    ['version: 1\nsteps: [{ say: Hi }', '2:20 this is not valid YAML: Flow map must end with a }'],
+  ])('%j is refused', (text, problem) => {
+    const [first] = problemsOf(text);
+    if (problem.includes('not valid YAML')) expect(first).toMatch(/^\d+:\d+ this is not valid YAML: /);
+    else expect(first).toBe(problem);
+  });
+
+  it('has limits', () => {
+    expect(problemsOf(`version: 1\nsteps:\n${'  - say: x\n'.repeat(1_000)}`)).toEqual([]);
+    expect(problemsOf(`version: 1\nsteps:\n${'  - say: x\n'.repeat(1_001)}`)).toEqual(['1003:5 there are 1001 steps; 1000 are the most']);
+    expect(problemsOf(`# ${'x'.repeat(1024 * 1024)}`)).toEqual(['1:1 the procedure is longer than 1048576 bytes']);
+  });
+
+  it('cannot exhaust the service', () => {
+    expect(problemsOf('['.repeat(200_000))[0]).toContain('not valid YAML');
+    const bomb = [
+      'a: &a [x,x,x,x,x,x,x,x,x]',
+      ...'bcdefghi'.split('').map((name, i) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghi'[i]}`).join(',')}]`),
+    ];
+    expect(problemsOf(bomb.join('\n'))[0]).toContain('not valid YAML');
+  });
+});
+
+describe('a step', () => {
+  it.each([
+    [['  - aks: { id: who }'], ['3:5 unknown step `aks`; did you mean `ask`?']],
+    [
+      ['  - frobnicate: x'],
+      ['3:5 unknown step `frobnicate`; allowed: `say`, `tool`, `exec`, `write`, `ask`, `approve`, `screenshot`, `sleep`, `fail` or `if`'],
+    ],
+    [['  - say'], ['3:5 a step is a mapping such as `say: Hello`']],
+    [
+      ['  - if: true'],
+      ['3:5 this step does nothing; it needs `say`, `tool`, `exec`, `write`, `ask`, `approve`, `screenshot`, `sleep` or `fail`'],
+    ],
+    [['  - say: Hi', '    exec: { run: ls }'], ['4:5 a step does one thing; write `say` and `exec` as steps of their own']],
+    [['  - say: Hi', '    when: true'], ['4:5 unknown key `when` beside `say`; allowed: `if`']],
+    [['  - say: 42'], ['3:10 `say` must be a text, not the number 42; put it in quotes']],
+    [['  - say:'], ['3:9 `say` must be a text, not empty']],
+    [['  - say: [a]'], ['3:10 `say` must be a text, not a list']],
+    [['  - exec: ls'], ['3:11 `exec` must be a mapping, not a text']],
+    [['  - exec: {}'], ['3:5 `exec` needs `run`']],
+    [['  - exec:', '      run: ls', '      tiemout: 2s'], ['5:7 unknown key `tiemout` in `exec`; did you mean `timeout`?']],
+    [['  - exec: { run: ls, on_error: retry }'], ['3:32 `on_error` of `exec` must be `fail` or `continue`']],
+    [['  - exec: { run: ls, timeout: 11m }'], ['3:31 `11m` is too long; 10m is the most']],
+    [['  - exec: { run: ls, timeout: soon }'], ['3:31 `timeout` of `exec` is `soon`, which is no duration; write 300ms, 2s, 1m30s or 2h']],
+    [['  - exec: { run: ls, timeout: 0 }'], ['3:31 `timeout` of `exec` must be a text, not the number 0; put it in quotes']],
+    [['  - exec: { run: ls, timeout: 0s }'], ['3:31 `timeout` must be longer than 0']],
+    [['  - sleep: 300'], ['3:12 `sleep` must be a text, not the number 300; put it in quotes']],
+    [['  - sleep: 3 weeks'], ['3:12 `sleep` is `3 weeks`, which is no duration; write 300ms, 2s, 1m30s or 2h']],
+    [['  - ask: { questions: [ { question: Who? } ] }'], ['3:5 `ask` needs `id`']],
+    [['  - ask: { id: who, questions: [] }'], ['3:32 `questions` of `ask` is empty']],
+    [
+      ['  - ask: { id: 1st, questions: [ { question: Who? } ] }'],
+      ['3:16 `id` of `ask` is `1st`; an id begins with a letter and goes on with letters, digits and _ (64 at the most)'],
+    ],
+    [
+      ['  - ask:', '      id: who', '      questions:', '        - question: Who?', '          options: [ Acme ]'],
+      ['7:22 entry 1 of `options` of `ask` must be a mapping, not a text'],
+    ],
+    [
+      ['  - ask: { id: who, questions: [ { question: Who?, multi_select: true } ] }'],
+      ['3:52 `multi_select` needs `options` to choose from'],
+    ],
+    [
+      ['  - ask: { id: who, questions: [ { question: A? }, { question: A? } ] }'],
+      ['3:64 this question is asked twice; answers are told apart by the question'],
+    ],
+    [
+      ['  - ask: { id: w, questions: [ { question: A?, options: [ { label: x }, { label: x } ] } ] }'],
+      ['3:73 the option `x` is there twice'],
+    ],
+    [
+      ['  - approve: { id: pay, title: Pay?, on_deny: cry }'],
+      ['3:47 `on_deny` of `approve` must be `fail`, `continue`, `stop` or a mapping'],
+    ],
+    [
+      ['  - approve: { id: pay, title: Pay?, on_deny: { tell: x } }'],
+      ['3:49 unknown key `tell` in `on_deny` of `approve`; allowed: `say` or `fail`'],
+    ],
+    [
+      ['  - approve: { id: pay, title: Pay?, on_deny: { say: 3 } }'],
+      ['3:54 `say` of `approve` must be a text, not the number 3; put it in quotes'],
+    ],
+    [['  - exec: { run: ls, on_error: {} }'], ['3:32 `on_error` of `exec` must be `fail` or `continue`']],
+    [['  - write: { path: a }'], ['3:5 `write` needs `content` or `json`']],
+    [['  - write: { path: a, content: b, json: c }'], ['3:5 `write` has `content` and `json`; give one of them']],
+    [['  - tool: { name: a, result: 1, error: b }'], ['3:33 `tool` has a `result` and an `error`; give one of them']],
+    [['  - exec: { id: a, run: ls }', '  - approve: { id: a, title: Ok? }'], ['4:20 the id `a` is taken by the step on line 3']],
+    [['  - if: 3', '    say: Hi'], ['3:9 `if` must be a condition, such as: answers.pay and steps.count.exit_code == 0']],
+  ])('%j', (lines, problems) => {
+    expect(ofStep(...lines)).toEqual(problems);
+  });
+
+  it('reports all problems in the order of the text', () => {
+    const problems = ofStep('  - aks: { id: who }', '  - say: 1', '  - say: "{{ answers.who }} {{ mesage }}"', '  - exec: { id: 2x }');
+    expect(problems).toEqual([
+      '3:5 unknown step `aks`; did you mean `ask`?',
+      '4:10 `say` must be a text, not the number 1; put it in quotes',
+      '5:10 `mesage` is unknown; did you mean `message`?',
+      '6:5 `exec` needs `run`',
+      '6:17 `id` of `exec` is `2x`; an id begins with a letter and goes on with letters, digits and _ (64 at the most)',
+    ]);
+  });
+
+  it('lists ten problems in the message and all in the details', () => {
+    const text = `version: 1\nsteps:\n${'  - aks: 1\n'.repeat(12)}`;
+    expect(problemsOf(text)).toHaveLength(12);
+    expect(() => scriptRuntime.validate(text)).toThrow(/and 2 more$/);
+  });
+});
+
+describe('templates and conditions', () => {
+  const asks = ['  - ask: { id: who, questions: [ { question: Who? } ] }', '  - exec: { id: count, run: ls }'];
+
+  it.each([
+    ['  - say: "{{ message"', 'output "{{ message" not closed'],
+    ['  - say: "{% if message %}x"', 'tag {% if message %} not closed'],
+    ['  - say: "{{ message | shout }}"', 'undefined filter: shout'],
+    ['  - say: "{% include \'/etc/passwd\' %}"', 'tag "include" not found'],
+    ['  - say: "{{ answers.whom }}"', '`answers.whom` is unknown: no step before this one has that id; did you mean `who`?'],
+    ['  - say: "{{ steps.who }}"', '`steps.who` is unknown; what the ask step gives is in `answers.who`'],
+    ['  - say: "{{ answers.count }}"', '`answers.count` is unknown; what the exec step gives is in `steps.count`'],
+    ['  - say: "{{ run.name }}"', '`run` has no `name`; it has `id` or `number`'],
+    ['  - say: "{{ process.env }}"', '`process` is unknown; allowed: `message`, `messages`, `answers`, `steps`, `run` or `agent`'],
+    ['  - { if: answers.who ==, say: Hi }', 'the condition ends where a value is expected'],
+    ['  - { if: answers.who = 3, say: Hi }', 'expected "|" before filter'],
+    [
+      '  - { if: "{{ answers.who }}", say: Hi }',
+      'a condition is written without braces, such as: answers.pay and steps.count.exit_code == 0',
+    ],
+    ['  - { if: answers.nobody, say: Hi }', '`answers.nobody` is unknown: no step before this one has that id; allowed: `who`'],
+    [
+      '  - { if: "true %}{% include x", say: Hi }',
+      'a condition is written without braces, such as: answers.pay and steps.count.exit_code == 0',
+    ],
+    [
+      '  - exec: { run: "echo \'Hi {{ message }}\'" }',
+      'an output stands inside single quotes; outputs are quoted for the shell by themselves, so write it outside, as a word of its own or inside double quotes',
+    ],
+  ])('%s', (line, message) => {
+    const problems = ofStep(...asks, line);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(/^5:\d+ /);
+    expect(problems[0]?.replace(/^\d+:\d+ /, '')).toBe(message);
+  });
+
+  it('finds uses of what comes later, and of a step in itself', () => {
+    expect(ofStep('  - say: "{{ answers.who }}"', ...asks)).toEqual([
+      '3:10 `answers.who` is not known yet: the step `who` comes later (line 4)',
+    ]);
+    expect(ofStep('  - exec: { id: count, run: "echo {{ steps.count }}" }')).toEqual([
+      '3:29 `steps.count` is not known yet: the step `count` comes later (line 3)',
+    ]);
+  });
+
+  it('names the line within a block of text', () => {
+    expect(ofStep('  - write:', '      path: a', '      content: |', '        one', '        {{ nothing }}')).toEqual([
+      '7:1 `nothing` is unknown; allowed: `message`, `messages`, `answers`, `steps`, `run` or `agent`',
+    ]);
+  });
+
+  it('knows names that the template itself makes', () => {
+    expect(ofStep('  - say: "{% assign x = message %}{% for m in messages %}{{ m }}{{ x }}{{ forloop.index }}{% endfor %}"')).toEqual([]);
+  });
+});

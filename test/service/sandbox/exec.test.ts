@@ -1,0 +1,126 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Sandbox, SandboxStore } from '../../../src/service/sandbox/sandbox.ts';
+
+let root: string;
+let sandbox: Sandbox;
+
+beforeEach(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'aops-exec-'));
+  sandbox = await new SandboxStore(root).create('s1');
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+const run = (command: string, options: { timeoutMs?: number; outputLimit?: number; signal?: AbortSignal } = {}) =>
+  sandbox.exec(command, { timeoutMs: 10_000, outputLimit: 10_000, signal: new AbortController().signal, ...options });
+
+/** Whether a process runs. A process that has ended but was not collected yet (state Z) does not. */
+async function isAlive(pid: number): Promise<boolean> {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  const state = await run(`ps -o stat= -p ${pid} || true`);
+  return state.stdout.trim() !== '' && !state.stdout.trim().startsWith('Z');
+}
+
+async function expectGone(pid: number): Promise<void> {
+  for (let attempt = 0; attempt < 20 && (await isAlive(pid)); attempt++);
+  expect(await isAlive(pid)).toBe(false);
+}
+
+describe('exec', () => {
+  it('answers exit code, stdout and stderr', async () => {
+    const result = await run('echo out; echo err >&2; exit 3');
+    expect(result).toMatchObject({ exitCode: 3, signal: null, stdout: 'out\n', stderr: 'err\n', timedOut: false, truncated: false });
+    expect(result.durationMs).toBeGreaterThanOrEqual(0);
+  });
+
+  it('runs in the workspace, with nothing on stdin', async () => {
+    await sandbox.write('a.txt', Buffer.from('hello'));
+    expect((await run('cat a.txt; cat; pwd')).stdout).toBe(`hello${sandbox.directory}\n`);
+  });
+
+  it('passes a scrubbed environment', async () => {
+    process.env.AOPS_TEST_SECRET = 'do not pass on';
+    try {
+      const { stdout } = await run('env');
+      const names = stdout.split('\n').map((line) => line.split('=')[0]);
+      // The shell itself sets PWD, and some shells SHLVL, OLDPWD and _.
+      const own = names.filter((name) => name && !['PWD', 'OLDPWD', 'SHLVL', '_'].includes(name));
+      expect(own.sort()).toEqual(['HOME', 'LANG', 'PATH', 'TMPDIR']);
+      expect(stdout).toContain(`HOME=${sandbox.directory}\n`);
+    } finally {
+      delete process.env.AOPS_TEST_SECRET;
+    }
+  });
+
+  it('has a TMPDIR that exists and is not listed', async () => {
+    expect((await run('echo x > "$TMPDIR/t" && cat "$TMPDIR/t"')).stdout).toBe('x\n');
+    expect(await sandbox.list('')).toEqual([]);
+  });
+
+  it('cuts long output at a whole character and lets the command go on', async () => {
+    const result = await run('printf "aé%.0s" 1 2 3 4; yes | head -c 300000; echo done > done.txt', { outputLimit: 5 });
+    expect(result).toMatchObject({ stdout: 'aéa', truncated: true, exitCode: 0 });
+    expect((await sandbox.stat('done.txt')).size).toBe(5);
+  });
+
+  it('decodes characters that arrive in two pieces', async () => {
+    expect((await run("printf '\\303'; sleep 0.05; printf '\\251'")).stdout).toBe('é');
+  });
+
+  it('ends a command at the time limit', async () => {
+    const started = performance.now();
+    const result = await run('echo before; sleep 30', { timeoutMs: 100 });
+    expect(result).toMatchObject({ timedOut: true, exitCode: null, signal: 'SIGTERM', stdout: 'before\n' });
+    expect(performance.now() - started).toBeLessThan(1_100);
+  });
+
+  it('ends a command that ignores SIGTERM, and its children', async () => {
+    const started = performance.now();
+    const result = await run(`trap '' TERM; (trap '' TERM; while :; do sleep 1; done) & echo $!; while :; do sleep 1; done`, {
+      timeoutMs: 100,
+    });
+    expect(result).toMatchObject({ timedOut: true, signal: 'SIGKILL' });
+    expect(performance.now() - started).toBeLessThan(1_100);
+    await expectGone(Number(result.stdout));
+  });
+
+  it('gives the children of a shell that ends at once their time to clean up', async () => {
+    const result = await run(`sh -c 'trap "echo cleaned > cleaned.txt; exit" TERM; while :; do sleep 0.02; done' & wait`, {
+      timeoutMs: 150,
+    });
+    expect(result.timedOut).toBe(true);
+    expect((await sandbox.stat('cleaned.txt')).size).toBe(8);
+  });
+
+  it('kills what the shell leaves behind in the background', async () => {
+    const started = performance.now();
+    const result = await run('sleep 30 & echo $!');
+    expect(result.exitCode).toBe(0);
+    expect(performance.now() - started).toBeLessThan(1_000);
+    await expectGone(Number(result.stdout));
+  });
+
+  it('rejects with the reason when aborted, before or while it runs', async () => {
+    const controller = new AbortController();
+    const reason = new Error('stopped');
+    const running = run('echo $$ > pid; while :; do sleep 1; done', { signal: controller.signal });
+    while (!(await sandbox.read('pid', 20).catch(() => undefined))?.bytes.length);
+    const pid = Number((await sandbox.read('pid', 20)).bytes.toString());
+    controller.abort(reason);
+    await expect(running).rejects.toBe(reason);
+    await expectGone(pid);
+    await expect(run('true', { signal: controller.signal })).rejects.toBe(reason);
+  });
+
+  it('refuses commands a shell cannot be given', async () => {
+    await expect(run('echo \0')).rejects.toMatchObject({ status: 400, error: 'invalid_command' });
+    await expect(run(`: ${'x'.repeat(3_000_000)}`)).rejects.toMatchObject({ status: 400, error: 'invalid_command' });
+  });
+});

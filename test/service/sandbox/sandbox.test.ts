@@ -1,0 +1,286 @@
+import { execFileSync } from 'node:child_process';
+import { lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { namesOf } from '../../../src/service/sandbox/paths.ts';
+import { type Sandbox, SandboxStore } from '../../../src/service/sandbox/sandbox.ts';
+
+let base: string;
+let outside: string;
+let store: SandboxStore;
+let sandbox: Sandbox;
+
+beforeEach(async () => {
+  base = await mkdtemp(path.join(tmpdir(), 'aops-sandbox-'));
+  outside = path.join(base, 'outside');
+  await mkdir(outside);
+  await writeFile(path.join(outside, 'secret.txt'), 'secret');
+  store = new SandboxStore(path.join(base, 'sandboxes'));
+  sandbox = await store.create('s1');
+});
+afterEach(() => rm(base, { recursive: true, force: true }));
+
+const onDisk = (...names: string[]) => path.join(sandbox.directory, ...names);
+const text = async (given: string) => (await sandbox.read(given, 1_000)).bytes.toString();
+const refused = (status: number, error: string) => ({ status, error });
+const stagingFiles = () => readdir(path.join(sandbox.directory, '..', 'staging'));
+
+describe('SandboxStore', () => {
+  it('creates, opens and removes', async () => {
+    await sandbox.write('a', Buffer.from('x'));
+    expect((await store.create('s1')).directory).toBe(sandbox.directory);
+    const opened = await store.open('s1');
+    expect(opened?.id).toBe('s1');
+    expect((await opened?.list(''))?.map((entry) => entry.name)).toEqual(['a']);
+    await store.remove('s1');
+    expect(await store.open('s1')).toBeUndefined();
+    await store.remove('s1');
+  });
+
+  it('refuses ids that are no plain word', async () => {
+    for (const id of ['', '..', '../outside', 'a/b', '.hidden', 'a\0b', 'x'.repeat(129)]) {
+      await expect(store.create(id)).rejects.toMatchObject(refused(400, 'invalid_sandbox_id'));
+      expect(await store.open(id)).toBeUndefined();
+      await store.remove(id);
+    }
+    expect(await readdir(outside)).toEqual(['secret.txt']);
+  });
+
+  it('makes directories that only their owner can enter', async () => {
+    await sandbox.write('a/b/c', Buffer.from('x'));
+    for (const directory of [sandbox.directory, onDisk('a'), onDisk('a', 'b')]) expect((await lstat(directory)).mode & 0o777).toBe(0o700);
+  });
+});
+
+describe('paths', () => {
+  it('reads /workspace/a, a and ./a as the same', async () => {
+    await sandbox.write('d/a.txt', Buffer.from('x'));
+    for (const given of ['/workspace/d/a.txt', 'd/a.txt', './d/a.txt', 'd//./a.txt', '/workspace//d/a.txt']) {
+      expect(await sandbox.stat(given)).toMatchObject({ name: 'a.txt', path: '/workspace/d/a.txt' });
+    }
+    for (const given of ['', '.', './', '/workspace', '/workspace/'])
+      expect((await sandbox.list(given)).map((entry) => entry.path)).toEqual(['/workspace/d']);
+    expect(await sandbox.stat('/workspace')).toMatchObject({ name: 'workspace', path: '/workspace', type: 'directory' });
+  });
+
+  const escapes = [
+    '..',
+    '../x',
+    'a/../../x',
+    '/workspace/../x',
+    '/etc/passwd',
+    '/',
+    '//workspace/../x',
+    '/workspacex',
+    'a\0b',
+    'a\\b',
+    '..\\x',
+    'n'.repeat(256),
+    'd/'.repeat(1_100),
+  ];
+  it.each(escapes)('refuses %j everywhere', async (given) => {
+    const error = refused(400, 'invalid_path');
+    await expect(sandbox.list(given)).rejects.toMatchObject(error);
+    await expect(sandbox.stat(given)).rejects.toMatchObject(error);
+    await expect(sandbox.read(given, 10)).rejects.toMatchObject(error);
+    await expect(sandbox.openRead(given)).rejects.toMatchObject(error);
+    await expect(sandbox.write(given, Buffer.from('x'))).rejects.toMatchObject(error);
+  });
+
+  it('never makes names that lead out, whatever the path', () => {
+    const piece = fc.oneof(fc.constantFrom('..', '.', '/', '//', '\\', '\0', 'workspace', 'a', '%2e%2e', '…'), fc.string());
+    fc.assert(
+      fc.property(fc.array(piece), (pieces) => {
+        let names: string[];
+        try {
+          names = namesOf(pieces.join('/'));
+        } catch {
+          return;
+        }
+        expect(path.join('/root', ...names).startsWith('/root')).toBe(true);
+        expect(names.every((name) => name !== '..' && !name.includes('/') && !name.includes('\0'))).toBe(true);
+      }),
+    );
+  });
+
+  it('tells missing, file and directory apart', async () => {
+    await sandbox.write('d/a.txt', Buffer.from('x'));
+    await expect(sandbox.read('nope', 1)).rejects.toMatchObject(refused(404, 'file_not_found'));
+    await expect(sandbox.list('nope/nope')).rejects.toMatchObject(refused(404, 'file_not_found'));
+    await expect(sandbox.read('d', 1)).rejects.toMatchObject(refused(400, 'not_a_file'));
+    await expect(sandbox.openRead('d')).rejects.toMatchObject(refused(400, 'not_a_file'));
+    await expect(sandbox.list('d/a.txt')).rejects.toMatchObject(refused(400, 'not_a_directory'));
+    await expect(sandbox.read('d/a.txt/x', 1)).rejects.toMatchObject(refused(400, 'not_a_directory'));
+    await expect(sandbox.write('d', Buffer.from('x'))).rejects.toMatchObject(refused(400, 'not_a_file'));
+    await expect(sandbox.write('', Buffer.from('x'))).rejects.toMatchObject(refused(400, 'not_a_file'));
+    await expect(sandbox.write('d/a.txt/x', Buffer.from('x'))).rejects.toMatchObject(refused(400, 'not_a_directory'));
+    await expect(sandbox.write('new/', Buffer.from('x'))).rejects.toMatchObject(refused(400, 'invalid_path'));
+  });
+});
+
+describe('links', () => {
+  const error = refused(400, 'invalid_path');
+
+  it('does not follow a linked file out', async () => {
+    await symlink(path.join(outside, 'secret.txt'), onDisk('link'));
+    await expect(sandbox.read('link', 10)).rejects.toMatchObject(error);
+    await expect(sandbox.openRead('link')).rejects.toMatchObject(error);
+    await expect(sandbox.stat('link')).rejects.toMatchObject(error);
+    await expect(sandbox.write('link', Buffer.from('x'))).rejects.toMatchObject(error);
+    expect(await sandbox.list('')).toEqual([]);
+    expect(await readFile(path.join(outside, 'secret.txt'), 'utf8')).toBe('secret');
+  });
+
+  it('does not follow a linked directory out, nor create anything behind it', async () => {
+    await symlink(outside, onDisk('dir'));
+    await expect(sandbox.list('dir')).rejects.toMatchObject(error);
+    await expect(sandbox.read('dir/secret.txt', 10)).rejects.toMatchObject(error);
+    await expect(sandbox.write('dir/new.txt', Buffer.from('x'))).rejects.toMatchObject(error);
+    await expect(sandbox.write('dir/deep/new.txt', Buffer.from('x'))).rejects.toMatchObject(error);
+    expect(await readdir(outside)).toEqual(['secret.txt']);
+  });
+
+  it('answers the same for links to what is there and what is not', async () => {
+    await symlink(path.join(outside, 'nope'), onDisk('dangling'));
+    await symlink('loop', onDisk('loop'));
+    await symlink('../../..', onDisk('up'));
+    for (const given of ['dangling', 'loop', 'up', 'up/x']) await expect(sandbox.stat(given)).rejects.toMatchObject(error);
+    await expect(sandbox.write('dangling', Buffer.from('x'))).rejects.toMatchObject(error);
+    expect(await readdir(outside)).toEqual(['secret.txt']);
+  });
+
+  it('follows links that stay inside', async () => {
+    await sandbox.write('d/a.txt', Buffer.from('inside'));
+    await symlink('d', onDisk('e'));
+    expect(await text('e/a.txt')).toBe('inside');
+    await sandbox.write('e/b.txt', Buffer.from('b'));
+    expect(await text('d/b.txt')).toBe('b');
+    expect((await sandbox.list('')).map((entry) => entry.name)).toEqual(['d']);
+  });
+
+  it('writes nothing outside when a directory is swapped for a link while the data arrives', async () => {
+    await sandbox.write('d/old.txt', Buffer.from('old'));
+    async function* slow() {
+      yield Buffer.from('first ');
+      await rename(onDisk('d'), onDisk('moved'));
+      await symlink(outside, onDisk('d'));
+      yield Buffer.from('second');
+    }
+    await expect(sandbox.write('d/new.txt', slow())).rejects.toMatchObject(error);
+    expect(await readdir(outside)).toEqual(['secret.txt']);
+    expect(await stagingFiles()).toEqual([]);
+  });
+
+  it('never reads outside while a directory is being swapped for a link', async () => {
+    await sandbox.write('d/secret.txt', Buffer.from('inside'));
+    const swap = async () => {
+      await rename(onDisk('d'), onDisk('kept'));
+      await symlink(outside, onDisk('d'));
+      await unlink(onDisk('d'));
+      await rename(onDisk('kept'), onDisk('d'));
+    };
+    for (let round = 0; round < 150; round++) {
+      const [read, listed] = await Promise.all([text('d/secret.txt').catch(() => 'refused'), sandbox.list('d').catch(() => []), swap()]);
+      expect(['inside', 'refused']).toContain(read);
+      expect(listed.every((entry) => entry.size === 6 && entry.path === '/workspace/d/secret.txt')).toBe(true);
+    }
+  });
+
+  it('does not wait for named pipes', async () => {
+    execFileSync('mkfifo', [onDisk('pipe')]);
+    await expect(sandbox.read('pipe', 10)).rejects.toMatchObject(refused(400, 'not_a_file'));
+    await expect(sandbox.write('pipe', Buffer.from('x'))).rejects.toMatchObject(refused(400, 'not_a_file'));
+    expect(await sandbox.list('')).toEqual([]);
+  });
+});
+
+describe('read', () => {
+  it('describes files', async () => {
+    await sandbox.write('a.csv', Buffer.from('x,y\n'));
+    await sandbox.write('b.PNG', Buffer.from([0x89, 0x50, 0, 1]));
+    await sandbox.write('c', Buffer.from(''));
+    await sandbox.write('d/e.json', Buffer.from('{}'));
+    expect(await sandbox.list('/workspace')).toEqual([
+      { name: 'a.csv', path: '/workspace/a.csv', type: 'file', size: 4, modifiedAt: expect.any(Date), isText: true, mimeType: 'text/csv' },
+      {
+        name: 'b.PNG',
+        path: '/workspace/b.PNG',
+        type: 'file',
+        size: 4,
+        modifiedAt: expect.any(Date),
+        isText: false,
+        mimeType: 'image/png',
+      },
+      { name: 'c', path: '/workspace/c', type: 'file', size: 0, modifiedAt: expect.any(Date), isText: true, mimeType: null },
+      { name: 'd', path: '/workspace/d', type: 'directory', size: 0, modifiedAt: expect.any(Date), isText: false, mimeType: null },
+    ]);
+  });
+
+  it('tells text from its first 64 KiB, wherever they are cut', async () => {
+    for (const shift of [0, 1, 2, 3]) {
+      await sandbox.write('t', Buffer.from('x'.repeat(shift) + '€😀'.repeat(20_000)));
+      expect((await sandbox.stat('t')).isText).toBe(true);
+    }
+    await sandbox.write('t', Buffer.concat([Buffer.from('fine'), Buffer.from([0xe2, 0x82])]));
+    expect((await sandbox.stat('t')).isText).toBe(false);
+    await sandbox.write('t', Buffer.from('a\0b'));
+    expect((await sandbox.stat('t')).isText).toBe(false);
+    await sandbox.write('t', Buffer.from([0xff, 0xfe, 0x41]));
+    expect((await sandbox.stat('t')).isText).toBe(false);
+  });
+
+  it('reads up to a limit', async () => {
+    await sandbox.write('a', Buffer.from('0123456789'));
+    expect(await sandbox.read('a', 4)).toMatchObject({ bytes: Buffer.from('0123'), truncated: true, entry: { size: 10 } });
+    expect(await sandbox.read('a', 10)).toMatchObject({ bytes: Buffer.from('0123456789'), truncated: false });
+  });
+
+  it('streams whole files and ranges', async () => {
+    await sandbox.write('a', Buffer.from('0123456789'));
+    const stream = async (range?: { start: number; end: number }) => {
+      const opened = await sandbox.openRead('a', range);
+      expect(opened.size).toBe(10);
+      return (await buffer(opened.stream)).toString();
+    };
+    expect(await stream()).toBe('0123456789');
+    expect(await stream({ start: 2, end: 4 })).toBe('234');
+    expect(await stream({ start: 8, end: 99 })).toBe('89');
+    expect(await stream({ start: 10, end: 20 })).toBe('');
+    await sandbox.write('a', Buffer.from(''));
+    expect((await buffer((await sandbox.openRead('a')).stream)).length).toBe(0);
+  });
+});
+
+describe('write', () => {
+  it('replaces files and makes directories', async () => {
+    expect(await sandbox.write('./x/y/z.txt', Buffer.from('one'))).toEqual({ path: '/workspace/x/y/z.txt', size: 3 });
+    await sandbox.write('x/y/z.txt', Buffer.from('three'));
+    expect(await text('x/y/z.txt')).toBe('three');
+  });
+
+  it('leaves nothing behind past the limit, and the old file as it was', async () => {
+    async function* chunks() {
+      for (let i = 0; i < 5; i++) yield Buffer.from('xxxx');
+    }
+    await sandbox.write('a', Buffer.from('old'));
+    await expect(sandbox.write('a', chunks(), { limit: 10 })).rejects.toMatchObject(refused(413, 'file_too_large'));
+    await expect(sandbox.write('new/b', Buffer.from('xxxx'), { limit: 3 })).rejects.toMatchObject(refused(413, 'file_too_large'));
+    expect(await text('a')).toBe('old');
+    expect((await sandbox.list('')).map((entry) => entry.name)).toEqual(['a']);
+    expect(await stagingFiles()).toEqual([]);
+    expect((await sandbox.write('a', chunks(), { limit: 20 })).size).toBe(20);
+  });
+
+  it('leaves nothing behind when the data ends in an error', async () => {
+    async function* broken() {
+      yield Buffer.from('x');
+      throw new Error('connection lost');
+    }
+    await expect(sandbox.write('a', broken())).rejects.toThrow('connection lost');
+    expect(await sandbox.list('')).toEqual([]);
+    expect(await stagingFiles()).toEqual([]);
+  });
+});

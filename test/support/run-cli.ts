@@ -1,0 +1,75 @@
+/** Runs the command line in this process: its arguments, environment and streams are the test's, the HTTP is real. */
+import { PassThrough, Readable, Writable } from 'node:stream';
+import { main } from '../../src/main.ts';
+
+export interface CliOptions {
+  env?: Record<string, string>;
+  /** Standard input; none given reads as an empty pipe. */
+  stdin?: string;
+  cwd?: string;
+  /** Pretend that stdout and stderr are terminals; stdin stays a pipe. */
+  tty?: boolean;
+  columns?: number;
+  /** Receives the function that delivers Ctrl-C. */
+  onStart?: (interrupt: () => void) => void;
+}
+
+export interface CliResult {
+  code: number;
+  stdout: string;
+  stderr: string;
+  /** stdout as JSON. */
+  json<T = Record<string, unknown>>(): T;
+  /** stdout as one JSON object a line. */
+  lines<T = Record<string, unknown>>(): T[];
+}
+
+class Sink extends Writable {
+  text = '';
+  isTTY: boolean | undefined;
+  columns: number | undefined;
+
+  override _write(chunk: Buffer | string, _encoding: string, done: () => void): void {
+    this.text += chunk.toString();
+    done();
+  }
+}
+
+export async function runCli(argv: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  const stdout = new Sink();
+  const stderr = new Sink();
+  if (options.tty) {
+    for (const stream of [stdout, stderr]) {
+      stream.isTTY = true;
+      stream.columns = options.columns ?? 80;
+    }
+  }
+  const stdin = options.stdin === undefined ? new PassThrough().end() : Readable.from([Buffer.from(options.stdin)]);
+  const listeners = new Set<() => void>();
+  options.onStart?.(() => {
+    for (const listener of [...listeners]) listener();
+  });
+  const code = await main({
+    argv: [process.execPath, 'aops', ...argv],
+    execPath: process.execPath,
+    pid: process.pid,
+    kill: () => {
+      throw new Error('tests in this process kill nothing');
+    },
+    platform: process.platform,
+    env: { HOME: '/nonexistent', TERM: 'xterm-256color', ...options.env },
+    stdin: stdin as never,
+    stdout,
+    stderr,
+    cwd: () => options.cwd ?? process.cwd(),
+    once: (signal, listener) => signal === 'SIGINT' && listeners.add(listener),
+    removeListener: (_signal, listener) => listeners.delete(listener),
+  });
+  return {
+    code,
+    stdout: stdout.text,
+    stderr: stderr.text,
+    json: <T>() => JSON.parse(stdout.text) as T,
+    lines: <T>() => stdout.text.trimEnd().split('\n').map((line) => JSON.parse(line) as T),
+  };
+}

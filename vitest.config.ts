@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    // Colours and terminal detection must come from each test, never from the shell that runs the suite.
+    env: { NO_COLOR: '', FORCE_COLOR: '', CI: '' },
+    testTimeout: 20_000,
+    pool: 'forks',
+  },
+});
