@@ -89,7 +89,11 @@ export class Client {
     for (;;) {
       await this.#passGate(request, signal);
       const authorization = await this.#options.credential.authorization(signal);
-      const outcome = await this.#attempt(request, { ...request.headers, authorization, ...(progress.key ? { 'idempotency-key': progress.key } : {}) }, signal);
+      const outcome = await this.#attempt(
+        request,
+        { ...request.headers, authorization, ...(progress.key ? { 'idempotency-key': progress.key } : {}) },
+        signal,
+      );
       const decision = decide(outcome, {
         progress,
         baseUrl: this.baseUrl,
@@ -100,7 +104,8 @@ export class Client {
       });
       if (outcome.kind === 'failure') progress.ambiguous ||= outcome.maybeSent;
       if (decision.next === 'done') {
-        if (givenKey !== undefined && progress.retries === 0 && isReplayed(decision.response)) this.#emit({ type: 'replayed', key: givenKey });
+        if (givenKey !== undefined && progress.retries === 0 && isReplayed(decision.response))
+          this.#emit({ type: 'replayed', key: givenKey });
         return decision.response;
       }
       await this.#carryOn(decision, progress, authorization, signal);
@@ -185,7 +190,12 @@ export class Client {
   }
 
   /** Does what the decision asks before the next attempt, or throws its error. */
-  async #carryOn(decision: Exclude<Decision, { next: 'done' }>, progress: Progress, authorization: string, signal: AbortSignal): Promise<void> {
+  async #carryOn(
+    decision: Exclude<Decision, { next: 'done' }>,
+    progress: Progress,
+    authorization: string,
+    signal: AbortSignal,
+  ): Promise<void> {
     switch (decision.next) {
       case 'fail':
         throw decision.error;

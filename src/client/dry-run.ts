@@ -37,7 +37,13 @@ export class DryRunClient extends Client {
     throw new DryRunStop({
       method,
       url: this.baseUrl + path,
-      headers: { accept: 'application/json', 'user-agent': this.#userAgent, ...headers, authorization: 'Bearer ***', 'idempotency-key': '(a new one)' },
+      headers: {
+        accept: 'application/json',
+        'user-agent': this.#userAgent,
+        ...headers,
+        authorization: 'Bearer ***',
+        'idempotency-key': '(a new one)',
+      },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? (JSON.parse(body) as unknown) : `${body.length} bytes` }),
     });
   }

@@ -62,12 +62,15 @@ export class OutcomeUnknownError extends AopsError {
 export class RateLimitedError extends AopsError {
   constructor(waitMilliseconds: number, maxWaitMilliseconds: number, details: ErrorDetails) {
     const seconds = Math.ceil(waitMilliseconds / 1_000);
-    super(`Rate limited: the service asks to wait ${seconds} s, more than the ${Math.round(maxWaitMilliseconds / 1_000)} s of --max-wait.`, {
-      code: 'rate_limited',
-      exit: exitCodes.rateLimited,
-      hint: `Try again in ${seconds} s, or allow the wait with --max-wait ${seconds + 1}s.`,
-      details: { ...details, retry_after_seconds: seconds },
-    });
+    super(
+      `Rate limited: the service asks to wait ${seconds} s, more than the ${Math.round(maxWaitMilliseconds / 1_000)} s of --max-wait.`,
+      {
+        code: 'rate_limited',
+        exit: exitCodes.rateLimited,
+        hint: `Try again in ${seconds} s, or allow the wait with --max-wait ${seconds + 1}s.`,
+        details: { ...details, retry_after_seconds: seconds },
+      },
+    );
   }
 }
 

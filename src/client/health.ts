@@ -12,7 +12,12 @@ export interface Health {
 export async function readHealth(url: string, milliseconds = 2_000): Promise<Health | undefined> {
   const agent = new Agent({ connections: 1 });
   try {
-    const { statusCode, body } = await agent.request({ origin: url, path: '/healthz', method: 'GET', signal: AbortSignal.timeout(milliseconds) });
+    const { statusCode, body } = await agent.request({
+      origin: url,
+      path: '/healthz',
+      method: 'GET',
+      signal: AbortSignal.timeout(milliseconds),
+    });
     const health = (await body.json()) as Health;
     return statusCode === 200 ? health : undefined;
   } catch {

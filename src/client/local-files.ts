@@ -17,7 +17,12 @@ const badName = /[\u0000-\u001f\u007f\\]|[. ]$|^(con|prn|aux|nul|com\d|lpt\d)(\.
  */
 export function safeParts(name: string): string[] {
   const parts = name.split('/').filter((part) => part !== '' && part !== '.');
-  if (name.startsWith('/') || parts.length === 0 || parts.includes('..') || parts.some((part) => badName.test(part) || Buffer.byteLength(part) > 255)) {
+  if (
+    name.startsWith('/') ||
+    parts.length === 0 ||
+    parts.includes('..') ||
+    parts.some((part) => badName.test(part) || Buffer.byteLength(part) > 255)
+  ) {
     throw new AopsError(`The service names a file ${JSON.stringify(name)}, which is not safe to write.`, {
       code: 'unsafe_name',
       exit: exitCodes.failure,
@@ -35,7 +40,8 @@ export async function prepareTarget(root: string, name: string): Promise<string>
   for (const part of parts.slice(0, -1)) {
     folder = path.join(folder, part);
     await mkdir(folder).catch(ignoreExisting);
-    if (!(await lstat(folder)).isDirectory()) throw new UsageError(`${folder} is not a directory; nothing is written through it.`, 'Choose another folder with --to.');
+    if (!(await lstat(folder)).isDirectory())
+      throw new UsageError(`${folder} is not a directory; nothing is written through it.`, 'Choose another folder with --to.');
   }
   return path.join(folder, parts.at(-1) as string);
 }
@@ -51,7 +57,10 @@ function ignoreExisting(error: NodeJS.ErrnoException): void {
 export async function writeFile(target: string, content: AsyncIterable<Uint8Array>, replace: boolean): Promise<number> {
   const existing = await lstat(target).catch(() => undefined);
   if (existing && (!replace || !existing.isFile())) {
-    throw new UsageError(`${target} exists already.`, existing.isFile() ? 'Allow replacing it with --force.' : 'It is not a plain file; choose another folder with --to.');
+    throw new UsageError(
+      `${target} exists already.`,
+      existing.isFile() ? 'Allow replacing it with --force.' : 'It is not a plain file; choose another folder with --to.',
+    );
   }
   const partial = path.join(path.dirname(target), `.${path.basename(target).slice(0, 200)}.${randomBytes(4).toString('hex')}.part`);
   const file = await open(partial, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o666);

@@ -47,7 +47,11 @@ export function clientCredential(given: ClientCredentials, clock: Clock = system
 const basic = (id: string, secret: string): string => Buffer.from(`${formEncode(id)}:${formEncode(secret)}`).toString('base64');
 const formEncode = (text: string): string => new URLSearchParams({ v: text }).toString().slice(2);
 
-async function fetchToken({ client_id, client_secret, token_url }: ClientCredentials, clock: Clock, signal: AbortSignal | undefined): Promise<Token> {
+async function fetchToken(
+  { client_id, client_secret, token_url }: ClientCredentials,
+  clock: Clock,
+  signal: AbortSignal | undefined,
+): Promise<Token> {
   const { origin, pathname, search } = new URL(token_url);
   const started = clock.now();
   const agent = new Agent({ connections: 1 });
@@ -56,12 +60,17 @@ async function fetchToken({ client_id, client_secret, token_url }: ClientCredent
       origin,
       path: pathname + search,
       method: 'POST',
-      headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded', authorization: `Basic ${basic(client_id, client_secret)}` },
+      headers: {
+        accept: 'application/json',
+        'content-type': 'application/x-www-form-urlencoded',
+        authorization: `Basic ${basic(client_id, client_secret)}`,
+      },
       body: 'grant_type=client_credentials',
       signal: AbortSignal.any([AbortSignal.timeout(attemptMilliseconds), ...(signal ? [signal] : [])]),
     });
     const details = { method: 'POST', path: pathname };
-    if (outcome.kind === 'failure') throw new UnavailableError(`Could not reach ${origin} for a token: ${outcome.reason}.`, details, outcome.cause);
+    if (outcome.kind === 'failure')
+      throw new UnavailableError(`Could not reach ${origin} for a token: ${outcome.reason}.`, details, outcome.cause);
     return readToken(outcome.response.status, outcome.response.body, started, details);
   } finally {
     await agent.destroy();

@@ -49,7 +49,10 @@ export function decide(outcome: Outcome, situation: Situation): Decision {
   const { response } = outcome;
   if (response.status < 300) {
     if (hasUsableBody(response)) return { next: 'done', response };
-    return afterFailure({ kind: 'failure', maybeSent: true, final: false, reason: 'the answer was no complete JSON', cause: undefined }, situation);
+    return afterFailure(
+      { kind: 'failure', maybeSent: true, final: false, reason: 'the answer was no complete JSON', cause: undefined },
+      situation,
+    );
   }
   if (response.status < 400) return { next: 'fail', error: redirectError(response, situation.details) };
   return afterErrorStatus(response, situation);
@@ -62,7 +65,9 @@ function afterErrorStatus(response: TransportResponse, situation: Situation): De
   const error = new ServiceAnswerError(status, body, details);
   if (isReplayed(response)) {
     const poisoned = (status === 429 || status === 401) && !progress.rekeyed;
-    return poisoned ? { next: 'rekey', waitMilliseconds: backoff(0, random), reason: `a stored ${status} was replayed` } : { next: 'fail', error };
+    return poisoned
+      ? { next: 'rekey', waitMilliseconds: backoff(0, random), reason: `a stored ${status} was replayed` }
+      : { next: 'fail', error };
   }
   if (status === 401 && !progress.refreshed) return { next: 'refresh', otherwise: error };
   if (status === 429) return afterRateLimit(response, situation, error);
@@ -92,7 +97,8 @@ function afterFailure(failure: Failure, situation: Situation): Decision {
   const again = failure.final ? undefined : retry(situation, failure.reason);
   if (again) return again;
   const reason = `${failure.reason}.`;
-  if (progress.key !== undefined && (progress.ambiguous || failure.maybeSent)) return { next: 'fail', error: new OutcomeUnknownError(reason, details, failure.cause) };
+  if (progress.key !== undefined && (progress.ambiguous || failure.maybeSent))
+    return { next: 'fail', error: new OutcomeUnknownError(reason, details, failure.cause) };
   const { hostname, origin } = new URL(baseUrl);
   const hint = isLoopback(hostname)
     ? 'Start the local service with `aops local up`, or choose another profile with --profile.'
@@ -106,7 +112,8 @@ function retry(situation: Situation, reason: string, asked = 0): Decision | unde
   return { next: 'retry', waitMilliseconds: Math.max(asked, backoff(progress.retries, random)), reason };
 }
 
-const askedWait = (response: TransportResponse, now: number): number | undefined => retryAfter(response.headers, serverTime(response.headers, now));
+const askedWait = (response: TransportResponse, now: number): number | undefined =>
+  retryAfter(response.headers, serverTime(response.headers, now));
 
 const isLoopback = (hostname: string): boolean => hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname);
 

@@ -12,7 +12,8 @@ export function header(headers: ResponseHeaders, name: string): string | undefin
   return Array.isArray(value) ? value[0] : value;
 }
 
-const wholeNumber = (text: string | undefined): number | undefined => (text !== undefined && /^\d{1,16}$/.test(text.trim()) ? Number(text) : undefined);
+const wholeNumber = (text: string | undefined): number | undefined =>
+  text !== undefined && /^\d{1,16}$/.test(text.trim()) ? Number(text) : undefined;
 
 /** Milliseconds that `Retry-After` asks for: seconds, fractions of them, or an HTTP date; undefined when absent or unusable. */
 export function retryAfter(headers: ResponseHeaders, serverNow: number): number | undefined {

@@ -9,7 +9,12 @@ import { download } from './transfer.ts';
 export const workspace = '/workspace';
 
 /** Every file below a path, folders before what is in them, in the service's order. */
-export async function* walkRunFiles(client: Client, runId: string, path: string, signal: AbortSignal): AsyncGenerator<SandboxFileEntry, void, undefined> {
+export async function* walkRunFiles(
+  client: Client,
+  runId: string,
+  path: string,
+  signal: AbortSignal,
+): AsyncGenerator<SandboxFileEntry, void, undefined> {
   const { data } = await client.call('listRunSandboxFiles', { params: { run_id: runId }, query: { path } }, { signal });
   requireFiles(data.sandboxStatus, data.path);
   for (const entry of data.entries) {
@@ -26,7 +31,11 @@ export async function readRunFile(client: Client, runId: string, path: string, s
 }
 
 /** All bytes of a file: the text that came with the answer when it is whole, else from its download URL. */
-export async function* runFileBytes(client: Client, content: SandboxFileContent, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+export async function* runFileBytes(
+  client: Client,
+  content: SandboxFileContent,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, undefined> {
   if (content.content !== null && !content.truncated) {
     yield Buffer.from(content.content, content.encoding === 'base64' ? 'base64' : 'utf8');
   } else if (content.download_url) {
@@ -41,5 +50,8 @@ export async function* runFileBytes(client: Client, content: SandboxFileContent,
 
 function requireFiles(status: string, path: string): void {
   if (status === 'running' || status === 'paused') return;
-  throw new AopsError(`The sandbox has no readable files at ${path}: its status is ${status}.`, { code: `sandbox_${status}`, exit: exitCodes.notFound });
+  throw new AopsError(`The sandbox has no readable files at ${path}: its status is ${status}.`, {
+    code: `sandbox_${status}`,
+    exit: exitCodes.notFound,
+  });
 }

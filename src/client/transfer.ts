@@ -17,7 +17,11 @@ export async function* download(client: Client, url: string, signal: AbortSignal
   const { statusCode, headers, body } = await dispatcher.request({ origin, path: pathname + search, method: 'GET', signal });
   if (statusCode !== 200) {
     await body.dump();
-    throw new ServiceAnswerError(statusCode, { error: 'download_failed', message: `The file could not be downloaded: the service answered ${statusCode}.` }, details);
+    throw new ServiceAnswerError(
+      statusCode,
+      { error: 'download_failed', message: `The file could not be downloaded: the service answered ${statusCode}.` },
+      details,
+    );
   }
   const expected = Number(headers['content-length'] ?? Number.NaN);
   let received = 0;
@@ -31,12 +35,26 @@ export async function* download(client: Client, url: string, signal: AbortSignal
 }
 
 /** Uploads a local file to a sandbox, by the way its size asks for. Returns its path there. */
-export async function upload(client: Client, sandboxId: string, file: string, target: string, signal: AbortSignal): Promise<{ path: string; size_bytes: number }> {
+export async function upload(
+  client: Client,
+  sandboxId: string,
+  file: string,
+  target: string,
+  signal: AbortSignal,
+): Promise<{ path: string; size_bytes: number }> {
   const { size } = await stat(file);
-  return size <= directUploadLimit ? uploadDirectly(client, sandboxId, file, target, signal) : uploadByUrl(client, sandboxId, file, size, target, signal);
+  return size <= directUploadLimit
+    ? uploadDirectly(client, sandboxId, file, target, signal)
+    : uploadByUrl(client, sandboxId, file, size, target, signal);
 }
 
-async function uploadDirectly(client: Client, sandboxId: string, file: string, target: string, signal: AbortSignal): Promise<{ path: string; size_bytes: number }> {
+async function uploadDirectly(
+  client: Client,
+  sandboxId: string,
+  file: string,
+  target: string,
+  signal: AbortSignal,
+): Promise<{ path: string; size_bytes: number }> {
   const form = new FormData();
   form.set('path', target);
   form.set('file', new Blob([await readWhole(file)]), path.basename(file));
@@ -59,7 +77,14 @@ async function readWhole(file: string): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await readFile(file));
 }
 
-async function uploadByUrl(client: Client, sandboxId: string, file: string, size: number, target: string, signal: AbortSignal): Promise<{ path: string; size_bytes: number }> {
+async function uploadByUrl(
+  client: Client,
+  sandboxId: string,
+  file: string,
+  size: number,
+  target: string,
+  signal: AbortSignal,
+): Promise<{ path: string; size_bytes: number }> {
   const granted = await client.call('createSandboxUploadUrl', { params: { sandbox_id: sandboxId }, body: { path: target } }, { signal });
   const { origin, pathname, search } = new URL(granted.upload_url, client.baseUrl);
   const dispatcher = await client.dispatcher();

@@ -37,7 +37,16 @@ export type Outcome = { kind: 'response'; response: TransportResponse } | Failur
 /** JSON answers are held in memory; more than this is no JSON answer. */
 const bodyLimit = 32 * 1024 * 1024;
 
-const notSentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH', 'ENETDOWN', 'EHOSTDOWN', 'UND_ERR_CONNECT_TIMEOUT']);
+const notSentCodes = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENETUNREACH',
+  'EHOSTUNREACH',
+  'ENETDOWN',
+  'EHOSTDOWN',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
 
 const reasons: Record<string, string> = {
   ECONNREFUSED: 'the connection was refused',
@@ -53,12 +62,19 @@ const reasons: Record<string, string> = {
   EPIPE: 'the connection was closed while sending',
 };
 
-const isTls = (code: string, message: string): boolean => /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code) || /certificate/i.test(message);
+const isTls = (code: string, message: string): boolean =>
+  /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code) || /certificate/i.test(message);
 
 /** Classifies a failure of the connection by its code. */
 function failure(error: unknown): Failure {
   const { code = '', message = '', name = '' } = error as { code?: string; message?: string; name?: string };
-  const failed = (reason: string, maybeSent: boolean, final: boolean): Failure => ({ kind: 'failure', maybeSent, final, reason, cause: error });
+  const failed = (reason: string, maybeSent: boolean, final: boolean): Failure => ({
+    kind: 'failure',
+    maybeSent,
+    final,
+    reason,
+    cause: error,
+  });
   if (isTls(code, message)) return failed(`the TLS certificate was not accepted (${code || message})`, false, true);
   if (name === 'HTTPParserError' || code.startsWith('HPE_')) return failed('the answer was no valid HTTP', true, true);
   if (code === 'ERR_BODY_LIMIT') return failed(message, true, true);

@@ -3,7 +3,7 @@
  * the mocks as well, which takes longer than everything else a short command does; the dispatcher alone does not.
  */
 import { setFlagsFromString } from 'node:v8';
-import type { Agent as UndiciAgent, Dispatcher } from 'undici';
+import type { Dispatcher, Agent as UndiciAgent } from 'undici';
 import api from 'undici/lib/api/index.js';
 import AgentClass from 'undici/lib/dispatcher/agent.js';
 import DispatcherClass from 'undici/lib/dispatcher/dispatcher.js';

@@ -17,7 +17,12 @@ const options = {
 } as const;
 
 const listing = listOutput<{ id: string; method: string; path: string; summary: string }>({
-  columns: [column('METHOD', (row) => row.method), column('PATH', (row) => row.path, { shrink: true }), column('OPERATION', (row) => row.id, { shrink: true }), column('SUMMARY', (row) => row.summary, { shrink: true })],
+  columns: [
+    column('METHOD', (row) => row.method),
+    column('PATH', (row) => row.path, { shrink: true }),
+    column('OPERATION', (row) => row.id, { shrink: true }),
+    column('SUMMARY', (row) => row.summary, { shrink: true }),
+  ],
   empty: '',
 });
 
@@ -36,7 +41,10 @@ export default defineCommand({
   ],
   output: rawOutput(listing),
   async run(context, input) {
-    if (input.list) return wholeList(operationIds.map((id) => ({ id, method: operations[id].method, path: operations[id].path, summary: operations[id].summary })));
+    if (input.list)
+      return wholeList(
+        operationIds.map((id) => ({ id, method: operations[id].method, path: operations[id].path, summary: operations[id].summary })),
+      );
     const body = await bodyFromFlags(context, input);
     const { method, path } = target(input, body !== undefined);
     const query = method === 'GET' && body !== undefined ? queryString(body as Record<string, string>) : '';
@@ -60,7 +68,8 @@ export default defineCommand({
 type Input = CommandInput<{ methodOrPath: ReturnType<typeof optionalArgument>; path: ReturnType<typeof optionalArgument> }, typeof options>;
 
 function target({ methodOrPath, path }: Pick<Input, 'methodOrPath' | 'path'>, hasBody: boolean): { method: string; path: string } {
-  if (methodOrPath === undefined) throw new UsageError('Which path?', 'For example: aops api /v2/teams/{team}. `aops api --list` lists the operations.');
+  if (methodOrPath === undefined)
+    throw new UsageError('Which path?', 'For example: aops api /v2/teams/{team}. `aops api --list` lists the operations.');
   if (path === undefined) return { method: hasBody ? 'POST' : 'GET', path: methodOrPath };
   const method = methodOrPath.toUpperCase();
   if (methods.includes(method)) return { method, path };
@@ -76,7 +85,8 @@ function fullPath(context: Context, given: string): string {
   return rooted.startsWith('/v2/') || rooted.startsWith('/v2?') ? rooted : `/v2${rooted}`;
 }
 
-const withQuery = (path: string, query: string): string => (query === '' ? path : path.includes('?') ? `${path}&${query.slice(1)}` : path + query);
+const withQuery = (path: string, query: string): string =>
+  query === '' ? path : path.includes('?') ? `${path}&${query.slice(1)}` : path + query;
 
 /** Headers that are the core's own business. */
 const reserved = new Set(['authorization', 'host', 'content-length', 'connection', 'transfer-encoding', 'idempotency-key', 'cookie']);
@@ -86,7 +96,11 @@ function headers(given: readonly string[]): Record<string, string> {
     given.map((text) => {
       const [, name = '', value = ''] = /^([\w-]+):\s*([\x20-\x7e]*)$/.exec(text) ?? [];
       if (name === '') throw new UsageError('--header takes "NAME: VALUE" in plain ASCII.');
-      if (reserved.has(name.toLowerCase())) throw new UsageError(`--header cannot set ${name}.`, name.toLowerCase() === 'idempotency-key' ? 'Use --idempotency-key.' : 'aops sets it itself.');
+      if (reserved.has(name.toLowerCase()))
+        throw new UsageError(
+          `--header cannot set ${name}.`,
+          name.toLowerCase() === 'idempotency-key' ? 'Use --idempotency-key.' : 'aops sets it itself.',
+        );
       return [name.toLowerCase(), value];
     }),
   );

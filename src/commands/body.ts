@@ -121,4 +121,5 @@ function append(list: Json[], rest: string[], value: Json, key: string): void {
   assign(open, rest, value, key);
 }
 
-const isObject = (value: Json | undefined): value is { [key: string]: Json } => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: Json | undefined): value is { [key: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

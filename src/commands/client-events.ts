@@ -15,10 +15,14 @@ export function reportClientEvent(context: Context): (event: ClientEvent) => voi
         return;
       case 'retry':
         // A quick second try is nobody's business; a wait that can be felt is.
-        if (flags.debug || event.waitMilliseconds > 1_000) terminal.note(`Trying again in ${formatDuration(event.waitMilliseconds)}: ${event.reason}.`);
+        if (flags.debug || event.waitMilliseconds > 1_000)
+          terminal.note(`Trying again in ${formatDuration(event.waitMilliseconds)}: ${event.reason}.`);
         return;
       case 'trace':
-        if (flags.debug) terminal.note(`${event.method} ${event.url} -> ${event.status ?? event.reason} (${event.milliseconds} ms${event.requestId ? `, ${event.requestId}` : ''})`);
+        if (flags.debug)
+          terminal.note(
+            `${event.method} ${event.url} -> ${event.status ?? event.reason} (${event.milliseconds} ms${event.requestId ? `, ${event.requestId}` : ''})`,
+          );
     }
   };
 }

@@ -5,7 +5,8 @@ import { column, listOutput } from './output.ts';
 
 export default defineCommand({
   summary: 'Describe every command, for programs',
-  description: 'With --json: arguments, options, the operations it calls, whether it changes or destroys something, its exit codes and examples.',
+  description:
+    'With --json: arguments, options, the operations it calls, whether it changes or destroys something, its exit codes and examples.',
   examples: [
     { command: 'aops commands', text: 'All commands' },
     { command: "aops commands --json --jq '.data[] | select(.mutates) | .id'", text: 'Those that change something' },

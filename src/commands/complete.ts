@@ -38,7 +38,9 @@ async function candidates(context: Context, before: readonly string[], current: 
   if (load) return inCommand(context, (await load()).default, before, operands.slice(2), current);
   if (second !== '') return { words: [] };
   if (current.startsWith('-')) return { words: flagWords(globalFlags) };
-  const verbs = await Promise.all(Object.entries(entry.commands).map(async ([verb, loadVerb]): Promise<[string, string]> => [verb, (await loadVerb()).default.summary]));
+  const verbs = await Promise.all(
+    Object.entries(entry.commands).map(async ([verb, loadVerb]): Promise<[string, string]> => [verb, (await loadVerb()).default.summary]),
+  );
   return { words: verbs };
 }
 
@@ -46,10 +48,20 @@ function firstLevel(before: readonly string[], current: string, context: Context
   const value = openOption(globalFlags, before);
   if (value) return optionValuesOf(context, value);
   if (current.startsWith('-')) return { words: flagWords(globalFlags) };
-  return { words: Object.entries(commandTree).flatMap(([name, entry]): [string, string][] => ('hidden' in entry && entry.hidden ? [] : [[name, entry.summary]])) };
+  return {
+    words: Object.entries(commandTree).flatMap(([name, entry]): [string, string][] =>
+      'hidden' in entry && entry.hidden ? [] : [[name, entry.summary]],
+    ),
+  };
 }
 
-function inCommand(context: Context, command: AnyCommand, before: readonly string[], operands: readonly string[], current: string): Candidates {
+function inCommand(
+  context: Context,
+  command: AnyCommand,
+  before: readonly string[],
+  operands: readonly string[],
+  current: string,
+): Candidates {
   const options = { ...globalFlags, ...optionsOf(command) };
   const value = openOption(options, before);
   if (value) return optionValuesOf(context, value);
@@ -73,7 +85,8 @@ function isValueOfOption(options: Options, before: readonly string[], operands: 
 /** The option whose value comes next, if the last word is one that takes a value. */
 function openOption(options: Options, words: readonly string[]): Option | undefined {
   const last = words.at(-1) ?? '';
-  const [, option] = Object.entries(options).find(([key, { short }]) => last === flagName(key) || (short !== undefined && last === `-${short}`)) ?? [];
+  const [, option] =
+    Object.entries(options).find(([key, { short }]) => last === flagName(key) || (short !== undefined && last === `-${short}`)) ?? [];
   return option?.metavar === undefined ? undefined : option;
 }
 

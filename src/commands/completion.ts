@@ -12,7 +12,8 @@ export default defineCommand({
     { command: 'aops completion powershell | Out-String | Invoke-Expression', text: 'PowerShell' },
   ],
   async run(context, input) {
-    if (!shells.includes(input.shell as Shell)) throw new UsageError(`There is no completion for "${input.shell}".`, `Shells: ${shells.join(', ')}.`);
+    if (!shells.includes(input.shell as Shell))
+      throw new UsageError(`There is no completion for "${input.shell}".`, `Shells: ${shells.join(', ')}.`);
     await context.terminal.data(completionScripts[input.shell as Shell]);
   },
 });

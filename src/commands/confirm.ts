@@ -8,7 +8,9 @@ import type { Context } from './context.ts';
  */
 export async function confirm(context: Context, question: string): Promise<void> {
   if (context.flags.yes) return;
-  const refused = (message: string, hint: string): AopsError => new AopsError(message, { code: 'not_confirmed', exit: exitCodes.usage, hint });
+  const refused = (message: string, hint: string): AopsError =>
+    new AopsError(message, { code: 'not_confirmed', exit: exitCodes.usage, hint });
   if (!context.terminal.interactive) throw refused(`${question} Nobody can be asked here.`, 'Say so with --yes.');
-  if (!(await context.prompter.confirm({ message: question, initial: false }))) throw refused('Nothing was changed.', 'It was not confirmed.');
+  if (!(await context.prompter.confirm({ message: question, initial: false })))
+    throw refused('Nothing was changed.', 'It was not confirmed.');
 }

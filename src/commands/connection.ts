@@ -4,8 +4,8 @@ import { version } from '../base/version.ts';
 import type { Client } from '../client/client.ts';
 import type { Credential } from '../client/credential.ts';
 import { requireBaseUrl, requireCredential } from '../config/resolve.ts';
-import type { Context } from './context.ts';
 import { reportClientEvent } from './client-events.ts';
+import type { Context } from './context.ts';
 
 /** The client of the resolved profile. @throws AopsError when not signed in, or no address is known */
 export async function connect(context: Context): Promise<Client> {
@@ -18,7 +18,11 @@ export async function connect(context: Context): Promise<Client> {
   }
   const { client_id, client_secret, token_url } = given;
   if (token_url === undefined) {
-    throw new AopsError('Client credentials need the address of the token endpoint.', { code: 'token_url_missing', exit: exitCodes.auth, hint: 'Set AOPS_TOKEN_URL.' });
+    throw new AopsError('Client credentials need the address of the token endpoint.', {
+      code: 'token_url_missing',
+      exit: exitCodes.auth,
+      hint: 'Set AOPS_TOKEN_URL.',
+    });
   }
   const { clientCredential } = await import('../client/oauth.ts');
   return newClient(context, baseUrl, clientCredential({ client_id, client_secret, token_url }, context.clock));

@@ -2,8 +2,9 @@
  * A command is data plus a function. The definition feeds the parser, help, completions, the manual,
  * `aops commands --json` and the tests that loop over every command.
  */
-import { type ExitCode, exitCodes, UsageError } from '../base/errors.ts';
+
 import { parseDuration } from '../base/duration.ts';
+import { type ExitCode, exitCodes, UsageError } from '../base/errors.ts';
 import type { OperationId } from '../interface/operations.ts';
 import type { Context } from './context.ts';
 import type { AnyOutput, Output } from './output.ts';
@@ -50,14 +51,24 @@ interface OptionExtras extends ArgumentExtras {
   hidden?: boolean;
 }
 
-export const argument = (summary: string, extras: ArgumentExtras = {}): Argument<string> => ({ summary, required: true, variadic: false, ...extras });
+export const argument = (summary: string, extras: ArgumentExtras = {}): Argument<string> => ({
+  summary,
+  required: true,
+  variadic: false,
+  ...extras,
+});
 export const optionalArgument = (summary: string, extras: ArgumentExtras = {}): Argument<string | undefined> => ({
   summary,
   required: false,
   variadic: false,
   ...extras,
 });
-export const manyArguments = (summary: string, extras: ArgumentExtras = {}): Argument<string[]> => ({ summary, required: true, variadic: true, ...extras });
+export const manyArguments = (summary: string, extras: ArgumentExtras = {}): Argument<string[]> => ({
+  summary,
+  required: true,
+  variadic: true,
+  ...extras,
+});
 
 const base = { required: false, repeatable: false, negatable: false } as const;
 const asText = (text: string): string => text;
@@ -96,7 +107,11 @@ export const texts = (metavar: string, summary: string, extras: OptionExtras = {
   parse: (value) => [value],
   ...extras,
 });
-export const choice = <const Words extends readonly string[]>(words: Words, summary: string, extras: OptionExtras & { metavar?: string } = {}): Option<Words[number] | undefined> => ({
+export const choice = <const Words extends readonly string[]>(
+  words: Words,
+  summary: string,
+  extras: OptionExtras & { metavar?: string } = {},
+): Option<Words[number] | undefined> => ({
   ...base,
   summary,
   metavar: words.join('|'),
@@ -132,7 +147,9 @@ export const duration = (summary: string): Option<string | undefined> => ({
 
 export type Arguments = Record<string, Argument>;
 export type Options = Record<string, Option>;
-type Values<Specs extends Record<string, { value?: unknown }>> = { [Name in keyof Specs]: Specs[Name] extends { value?: infer Value } ? Value : never };
+type Values<Specs extends Record<string, { value?: unknown }>> = {
+  [Name in keyof Specs]: Specs[Name] extends { value?: infer Value } ? Value : never;
+};
 
 /** What `run` is given: the arguments and options by name. */
 export type CommandInput<A extends Arguments, O extends Options> = Values<A> & Values<O>;
@@ -169,7 +186,9 @@ export interface Command<A extends Arguments = Arguments, O extends Options = Op
 }
 
 /** Fixes the types of a command definition. */
-export const defineCommand = <const A extends Arguments, const O extends Options, Result>(command: Command<A, O, Result>): Command<A, O, Result> => command;
+export const defineCommand = <const A extends Arguments, const O extends Options, Result>(
+  command: Command<A, O, Result>,
+): Command<A, O, Result> => command;
 
 /** A command whose own types do not matter to the reader: the parser, help, docs. */
 // biome-ignore lint/suspicious/noExplicitAny: a list of commands has no common argument type
@@ -193,7 +212,15 @@ export const flagName = (key: string): string => `--${key.replace(/[A-Z]/g, (let
 export function exitsOf(command: AnyCommand): ExitCode[] {
   const codes = new Set<ExitCode>([exitCodes.usage, ...(command.exits ?? [])]);
   if (command.operations?.length) {
-    for (const code of [exitCodes.notFound, exitCodes.auth, exitCodes.forbidden, exitCodes.rateLimited, exitCodes.unavailable, exitCodes.timeout]) codes.add(code);
+    for (const code of [
+      exitCodes.notFound,
+      exitCodes.auth,
+      exitCodes.forbidden,
+      exitCodes.rateLimited,
+      exitCodes.unavailable,
+      exitCodes.timeout,
+    ])
+      codes.add(code);
   }
   if (command.mutates) for (const code of [exitCodes.conflict, exitCodes.outcomeUnknown]) codes.add(code);
   return [...codes].sort((a, b) => a - b);

@@ -42,7 +42,8 @@ export interface LoadedCommand {
 export async function loadAllCommands(): Promise<LoadedCommand[]> {
   const loaded: LoadedCommand[] = [];
   for (const [name, entry] of Object.entries(commandTree)) {
-    if (isGroup(entry)) for (const [verb, load] of Object.entries(entry.commands)) loaded.push({ path: [name, verb], command: (await load()).default });
+    if (isGroup(entry))
+      for (const [verb, load] of Object.entries(entry.commands)) loaded.push({ path: [name, verb], command: (await load()).default });
     else if (!entry.hidden) loaded.push({ path: [name], command: (await entry.load()).default });
   }
   return loaded;
@@ -50,7 +51,17 @@ export async function loadAllCommands(): Promise<LoadedCommand[]> {
 
 export function describeOption(key: string, option: Option): DescribedOption {
   const { short, metavar, summary, required, repeatable, negatable, choices, complete } = option;
-  return { flag: flagName(key), short: short ? `-${short}` : null, value: metavar ?? null, summary, required, repeatable, negatable, choices: choices ?? null, complete: complete ?? null };
+  return {
+    flag: flagName(key),
+    short: short ? `-${short}` : null,
+    value: metavar ?? null,
+    summary,
+    required,
+    repeatable,
+    negatable,
+    choices: choices ?? null,
+    complete: complete ?? null,
+  };
 }
 
 export const describeOptions = (options: Record<string, Option>): DescribedOption[] =>
@@ -65,9 +76,15 @@ export function describeCommand({ path, command }: LoadedCommand): DescribedComm
     id: path.join(' '),
     summary: command.summary,
     description: command.description ?? null,
-    arguments: Object.entries((command.arguments ?? {}) as Record<string, { summary: string; required: boolean; variadic: boolean; complete?: CompletionSource }>).map(
-      ([name, { summary, required, variadic, complete }]) => ({ name: argumentWord(name), summary, required, variadic, complete: complete ?? null }),
-    ),
+    arguments: Object.entries(
+      (command.arguments ?? {}) as Record<string, { summary: string; required: boolean; variadic: boolean; complete?: CompletionSource }>,
+    ).map(([name, { summary, required, variadic, complete }]) => ({
+      name: argumentWord(name),
+      summary,
+      required,
+      variadic,
+      complete: complete ?? null,
+    })),
     options: describeOptions(optionsOf(command)),
     operations: (command.operations ?? []).map((id: OperationId) => ({ id, method: operation(id).method, path: operation(id).path })),
     mutates: command.mutates ?? false,

@@ -36,13 +36,20 @@ interface RawOutput extends Output<Any> {
 export type AnyOutput = ListOutput<Any> | RecordOutput<Any> | TextOutput<Any> | RawOutput;
 
 export const listOutput = <Row>(output: Omit<ListOutput<Row>, 'kind'>): ListOutput<Row> => ({ kind: 'list', ...output });
-export const recordOutput = <Result>(fields: (result: Result) => Record<string, unknown>): RecordOutput<Result> => ({ kind: 'record', fields });
+export const recordOutput = <Result>(fields: (result: Result) => Record<string, unknown>): RecordOutput<Result> => ({
+  kind: 'record',
+  fields,
+});
 export const textOutput = <Result>(text: (result: Result) => string): TextOutput<Result> => ({ kind: 'text', text });
 export const rawOutput = (list: ListOutput<Any>): RawOutput => ({ kind: 'raw', list });
 
 type ColumnExtras = Pick<Column<unknown>, 'align' | 'shrink' | 'min' | 'style'>;
 
-export const column = <Row>(header: string, value: (row: Row) => unknown, extras: ColumnExtras = {}): Column<Row> => ({ header, value, ...extras });
+export const column = <Row>(header: string, value: (row: Row) => unknown, extras: ColumnExtras = {}): Column<Row> => ({
+  header,
+  value,
+  ...extras,
+});
 export const idColumn = <Row>(value: (row: Row) => unknown): Column<Row> => ({ header: 'ID', value });
 export const statusColumn = <Row>(value: (row: Row) => unknown): Column<Row> => ({ header: 'STATUS', value, style: 'status' });
 export const timeColumn = <Row>(header: string, value: (row: Row) => unknown): Column<Row> => ({ header, value, time: true });

@@ -20,9 +20,16 @@ export function newParser(name: string, summary: string): Parser {
 export const optionsOf = (command: AnyCommand): Options => ({ ...(command.options ?? {}), ...(command.mutates ? changeFlags : {}) });
 
 /** The parser of one command. */
-export function commandParser(name: string, command: AnyCommand, run: (positional: unknown[], options: Record<string, unknown>) => Promise<void>): Parser {
+export function commandParser(
+  name: string,
+  command: AnyCommand,
+  run: (positional: unknown[], options: Record<string, unknown>) => Promise<void>,
+): Parser {
   const parser = newParser(name, command.summary);
-  for (const [argumentName, { summary, required, variadic }] of Object.entries(command.arguments ?? {}) as [string, { summary: string; required: boolean; variadic: boolean }][]) {
+  for (const [argumentName, { summary, required, variadic }] of Object.entries(command.arguments ?? {}) as [
+    string,
+    { summary: string; required: boolean; variadic: boolean },
+  ][]) {
     const word = argumentWord(argumentName) + (variadic ? '...' : '');
     parser.argument(required ? `<${word}>` : `[${word}]`, summary);
   }

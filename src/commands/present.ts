@@ -16,10 +16,17 @@ const streamedRows = 200;
 export async function presentResult(context: Context, output: AnyOutput | undefined, result: unknown): Promise<void> {
   if (result === undefined) return;
   const { terminal, format, flags } = context;
-  const view: View = { tty: terminal.out.isTTY, width: terminal.out.columns, now: context.clock.now(), styles: await terminal.out.styles() };
+  const view: View = {
+    tty: terminal.out.isTTY,
+    width: terminal.out.columns,
+    now: context.clock.now(),
+    styles: await terminal.out.styles(),
+  };
   const render = async (data: unknown): Promise<void> => {
     const raw = output === undefined || (output.kind === 'raw' && !(result instanceof RowList));
-    await terminal.data(await renderData(data, { format: raw && format === 'table' ? 'json' : format, fields: flags.fields, jq: flags.jq, view }));
+    await terminal.data(
+      await renderData(data, { format: raw && format === 'table' ? 'json' : format, fields: flags.fields, jq: flags.jq, view }),
+    );
   };
   const forPeople = format === 'table' && flags.fields === undefined && flags.jq === undefined;
   if (result instanceof RowList) {
@@ -42,7 +49,8 @@ async function presentRows(context: Context, output: AnyOutput, list: RowList, v
     return;
   }
   await terminal.write(await renderTable(data, shape.columns, view));
-  if (view.tty && offset + data.length < total) terminal.note(`Showing ${data.length} of ${total}. See the others with --all, --limit and --offset.`);
+  if (view.tty && offset + data.length < total)
+    terminal.note(`Showing ${data.length} of ${total}. See the others with --all, --limit and --offset.`);
 }
 
 /** Rows as they are read, so that memory does not grow with the list. */

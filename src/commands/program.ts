@@ -125,7 +125,9 @@ class Program {
 
   /** Whether errors are wanted as JSON, as far as can be told when parsing may have failed. */
   #wantsJson(args: string[]): boolean {
-    return this.#flags.json || this.#flags.output === 'json' || this.#format === 'json' || this.#format === 'ndjson' || args.includes('--json');
+    return (
+      this.#flags.json || this.#flags.output === 'json' || this.#format === 'json' || this.#format === 'ndjson' || args.includes('--json')
+    );
   }
 
   async #invoke(command: AnyCommand, positional: unknown[], options: Record<string, unknown>): Promise<void> {
@@ -173,7 +175,12 @@ class Session {
     const paths = configPaths(host.env, host.env.HOME ?? os.homedir(), host.platform, host.cwd());
     const store = new ConfigStore(paths.config);
     const config: Context['config'] = (options) => {
-      this.#config ??= resolveConfig({ flags: { ...flags, input: !flags.noInput }, env: host.env, store, allowMissingProfile: options?.newProfile ?? false });
+      this.#config ??= resolveConfig({
+        flags: { ...flags, input: !flags.noInput },
+        env: host.env,
+        store,
+        allowMissingProfile: options?.newProfile ?? false,
+      });
       return this.#config;
     };
     this.context = {
@@ -186,7 +193,13 @@ class Session {
       clock: systemClock,
       signal: this.#controller.signal,
       store,
-      launcher: { executable: host.execPath, script: host.argv[1] ?? '', platform: host.platform, pid: host.pid, kill: (pid, signal) => void host.kill(pid, signal) },
+      launcher: {
+        executable: host.execPath,
+        script: host.argv[1] ?? '',
+        platform: host.platform,
+        pid: host.pid,
+        kill: (pid, signal) => void host.kill(pid, signal),
+      },
       format: flags.json ? 'json' : (flags.output ?? storedFormat(store)),
       config,
       client: () => {
@@ -212,14 +225,20 @@ class Session {
   }
 
   // A second Ctrl-C finds no listener and ends the process at once.
-  readonly #interrupt = (): void => this.#controller.abort(new AopsError('Interrupted.', { code: 'interrupted', exit: exitCodes.interrupted }));
-  readonly #terminate = (): void => this.#controller.abort(new AopsError('Terminated.', { code: 'terminated', exit: exitCodes.terminated }));
+  readonly #interrupt = (): void =>
+    this.#controller.abort(new AopsError('Interrupted.', { code: 'interrupted', exit: exitCodes.interrupted }));
+  readonly #terminate = (): void =>
+    this.#controller.abort(new AopsError('Terminated.', { code: 'terminated', exit: exitCodes.terminated }));
   readonly #abandon = (): void => this.#controller.abort(new Error('nobody reads the output any more'));
 
   #startDeadline(timeout: string | undefined): void {
     const milliseconds = timeout === undefined ? undefined : parseDuration(timeout);
     if (milliseconds === undefined) return;
-    const passed = new AopsError(`Not done within ${timeout}.`, { code: 'timeout', exit: exitCodes.timeout, hint: 'Allow more time with --timeout.' });
+    const passed = new AopsError(`Not done within ${timeout}.`, {
+      code: 'timeout',
+      exit: exitCodes.timeout,
+      hint: 'Allow more time with --timeout.',
+    });
     systemClock.sleep(milliseconds, this.#ended.signal).then(
       () => this.#controller.abort(passed),
       () => undefined,

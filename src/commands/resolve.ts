@@ -25,7 +25,8 @@ export async function agentId(context: Context, idOrName: string): Promise<strin
     else if (agent.name.toLowerCase().includes(idOrName.toLowerCase())) close.push(agent.name);
   }
   if (found.length === 1) return (found[0] as AgentListItem).id;
-  if (found.length > 1) throw new UsageError(`${found.length} agents are called "${idOrName}".`, `Give the id of one: ${found.map(({ id }) => id).join(', ')}`);
+  if (found.length > 1)
+    throw new UsageError(`${found.length} agents are called "${idOrName}".`, `Give the id of one: ${found.map(({ id }) => id).join(', ')}`);
   throw new AopsError(`There is no agent "${idOrName}".`, {
     code: 'agent_not_found',
     exit: exitCodes.notFound,
@@ -40,10 +41,17 @@ export async function agentId(context: Context, idOrName: string): Promise<strin
 export async function runId(context: Context, idOrLatest: string): Promise<string> {
   if (idOrLatest !== '@latest') {
     if (uuid.test(idOrLatest)) return idOrLatest.toLowerCase();
-    throw new UsageError(`"${idOrLatest}" is not the id of a run.`, 'Run ids are UUIDs, as `aops runs list` shows them; @latest is the newest run.');
+    throw new UsageError(
+      `"${idOrLatest}" is not the id of a run.`,
+      'Run ids are UUIDs, as `aops runs list` shows them; @latest is the newest run.',
+    );
   }
   const client = await context.client();
   const { data } = await client.call('listRuns', { params: { teamId: context.teamId() }, query: { limit: 1 } });
   if (data[0]) return data[0].id;
-  throw new AopsError('There is no run yet.', { code: 'run_not_found', exit: exitCodes.notFound, hint: 'Start one with `aops runs start --agent AGENT`.' });
+  throw new AopsError('There is no run yet.', {
+    code: 'run_not_found',
+    exit: exitCodes.notFound,
+    hint: 'Start one with `aops runs start --agent AGENT`.',
+  });
 }

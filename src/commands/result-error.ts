@@ -5,7 +5,12 @@ export class ResultError extends AopsError {
   readonly result: unknown;
 
   constructor(error: AopsError, result: unknown) {
-    super(error.message, { code: error.code, exit: error.exit, details: error.details, ...(error.hint === undefined ? {} : { hint: error.hint }) });
+    super(error.message, {
+      code: error.code,
+      exit: error.exit,
+      details: error.details,
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+    });
     this.result = result;
   }
 }

@@ -26,6 +26,7 @@ export default defineCommand({
     const service = await startService({
       dataDirectory,
       exec,
+      ...(context.env.PATH === undefined ? {} : { commandPath: context.env.PATH }),
       ...(input.host === undefined ? {} : { host: input.host }),
       ...(input.port === undefined ? {} : { port: input.port }),
       log: (entry) => context.terminal.note(JSON.stringify(entry)),
@@ -34,10 +35,21 @@ export default defineCommand({
     try {
       if (input.stateFile !== undefined) {
         const started_at = new Date(context.clock.now()).toISOString();
-        const state = { pid: context.launcher.pid, url, data_dir: dataDirectory, team_id: teamId, version, instance_id: instanceId, exec, started_at };
+        const state = {
+          pid: context.launcher.pid,
+          url,
+          data_dir: dataDirectory,
+          team_id: teamId,
+          version,
+          instance_id: instanceId,
+          exec,
+          started_at,
+        };
         await writeState(input.stateFile, { ...state, ephemeral: input.ephemeral === 'yes' });
       }
-      context.terminal.note(`Listening on ${url}; team ${teamId}; token in ${tokenFile(dataDirectory)}; commands ${exec === 'host' ? 'run as you' : 'are off'}`);
+      context.terminal.note(
+        `Listening on ${url}; team ${teamId}; token in ${tokenFile(dataDirectory)}; commands ${exec === 'host' ? 'run as you' : 'are off'}`,
+      );
       await new Promise<void>((resolve) => context.signal.addEventListener('abort', () => resolve(), { once: true }));
     } finally {
       await service.close();

@@ -2,8 +2,8 @@
 import { interfaceVersion } from '../base/version.ts';
 import type { Operation } from './operation.ts';
 import { type OperationId, operation, operationGroups } from './operations.ts';
-import { schemasOf } from './schemas.ts';
 import { ErrorBody } from './schemas/common.ts';
+import { schemasOf } from './schemas.ts';
 
 type Json = Record<string, unknown>;
 
@@ -42,7 +42,10 @@ export function openApiDocument(): Json {
       headers: {
         ...rateLimitHeaders,
         'Retry-After': { description: 'Seconds until the request may be sent again.', schema: { type: 'integer' } },
-        'Idempotency-Replayed': { description: 'The response was first given to an earlier request with this key.', schema: { type: 'string', const: 'true' } },
+        'Idempotency-Replayed': {
+          description: 'The response was first given to an earlier request with this key.',
+          schema: { type: 'string', const: 'true' },
+        },
       },
       parameters: {
         IdempotencyKey: {
@@ -54,7 +57,9 @@ export function openApiDocument(): Json {
         },
       },
       schemas: { Error: ErrorBody },
-      responses: Object.fromEntries(Object.entries(errorResponses).map(([status, description]) => [`Error${status}`, errorResponse(status, description)])),
+      responses: Object.fromEntries(
+        Object.entries(errorResponses).map(([status, description]) => [`Error${status}`, errorResponse(status, description)]),
+      ),
     },
   };
 }
@@ -87,7 +92,10 @@ function describe(id: OperationId, row: Operation, group: string): Json {
     responses: {
       [row.success]: {
         description: 'Success',
-        headers: { ...headerReferences, ...(row.idempotent ? { 'Idempotency-Replayed': { $ref: '#/components/headers/Idempotency-Replayed' } } : {}) },
+        headers: {
+          ...headerReferences,
+          ...(row.idempotent ? { 'Idempotency-Replayed': { $ref: '#/components/headers/Idempotency-Replayed' } } : {}),
+        },
         content: { 'application/json': { schema: response } },
       },
       ...Object.fromEntries(Object.keys(errorResponses).map((status) => [status, { $ref: `#/components/responses/Error${status}` }])),
@@ -95,12 +103,16 @@ function describe(id: OperationId, row: Operation, group: string): Json {
   };
 }
 
-function requestBody(row: Operation, body: object): Json {
-  const required = !('~optional' in body);
+function requestBody(row: Operation, body: { required?: unknown }): Json {
+  // Where nothing in it is required, the body itself is not.
+  const required = Array.isArray(body.required) && body.required.length > 0;
   if (row.request === undefined) return { required, content: { 'application/json': { schema: body } } };
   const { properties = {}, ...rest } = body as { properties?: Record<string, { type?: string }> };
   // A part without a type is a file: raw bytes, as OpenAPI 3.1 describes them.
-  const parts = Object.entries(properties).map(([name, part]) => [name, part.type === undefined ? { ...part, contentMediaType: 'application/octet-stream' } : part]);
+  const parts = Object.entries(properties).map(([name, part]) => [
+    name,
+    part.type === undefined ? { ...part, contentMediaType: 'application/octet-stream' } : part,
+  ]);
   return { required, content: { [row.request]: { schema: { ...rest, properties: Object.fromEntries(parts) } } } };
 }
 

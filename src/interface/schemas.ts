@@ -6,7 +6,10 @@ import { runSchemas } from './schemas/runs.ts';
 import { sandboxSchemas } from './schemas/sandboxes.ts';
 import { teamSchemas } from './schemas/teams.ts';
 
-export const schemas = { ...teamSchemas, ...agentSchemas, ...sandboxSchemas, ...runSchemas } as const satisfies Record<OperationId, OperationSchemas>;
+export const schemas = { ...teamSchemas, ...agentSchemas, ...sandboxSchemas, ...runSchemas } as const satisfies Record<
+  OperationId,
+  OperationSchemas
+>;
 
 /** The schemas of an operation, widened from their literal types. */
 export function schemasOf(id: OperationId): OperationSchemas {

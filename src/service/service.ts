@@ -38,6 +38,8 @@ export interface ServiceOptions {
   port?: number;
   /** Whether runs may execute commands, which are not confined: `host` runs them as this user. */
   exec: 'host' | 'off';
+  /** PATH of those commands; default the system's folders. Nothing else of the environment reaches them. */
+  commandPath?: string;
   clock?: Clock;
   /** Default 3000 requests a minute for each credential. */
   rateLimit?: RateLimit;
@@ -109,7 +111,7 @@ function createEngine(options: ServiceOptions, parts: Pick<Engine, 'store' | 'cl
     clock,
     log,
     runtimes: new Map(runtimes.map((runtime) => [runtime.name, runtime])),
-    sandboxes: new SandboxStore(join(options.dataDirectory, 'sandboxes')),
+    sandboxes: new SandboxStore(join(options.dataDirectory, 'sandboxes'), options.commandPath === undefined ? {} : { path: options.commandPath }),
     files: new FileStore(join(options.dataDirectory, 'files')),
     exec: options.exec,
     worker: new Worker({ store, clock, log, owner: instanceId }),

@@ -169,6 +169,8 @@ export class Terminal {
     this.#throwFailure();
     const more = this.out.stream.write(chunk);
     if (!more) await drained(this.out.stream);
+    // The stream knows of its failure before its event is delivered.
+    if (this.out.stream.errored) this.#outFailed(this.out.stream.errored);
     this.#throwFailure();
   }
 

@@ -21,10 +21,12 @@ export const joinChoices = (labels: readonly string[]): string => labels.join(',
 export function fittingAnswer(question: HumanQuestion, given: string | readonly string[]): string {
   const labels = optionLabels(question);
   const values = (typeof given === 'string' ? [given] : [...given]).map((value) => value.trim());
-  if (values.length === 0 || values.some((value) => value === '')) throw new UsageError(`"${question.question}" needs an answer that is not empty.`);
+  if (values.length === 0 || values.some((value) => value === ''))
+    throw new UsageError(`"${question.question}" needs an answer that is not empty.`);
   if (labels.length === 0) return joinChoices(values);
   const chosen = values.flatMap((value) => chosenLabels(question, labels, value));
-  if (chosen.length > 1 && !question.multi_select) throw new UsageError(`"${question.question}" takes one answer, not ${chosen.length}.`, optionsHint(labels));
+  if (chosen.length > 1 && !question.multi_select)
+    throw new UsageError(`"${question.question}" takes one answer, not ${chosen.length}.`, optionsHint(labels));
   return joinChoices([...new Set(chosen)]);
 }
 
@@ -60,18 +62,24 @@ export function answerFromFlags(request: HumanRequest, values: readonly string[]
     const hint = `Add --answer '${first.question}=${labels[0] ?? 'ANSWER'}'.${labels.length > 0 ? ` ${optionsHint(labels)}` : ''}`;
     throw new UsageError(`There is no answer to "${missing.map(({ question }) => question).join('", "')}".`, hint);
   }
-  return { answers: Object.fromEntries(questions.map((question) => [question.question, fittingAnswer(question, given.get(question) ?? [])])) };
+  return {
+    answers: Object.fromEntries(questions.map((question) => [question.question, fittingAnswer(question, given.get(question) ?? [])])),
+  };
 }
 
 function assignToQuestion(questions: readonly HumanQuestion[], value: string): { question: HumanQuestion; answer: string } {
   for (const question of questions) {
     for (const name of [question.question, question.header]) {
-      if (name !== undefined && value.toLowerCase().startsWith(`${name.toLowerCase()}=`)) return { question, answer: value.slice(name.length + 1) };
+      if (name !== undefined && value.toLowerCase().startsWith(`${name.toLowerCase()}=`))
+        return { question, answer: value.slice(name.length + 1) };
     }
   }
   const only = questions[0];
   if (only && questions.length === 1 && !value.includes('=')) return { question: only, answer: value };
-  throw new UsageError(`"${value}" names no question of this request.`, `The questions are: ${questions.map(({ question }) => `"${question}"`).join(', ')}. Write --answer 'QUESTION=ANSWER'.`);
+  throw new UsageError(
+    `"${value}" names no question of this request.`,
+    `The questions are: ${questions.map(({ question }) => `"${question}"`).join(', ')}. Write --answer 'QUESTION=ANSWER'.`,
+  );
 }
 
 /** Answers prepared in a file: approvals by request title, answers by question text; `*` stands for any characters. */
@@ -97,8 +105,18 @@ export async function parseAnswersFile(text: string, file: string): Promise<Answ
   const unknown = Object.keys(others)[0];
   if (unknown !== undefined) throw new UsageError(`${file}: "${unknown}" is not known.`, hint);
   return {
-    approvals: Object.fromEntries(Object.entries(asMap(approvals, `${file}: approvals`, hint)).map(([title, value]) => [title, asBoolean(value, `${file}: approvals: "${title}"`)])),
-    answers: Object.fromEntries(Object.entries(asMap(answers, `${file}: answers`, hint)).map(([question, value]) => [question, asAnswer(value, `${file}: answers: "${question}"`)])),
+    approvals: Object.fromEntries(
+      Object.entries(asMap(approvals, `${file}: approvals`, hint)).map(([title, value]) => [
+        title,
+        asBoolean(value, `${file}: approvals: "${title}"`),
+      ]),
+    ),
+    answers: Object.fromEntries(
+      Object.entries(asMap(answers, `${file}: answers`, hint)).map(([question, value]) => [
+        question,
+        asAnswer(value, `${file}: answers: "${question}"`),
+      ]),
+    ),
   };
 }
 

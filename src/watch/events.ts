@@ -13,7 +13,9 @@ interface Payloads {
 export type RunEventType = keyof Payloads;
 
 /** `v` is the version of this form; `seq` counts from 1 within one watch; `ts` is when it was seen, ISO 8601. */
-export type RunEvent = { [Type in RunEventType]: { v: 1; seq: number; type: Type; run_id: string; ts: string; data: Payloads[Type] } }[RunEventType];
+export type RunEvent = {
+  [Type in RunEventType]: { v: 1; seq: number; type: Type; run_id: string; ts: string; data: Payloads[Type] };
+}[RunEventType];
 
 /** An event before it is numbered. */
 export type RunEventBody = { [Type in RunEventType]: { type: Type; data: Payloads[Type] } }[RunEventType];

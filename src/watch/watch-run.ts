@@ -6,14 +6,14 @@ import type { Clock } from '../base/clock.ts';
 import type { Client } from '../client/client.ts';
 import type { HumanRequest, Run, RunMessage } from '../interface/types.ts';
 import type { RunEvent, RunEventBody } from './events.ts';
+import { Pace } from './pace.ts';
 import { isFinal } from './run-status.ts';
 
 export interface WatchOptions {
   clock: Clock;
   signal: AbortSignal;
-  /** Shortest and longest pause between polls, in milliseconds. */
-  minInterval?: number;
-  maxInterval?: number;
+  /** How often to look; whoever holds it may hurry the next look. */
+  pace?: Pace;
 }
 
 /** The largest `limit` of listRunMessages. */
@@ -31,9 +31,8 @@ interface State {
  * @throws whatever the client throws, and the signal's reason
  */
 export async function* watchRun(client: Client, runId: string, options: WatchOptions): AsyncGenerator<RunEvent, void, undefined> {
-  const { clock, signal, minInterval = 250, maxInterval = 2_500 } = options;
+  const { clock, signal, pace = new Pace(clock) } = options;
   const state: State = { status: null, request: null, offset: 0, seen: new Set() };
-  let interval = minInterval;
   let seq = 0;
   for (;;) {
     let moved = false;
@@ -43,8 +42,7 @@ export async function* watchRun(client: Client, runId: string, options: WatchOpt
       yield { v: 1, seq, ...body, run_id: runId, ts: new Date(clock.now()).toISOString() } as RunEvent;
       if (body.type === 'run.finished') return;
     }
-    interval = moved ? minInterval : Math.min(maxInterval, interval * 1.4);
-    await clock.sleep(interval, signal);
+    await pace.pause(moved, signal);
   }
 }
 

@@ -12,6 +12,8 @@ export interface CliOptions {
   columns?: number;
   /** Receives the function that delivers Ctrl-C. */
   onStart?: (interrupt: () => void) => void;
+  /** Called after each write with all that stdout and stderr hold so far. */
+  onOutput?: (stdout: string, stderr: string) => void;
 }
 
 export interface CliResult {
@@ -28,16 +30,24 @@ class Sink extends Writable {
   text = '';
   isTTY: boolean | undefined;
   columns: number | undefined;
+  readonly #written: () => void;
+
+  constructor(written: () => void) {
+    super();
+    this.#written = written;
+  }
 
   override _write(chunk: Buffer | string, _encoding: string, done: () => void): void {
     this.text += chunk.toString();
+    this.#written();
     done();
   }
 }
 
 export async function runCli(argv: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-  const stdout = new Sink();
-  const stderr = new Sink();
+  const written = (): void => options.onOutput?.(stdout.text, stderr.text);
+  const stdout: Sink = new Sink(written);
+  const stderr: Sink = new Sink(written);
   if (options.tty) {
     for (const stream of [stdout, stderr]) {
       stream.isTTY = true;
@@ -70,6 +80,10 @@ export async function runCli(argv: readonly string[], options: CliOptions = {}):
     stdout: stdout.text,
     stderr: stderr.text,
     json: <T>() => JSON.parse(stdout.text) as T,
-    lines: <T>() => stdout.text.trimEnd().split('\n').map((line) => JSON.parse(line) as T),
+    lines: <T>() =>
+      stdout.text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as T),
   };
 }

@@ -1,9 +1,8 @@
-import type { Agent } from '../../interface/types.ts';
+import { UsageError } from '../../base/errors.ts';
+import type { Agent, Body } from '../../interface/types.ts';
 import { bodyFlags, bodyFromFlags, readText } from '../body.ts';
 import { defineCommand, text } from '../define.ts';
 import { recordOutput } from '../output.ts';
-import { UsageError } from '../../base/errors.ts';
-import type { Body } from '../../interface/types.ts';
 import { explainProcedure, revisionConfig } from './procedure.ts';
 import { agentRecord } from './record.ts';
 
@@ -24,7 +23,10 @@ export default defineCommand({
     const client = await context.client();
     const { name, procedure, runtime } = input;
     const given = ((await bodyFromFlags(context, input)) ?? {}) as Partial<Body<'createAgent'>>;
-    const build = procedure === undefined ? given.build : { name: 'Revision 1', config: revisionConfig(await readText(context, procedure), runtime ?? 'script') };
+    const build =
+      procedure === undefined
+        ? given.build
+        : { name: 'Revision 1', config: revisionConfig(await readText(context, procedure), runtime ?? 'script') };
     const body = { ...given, name: name ?? given.name, ...(build === undefined ? {} : { build }) };
     if (!body.name) throw new UsageError('The agent needs a name.', 'Give it with --name.');
     const created = client.call('createAgent', { params: { teamId: context.teamId() }, body: body as Body<'createAgent'> });

@@ -18,7 +18,14 @@ export async function explainProcedure<Result>(file: string, call: Promise<Resul
     return await call;
   } catch (error) {
     if (!(error instanceof ServiceAnswerError) || error.code !== 'invalid_procedure') throw error;
-    const problems = error.problems.map(({ message, line, column }) => `${file}${line === undefined ? '' : `:${line}${column === undefined ? '' : `:${column}`}`}: ${message}`);
-    throw new UsageError([`The procedure has ${problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`}:`, ...problems].join('\n'), 'Nothing was changed. The guide to procedures is docs/procedures.md.', error.code);
+    const problems = error.problems.map(
+      ({ message, line, column }) =>
+        `${file}${line === undefined ? '' : `:${line}${column === undefined ? '' : `:${column}`}`}: ${message}`,
+    );
+    throw new UsageError(
+      [`The procedure has ${problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`}:`, ...problems].join('\n'),
+      'Nothing was changed. The guide to procedures is docs/procedures.md.',
+      error.code,
+    );
   }
 }

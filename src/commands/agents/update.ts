@@ -32,12 +32,17 @@ export default defineCommand({
   async run(context, input) {
     const client = await context.client();
     const settings = Object.fromEntries(
-      Object.entries({ name: input.name, agentic_memory_enabled: input.memory, slack_enabled: input.slack, microsoft_teams_enabled: input.teams, pinned: input.pinned }).filter(
-        ([, value]) => value !== undefined,
-      ),
+      Object.entries({
+        name: input.name,
+        agentic_memory_enabled: input.memory,
+        slack_enabled: input.slack,
+        microsoft_teams_enabled: input.teams,
+        pinned: input.pinned,
+      }).filter(([, value]) => value !== undefined),
     );
     const body = { ...((await bodyFromFlags(context, input)) as Body<'updateAgent'> | undefined), ...settings };
-    if (Object.keys(body).length === 0 && input.procedure === undefined) throw new UsageError('There is nothing to change.', 'Say what: --name, --procedure, --memory, ... See `aops agents update --help`.');
+    if (Object.keys(body).length === 0 && input.procedure === undefined)
+      throw new UsageError('There is nothing to change.', 'Say what: --name, --procedure, --memory, ... See `aops agents update --help`.');
     const id = await agentId(context, input.agent);
     if (input.procedure !== undefined) await newRevision(context, id, input.procedure, input.runtime ?? 'script');
     if (Object.keys(body).length > 0) return (await client.call('updateAgent', { params: { agent_id: id }, body })).agent;
@@ -48,7 +53,10 @@ export default defineCommand({
 async function newRevision(context: Context, id: string, file: string, runtime: string): Promise<void> {
   const client = await context.client();
   const config = revisionConfig(await readText(context, file), runtime);
-  const created = client.call('createRevision', { params: { agent_id: id }, body: { name: `From ${file === '-' ? 'standard input' : file}`, config } });
+  const created = client.call('createRevision', {
+    params: { agent_id: id },
+    body: { name: `From ${file === '-' ? 'standard input' : file}`, config },
+  });
   const { build } = await explainProcedure(file === '-' ? 'standard input' : file, created);
   await client.call('promoteRevision', { params: { build_id: build.id } });
 }

@@ -1,8 +1,8 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { bearerCredential } from '../../client/credential.ts';
 import { requireBaseUrl } from '../../config/resolve.ts';
-import type { Context } from '../context.ts';
 import { newClient } from '../connection.ts';
+import type { Context } from '../context.ts';
 import { defineCommand } from '../define.ts';
 import { textOutput } from '../output.ts';
 
@@ -48,7 +48,9 @@ async function ask(context: Context, what: string, flag: string): Promise<string
 }
 
 async function readKey(context: Context): Promise<string> {
-  const key = context.terminal.interactive ? await context.prompter.password({ message: 'API key' }) : (await context.readStandardInput()).toString('utf8');
+  const key = context.terminal.interactive
+    ? await context.prompter.password({ message: 'API key' })
+    : (await context.readStandardInput()).toString('utf8');
   const trimmed = key.trim();
   if (/^[\x21-\x7e]+$/.test(trimmed)) return trimmed;
   throw new AopsError('That is not a key: it is empty, or holds spaces or unprintable characters.', {

@@ -1,13 +1,15 @@
+import { formatDuration } from '../../base/duration.ts';
+import { UsageError } from '../../base/errors.ts';
 import type { Resolved, ResolvedConfig } from '../../config/resolve.ts';
 import { settingDefinitions } from '../../config/settings.ts';
 import { defineCommand, optionalArgument } from '../define.ts';
-import { UsageError } from '../../base/errors.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput } from '../output.ts';
 
 interface ExplainedSetting {
   id: string;
   key: string;
+  /** Durations in milliseconds. */
   value: string | number | boolean | null;
   /** `--team`, `AOPS_TEAM_ID`, `profile local`, `setting team_id`, `default`. */
   source: string;
@@ -25,7 +27,9 @@ export default defineCommand({
   output: listOutput<ExplainedSetting>({
     columns: [
       column('SETTING', (setting) => setting.key),
-      column('VALUE', (setting) => setting.value ?? '', { shrink: true }),
+      column('VALUE', (setting) => (typeof setting.value === 'number' ? formatDuration(setting.value) : (setting.value ?? '')), {
+        shrink: true,
+      }),
       column('FROM', (setting) => setting.source),
       column('SHADOWS', (setting) => setting.shadowed.map(({ value, source }) => `${value} (${source})`).join(', '), { shrink: true }),
     ],
@@ -33,15 +37,27 @@ export default defineCommand({
   }),
   async run(context, input) {
     const config = context.config();
-    const rows = [...settingDefinitions.map(({ key }) => explained(key, config[key as keyof ResolvedConfig] as Resolved<ExplainedSetting['value'] | undefined>)), credential(config)];
+    const rows = [
+      ...settingDefinitions.map(({ key }) =>
+        explained(key, config[key as keyof ResolvedConfig] as Resolved<ExplainedSetting['value'] | undefined>),
+      ),
+      credential(config),
+    ];
     const wanted = input.key === undefined ? rows : rows.filter(({ key }) => key === input.key);
-    if (wanted.length === 0) throw new UsageError(`There is no setting "${input.key}".`, `The settings are ${rows.map(({ key }) => key).join(', ')}.`);
+    if (wanted.length === 0)
+      throw new UsageError(`There is no setting "${input.key}".`, `The settings are ${rows.map(({ key }) => key).join(', ')}.`);
     return wholeList(wanted);
   },
 });
 
 function explained(key: string, { value, name, shadowed }: Resolved<ExplainedSetting['value'] | undefined>): ExplainedSetting {
-  return { id: key, key, value: value ?? null, source: value === undefined ? 'not set' : name, shadowed: shadowed.map((other) => ({ value: other.value, source: other.name })) };
+  return {
+    id: key,
+    key,
+    value: value ?? null,
+    source: value === undefined ? 'not set' : name,
+    shadowed: shadowed.map((other) => ({ value: other.value, source: other.name })),
+  };
 }
 
 function credential({ credential: found, credential_problem }: ResolvedConfig): ExplainedSetting {

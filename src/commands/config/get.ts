@@ -11,6 +11,10 @@ export default defineCommand({
   async run(context, input) {
     const value = context.store.setting(input.key);
     if (value !== undefined) return { key: input.key, value };
-    throw new AopsError(`${input.key} is not set.`, { code: 'setting_not_set', exit: exitCodes.notFound, hint: `Set it with \`aops config set ${input.key} VALUE\`; \`aops config explain\` shows what counts.` });
+    throw new AopsError(`${input.key} is not set.`, {
+      code: 'setting_not_set',
+      exit: exitCodes.notFound,
+      hint: `Set it with \`aops config set ${input.key} VALUE\`; \`aops config explain\` shows what counts.`,
+    });
   },
 });

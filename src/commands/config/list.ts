@@ -25,6 +25,16 @@ export default defineCommand({
   }),
   async run(context) {
     const stored = context.store.settings();
-    return wholeList(settingDefinitions.map(({ key, description, default: fallback }): ListedSetting => ({ id: key, key, value: stored[key] ?? null, default: fallback ?? null, description })));
+    return wholeList(
+      settingDefinitions.map(
+        ({ key, description, default: fallback }): ListedSetting => ({
+          id: key,
+          key,
+          value: stored[key] ?? null,
+          default: fallback ?? null,
+          description,
+        }),
+      ),
+    );
   },
 });

@@ -10,7 +10,9 @@ export default defineCommand({
     { command: 'aops config set output json', text: 'JSON unless a flag says otherwise' },
     { command: 'aops config set output --unset', text: 'Back to the default' },
   ],
-  output: textOutput<{ key: string; value: string | boolean | null }>(({ key, value }) => (value === null ? `${key} is not set any more.` : `${key} = ${value}`)),
+  output: textOutput<{ key: string; value: string | boolean | null }>(({ key, value }) =>
+    value === null ? `${key} is not set any more.` : `${key} = ${value}`,
+  ),
   async run(context, input) {
     const { key, value, unset } = input;
     if (unset === (value !== undefined)) throw new UsageError('Give a value, or --unset.');

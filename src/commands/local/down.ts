@@ -12,9 +12,12 @@ const lookMilliseconds = 25;
 
 export default defineCommand({
   summary: 'Stop the local service',
-  description: 'Runs that are going on continue from their last completed step when it is started again. Stopping a service that is not running succeeds.',
+  description:
+    'Runs that are going on continue from their last completed step when it is started again. Stopping a service that is not running succeeds.',
   examples: [{ command: 'aops local down', text: 'Stop it; its data stays, unless it was started with --ephemeral' }],
-  output: textOutput<{ stopped: boolean; url: string | null }>(({ stopped, url }) => (stopped ? `Stopped the local service at ${url}.` : 'The local service is not running.')),
+  output: textOutput<{ stopped: boolean; url: string | null }>(({ stopped, url }) =>
+    stopped ? `Stopped the local service at ${url}.` : 'The local service is not running.',
+  ),
   async run(context) {
     const state = await runningService(context);
     if (!state) return { stopped: false, url: null };
@@ -30,7 +33,11 @@ export async function stopService(context: Context, state: LocalState): Promise<
   const deadline = context.clock.now() + stopMilliseconds;
   while (isAlive(context, state.pid) && (await readHealth(state.url))?.instance_id === state.instance_id) {
     if (context.clock.now() > deadline) {
-      throw new AopsError(`The local service (process ${state.pid}) does not end.`, { code: 'local_stop_failed', exit: exitCodes.failure, hint: `End it with \`kill -9 ${state.pid}\`; nothing acknowledged is lost.` });
+      throw new AopsError(`The local service (process ${state.pid}) does not end.`, {
+        code: 'local_stop_failed',
+        exit: exitCodes.failure,
+        hint: `End it with \`kill -9 ${state.pid}\`; nothing acknowledged is lost.`,
+      });
     }
     await context.clock.sleep(lookMilliseconds, context.signal);
   }

@@ -16,7 +16,11 @@ export default defineCommand({
     const state = await runningService(context);
     const name = logFile(state?.data_dir ?? defaultDataDirectory(context));
     const file = await open(name).catch(() => {
-      throw new AopsError('There is no log yet.', { code: 'log_not_found', exit: exitCodes.notFound, hint: 'Start the local service with `aops local up`.' });
+      throw new AopsError('There is no log yet.', {
+        code: 'log_not_found',
+        exit: exitCodes.notFound,
+        hint: 'Start the local service with `aops local up`.',
+      });
     });
     try {
       const buffer = Buffer.alloc(65_536);

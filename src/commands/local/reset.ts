@@ -12,13 +12,17 @@ export default defineCommand({
   options: { dataDir: text('DIR', 'The data directory, when it is not the default one', { complete: 'directories' }) },
   destructive: true,
   examples: [{ command: 'aops local reset --yes', text: 'Start over' }],
-  output: textOutput<{ deleted: boolean; data_dir: string }>(({ deleted, data_dir }) => (deleted ? `Deleted ${data_dir}.` : `There is nothing in ${data_dir}.`)),
+  output: textOutput<{ deleted: boolean; data_dir: string }>(({ deleted, data_dir }) =>
+    deleted ? `Deleted ${data_dir}.` : `There is nothing in ${data_dir}.`,
+  ),
   async run(context, input) {
     const running = await runningService(context);
-    const dataDirectory = input.dataDir === undefined ? (running?.data_dir ?? defaultDataDirectory(context)) : path.resolve(context.cwd, input.dataDir);
+    const dataDirectory =
+      input.dataDir === undefined ? (running?.data_dir ?? defaultDataDirectory(context)) : path.resolve(context.cwd, input.dataDir);
     const names = await readdir(dataDirectory).catch(() => []);
     if (names.length === 0) return { deleted: false, data_dir: dataDirectory };
-    if (!(names as string[]).includes('aops.db')) throw new UsageError(`${dataDirectory} is no data directory of aops; nothing was deleted.`);
+    if (!(names as string[]).includes('aops.db'))
+      throw new UsageError(`${dataDirectory} is no data directory of aops; nothing was deleted.`);
     await confirm(context, `Delete all agents, runs and files in ${dataDirectory}?`);
     if (running?.data_dir === dataDirectory) await stopService(context, running);
     await rm(dataDirectory, { recursive: true, force: true });

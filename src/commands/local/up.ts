@@ -7,7 +7,17 @@ import { AopsError, type ExitCode, exitCodes, UsageError } from '../../base/erro
 import type { Context } from '../context.ts';
 import { choice, defineCommand, flag, integer, text } from '../define.ts';
 import { recordOutput } from '../output.ts';
-import { defaultDataDirectory, execInWords, type LocalState, localProfile, logFile, readState, runningService, stateFile, tokenFile } from './state.ts';
+import {
+  defaultDataDirectory,
+  execInWords,
+  type LocalState,
+  localProfile,
+  logFile,
+  readState,
+  runningService,
+  stateFile,
+  tokenFile,
+} from './state.ts';
 
 /** How long a start may take before it counts as failed, and how often to look. */
 const startMilliseconds = 15_000;
@@ -38,7 +48,11 @@ export default defineCommand({
     const state = running ?? (await start(context, input));
     if (running) refuseOtherwise(context, running, input);
     context.terminal.note(running ? 'The local service is up already.' : 'The local service is up.');
-    await context.store.saveProfile(localProfile, { base_url: state.url, team_id: state.team_id }, { type: 'token', token: await readToken(state.data_dir) });
+    await context.store.saveProfile(
+      localProfile,
+      { base_url: state.url, team_id: state.team_id },
+      { type: 'token', token: await readToken(state.data_dir) },
+    );
     await context.store.useProfile(localProfile);
     return { ...state, profile: localProfile };
   },
@@ -70,12 +84,33 @@ const readToken = async (dataDirectory: string): Promise<string> => (await readF
 
 async function start(context: Context, input: UpInput): Promise<LocalState> {
   if (input.ephemeral && input.dataDir !== undefined) throw new UsageError('--ephemeral and --data-dir exclude each other.');
-  const dataDirectory = input.ephemeral ? await mkdtemp(path.join(tmpdir(), 'aops-local-')) : input.dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, input.dataDir);
+  const dataDirectory = input.ephemeral
+    ? await mkdtemp(path.join(tmpdir(), 'aops-local-'))
+    : input.dataDir === undefined
+      ? defaultDataDirectory(context)
+      : path.resolve(context.cwd, input.dataDir);
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   const log = openSync(logFile(dataDirectory), 'a', 0o600);
-  const flags = ['--data-dir', dataDirectory, '--port', String(input.port ?? 0), '--exec', input.exec ?? 'host', '--state-file', stateFile(context), '--ephemeral', input.ephemeral ? 'yes' : 'no', '--json'];
+  const flags = [
+    '--data-dir',
+    dataDirectory,
+    '--port',
+    String(input.port ?? 0),
+    '--exec',
+    input.exec ?? 'host',
+    '--state-file',
+    stateFile(context),
+    '--ephemeral',
+    input.ephemeral ? 'yes' : 'no',
+    '--json',
+  ];
   // A session of its own: Ctrl-C in this terminal does not reach it.
-  const child = spawn(context.launcher.executable, [context.launcher.script, 'serve', ...flags], { detached: true, stdio: ['ignore', log, log], cwd: dataDirectory, env: { ...context.env } });
+  const child = spawn(context.launcher.executable, [context.launcher.script, 'serve', ...flags], {
+    detached: true,
+    stdio: ['ignore', log, log],
+    cwd: dataDirectory,
+    env: { ...context.env },
+  });
   let ended = false;
   child.once('exit', () => {
     ended = true;

@@ -9,5 +9,8 @@ export async function agentAndRun(context: Context, run: string): Promise<{ agen
   const id = await runId(context, run);
   const { run: found } = await client.call('getRun', { params: { run_id: id } });
   if (found.agent_id !== null) return { agentId: found.agent_id, runId: id };
-  throw new AopsError(`Run ${id} belongs to no agent, so the service keeps no such report of it.`, { code: 'agent_not_found', exit: exitCodes.notFound });
+  throw new AopsError(`Run ${id} belongs to no agent, so the service keeps no such report of it.`, {
+    code: 'agent_not_found',
+    exit: exitCodes.notFound,
+  });
 }

@@ -20,7 +20,10 @@ export default defineCommand({
   summary: 'List the files a run recorded, such as screenshots, or download one',
   description: 'Files of the sandbox are another thing: see `aops sandbox ls`.',
   arguments: { run: argument('The run, or @latest', { complete: 'runs' }), file: optionalArgument('The id of a file to download') },
-  options: { to: text('DIR', 'Download into this folder (default: the current one)', { complete: 'directories' }), force: flag('Replace a file that is there') },
+  options: {
+    to: text('DIR', 'Download into this folder (default: the current one)', { complete: 'directories' }),
+    force: flag('Replace a file that is there'),
+  },
   operations: ['listRunMessages', 'downloadRunFile'],
   examples: [
     { command: 'aops runs files @latest', text: 'What the newest run recorded' },
@@ -40,7 +43,9 @@ export default defineCommand({
     const client = await context.client();
     const id = await runId(context, input.run);
     if (input.file === undefined) return new RowList<RunFile>((list) => recordedFiles(client, id, list), Number.MAX_SAFE_INTEGER, 0);
-    const { file_id, name, mime_type, size, created_at, download_url } = await client.call('downloadRunFile', { params: { run_id: id, file_id: input.file } });
+    const { file_id, name, mime_type, size, created_at, download_url } = await client.call('downloadRunFile', {
+      params: { run_id: id, file_id: input.file },
+    });
     const target = await prepareTarget(path.resolve(context.cwd, input.to ?? '.'), name);
     await writeFile(target, download(client, download_url, context.signal), input.force);
     context.terminal.note(`Saved ${target}`);

@@ -1,18 +1,25 @@
 /** Following a run to its end: its events to a sink, its human requests to a responder that works beside the stream. */
 import { UsageError } from '../../base/errors.ts';
 import type { HumanRequest, Run } from '../../interface/types.ts';
+import { PromptCancelled } from '../../terminal/prompts.ts';
+import type { Styles } from '../../terminal/style.ts';
 import { type AnswersFile, parseAnswersFile } from '../../watch/answers.ts';
 import type { RunEvent } from '../../watch/events.ts';
+import { Pace } from '../../watch/pace.ts';
 import { watchRun } from '../../watch/watch-run.ts';
 import { readText } from '../body.ts';
 import type { Context } from '../context.ts';
 import { choice, text } from '../define.ts';
 import { waitingError } from './outcome.ts';
-import { LeftPending, type OnRequest, PromptCancelled, type ResponderOptions, respond } from './responder.ts';
+import { LeftPending, type OnRequest, type ResponderOptions, respond } from './responder.ts';
 import { NdjsonSink, type Sink, TranscriptSink } from './sinks.ts';
+import { Transcript } from './transcript.ts';
 
 export const followFlags = {
-  onRequest: choice(['prompt', 'wait', 'fail'], 'When the run asks a person: ask here, wait for an answer from elsewhere, or end with exit 12 (default: prompt on a terminal, else fail)'),
+  onRequest: choice(
+    ['prompt', 'wait', 'fail'],
+    'When the run asks a person: ask here, wait for an answer from elsewhere, or end with exit 12 (default: prompt on a terminal, else fail)',
+  ),
   answers: text('FILE', 'Answer human requests from this file first', { complete: 'files' }),
 } as const;
 
@@ -22,10 +29,17 @@ export interface FollowOptions {
 }
 
 /** Reads the flags before anything is started, so that a bad answers file changes nothing. @throws UsageError */
-export async function followOptions(context: Context, input: { onRequest?: OnRequest | undefined; answers?: string | undefined }): Promise<FollowOptions> {
-  if (input.onRequest === 'prompt' && !context.terminal.interactive) throw new UsageError('Nobody can be asked here: this is no terminal.', 'Use --answers FILE, or --on-request wait or fail.');
+export async function followOptions(
+  context: Context,
+  input: { onRequest?: OnRequest | undefined; answers?: string | undefined },
+): Promise<FollowOptions> {
+  if (input.onRequest === 'prompt' && !context.terminal.interactive)
+    throw new UsageError('Nobody can be asked here: this is no terminal.', 'Use --answers FILE, or --on-request wait or fail.');
   const onRequest = input.onRequest ?? (context.terminal.interactive ? 'prompt' : 'fail');
-  return { onRequest, answers: input.answers === undefined ? undefined : await parseAnswersFile(await readText(context, input.answers), input.answers) };
+  return {
+    onRequest,
+    answers: input.answers === undefined ? undefined : await parseAnswersFile(await readText(context, input.answers), input.answers),
+  };
 }
 
 /**
@@ -38,9 +52,10 @@ export async function followRun(context: Context, runId: string, options: Follow
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   const responder: ResponderOptions = { client, prompter: context.prompter, ...options, note: (line) => context.terminal.note(line) };
-  const asking = new Asking(responder, sink, runId, stop);
+  const pace = new Pace(context.clock);
+  const asking = new Asking(responder, { sink, runId, stop, pace });
   try {
-    for await (const event of watchRun(client, runId, { clock: context.clock, signal })) {
+    for await (const event of watchRun(client, runId, { clock: context.clock, signal, pace })) {
       await sink.event(event);
       await asking.observe(event);
       if (event.type === 'run.finished') return event.data.run;
@@ -55,25 +70,29 @@ export async function followRun(context: Context, runId: string, options: Follow
   }
 }
 
+interface AskingParts {
+  sink: Sink;
+  runId: string;
+  /** Ends the stream, with the reason as its error. */
+  stop: AbortController;
+  pace: Pace;
+}
+
 /** The answering of one request at a time, beside the stream. Its failure ends the stream. */
 class Asking {
   readonly #options: ResponderOptions;
-  readonly #sink: Sink;
-  readonly #runId: string;
-  readonly #stop: AbortController;
+  readonly #parts: AskingParts;
   #withdraw = new AbortController();
   #current: Promise<void> = Promise.resolve();
 
-  constructor(options: ResponderOptions, sink: Sink, runId: string, stop: AbortController) {
+  constructor(options: ResponderOptions, parts: AskingParts) {
     this.#options = options;
-    this.#sink = sink;
-    this.#runId = runId;
-    this.#stop = stop;
+    this.#parts = parts;
   }
 
   async observe(event: RunEvent): Promise<void> {
     if (event.type === 'human_request.resolved' || event.type === 'run.finished') await this.end();
-    if (event.type === 'human_request.pending') this.#begin(event.data.human_request);
+    if (event.type === 'human_request.pending') this.#current = this.#answer(event.data.human_request);
   }
 
   /** Withdraws an open prompt and waits until it has left the screen. */
@@ -82,13 +101,19 @@ class Asking {
     await this.#current;
   }
 
-  #begin(request: HumanRequest): void {
-    this.#withdraw = new AbortController();
+  async #answer(request: HumanRequest): Promise<void> {
+    const { sink, runId, stop, pace } = this.#parts;
     const prompts = this.#options.onRequest === 'prompt';
-    if (prompts) this.#sink.hold();
-    this.#current = respond(this.#options, this.#runId, request, this.#withdraw.signal)
-      .catch((error: unknown) => this.#stop.abort(error instanceof LeftPending ? waitingError(this.#runId, request) : error))
-      .finally(() => (prompts ? this.#sink.resume() : undefined));
+    this.#withdraw = new AbortController();
+    if (prompts) sink.hold();
+    let answeredHere = false;
+    try {
+      answeredHere = await respond(this.#options, runId, request, this.#withdraw.signal);
+    } catch (error) {
+      stop.abort(error instanceof LeftPending ? waitingError(runId, request) : error);
+    }
+    if (prompts) await sink.resume(answeredHere);
+    pace.hurry();
   }
 }
 
@@ -101,6 +126,16 @@ function detached(context: Context, runId: string, error?: unknown): unknown {
 async function newSink(context: Context): Promise<Sink> {
   const { terminal, clock, format } = context;
   if (format === 'ndjson') return new NdjsonSink(terminal);
-  const { statusLine } = await import('../../terminal/progress.ts');
-  return new TranscriptSink(terminal, await terminal.out.styles(), clock, await statusLine(terminal));
+  const [{ statusLine }, styles] = await Promise.all([import('../../terminal/progress.ts'), terminal.out.styles()]);
+  const transcript = terminal.out.isTTY
+    ? await wrappedTranscript(styles, terminal.out.columns)
+    : new Transcript(styles, Number.MAX_SAFE_INTEGER);
+  return new TranscriptSink(terminal, transcript, styles, clock, await statusLine(terminal));
+}
+
+async function wrappedTranscript(styles: Styles, columns: number): Promise<Transcript> {
+  const { default: wrapAnsi } = await import('wrap-ansi');
+  // Room for the sign in front of answers and of what the user said.
+  const width = Math.max(20, columns - 6);
+  return new Transcript(styles, columns, (text) => wrapAnsi(text, width, { hard: true, trim: false }));
 }

@@ -12,10 +12,17 @@ export default defineCommand({
   operations: ['listRunMessages'],
   examples: [
     { command: 'aops runs messages @latest --all', text: 'The whole conversation of the newest run' },
-    { command: "aops runs messages RUN --all --jq '.data[] | select(.role == \"assistant\") | .text_content'", text: 'What the agent said' },
+    {
+      command: 'aops runs messages RUN --all --jq \'.data[] | select(.role == "assistant") | .text_content\'',
+      text: 'What the agent said',
+    },
   ],
   output: listOutput<RunMessage>({
-    columns: [timeColumn('TIME', (message) => message.timestamp), column('ROLE', (message) => message.role), column('MESSAGE', messageSummary, { shrink: true })],
+    columns: [
+      timeColumn('TIME', (message) => message.timestamp),
+      column('ROLE', (message) => message.role),
+      column('MESSAGE', messageSummary, { shrink: true }),
+    ],
     empty: 'No messages.',
   }),
   async run(context, input) {

@@ -8,10 +8,18 @@ import { describeRequest, respondCommand } from './requests.ts';
 export function outcomeError(run: Run): AopsError | undefined {
   const exit = exitOfRun(run.status);
   if (exit === exitCodes.runFailed) {
-    return new AopsError(`Run ${run.id} failed${run.error ? `: ${run.error}` : '.'}`, { code: 'run_failed', exit, hint: `See what it did with \`aops runs messages ${run.id} --all\`.` });
+    return new AopsError(`Run ${run.id} failed${run.error ? `: ${run.error}` : '.'}`, {
+      code: 'run_failed',
+      exit,
+      hint: `See what it did with \`aops runs messages ${run.id} --all\`.`,
+    });
   }
   if (exit === exitCodes.runInterrupted) {
-    return new AopsError(`Run ${run.id} was interrupted.`, { code: 'run_interrupted', exit, hint: `A message resumes it: \`aops runs send ${run.id} MESSAGE\`.` });
+    return new AopsError(`Run ${run.id} was interrupted.`, {
+      code: 'run_interrupted',
+      exit,
+      hint: `A message resumes it: \`aops runs send ${run.id} MESSAGE\`.`,
+    });
   }
   return undefined;
 }

@@ -10,7 +10,11 @@ export default defineCommand({
   operations: ['getRun', 'getRunDetail', 'listBrowserSessionPages'],
   examples: [{ command: 'aops runs pages @latest', text: 'Where the browser of the newest run is' }],
   output: listOutput<BrowserSessionPage>({
-    columns: [column('TITLE', (page) => page.title, { shrink: true }), column('URL', (page) => page.url, { shrink: true }), column('SCREENSHOT', (page) => page.screenshot_url, { shrink: true })],
+    columns: [
+      column('TITLE', (page) => page.title, { shrink: true }),
+      column('URL', (page) => page.url, { shrink: true }),
+      column('SCREENSHOT', (page) => page.screenshot_url, { shrink: true }),
+    ],
     empty: 'The run has no browser session.',
   }),
   async run(context, input) {

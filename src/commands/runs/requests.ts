@@ -19,7 +19,9 @@ export function respondCommand(runId: string, request: HumanRequest): string {
   const flags =
     request.type === 'approval'
       ? '--approve'
-      : (request.questions ?? []).map(({ question, options }) => `--answer ${quoted(`${question}=${options?.[0]?.label ?? 'ANSWER'}`)}`).join(' ');
+      : (request.questions ?? [])
+          .map(({ question, options }) => `--answer ${quoted(`${question}=${options?.[0]?.label ?? 'ANSWER'}`)}`)
+          .join(' ');
   return `aops runs respond ${runId} ${flags}`;
 }
 
@@ -29,9 +31,3 @@ const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 /** Sends an answer. */
 export const sendAnswer = (client: Client, runId: string, requestId: string, answer: Answer) =>
   client.call('respondToHumanRequest', { params: { run_id: runId, request_id: requestId }, body: answer });
-
-/** An answer in words: `approved`, or the answers. */
-export function answerInWords(answer: Answer): string {
-  if ('approved' in answer) return answer.approved ? 'approved' : 'denied';
-  return Object.values(answer.answers).join('; ');
-}

@@ -16,7 +16,8 @@ interface Answered {
 
 export default defineCommand({
   summary: 'Answer the human request a run waits for',
-  description: 'Without REQUEST, the pending one is answered. An answer is given as QUESTION=ANSWER; with a single question the answer alone will do.',
+  description:
+    'Without REQUEST, the pending one is answered. An answer is given as QUESTION=ANSWER; with a single question the answer alone will do.',
   arguments: {
     run: argument('The run, or @latest', { complete: 'runs' }),
     request: optionalArgument('The human request; by default the pending one'),
@@ -47,7 +48,11 @@ export default defineCommand({
     if (pending === null || (input.request !== undefined && input.request !== pending.id)) {
       // The service knows best what became of a request that is not pending: answered already, or not there.
       if (input.request !== undefined) return (await sendAnswer(client, id, input.request, blindAnswer(input))).human_request;
-      throw new AopsError(`The run waits for nobody: its status is ${run.status}.`, { code: 'run_not_waiting', exit: exitCodes.conflict, hint: `Follow it with \`aops runs watch ${id}\`.` });
+      throw new AopsError(`The run waits for nobody: its status is ${run.status}.`, {
+        code: 'run_not_waiting',
+        exit: exitCodes.conflict,
+        hint: `Follow it with \`aops runs watch ${id}\`.`,
+      });
     }
     return (await sendAnswer(client, id, pending.id, answerFor(pending, input))).human_request;
   },
@@ -69,12 +74,18 @@ function answerFor(request: HumanRequest, { approve, answer }: Flags): Answer {
     if (answer.length > 0) throw new UsageError(`"${request.title}" is an approval.`, 'Answer it with --approve or --deny.');
     return { approved: approve };
   }
-  if (answer.length === 0) throw new UsageError(`"${request.title}" asks questions.`, `Answer with --answer: ${(request.questions ?? []).map(({ question }) => `"${question}"`).join(', ')}.`);
+  if (answer.length === 0)
+    throw new UsageError(
+      `"${request.title}" asks questions.`,
+      `Answer with --answer: ${(request.questions ?? []).map(({ question }) => `"${question}"`).join(', ')}.`,
+    );
   return answerFromFlags(request, answer);
 }
 
 /** The answer to a request whose questions are not known. */
 function blindAnswer({ approve, answer }: Flags): Answer {
   if (answer.length === 0) return { approved: approve };
-  return { answers: Object.fromEntries(answer.map((pair) => [pair.slice(0, Math.max(0, pair.indexOf('='))), pair.slice(pair.indexOf('=') + 1)])) };
+  return {
+    answers: Object.fromEntries(answer.map((pair) => [pair.slice(0, Math.max(0, pair.indexOf('='))), pair.slice(pair.indexOf('=') + 1)])),
+  };
 }

@@ -5,11 +5,11 @@
 import { exitCodes } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
-import { PromptCancelled, type Prompter } from '../../terminal/prompts.ts';
 import type { HumanQuestion, HumanRequest } from '../../interface/types.ts';
+import type { Prompter } from '../../terminal/prompts.ts';
 import { type Answer, type AnswersFile, answerFromFile, joinChoices, optionLabels } from '../../watch/answers.ts';
 import { waitingError } from './outcome.ts';
-import { answerInWords, sendAnswer } from './requests.ts';
+import { sendAnswer } from './requests.ts';
 
 export type OnRequest = 'prompt' | 'wait' | 'fail';
 
@@ -25,24 +25,27 @@ export interface ResponderOptions {
 }
 
 /**
- * Answers one request, or decides not to. Resolves when it is answered, by whomever, or left to somebody else.
+ * Answers one request, or decides not to. Resolves when it is answered, by whomever, or left to somebody else: to
+ * whether the person here answered it.
  * @param withdrawn aborted when the request is no longer pending; an open prompt then goes away
  * @throws AopsError exit 12 when nobody may be asked, UsageError when the answers file does not fit, LeftPending, PromptCancelled
  */
-export async function respond(options: ResponderOptions, runId: string, request: HumanRequest, withdrawn: AbortSignal): Promise<void> {
+export async function respond(options: ResponderOptions, runId: string, request: HumanRequest, withdrawn: AbortSignal): Promise<boolean> {
   const { client, prompter, onRequest, answers, note } = options;
   const prepared = answers && answerFromFile(answers, request);
-  if (!prepared && onRequest === 'wait') return;
+  if (!prepared && onRequest === 'wait') return false;
   if (!prepared && onRequest === 'fail') throw waitingError(runId, request);
   const answer = prepared ?? (await ask(prompter, request, withdrawn));
-  if (answer === undefined) return;
+  if (answer === undefined) return false;
   try {
     await sendAnswer(client, runId, request.id, answer);
-    if (prepared) note(`Answered from the answers file: ${request.title} -> ${answerInWords(answer)}`);
+    if (prepared) note('Answered from the answers file.');
+    return !prepared;
   } catch (error) {
     // Somebody was faster; the stream says what became of it.
     if (!(error instanceof ServiceAnswerError) || error.exit !== exitCodes.conflict) throw error;
     note('It was answered already; your answer was not used.');
+    return false;
   }
 }
 
@@ -57,7 +60,7 @@ async function ask(prompter: Prompter, request: HumanRequest, withdrawn: AbortSi
 }
 
 async function askApproval(prompter: Prompter, request: HumanRequest, signal: AbortSignal): Promise<Answer> {
-  const message = request.description ? `${request.title}\n${request.description}\n` : request.title;
+  const message = request.description ? `${request.title}\n${request.description.trimEnd()}\n` : request.title;
   const choice = await prompter.select(
     {
       message,
@@ -81,15 +84,21 @@ async function askQuestions(prompter: Prompter, request: HumanRequest, signal: A
 
 async function askQuestion(prompter: Prompter, question: HumanQuestion, signal: AbortSignal): Promise<string> {
   const labels = optionLabels(question);
-  const choices = (question.options ?? []).map(({ label, description }) => ({ name: label, value: label, ...(description === undefined ? {} : { description }) }));
-  if (labels.length > 0 && question.multi_select) return joinChoices(await prompter.checkbox({ message: question.question, choices, required: true }, { signal }));
+  const choices = (question.options ?? []).map(({ label, description }) => ({
+    name: label,
+    value: label,
+    ...(description === undefined ? {} : { description }),
+  }));
+  if (labels.length > 0 && question.multi_select)
+    return joinChoices(await prompter.checkbox({ message: question.question, choices, required: true }, { signal }));
   if (labels.length > 0) {
     const leave = { name: 'Leave it pending', value: '\0leave' };
     const chosen = await prompter.select({ message: question.question, choices: [...choices, leave] }, { signal });
     if (chosen === leave.value) throw new LeftPending();
     return chosen;
   }
-  return prompter.input({ message: question.question, validate: (text) => text.trim() !== '' || 'Write an answer; Ctrl-C leaves it pending.' }, { signal });
+  return prompter.input(
+    { message: question.question, validate: (text) => text.trim() !== '' || 'Write an answer; Ctrl-C leaves it pending.' },
+    { signal },
+  );
 }
-
-export { PromptCancelled };

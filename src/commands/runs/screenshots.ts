@@ -15,7 +15,10 @@ const moments = [
 export default defineCommand({
   summary: 'List the screenshots of a run in order, or save them',
   arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
-  options: { save: text('DIR', 'Save the pictures into this folder', { complete: 'directories' }), force: flag('Replace pictures that are there') },
+  options: {
+    save: text('DIR', 'Save the pictures into this folder', { complete: 'directories' }),
+    force: flag('Replace pictures that are there'),
+  },
   operations: ['getRunScreenshotTimeline'],
   examples: [
     { command: 'aops runs screenshots @latest', text: 'What there is' },

@@ -7,7 +7,10 @@ import { runId } from '../resolve.ts';
 export default defineCommand({
   summary: 'Post a message to a run',
   description: 'A run that waits, has completed or was interrupted goes on with it.',
-  arguments: { run: argument('The run, or @latest', { complete: 'runs' }), message: argument('The message, or - to read it from standard input') },
+  arguments: {
+    run: argument('The run, or @latest', { complete: 'runs' }),
+    message: argument('The message, or - to read it from standard input'),
+  },
   operations: ['postRunMessage'],
   mutates: true,
   examples: [

@@ -1,18 +1,20 @@
 /** Where a watched run's events go: a live transcript on a terminal, plain lines elsewhere, NDJSON for programs. */
-import { formatDuration } from '../../base/duration.ts';
+
 import type { Clock } from '../../base/clock.ts';
+import { formatDuration } from '../../base/duration.ts';
 import type { StatusLine } from '../../terminal/progress.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
-import type { Styles } from '../../terminal/style.ts';
 import type { Terminal } from '../../terminal/streams.ts';
+import type { Styles } from '../../terminal/style.ts';
 import type { RunEvent } from '../../watch/events.ts';
-import { Transcript } from './transcript.ts';
+import type { Transcript } from './transcript.ts';
 
 export interface Sink {
   event(event: RunEvent): Promise<void>;
-  /** Holds output back while a prompt is on the screen; what came meanwhile follows on resume. */
+  /** Holds events back while a prompt is on the screen. */
   hold(): void;
-  resume(): Promise<void>;
+  /** Shows what came meanwhile. An answer given at the prompt stands on the screen already and is not shown again. */
+  resume(answeredHere: boolean): Promise<void>;
   /** Leaves the terminal tidy. */
   close(): void;
 }
@@ -25,13 +27,16 @@ export class NdjsonSink implements Sink {
     this.#terminal = terminal;
   }
 
-  async event(event: RunEvent): Promise<void> {
-    await this.#terminal.data(`${JSON.stringify(event)}\n`);
+  event(event: RunEvent): Promise<void> {
+    return this.#terminal.data(`${JSON.stringify(event)}\n`);
   }
   hold(): void {}
   async resume(): Promise<void> {}
   close(): void {}
 }
+
+/** Statuses that other lines of the transcript show: it moves, it asks, it has ended. */
+const toldOtherwise = new Set(['starting', 'running', 'waiting', 'completed', 'failed', 'interrupted']);
 
 /** Lines for people. With a status line it is the live form; without one, the plain one for logs. */
 export class TranscriptSink implements Sink {
@@ -42,20 +47,27 @@ export class TranscriptSink implements Sink {
   readonly #clock: Clock;
   readonly #started: number;
   #status = 'starting';
-  #held: string[] | undefined;
+  #held: RunEvent[] | undefined;
+  #skipResponse = false;
 
-  constructor(terminal: Terminal, styles: Styles, clock: Clock, live: StatusLine | undefined) {
+  constructor(terminal: Terminal, transcript: Transcript, styles: Styles, clock: Clock, live: StatusLine | undefined) {
     this.#terminal = terminal;
     this.#styles = styles;
     this.#clock = clock;
     this.#started = clock.now();
     this.#live = live;
-    this.#transcript = new Transcript(styles, terminal.out.isTTY ? terminal.out.columns : Number.MAX_SAFE_INTEGER);
+    this.#transcript = transcript;
     live?.start(() => this.#headline());
   }
 
   async event(event: RunEvent): Promise<void> {
-    await this.#print(this.#lines(event));
+    if (this.#held) {
+      this.#held.push(event);
+      return;
+    }
+    const skipped = this.#skipResponse && event.type === 'message' && event.data.message.type === 'human_response';
+    if (skipped) this.#skipResponse = false;
+    else await this.#print(this.#lines(event));
     this.#live?.refresh();
   }
 
@@ -64,11 +76,12 @@ export class TranscriptSink implements Sink {
     this.#live?.hide();
   }
 
-  async resume(): Promise<void> {
+  async resume(answeredHere: boolean): Promise<void> {
     const held = this.#held ?? [];
     this.#held = undefined;
+    this.#skipResponse = answeredHere;
     this.#live?.show();
-    await this.#print(held);
+    for (const event of held) await this.event(event);
   }
 
   close(): void {
@@ -88,7 +101,7 @@ export class TranscriptSink implements Sink {
         return this.#transcript.lines(event.data.message);
       case 'run.status':
         this.#status = event.data.status;
-        return this.#live ? [] : [dim(`[${event.data.status}]`)];
+        return this.#live || toldOtherwise.has(event.data.status) ? [] : [dim(`[${event.data.status}]`)];
       case 'human_request.pending':
         return this.#live ? [] : [`? ${sanitizeLine(event.data.human_request.title)}`];
       case 'human_request.resolved':
@@ -107,10 +120,6 @@ export class TranscriptSink implements Sink {
 
   async #print(lines: string[]): Promise<void> {
     if (lines.length === 0) return;
-    if (this.#held) {
-      this.#held.push(...lines);
-      return;
-    }
     this.#live?.hide();
     for (const line of lines) await this.#terminal.line(line);
     this.#live?.show();

@@ -24,14 +24,29 @@ const options = {
 
 export default defineCommand({
   summary: 'Start a run of an agent',
-  description: 'Prints the run; with --watch its transcript, and ends with the exit code of its outcome. --answers and --pull include --watch.',
+  description:
+    'Prints the run; with --watch its transcript, and ends with the exit code of its outcome. --answers and --pull include --watch.',
   options,
-  operations: ['listAgents', 'createSandbox', 'uploadSandboxFile', 'createSandboxUploadUrl', 'startRun', 'getRun', 'listRunMessages', 'respondToHumanRequest', 'listRunSandboxFiles', 'getRunSandboxFileContent'],
+  operations: [
+    'listAgents',
+    'createSandbox',
+    'uploadSandboxFile',
+    'createSandboxUploadUrl',
+    'startRun',
+    'getRun',
+    'listRunMessages',
+    'respondToHumanRequest',
+    'listRunSandboxFiles',
+    'getRunSandboxFileContent',
+  ],
   mutates: true,
   exits: [exitCodes.runFailed, exitCodes.runInterrupted, exitCodes.runWaiting],
   examples: [
     { command: "aops runs start --agent invoice-check --message 'March' --watch", text: 'Start, watch, answer' },
-    { command: 'aops runs start --agent invoice-check --upload invoices.csv --answers answers.yaml --pull out', text: 'A whole job without a person' },
+    {
+      command: 'aops runs start --agent invoice-check --upload invoices.csv --answers answers.yaml --pull out',
+      text: 'A whole job without a person',
+    },
     { command: 'RUN=$(aops runs start --agent invoice-check -o id)', text: 'Only the id, for a script' },
   ],
   output: recordOutput<Run>((run) => ({ ID: run.id, Status: status(run.status), Agent: run.agent_id, Sandbox: run.sandbox_id })),

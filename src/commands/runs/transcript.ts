@@ -2,12 +2,16 @@
  * A run's messages as lines for people. A tool call and its result are folded into one line, so a finished call
  * never needs redrawing; what is still going on is said by `activity`, for the live status line.
  */
+
+import type { RunMessage } from '../../interface/types.ts';
 import { sanitize, sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Styles } from '../../terminal/style.ts';
-import type { RunMessage } from '../../interface/types.ts';
 
 type ToolCall = NonNullable<RunMessage['tool_call']>;
 type ToolResult = NonNullable<RunMessage['tool_result']>;
+
+/** Breaks text between words; given by the caller, who knows whether a terminal needs it. */
+export type Wrap = (text: string) => string;
 
 /** Longest one-line summary, where the width is not known. */
 const summaryWidth = 100;
@@ -15,12 +19,14 @@ const summaryWidth = 100;
 export class Transcript {
   readonly #styles: Styles;
   readonly #width: number;
+  readonly #wrap: Wrap;
   readonly #open = new Map<string, ToolCall>();
 
   /** @param width columns of the terminal; tool lines are cut to it */
-  constructor(styles: Styles, width: number) {
+  constructor(styles: Styles, width: number, wrap: Wrap = (text) => text) {
     this.#styles = styles;
     this.#width = width;
+    this.#wrap = wrap;
   }
 
   /** What the run is doing now, when it is calling a tool. */
@@ -57,7 +63,7 @@ export class Transcript {
   }
 
   #textLines(message: RunMessage): string[] {
-    const text = sanitize(message.text_content ?? '').split('\n');
+    const text = this.#wrap(sanitize(message.text_content ?? '')).split('\n');
     const { accent, dim } = this.#styles;
     if (message.type === 'human_response') return text.map((line, index) => `${index === 0 ? accent('›') : ' '} ${line}`);
     if (message.role === 'user') return text.map((line, index) => (index === 0 ? `${dim('you:')} ${line}` : `     ${line}`));
@@ -84,7 +90,11 @@ function resultSummary({ result, error }: ToolResult): string {
   if (result === undefined || result === null) return '';
   if (typeof result !== 'object') return cut(sanitizeLine(firstLine(String(result))), summaryWidth);
   const { stdout, exit_code, size, ...others } = result as Record<string, unknown>;
-  if (typeof exit_code === 'number') return cut(sanitizeLine([exit_code === 0 ? '' : `exit ${exit_code}`, firstLine(String(stdout ?? ''))].filter(Boolean).join(', ')), summaryWidth);
+  if (typeof exit_code === 'number')
+    return cut(
+      sanitizeLine([exit_code === 0 ? '' : `exit ${exit_code}`, firstLine(String(stdout ?? ''))].filter(Boolean).join(', ')),
+      summaryWidth,
+    );
   if (typeof size === 'number') return `${size} bytes`;
   return cut(sanitizeLine(JSON.stringify(others)), summaryWidth);
 }

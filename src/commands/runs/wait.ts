@@ -38,4 +38,5 @@ export default defineCommand({
   },
 });
 
-const neverAsked = (id: string): AopsError => new AopsError(`Run ${id} completed without asking anybody.`, { code: 'run_completed', exit: exitCodes.conflict });
+const neverAsked = (id: string): AopsError =>
+  new AopsError(`Run ${id} completed without asking anybody.`, { code: 'run_completed', exit: exitCodes.conflict });

@@ -19,9 +19,14 @@ export default defineCommand({
       for await (const chunk of runFileBytes(client, file, context.signal)) await context.terminal.bytes(chunk);
       return undefined;
     }
-    if (!file.isTextFile) throw new UsageError(`${file.path} is no text and would garble the terminal.`, `Save it: aops sandbox pull ${input.run} ${input.path} --to .`);
+    if (!file.isTextFile)
+      throw new UsageError(
+        `${file.path} is no text and would garble the terminal.`,
+        `Save it: aops sandbox pull ${input.run} ${input.path} --to .`,
+      );
     const decoder = new TextDecoder();
-    for await (const chunk of runFileBytes(client, file, context.signal)) await context.terminal.write(decoder.decode(chunk, { stream: true }));
+    for await (const chunk of runFileBytes(client, file, context.signal))
+      await context.terminal.write(decoder.decode(chunk, { stream: true }));
     await context.terminal.write(decoder.decode());
     return undefined;
   },

@@ -6,7 +6,10 @@ export default defineCommand({
   operations: ['createSandbox'],
   mutates: true,
   examples: [{ command: 'SANDBOX=$(aops sandbox create -o id)', text: 'For use with `aops sandbox push` and `aops runs start --sandbox`' }],
-  output: recordOutput<{ id: string; sandbox_id: string; expires_at: string }>((sandbox) => ({ ID: sandbox.sandbox_id, Expires: time(sandbox.expires_at) })),
+  output: recordOutput<{ id: string; sandbox_id: string; expires_at: string }>((sandbox) => ({
+    ID: sandbox.sandbox_id,
+    Expires: time(sandbox.expires_at),
+  })),
   async run(context) {
     const client = await context.client();
     const sandbox = await client.call('createSandbox', {});

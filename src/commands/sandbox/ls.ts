@@ -15,7 +15,10 @@ interface ListedFile {
 
 export default defineCommand({
   summary: "List a folder of a run's sandbox, or of a sandbox of its own",
-  arguments: { run: optionalArgument('The run, or @latest; not with --sandbox', { complete: 'runs' }), path: optionalArgument('The folder (default /workspace)') },
+  arguments: {
+    run: optionalArgument('The run, or @latest; not with --sandbox', { complete: 'runs' }),
+    path: optionalArgument('The folder (default /workspace)'),
+  },
   options: { sandbox: text('ID', 'A sandbox of its own instead of a run') },
   operations: ['listRunSandboxFiles', 'listSandboxFiles'],
   examples: [
@@ -35,11 +38,27 @@ export default defineCommand({
     if (input.sandbox !== undefined) {
       // With --sandbox the only argument is the path.
       if (input.path !== undefined) throw new UsageError('Give a run or --sandbox, not both.');
-      const { files } = await client.call('listSandboxFiles', { params: { sandbox_id: input.sandbox }, query: { path: input.run ?? workspace } });
-      return wholeList(files.map(({ name, path, type, size_bytes }): ListedFile => ({ name, path, type: type === 'dir' ? 'directory' : 'file', size: size_bytes, modified_at: null })));
+      const { files } = await client.call('listSandboxFiles', {
+        params: { sandbox_id: input.sandbox },
+        query: { path: input.run ?? workspace },
+      });
+      return wholeList(
+        files.map(
+          ({ name, path, type, size_bytes }): ListedFile => ({
+            name,
+            path,
+            type: type === 'dir' ? 'directory' : 'file',
+            size: size_bytes,
+            modified_at: null,
+          }),
+        ),
+      );
     }
     if (input.run === undefined) throw new UsageError('Which files? Give a run, or --sandbox ID.', 'See `aops sandbox ls --help`.');
-    const { data } = await client.call('listRunSandboxFiles', { params: { run_id: await runId(context, input.run) }, query: { path: input.path ?? workspace } });
+    const { data } = await client.call('listRunSandboxFiles', {
+      params: { run_id: await runId(context, input.run) },
+      query: { path: input.path ?? workspace },
+    });
     if (data.sandboxStatus !== 'running') context.terminal.note(`The sandbox is ${data.sandboxStatus}.`);
     return wholeList<ListedFile>(data.entries);
   },

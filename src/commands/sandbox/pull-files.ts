@@ -17,7 +17,13 @@ export interface PulledFile {
  * Downloads a file, or a folder with everything in it, into a local folder.
  * @throws UsageError when a file is there already and `force` is false; files written before stay
  */
-export async function pullFiles(context: Context, runId: string, from: string | undefined, to: string, force: boolean): Promise<PulledFile[]> {
+export async function pullFiles(
+  context: Context,
+  runId: string,
+  from: string | undefined,
+  to: string,
+  force: boolean,
+): Promise<PulledFile[]> {
   const client = await context.client();
   const folder = path.resolve(context.cwd, to);
   const start = path.posix.resolve(workspace, from ?? '.');

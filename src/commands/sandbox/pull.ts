@@ -1,4 +1,4 @@
-import { defineCommand, argument, flag, optionalArgument, requiredText } from '../define.ts';
+import { argument, defineCommand, flag, optionalArgument, requiredText } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput } from '../output.ts';
 import { runId } from '../resolve.ts';
@@ -6,7 +6,10 @@ import { type PulledFile, pullFiles } from './pull-files.ts';
 
 export default defineCommand({
   summary: "Download files of a run's sandbox",
-  arguments: { run: argument('The run, or @latest', { complete: 'runs' }), path: optionalArgument('A file or a folder (default: everything)') },
+  arguments: {
+    run: argument('The run, or @latest', { complete: 'runs' }),
+    path: optionalArgument('A file or a folder (default: everything)'),
+  },
   options: { to: requiredText('DIR', 'Folder to download into', { complete: 'directories' }), force: flag('Replace files that are there') },
   operations: ['listRunSandboxFiles', 'getRunSandboxFileContent'],
   examples: [

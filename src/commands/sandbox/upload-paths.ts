@@ -2,8 +2,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { UsageError } from '../../base/errors.ts';
-import { upload } from '../../client/transfer.ts';
 import { workspace } from '../../client/run-files.ts';
+import { upload } from '../../client/transfer.ts';
 import { fileProblem } from '../body.ts';
 import type { Context } from '../context.ts';
 
@@ -31,7 +31,8 @@ export async function collectFiles(context: Context, paths: readonly string[], t
   }
   const targets = new Set<string>();
   for (const { target } of files) {
-    if (targets.has(target)) throw new UsageError(`Two of the files would become ${target}.`, 'Push them one after another with different --to.');
+    if (targets.has(target))
+      throw new UsageError(`Two of the files would become ${target}.`, 'Push them one after another with different --to.');
     targets.add(target);
   }
   return files;
@@ -53,7 +54,11 @@ async function filesBelow(folder: string, target: string): Promise<LocalFile[]> 
 }
 
 /** Uploads files one after another, saying so. */
-export async function uploadFiles(context: Context, sandboxId: string, files: readonly LocalFile[]): Promise<{ path: string; size_bytes: number }[]> {
+export async function uploadFiles(
+  context: Context,
+  sandboxId: string,
+  files: readonly LocalFile[],
+): Promise<{ path: string; size_bytes: number }[]> {
   const client = await context.client();
   const uploaded: { path: string; size_bytes: number }[] = [];
   for (const { file, target } of files) uploaded.push(await upload(client, sandboxId, file, target, context.signal));

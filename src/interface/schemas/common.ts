@@ -23,6 +23,15 @@ export const paging = (maximum: number, fallback: number) => ({
 export const ErrorBody = Type.Object({
   error: Type.String(),
   message: Type.Optional(Type.String()),
-  details: Type.Optional(Type.Array(Type.Object({ message: Type.String(), path: Type.Optional(Type.String()), line: Type.Optional(Type.Integer()), column: Type.Optional(Type.Integer()) }))),
+  details: Type.Optional(
+    Type.Array(
+      Type.Object({
+        message: Type.String(),
+        path: Type.Optional(Type.String()),
+        line: Type.Optional(Type.Integer()),
+        column: Type.Optional(Type.Integer()),
+      }),
+    ),
+  ),
 });
 export type ErrorBody = Static<typeof ErrorBody>;

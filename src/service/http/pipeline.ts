@@ -108,13 +108,15 @@ async function callHandler(
   let body: unknown;
   if (bytes !== undefined && bodySchema !== undefined) {
     body = operation(id).request === undefined ? parseJson(bytes, contentType) : await parseMultipart(bytes, contentType);
-    if (body !== undefined || !isOptional(bodySchema)) check(bodySchema, body, 'body');
+    // Where nothing in it is required, the body itself is not.
+    if (body === undefined && !hasRequired(bodySchema)) body = {};
+    check(bodySchema, body, 'body');
   }
   const result = await handlerOf(id)(context, { params, query, body });
   return result instanceof Reply ? jsonAnswer(result.status, result.body) : jsonAnswer(operation(id).success, result);
 }
 
-const isOptional = (schema: object): boolean => '~optional' in schema;
+const hasRequired = (schema: { required?: unknown }): boolean => Array.isArray(schema.required) && schema.required.length > 0;
 
 function readRequestLine(request: IncomingMessage, requestId: string): Exchange {
   // A proxy's form of the request line begins with the origin.

@@ -45,9 +45,10 @@ function closeAndUnlock(database: LibsqlDatabase): void {
     database.pragma('locking_mode=NORMAL');
     // The mode takes effect with the next access.
     database.prepare('select count(*) from sqlite_master').all();
-  } finally {
-    database.close();
+  } catch {
+    // In the middle of a transaction, or on a full disk: the lock then lasts as long as the process.
   }
+  database.close();
 }
 
 /** libsql aborts the whole process on a boolean, and cuts a text at its first NUL character without a word. */

@@ -70,11 +70,11 @@ export class Api {
   }
 
   /** Any request; the answer has the headers of all answers, and errors their shape. */
-  async send(method: string, path: string, options: { headers?: Record<string, string>; body?: string | Buffer | FormData; anonymous?: boolean } = {}): Promise<Answer> {
+  async send(method: string, path: string, options: { headers?: Record<string, string>; body?: string | Buffer; anonymous?: boolean } = {}): Promise<Answer> {
     const response = await request(path.startsWith('http') ? path : `${this.service.url}${path}`, {
       method: method as Dispatcher.HttpMethod,
       headers: { ...(options.anonymous ? {} : { authorization: `Bearer ${this.service.token}` }), ...options.headers },
-      ...(options.body === undefined ? {} : { body: options.body as never }),
+      ...(options.body === undefined ? {} : { body: options.body }),
     });
     const text = await response.body.text();
     expect(response.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
@@ -90,10 +90,10 @@ export class Api {
     const { method, path, success } = operation(id);
     const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(input.params?.[name] ?? (name === 'teamId' ? this.service.teamId : '')));
     const query = new URLSearchParams(Object.entries(input.query ?? {}).map(([name, value]) => [name, String(value)])).toString();
-    const isForm = input.body instanceof FormData;
+    const { type, bytes } = await encoded(input.body);
     const answer = await this.send(method, `${filled}${query === '' ? '' : `?${query}`}`, {
-      headers: { ...(input.body === undefined || isForm ? {} : { 'content-type': 'application/json' }), ...input.headers },
-      ...(input.body === undefined ? {} : { body: isForm ? (input.body as FormData) : JSON.stringify(input.body) }),
+      headers: { ...(type === undefined ? {} : { 'content-type': type }), ...input.headers },
+      ...(bytes === undefined ? {} : { body: bytes }),
     });
     if (answer.status < 400) {
       expect(answer.status).toBe(success);
@@ -135,6 +135,13 @@ export class Api {
     const { messages } = await this.ok('listRunMessages', { params: { run_id: runId } });
     return messages.map((message) => message.text_content ?? message.type);
   }
+}
+
+async function encoded(body: unknown): Promise<{ type?: string; bytes?: Buffer }> {
+  if (body === undefined) return {};
+  if (!(body instanceof FormData)) return { type: 'application/json', bytes: Buffer.from(JSON.stringify(body)) };
+  const form = new globalThis.Response(body);
+  return { type: form.headers.get('content-type') ?? '', bytes: Buffer.from(await form.arrayBuffer()) };
 }
 
 export const config = (procedure: string, model = 'test') => ({

@@ -83,8 +83,8 @@ export const revisionRoutes: Pick<GroupRoutes<'agents'>, RevisionOperation> = {
       // It may have been written for a service with other runtimes.
       checkedConfig(context, JSON.parse(build.config) as RevisionConfig);
       await updateBuildRow(trx, build.id, {
-        revision_name: body?.revision_name ?? build.revision_name,
-        revision_description: body?.revision_description === undefined ? build.revision_description : body.revision_description,
+        revision_name: body.revision_name ?? build.revision_name,
+        revision_description: body.revision_description === undefined ? build.revision_description : body.revision_description,
         promoted_at: now,
         updated_at: now,
       });

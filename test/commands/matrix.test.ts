@@ -1,0 +1,187 @@
+/** What holds for every command there is, and will hold for every command that is added. */
+import { describe, expect, it } from 'vitest';
+import { type AnyCommand, flagName, type Option } from '../../src/commands/define.ts';
+import { describeCommand, type LoadedCommand, loadAllCommands } from '../../src/commands/describe.ts';
+import { globalFlags } from '../../src/commands/global-flags.ts';
+import { commandTree, isGroup } from '../../src/commands/index.ts';
+import { optionsOf } from '../../src/commands/parser.ts';
+import { type OperationId, operationGroups, operationIds } from '../../src/interface/operations.ts';
+import { type CliResult, runCli } from '../support/run-cli.ts';
+import { folderEnv } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const commands = await loadAllCommands();
+const env = folderEnv(await temporaryFolder());
+const named = commands.map((loaded): [string, LoadedCommand] => [loaded.path.join(' '), loaded]);
+const aRun = '00000000-0000-4000-8000-000000000000';
+
+const escape = String.fromCharCode(27);
+
+/** Runs a command where nobody is signed in; whatever happens, nothing but plain text comes out. */
+async function run(argv: readonly string[]): Promise<CliResult> {
+  const result = await runCli(argv, { env });
+  expect(result.stdout + result.stderr).not.toContain(escape);
+  return result;
+}
+
+/** Values for everything that a command requires. */
+function required(command: AnyCommand): string[] {
+  const positional = Object.entries((command.arguments ?? {}) as Record<string, { required: boolean }>);
+  const options = Object.entries(command.options ?? {}) as [string, Option][];
+  return [
+    ...options.filter(([, option]) => option.required).flatMap(([key]) => [flagName(key), 'x']),
+    ...positional.filter(([, argument]) => argument.required).map(([name]) => (name === 'paths' ? 'package.json' : name === 'run' ? aRun : 'x')),
+  ];
+}
+
+/** What some commands want beside, before they look for a service. */
+const alsoNeeded: Record<string, string[]> = {
+  'agents create': ['--name', 'x'],
+  'agents update': ['--name', 'x'],
+  'runs respond': ['--approve'],
+  'sandbox ls': [aRun],
+  api: ['/v2/teams/x'],
+};
+
+interface ErrorLine {
+  error: { code: string; message: string; hint?: string; exit: number };
+}
+
+describe.each(named)('aops %s', (id, { path, command }) => {
+  it('shows help with an example', async () => {
+    const help = await run([...path, '--help']);
+    expect(help.code).toBe(0);
+    expect(help.stderr).toBe('');
+    expect(help.stdout).toContain(`Usage: aops`);
+    expect(help.stdout).toContain(command.summary);
+    expect(command.examples.length).toBeGreaterThan(0);
+    for (const { command: line, text } of command.examples) {
+      expect(help.stdout).toContain(`${line}\n`);
+      expect(help.stdout).toContain(text);
+      expect(line).toContain('aops');
+    }
+    expect(await run(['help', ...path])).toMatchObject({ code: 0, stdout: help.stdout });
+  });
+
+  it('is described in the form of all others', () => {
+    expect(command.summary).toMatch(/^[A-Z].*[^.]$/);
+    const described = describeCommand({ path, command });
+    expect(described.id).toBe(id);
+    expect(JSON.parse(JSON.stringify(described))).toEqual(described);
+    for (const option of described.options) {
+      expect(option.flag).toMatch(/^--[a-z][a-z-]*$/);
+      expect(option.summary).toMatch(/^[A-Z]/);
+    }
+    for (const operation of command.operations ?? []) expect(operationIds).toContain(operation);
+  });
+
+  it('has no flag that means something else everywhere', () => {
+    const everywhere = Object.entries(globalFlags) as [string, Option][];
+    for (const [key, option] of Object.entries(optionsOf(command))) {
+      expect(everywhere.map(([name]) => name)).not.toContain(key);
+      if (option.short) expect(everywhere.map(([, { short }]) => short)).not.toContain(option.short);
+    }
+  });
+
+  it('refuses an unknown flag', async () => {
+    const refused = await run([...path, ...required(command), '--no-such-flag']);
+    expect(refused.code).toBe(2);
+    expect(refused.stdout).toBe('');
+    expect(refused.stderr).toContain(`error: Unknown option '--no-such-flag'`);
+    expect(refused.stderr).toContain(`aops ${id} --help`);
+
+    const json = await run([...path, ...required(command), '--no-such-flag', '--json']);
+    expect(json.code).toBe(2);
+    expect(json.stdout).toBe('');
+    const { error } = JSON.parse(json.stderr) as ErrorLine;
+    expect(error).toMatchObject({ code: 'usage', exit: 2 });
+    expect(error.message).toContain('--no-such-flag');
+  });
+
+  it.runIf(required(command).length > 0)('says what is missing', async () => {
+    const refused = await run(path);
+    expect(refused.code).toBe(2);
+    expect(refused.stdout).toBe('');
+    expect(refused.stderr).toMatch(/^error: (Missing required argument|Required option)/);
+    expect(refused.stderr).toContain(`aops ${id} --help`);
+  });
+
+  // `auth login` is how one signs in.
+  it.runIf(command.operations?.length && id !== 'auth login')('says how to sign in when nobody is', async () => {
+    const argv = [...path, ...required(command), ...(alsoNeeded[id] ?? [])];
+    const refused = await run(argv);
+    expect(refused.stdout).toBe('');
+    expect(refused.stderr).toContain('error: You are not signed in.');
+    expect(refused.stderr).toMatch(/hint: .*aops auth login.*aops local up/);
+    expect(refused.code).toBe(4);
+
+    const json = await run([...argv, '--json']);
+    expect(json.stdout).toBe('');
+    expect((JSON.parse(json.stderr) as ErrorLine).error).toMatchObject({ code: 'not_signed_in', exit: 4 });
+    expect(json.code).toBe(4);
+  });
+});
+
+describe('the tree of commands', () => {
+  it('repeats the summaries of the commands outside groups', async () => {
+    for (const entry of Object.values(commandTree)) if (!isGroup(entry)) expect(entry.summary).toBe((await entry.load()).default.summary);
+  });
+
+  it.each(Object.entries(commandTree).filter(([, entry]) => isGroup(entry)))('lists the commands of %s', async (name, group) => {
+    const help = await run([name]);
+    expect(help.code).toBe(0);
+    for (const { path, command } of commands.filter(({ path }) => path[0] === name)) {
+      expect(help.stdout).toContain(path[1] as string);
+      // Summaries are wrapped to the width.
+      expect(help.stdout.replaceAll(/\s+/g, ' ')).toContain(command.summary);
+    }
+    expect(help.stdout).toContain(group.summary);
+  });
+
+  it('answers a mistyped word with what it may have meant', async () => {
+    expect(await run(['rnus'])).toMatchObject({ code: 2, stdout: '' });
+    expect((await run(['rnus'])).stderr).toContain('runs');
+    const verb = await run(['runs', 'wacth']);
+    expect(verb).toMatchObject({ code: 2, stdout: '' });
+    expect(verb.stderr).toContain('watch');
+    expect(verb.stderr).toContain('aops runs --help');
+  });
+
+  it('lists every group in the first help', async () => {
+    for (const argv of [[], ['--help'], ['help']]) {
+      const help = await run(argv);
+      expect(help).toMatchObject({ code: 0, stderr: '' });
+      for (const [name, entry] of Object.entries(commandTree)) if (!('hidden' in entry && entry.hidden)) expect(help.stdout).toContain(`  ${name}`);
+      expect(help.stdout).not.toContain('__complete');
+    }
+  });
+
+  it('has a command for every operation of runs, agents and sandboxes', () => {
+    const own = new Set(commands.filter(({ path }) => path[0] !== 'api').flatMap(({ command }) => command.operations ?? []) as OperationId[]);
+    // Reached through `aops api`: the agent-scoped twins of what is reached by the run alone. Revisions are a group to come.
+    const twins = ['listAgentRunSandboxFiles', 'getAgentRunSandboxFileContent', 'getAgentRunScreenshotTimeline'];
+    const agents = ['listAgents', 'getAgent', 'createAgent', 'updateAgent', 'deleteAgent'];
+    const wanted = [...Object.keys(operationGroups.runs), ...Object.keys(operationGroups.sandboxes), ...agents].filter((id) => !twins.includes(id));
+    expect(wanted.filter((id) => !own.has(id as OperationId))).toEqual([]);
+    expect(commands.find(({ path }) => path[0] === 'api')?.command.operations).toEqual(operationIds);
+  });
+
+  it('prints the version, alone', async () => {
+    for (const argv of [['--version'], ['-V'], ['version']]) {
+      const result = await run(argv);
+      expect(result).toMatchObject({ code: 0, stderr: '' });
+      expect(result.stdout).toMatch(/^\d+\.\d+\.\d+\S*\n$/);
+    }
+  });
+});
+
+describe('aops commands', () => {
+  it('describes all of them as JSON', async () => {
+    const result = await run(['commands', '--json']);
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    const { data, total } = result.json<{ data: { id: string; exit_codes: number[] }[]; total: number }>();
+    expect(data.map(({ id }) => id)).toEqual(named.map(([id]) => id));
+    expect(total).toBe(commands.length);
+    for (const { exit_codes } of data) expect(exit_codes).toContain(2);
+  });
+});

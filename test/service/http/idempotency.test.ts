@@ -1,0 +1,241 @@
+import { Buffer } from 'node:buffer';
+import { cp } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { openDatabase } from '../../../src/service/store/database.ts';
+import { tokenHash } from '../../../src/service/http/authenticate.ts';
+import { IdempotencyLayer } from '../../../src/service/http/idempotency.ts';
+import { jsonAnswer } from '../../../src/service/http/answer.ts';
+import { insertCredential, insertTeam, insertToken } from '../../../src/service/store/teams.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { Gate } from '../helpers/runtime.ts';
+import { type Answer, type Api, afterTest, started, temporaryDirectory } from '../helpers/service.ts';
+
+const day = 24 * 60 * 60 * 1_000;
+
+async function createAgent(api: Api, body: string, headers: Record<string, string> = {}): Promise<Answer> {
+  return api.send('POST', `/v2/teams/${api.service.teamId}/agents`, { headers: { 'content-type': 'application/json', 'idempotency-key': 'k1', ...headers }, body });
+}
+
+const named = (name: string) => JSON.stringify({ name });
+const replayed = (answer: Answer) => answer.headers['idempotency-replayed'] === 'true';
+const codeOf = (answer: Answer) => (answer.body as { error?: string }).error;
+
+async function countAgents(api: Api): Promise<number> {
+  return (await api.ok('listAgents')).total;
+}
+
+describe('a key that is used again', () => {
+  it('S1: replays the same bytes, without executing', async () => {
+    const api = await started();
+    const first = await createAgent(api, named('A'));
+    const second = await createAgent(api, named('A'));
+    expect([first.status, second.status]).toEqual([201, 201]);
+    expect(second.text).toBe(first.text);
+    expect([replayed(first), replayed(second)]).toEqual([false, true]);
+    expect(second.headers['x-original-request-id']).toBe(first.headers['x-request-id']);
+    expect(await countAgents(api)).toBe(1);
+  });
+
+  it('S2, S3: is refused for any other request, also for other bytes of the same JSON', async () => {
+    const api = await started();
+    await createAgent(api, named('A'));
+    const others = [
+      await createAgent(api, named('B')),
+      await createAgent(api, '{"name": "A"}'),
+      await createAgent(api, named('A'), { 'content-type': 'text/plain' }),
+      await api.send('POST', `/v2/teams/${api.service.teamId}/agents?x=1`, { headers: { 'content-type': 'application/json', 'idempotency-key': 'k1' }, body: named('A') }),
+      await api.send('POST', '/v2/sandboxes', { headers: { 'idempotency-key': 'k1' } }),
+      await api.send('DELETE', `/v2/agents/${api.service.teamId}`, { headers: { 'idempotency-key': 'k1' } }),
+    ];
+    for (const other of others) expect([other.status, codeOf(other)]).toEqual([400, 'idempotency_key_reused']);
+    expect(replayed(await createAgent(api, named('A')))).toBe(true);
+    expect(await countAgents(api)).toBe(1);
+  });
+
+  it('does not mind parameters of the content type, percent-encoding or the order of the query', async () => {
+    const api = await started();
+    const agent = await createAgent(api, named('A'));
+    const path = `/v2/agents/${(agent.body as { agent: { id: string } }).agent.id}`;
+    const patch = (at: string, type: string) => api.send('PATCH', at, { headers: { 'content-type': type, 'idempotency-key': 'k2' }, body: '{}' });
+    expect((await patch(`${path}?a=1&b=2`, 'application/json')).status).toBe(200);
+    expect(replayed(await patch(`${path.replace('agents', '%61gents')}?b=2&a=1`, 'application/json; charset=utf-8'))).toBe(true);
+  });
+
+  it('S4: lets one of many at once execute', async () => {
+    const api = await started();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => createAgent(api, named('A'))));
+    const executed = answers.filter((answer) => answer.status === 201 && !replayed(answer));
+    expect(executed).toHaveLength(1);
+    for (const answer of answers) {
+      if (answer.status === 201) continue;
+      expect([answer.status, codeOf(answer), answer.headers['retry-after']]).toEqual([409, 'idempotency_in_progress', '1']);
+    }
+    expect(await countAgents(api)).toBe(1);
+  });
+
+  it('S8: replays refusals too', async () => {
+    const api = await started();
+    for (const [key, body, status] of [['a', '{}', 400], ['b', '{', 400], ['c', named('Taken'), 201], ['d', named('Taken'), 409]] as const) {
+      const first = await createAgent(api, body, { 'idempotency-key': key });
+      const second = await createAgent(api, body, { 'idempotency-key': key });
+      expect([first.status, second.status, replayed(second)]).toEqual([status, status, true]);
+    }
+    const missing = () => api.send('DELETE', `/v2/agents/${api.service.teamId}`, { headers: { 'idempotency-key': 'e' } });
+    expect((await missing()).status).toBe(404);
+    expect(replayed(await missing())).toBe(true);
+  });
+
+  it('S14: is forgotten 24 hours after the first request; a replay prolongs nothing', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock });
+    await createAgent(api, named('A'));
+    clock.advance(day - 1_000);
+    expect(replayed(await createAgent(api, named('A')))).toBe(true);
+    clock.advance(2_000);
+    const late = await createAgent(api, named('A'));
+    expect([late.status, codeOf(late), replayed(late)]).toEqual([409, 'agent_name_taken', false]);
+  });
+
+  it('S18: replays with fresh dates and limits, and nothing of the connection', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock });
+    const first = await createAgent(api, named('A'));
+    clock.advance(5_000);
+    const second = await createAgent(api, named('A'));
+    expect(second.headers.date).not.toBe(first.headers.date);
+    expect(Number(second.headers['ratelimit-remaining'])).toBe(Number(first.headers['ratelimit-remaining']) - 1);
+    expect(second.headers['content-type']).toBe(first.headers['content-type']);
+    expect(second.headers['set-cookie']).toBeUndefined();
+  });
+
+  it('S13: is answered 409 after a crash in the middle, until the lease ends', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock });
+    const dataDirectory = await temporaryDirectory();
+    await createAgent(api, named('A'));
+    await api.service.close();
+    await cp(api.dataDirectory, dataDirectory, { recursive: true });
+    const db = await openDatabase(dataDirectory);
+    await db.updateTable('idempotency_keys').set({ status: null, body: null }).execute();
+    await db.destroy();
+    const second = await started({ clock, dataDirectory });
+    const early = await createAgent(second, named('A'));
+    expect([early.status, codeOf(early), early.headers['retry-after']]).toEqual([409, 'idempotency_in_progress', '1']);
+    clock.advance(61_000);
+    // It executes, and finds what the crashed request had done.
+    expect(codeOf(await createAgent(second, named('A')))).toBe('agent_name_taken');
+  });
+});
+
+describe('who has a key', () => {
+  it('S6, S7: is the credential, whatever token it presents', async () => {
+    const dataDirectory = await temporaryDirectory();
+    const db = await openDatabase(dataDirectory);
+    const created_at = new Date().toISOString();
+    const [teamId, one, two] = ['10000000-0000-4000-8000-000000000001', 'one', 'two'];
+    await insertTeam(db, { id: teamId, name: 'T', created_at });
+    for (const id of [one, two]) await insertCredential(db, { id, team_id: teamId, kind: 'api_key', name: id, created_at, revoked_at: null });
+    for (const [token, credential_id] of [['a', one], ['b', one], ['c', two]] as const) await insertToken(db, { hash: tokenHash(token), credential_id, created_at, expires_at: null });
+    await db.destroy();
+    const api = await started({ dataDirectory });
+    const create = (token: string) =>
+      api.send('POST', `/v2/teams/${teamId}/agents`, { headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'k' }, body: named('A') });
+    expect([(await create('a')).status, replayed(await create('b'))]).toEqual([201, true]);
+    const other = await create('c');
+    expect([other.status, codeOf(other), replayed(other)]).toEqual([409, 'agent_name_taken', false]);
+    // Another team's agents do not exist for it.
+    const stranger = await api.send('GET', `/v2/teams/${teamId}/agents`);
+    expect([stranger.status, codeOf(stranger)]).toEqual([404, 'team_not_found']);
+  });
+});
+
+describe('what is never kept', () => {
+  it('S10: failures before the keys are looked at', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock, rateLimit: { limit: 1, windowSeconds: 10 } });
+    expect((await createAgent(api, named('A'), { authorization: 'Bearer wrong' })).status).toBe(401);
+    expect((await createAgent(api, named('A'), { origin: 'https://evil.test' })).status).toBe(403);
+    expect((await createAgent(api, named('A'), { 'idempotency-key': 'two words' })).status).toBe(400);
+    expect((await createAgent(api, named('A'))).status).toBe(429);
+    clock.advance(10_000);
+    const created = await createAgent(api, named('A'));
+    expect([created.status, replayed(created)]).toEqual([201, false]);
+  });
+
+  it('checks the form of a key', async () => {
+    const api = await started();
+    for (const key of ['', 'é', 'x'.repeat(256)]) expect((await createAgent(api, named('A'), { 'idempotency-key': key }).catch(() => ({ status: 400 }))).status).toBe(400);
+    expect((await createAgent(api, named('A'), { 'idempotency-key': '"quoted"' })).status).toBe(201);
+    expect((await createAgent(api, named('B'), { 'idempotency-key': 'x'.repeat(255) })).status).toBe(201);
+    const twice = await rawPost(api, ['Idempotency-Key: a', 'idempotency-key: a']);
+    expect(twice).toContain('400 Bad Request');
+    expect(twice).toContain('invalid_idempotency_key');
+    expect((await api.send('GET', '/v2/agents/x', { headers: { 'idempotency-key': 'two words' } })).status).toBe(404);
+  });
+});
+
+async function layer(): Promise<{ idempotency: IdempotencyLayer; request: { credentialId: string; key: string; fingerprint: string; requestId: string }; clock: ManualClock }> {
+  const db = await openDatabase(await temporaryDirectory());
+  afterTest(() => db.destroy());
+  await insertTeam(db, { id: 't', name: 'T', created_at: '' });
+  await insertCredential(db, { id: 'c', team_id: 't', kind: 'api_key', name: 'c', created_at: '', revoked_at: null });
+  const clock = new ManualClock();
+  const idempotency = new IdempotencyLayer({ store: db, clock, owner: 'me', log: () => undefined });
+  return { idempotency, clock, request: { credentialId: 'c', key: 'k', fingerprint: 'f', requestId: 'r' } };
+}
+
+describe('the layer', () => {
+  it('S9: forgets a 500, so that a retry executes', async () => {
+    const { idempotency, request } = await layer();
+    expect((await idempotency.answer(request, async () => jsonAnswer(500, {}))).status).toBe(500);
+    expect((await idempotency.answer(request, async () => jsonAnswer(201, {}))).status).toBe(201);
+    expect((await idempotency.answer(request, async () => jsonAnswer(202, {}))).headers['Idempotency-Replayed']).toBe('true');
+  });
+
+  it('S11: executes once, however slow the handler is', async () => {
+    const { idempotency, request, clock } = await layer();
+    const goOn = new Gate();
+    const first = idempotency.answer(request, async () => {
+      await goOn.opened;
+      return jsonAnswer(201, {});
+    });
+    clock.advance(2 * 60 * 60 * 1_000);
+    await expect(idempotency.answer(request, async () => jsonAnswer(201, {}))).rejects.toMatchObject({ status: 409 });
+    goOn.open();
+    expect((await first).status).toBe(201);
+    expect((await idempotency.answer(request, async () => jsonAnswer(201, {}))).headers['Idempotency-Replayed']).toBe('true');
+  });
+});
+
+it('S12: a handler goes on when its client has left; a retry gets its answer', async () => {
+  const api = await started();
+  const socket = connect(api.service.port, '127.0.0.1');
+  await new Promise<void>((resolve) => socket.write(head(api, ['Idempotency-Key: k1'], named('A')), () => resolve()));
+  socket.destroy();
+  let answer = await createAgent(api, named('A'));
+  while (codeOf(answer) === 'idempotency_in_progress') answer = await createAgent(api, named('A'));
+  expect(answer.status).toBe(201);
+  expect(await countAgents(api)).toBe(1);
+});
+
+const head = (api: Api, headers: string[], body: string) =>
+  [
+    `POST /v2/teams/${api.service.teamId}/agents HTTP/1.1`,
+    `Host: 127.0.0.1:${api.service.port}`,
+    `Authorization: Bearer ${api.service.token}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    ...headers,
+    '',
+    body,
+  ].join('\r\n');
+
+async function rawPost(api: Api, headers: string[]): Promise<string> {
+  const socket = connect(api.service.port, '127.0.0.1');
+  socket.end(head(api, headers, named('Raw')));
+  let text = '';
+  for await (const chunk of socket) text += String(chunk);
+  return text;
+}

@@ -1,0 +1,304 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { operationIds } from '../../../src/interface/operations.ts';
+import type { Behaviour } from '../helpers/runtime.ts';
+import { type Api, config, started } from '../helpers/service.ts';
+
+const png = Buffer.from('89504e470d0a1a0a', 'hex');
+
+const behaviours: Record<string, Behaviour> = {
+  browse: async (host) => {
+    await host.sandbox.write('out/note.txt', Buffer.from('hé'));
+    const image = { name: 'page.png', mimeType: 'image/png', bytes: png };
+    const input = { url: 'https://example.test/', title: 'Example' };
+    await host.commit('shot', null, [
+      { kind: 'tool_call', id: 'c', name: 'browser' },
+      { kind: 'tool_result', id: 'r', callId: 'c', error: 'slow' },
+      { kind: 'screenshot', id: 's', toolName: 'browser', action: 'open', startedAt: new Date(host.clock.now()), input, image },
+    ]);
+    return { status: 'completed' };
+  },
+  ask: async (host) =>
+    host.answer('q') === undefined
+      ? { status: 'waiting', step: 'q', request: { type: 'question', title: 'Vendor', questions: [{ question: 'Which vendor?', options: [{ label: 'Acme, Inc' }, { label: 'Bolt' }] }] } }
+      : { status: 'completed' },
+};
+
+/** Which operations the tests of this file have called. */
+const called = new Set<string>();
+
+async function api(): Promise<Api> {
+  const service = await started({ behaviours });
+  const call = service.call.bind(service);
+  service.call = (id, input) => {
+    called.add(id);
+    return call(id, input);
+  };
+  return service;
+}
+
+const failure = (answer: { status: number; body: unknown }) => [answer.status, (answer.body as { error?: string }).error];
+
+describe('teams and agents', () => {
+  it('shows the team, and no other', async () => {
+    const service = await api();
+    expect((await service.ok('getTeam')).team).toMatchObject({ id: service.service.teamId, name: 'Local' });
+    expect(failure(await service.call('getTeam', { params: { teamId: randomUUID() } }))).toEqual([404, 'team_not_found']);
+    expect(failure(await service.call('listRuns', { params: { teamId: randomUUID() } }))).toEqual([404, 'team_not_found']);
+  });
+
+  it('creates agents with unique names, lists, changes and deletes them', async () => {
+    const service = await api();
+    const { agent, build } = await service.ok('createAgent', { body: { name: ' Clerk ', build: { name: 'first', config: config('done') } } });
+    expect(agent.name).toBe('Clerk');
+    expect(build).toMatchObject({ status: 'live', revision_number: 1, agent_id: agent.id });
+    expect(failure(await service.call('createAgent', { body: { name: 'Clerk' } }))).toEqual([409, 'agent_name_taken']);
+    expect(failure(await service.call('createAgent', { body: { name: '  ' } }))).toEqual([400, 'invalid_request']);
+    const bare = (await service.ok('createAgent', { body: { name: 'Bare' } })).agent;
+    const copy = await service.ok('createAgent', { body: { name: 'Copy', source_build_id: build?.id as string } });
+    expect(copy.build).toMatchObject({ parent_build_id: build?.id, config: config('done') });
+
+    const listed = await service.ok('listAgents', { query: { limit: 2 } });
+    expect(listed).toMatchObject({ total: 3, limit: 2, offset: 0 });
+    expect(listed.agents).toHaveLength(2);
+    const changed = await service.ok('updateAgent', { params: { agent_id: bare.id }, body: { name: 'Plain', pinned: true, slack_enabled: true } });
+    expect(changed).toMatchObject({ agent: { name: 'Plain', slack_enabled: true }, user_context: { pinned_at: expect.any(String) } });
+    expect(failure(await service.call('updateAgent', { params: { agent_id: bare.id }, body: { name: 'Clerk' } }))).toEqual([409, 'agent_name_taken']);
+    expect((await service.ok('getAgent', { params: { agent_id: bare.id } })).agent.name).toBe('Plain');
+    expect(failure(await service.call('startRun', { body: { agent_id: bare.id } }))).toEqual([409, 'agent_has_no_live_revision']);
+
+    await service.ok('deleteAgent', { params: { agent_id: bare.id } });
+    expect(failure(await service.call('getAgent', { params: { agent_id: bare.id } }))).toEqual([404, 'agent_not_found']);
+    await service.ok('createAgent', { body: { name: 'Plain' } });
+  });
+
+  it('refuses procedures that cannot be executed', async () => {
+    const service = await api();
+    const unknown = await service.call('createAgent', { body: { name: 'A', build: { name: 'b', config: config('done', 'gpt') } } });
+    expect(failure(unknown)).toEqual([400, 'unknown_runtime']);
+    expect(unknown.text).toContain('test');
+    const invalid = await service.call('createAgent', { body: { name: 'A', build: { name: 'b', config: config('nonsense') } } });
+    expect(invalid).toMatchObject({ status: 400, body: { error: 'invalid_procedure', details: [{ line: 1 }] } });
+    expect((await service.ok('listAgents')).total).toBe(0);
+  });
+
+  it('drafts, edits and promotes revisions', async () => {
+    const service = await api();
+    const agentId = await service.agent('done');
+    const drafted = await service.ok('createRevision', { params: { agent_id: agentId }, body: { name: 'second', config: config('ask') } });
+    expect(drafted).toMatchObject({ agent: { id: agentId }, build: { status: 'draft', revision_number: 2 } });
+    const buildId = drafted.build.id;
+    const copied = await service.ok('createRevision', { params: { agent_id: agentId }, body: { name: 'copy' } });
+    expect(copied.build.config).toEqual(config('done'));
+    const edited = await service.ok('updateRevision', { params: { build_id: buildId }, body: { revision_name: 'Asking', config: config('browse') } });
+    expect(edited.build).toMatchObject({ revision_name: 'Asking', config: config('browse') });
+    const broken = await service.call('updateRevision', { params: { build_id: buildId }, body: { config: config('nonsense') } });
+    expect(failure(broken)).toEqual([400, 'invalid_procedure']);
+    await service.ok('promoteRevision', { params: { build_id: buildId } });
+    expect(failure(await service.call('promoteRevision', { params: { build_id: buildId } }))).toEqual([409, 'revision_already_live']);
+    const { builds, total } = await service.ok('listAgentRevisions', { params: { agent_id: agentId }, query: { limit: 2 } });
+    expect([total, builds.map(({ status }) => status)]).toEqual([3, ['draft', 'live']]);
+    const first = (await service.ok('listAgentRevisions', { params: { agent_id: agentId }, query: { offset: 2 } })).builds[0];
+    expect(first?.status).toBe('archived');
+    expect((await service.ok('getRevision', { params: { agent_id: agentId, build_id: buildId } })).build.id).toBe(buildId);
+    const other = await service.agent('done', 'Other');
+    expect((await service.call('getRevision', { params: { agent_id: other, build_id: buildId } })).status).toBe(404);
+  });
+
+  it('keeps the procedure of a run that has begun when its live revision is edited', async () => {
+    const service = await api();
+    const { agent, build } = await service.ok('createAgent', { body: { name: 'Clerk', build: { name: 'first', config: config('ask') } } });
+    const { run } = await service.ok('startRun', { body: { agent_id: agent.id } });
+    const { pending_human_request: request } = await service.until(run.id, 'waiting');
+    await service.ok('updateRevision', { params: { build_id: build?.id as string }, body: { config: config('browse') } });
+    await service.ok('respondToHumanRequest', { params: { run_id: run.id, request_id: request?.id as string }, body: { answers: { 'Which vendor?': 'Acme, Inc' } } });
+    await service.until(run.id, 'completed');
+    expect(await service.texts(run.id)).toEqual(['Which vendor? Acme, Inc']);
+  });
+});
+
+describe('the run list', () => {
+  it('filters, counts and pages', async () => {
+    const service = await api();
+    const agentId = await service.agent('done', 'Über Clerk');
+    const started = [];
+    for (const message of ['Check 50% of A_1\nplease', undefined, 'x'.repeat(200)]) {
+      const { run } = await service.ok('startRun', { body: { agent_id: agentId, ...(message === undefined ? {} : { message }) } });
+      started.push(await service.until(run.id, 'completed'));
+    }
+    const asking = await service.run('ask');
+    await service.until(asking.id, 'waiting');
+
+    const list = async (query: object) => (await service.ok('listRuns', { query: query as never })).data.map((run) => run.run_number);
+    expect(await list({})).toEqual([4, 3, 2, 1]);
+    expect(await list({ sort_order: 'asc', limit: 2, offset: 1 })).toEqual([2, 3]);
+    expect(await list({ offset: 100 })).toEqual([]);
+    expect(await list({ agent_id: agentId })).toEqual([3, 2, 1]);
+    expect(await list({ status: 'waiting' })).toEqual([4]);
+    expect(await list({ status: 'needs_attention' })).toEqual([4]);
+    expect(await list({ status: 'stopped' })).toEqual([]);
+    expect(await list({ source: 'api' })).toHaveLength(4);
+    expect(await list({ source: 'schedule' })).toEqual([]);
+    expect(await list({ search: '50% of a_1' })).toEqual([1]);
+    expect(await list({ search: '%' })).toEqual([1]);
+    expect(await list({ search: 'über' })).toEqual([3, 2, 1]);
+    expect(await list({ search: started[1]?.id.slice(0, 8) })).toContain(2);
+    const since = started[1]?.created_at as string;
+    expect(await list({ since })).toEqual([4, 3, 2]);
+    expect(await list({ until: since })).toEqual([1]);
+    for (const nothing of [{ user_id: agentId }, { case_queue_id: agentId }, { digest_id: agentId }, { has_issues: 'true' }, { issue_severity: 'low' }]) {
+      expect(await list(nothing)).toEqual([]);
+    }
+    expect(await service.ok('listRuns', { query: { count_only: 'true' } })).toEqual({ data: [], total: 4 });
+    expect((await service.ok('listRuns', { query: { include_total: 'false', limit: 2 } })).total).toBe(3);
+    const { data } = await service.ok('listRuns');
+    expect(data[0]?.pending_human_request).toMatchObject({ title: 'Vendor' });
+    expect(data.map(({ title }) => title).slice(1)).toEqual([`${'x'.repeat(79)}…`, 'Über Clerk #2', 'Check 50% of A_1']);
+  });
+
+  it('refuses filters that make no sense', async () => {
+    const service = await api();
+    for (const [name, value] of Object.entries({ limit: 'NaN', offset: -1, status: 'sleepy', since: 'yesterday', agent_id: 'Clerk' })) {
+      const answer = await service.call('listRuns', { query: { [name]: value } });
+      expect(failure(answer)).toEqual([400, 'invalid_request']);
+      expect((answer.body as unknown as { details: { path: string }[] }).details[0]?.path).toBe(name);
+    }
+    for (const limit of [0, 101, '1e2', '1.5']) expect((await service.call('listRuns', { query: { limit } })).status).toBe(400);
+    expect((await service.send('GET', `/v2/teams/${service.service.teamId}/runs?limit=1&limit=2`)).status).toBe(400);
+  });
+});
+
+describe('a run that browsed', () => {
+  it('has files, screenshots, pages, a detail and a report', async () => {
+    const service = await api();
+    const run = await service.run('browse', 'look');
+    await service.until(run.id, 'completed');
+    const byRun = { run_id: run.id };
+    const byAgent = { ...byRun, agent_id: run.agent_id as string };
+
+    const { data: root } = await service.ok('listRunSandboxFiles', { params: byRun });
+    expect(root).toMatchObject({ sandboxStatus: 'running', path: '/workspace', entries: [{ name: 'out', type: 'directory' }] });
+    const { data: out } = await service.ok('listAgentRunSandboxFiles', { params: byAgent, query: { path: 'out' } });
+    expect(out.entries).toMatchObject([{ path: '/workspace/out/note.txt', size: 3, isTextFile: true }]);
+    const { data: note } = await service.ok('getRunSandboxFileContent', { params: byRun, query: { path: '/workspace/out/note.txt' } });
+    expect(note).toMatchObject({ content: 'hé', truncated: false, download_url: null, encoding: 'utf-8' });
+    const same = await service.ok('getAgentRunSandboxFileContent', { params: byAgent, query: { path: 'out/note.txt' } });
+    expect(same.data.content).toBe('hé');
+    expect(failure(await service.call('getRunSandboxFileContent', { params: byRun }))).toEqual([400, 'invalid_request']);
+    expect((await service.call('getRunSandboxFileContent', { params: byRun, query: { path: 'none' } })).status).toBe(404);
+
+    const { data: timeline } = await service.ok('getRunScreenshotTimeline', { params: byRun });
+    const [shot] = timeline.toolExecutions;
+    expect(shot).toMatchObject({ toolName: 'browser', action: 'open', input: { url: 'https://example.test/' }, beforeScreenshot: null });
+    expect((await service.ok('getAgentRunScreenshotTimeline', { params: byAgent })).data.toolExecutions).toHaveLength(1);
+    const file = await service.ok('downloadRunFile', { params: { ...byRun, file_id: shot?.executionId as string } });
+    expect(file).toMatchObject({ name: 'page.png', mime_type: 'image/png', size: png.length });
+    const bytes = await service.send('GET', file.download_url, { anonymous: true });
+    expect([bytes.status, bytes.headers['content-type']]).toEqual([200, 'image/png']);
+
+    const detail = await service.ok('getRunDetail', { params: { agentId: byAgent.agent_id, runId: run.id } });
+    expect(detail).toMatchObject({ run_number: 1, submitted_prompt_count: 1, conversationPagination: { total: 3, included: 3, hasMore: false } });
+    const { pages } = await service.ok('listBrowserSessionPages', { params: { session_id: detail.bb_session_id as string } });
+    expect(pages).toMatchObject([{ url: 'https://example.test/', title: 'Example' }]);
+    expect((await service.call('listBrowserSessionPages', { params: { session_id: randomUUID() } })).status).toBe(404);
+    const report = await service.ok('getWorkflowExecutionReport', { params: { agentId: byAgent.agent_id, runId: run.id } });
+    expect(report).toEqual({
+      provider: 'test',
+      expectedProgrammatic: true,
+      totalSteps: 2,
+      executedSteps: 1,
+      calls: 1,
+      executions: 1,
+      handoffs: 0,
+      errors: 1,
+      stopReasons: ['completed'],
+      reachedCompletion: true,
+      programmaticExecutionRate: 0.5,
+    });
+
+    const stranger = await service.agent('done', 'Stranger');
+    for (const id of ['listAgentRunSandboxFiles', 'getAgentRunScreenshotTimeline'] as const) {
+      expect((await service.call(id, { params: { ...byRun, agent_id: stranger } })).status).toBe(404);
+    }
+    expect((await service.call('getRunDetail', { params: { agentId: stranger, runId: run.id } })).status).toBe(404);
+  });
+});
+
+describe('answers', () => {
+  it('are checked against the question', async () => {
+    const service = await api();
+    const run = await service.run('ask');
+    const { pending_human_request: request } = await service.until(run.id, 'waiting');
+    const params = { run_id: run.id, request_id: request?.id as string };
+    for (const body of [{ approved: true }, {}, { answers: { 'Which vendor?': 'Nobody' } }, { answers: { 'Which colour?': 'red', 'Which vendor?': 'Bolt' } }]) {
+      const refused = await service.call('respondToHumanRequest', { params, body });
+      expect(failure(refused)).toEqual([400, 'invalid_answer']);
+    }
+    const { human_request: answered } = await service.ok('respondToHumanRequest', { params, body: { answers: { 'Which vendor?': 'Acme, Inc' } } });
+    expect(answered.response).toBe('Acme, Inc');
+    await service.until(run.id, 'completed');
+  });
+});
+
+describe('messages', () => {
+  it('are paged in order', async () => {
+    const service = await api();
+    const run = await service.run('done', 'one');
+    await service.until(run.id, 'completed');
+    await service.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'two' } });
+    await service.until(run.id, 'completed');
+    const page = await service.ok('listRunMessages', { params: { run_id: run.id }, query: { limit: 1, offset: 1 } });
+    expect(page).toMatchObject({ messages: [{ text_content: 'two' }], total: 2, limit: 1, offset: 1 });
+    expect((await service.ok('listRunMessages', { params: { run_id: run.id }, query: { offset: 9 } })).messages).toEqual([]);
+    expect((await service.call('postRunMessage', { params: { run_id: run.id }, body: { message: ' ' } })).status).toBe(400);
+    await service.ok('stopRun', { params: { run_id: run.id } });
+  });
+
+  it('of unknown runs are not found', async () => {
+    const service = await api();
+    const params = { run_id: randomUUID(), request_id: randomUUID(), file_id: randomUUID() };
+    for (const id of ['getRun', 'listRunMessages', 'stopRun', 'downloadRunFile', 'listRunSandboxFiles', 'getRunScreenshotTimeline'] as const) {
+      expect(failure(await service.call(id, { params }))).toEqual([404, 'run_not_found']);
+    }
+    expect(failure(await service.call('postRunMessage', { params, body: { message: 'x' } }))).toEqual([404, 'run_not_found']);
+    expect(failure(await service.call('respondToHumanRequest', { params, body: { approved: true } }))).toEqual([404, 'run_not_found']);
+    expect(failure(await service.call('startRun', { body: { agent_id: randomUUID() } }))).toEqual([404, 'agent_not_found']);
+    const agentId = await service.agent();
+    expect(failure(await service.call('startRun', { body: { agent_id: agentId, sandbox_id: randomUUID() } }))).toEqual([404, 'sandbox_not_found']);
+  });
+});
+
+describe('a staged sandbox', () => {
+  it('takes files in both ways, and a run finds them', async () => {
+    const service = await api();
+    const { sandbox_id } = await service.ok('createSandbox');
+    const form = new FormData();
+    form.append('path', 'in/a.txt');
+    form.append('file', new File(['hello'], 'a.txt'));
+    const uploaded = await service.call('uploadSandboxFile', { params: { sandbox_id }, body: form });
+    expect(uploaded.body).toEqual({ path: '/workspace/in/a.txt', size_bytes: 5 });
+    const granted = await service.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: './in/b.bin' } });
+    expect(granted.path).toBe('/workspace/in/b.bin');
+    const put = await service.send('PUT', granted.upload_url, { anonymous: true, body: Buffer.alloc(100_000, 7) });
+    expect(put).toMatchObject({ status: 201, body: { path: '/workspace/in/b.bin', size_bytes: 100_000 } });
+    const { files } = await service.ok('listSandboxFiles', { params: { sandbox_id }, query: { path: '/workspace/in' } });
+    expect(files.map(({ name, type, size_bytes }) => [name, type, size_bytes])).toEqual([
+      ['a.txt', 'file', 5],
+      ['b.bin', 'file', 100_000],
+    ]);
+    for (const path of ['../x', '/etc/passwd']) {
+      expect(failure(await service.call('createSandboxUploadUrl', { params: { sandbox_id }, body: { path } }))).toEqual([400, 'invalid_path']);
+    }
+    expect((await service.call('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'in' } })).status).toBe(400);
+    expect((await service.call('listSandboxFiles', { params: { sandbox_id: randomUUID() } })).status).toBe(404);
+
+    const agentId = await service.agent('done');
+    const { run } = await service.ok('startRun', { body: { agent_id: agentId, sandbox_id } });
+    expect(run.sandbox_id).toBe(sandbox_id);
+    const { data } = await service.ok('getRunSandboxFileContent', { params: { run_id: run.id }, query: { path: 'in/b.bin' } });
+    expect(data).toMatchObject({ content: null, isTextFile: true, size: 100_000 });
+  });
+});
+
+beforeAll(() => called.clear());
+afterAll(() => expect([...called].sort()).toEqual([...operationIds].sort()));

@@ -1,0 +1,135 @@
+/** A local service in this process for the tests of one file, and everything they do with it beside the command line. */
+import { randomUUID } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { HumanRequest, Run, RunMessage } from '../../src/interface/types.ts';
+import { type Service, startService } from '../../src/service/service.ts';
+import { eventually } from './eventually.ts';
+import { type CliOptions, type CliResult, runCli } from './run-cli.ts';
+import { temporaryFolder, whenDone } from './temporary.ts';
+
+/** A run with its pending request, as getRun tells it. */
+export interface SeenRun {
+  run: Run;
+  request: HumanRequest | null;
+}
+
+/** The environment of a command line whose configuration, data and cache are all below `folder`. */
+export const folderEnv = (folder: string): Record<string, string> => ({
+  HOME: path.join(folder, 'home'),
+  AOPS_CONFIG_DIR: path.join(folder, 'config'),
+  AOPS_DATA_DIR: path.join(folder, 'data'),
+  AOPS_CACHE_DIR: path.join(folder, 'cache'),
+});
+
+/** Starts a service on a free port, with commands allowed; it ends after the last test of the file. */
+export async function startTestService(): Promise<TestService> {
+  const folder = await temporaryFolder();
+  await mkdir(path.join(folder, 'home'));
+  const service = await startService({ dataDirectory: path.join(folder, 'service'), exec: 'host' });
+  whenDone(() => service.close());
+  return new TestService(folder, service);
+}
+
+export class TestService {
+  /** Current folder of the command line; holds its configuration and the test's files. */
+  readonly folder: string;
+  readonly service: Service;
+  /** Signed in by the environment, no profile. */
+  readonly env: Record<string, string>;
+  #names = 0;
+
+  constructor(folder: string, service: Service) {
+    this.folder = folder;
+    this.service = service;
+    this.env = { ...folderEnv(folder), AOPS_API_KEY: service.token, AOPS_BASE_URL: service.url, AOPS_TEAM_ID: service.teamId };
+  }
+
+  get dataDirectory(): string {
+    return path.join(this.folder, 'service');
+  }
+
+  /** Runs the command line in the folder, signed in. */
+  cli(argv: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+    return runCli(argv, { cwd: this.folder, ...options, env: { ...this.env, ...options.env } });
+  }
+
+  /** Writes a file of the folder and returns its path. */
+  async file(name: string, content: string | Uint8Array): Promise<string> {
+    const file = path.join(this.folder, name);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, content);
+    return file;
+  }
+
+  read(name: string): Promise<string> {
+    return readFile(path.join(this.folder, name), 'utf8');
+  }
+
+  /** A request past the command line. @throws Error for an error status */
+  async api<Answer>(method: 'GET' | 'POST' | 'DELETE', route: string, body?: unknown): Promise<Answer> {
+    const response = await fetch(`${this.service.url}/v2${route}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.service.token}`,
+        ...(method === 'GET' ? {} : { 'idempotency-key': randomUUID() }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${route} -> ${response.status} ${text}`);
+    return JSON.parse(text) as Answer;
+  }
+
+  /** An agent that follows these steps: YAML list items, indented by nothing. Returns its id. */
+  async agent(steps: string, name = `agent-${++this.#names}`): Promise<string> {
+    const input = `version: 1\nsteps:\n${steps.trim().replace(/^/gm, '  ')}\n`;
+    const config = { version: 'v2', data: { models: { agent: { model: 'script' }, browsing: { provider: 'anthropic', model: 'none' } }, input } };
+    const { agent } = await this.api<{ agent: { id: string } }>('POST', `/teams/${this.service.teamId}/agents`, { name, build: { name: 'first', config } });
+    return agent.id;
+  }
+
+  async start(agentId: string, message?: string): Promise<string> {
+    const { run } = await this.api<{ run: Run }>('POST', `/teams/${this.service.teamId}/runs`, { agent_id: agentId, ...(message === undefined ? {} : { message }) });
+    return run.id;
+  }
+
+  /** A run of a new agent that follows these steps. Returns its id. */
+  async run(steps: string, message?: string): Promise<string> {
+    return this.start(await this.agent(steps), message);
+  }
+
+  async get(runId: string): Promise<SeenRun> {
+    const { run, pending_human_request: request } = await this.api<{ run: Run; pending_human_request: HumanRequest | null }>('GET', `/runs/${runId}`);
+    return { run, request };
+  }
+
+  /** The run once it has one of these statuses. */
+  until(runId: string, ...statuses: Run['status'][]): Promise<SeenRun> {
+    return eventually(`run ${runId} is ${statuses.join(' or ')}`, async () => {
+      const seen = await this.get(runId);
+      return statuses.includes(seen.run.status) && seen;
+    });
+  }
+
+  async messages(runId: string): Promise<RunMessage[]> {
+    return (await this.api<{ messages: RunMessage[] }>('GET', `/runs/${runId}/messages?limit=50`)).messages;
+  }
+
+  /** Resolves when the run calls a tool that has not answered yet. */
+  async untilCalling(runId: string, tool: string): Promise<void> {
+    await eventually(`run ${runId} calls ${tool}`, async () => {
+      const messages = await this.messages(runId);
+      return messages.at(-1)?.tool_call?.name === tool;
+    });
+  }
+
+  async countRuns(): Promise<number> {
+    return (await this.api<{ total: number }>('GET', `/teams/${this.service.teamId}/runs?limit=1`)).total;
+  }
+
+  async countAgents(): Promise<number> {
+    return (await this.api<{ total: number }>('GET', `/teams/${this.service.teamId}/agents?limit=1`)).total;
+  }
+}

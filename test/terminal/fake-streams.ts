@@ -1,0 +1,39 @@
+import { PassThrough, type Readable, Writable } from 'node:stream';
+import type { Environment } from '../../src/terminal/capabilities.ts';
+import type { OutputStream } from '../../src/terminal/streams.ts';
+import { Terminal, type TerminalOptions } from '../../src/terminal/streams.ts';
+
+export interface FakeTerminal {
+  terminal: Terminal;
+  stdout(): string;
+  stderr(): string;
+}
+
+interface FakeOptions extends TerminalOptions {
+  tty?: boolean | { stdin?: boolean; stdout?: boolean; stderr?: boolean };
+  columns?: number;
+  env?: Environment;
+  stdout?: OutputStream;
+}
+
+/** A terminal over streams in memory. */
+export function fakeTerminal({ tty = false, columns, env = {}, stdout: given, ...options }: FakeOptions = {}): FakeTerminal {
+  const is = typeof tty === 'boolean' ? { stdin: tty, stdout: tty, stderr: tty } : tty;
+  const texts = { stdout: '', stderr: '' };
+  const output = (name: 'stdout' | 'stderr'): OutputStream => {
+    const stream = new Writable({
+      write(chunk, _encoding, done) {
+        texts[name] += String(chunk);
+        done();
+      },
+    });
+    return Object.assign(stream, { isTTY: is[name] === true, ...(columns === undefined ? {} : { columns }) });
+  };
+  const stdin = Object.assign(new PassThrough() as Readable, { isTTY: is.stdin === true });
+  const streams = { stdin, stdout: given ?? output('stdout'), stderr: output('stderr'), env };
+  return { terminal: new Terminal(streams, options), stdout: () => texts.stdout, stderr: () => texts.stderr };
+}
+
+/** Text that tries everything: colours, titles, clipboard, C1, bidi, carriage return. */
+export const hostile = 'a\u001b[31mb\u001b]52;c;ZXZpbA==\u0007c\u009b2Jd\u202ee\rf\u007fg\u0000';
+export const hostileShown = 'a^[[31mb^[]52;c;ZXZpbA==^Gc\\u{9b}2Jd\\u{202e}e^Mf^?g^@';

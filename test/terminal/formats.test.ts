@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import type { View } from '../../src/terminal/cell.ts';
+import { toCsv } from '../../src/terminal/csv.ts';
+import { selectFields } from '../../src/terminal/fields.ts';
+import { type RenderOptions, renderData } from '../../src/terminal/formats.ts';
+import { hostile } from './fake-streams.ts';
+
+const piped: View = { tty: false, width: 80, now: 0 };
+const onTerminal: View = { ...piped, tty: true };
+const list = {
+  data: [
+    { id: 'run_1', status: 'completed', agent: { id: 'a_1', name: 'Ana, "the" agent' }, questions: [{ question: 'q1', multi: true }] },
+    { id: 'run_2', status: 'waiting', agent: null, questions: [] },
+  ],
+  total: 2,
+  limit: 20,
+  offset: 0,
+};
+const render = (data: unknown, options: Partial<RenderOptions> & Pick<RenderOptions, 'format'>) =>
+  renderData(data, { view: piped, ...options });
+
+describe('json and ndjson', () => {
+  test('compact when piped, indented on a terminal, the same value', async () => {
+    expect(await render(list, { format: 'json' })).toBe(`${JSON.stringify(list)}\n`);
+    expect(await render(list, { format: 'json', view: onTerminal })).toBe(`${JSON.stringify(list, undefined, 2)}\n`);
+    expect(await render(undefined, { format: 'json' })).toBe('null\n');
+  });
+
+  test('ndjson is one element per line', async () => {
+    expect(await render(list, { format: 'ndjson', view: onTerminal })).toBe(list.data.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    expect(await render({ id: 1 }, { format: 'ndjson' })).toBe('{"id":1}\n');
+    expect(await render({ data: [] }, { format: 'ndjson' })).toBe('');
+  });
+
+  test('a terminal gets escapes, a pipe gets the text', async () => {
+    const text = await render({ text: hostile }, { format: 'json', view: onTerminal });
+    expect(text).not.toMatch(/[\u0080-\u009f\u202e\u007f]/);
+    expect(JSON.parse(text)).toEqual({ text: hostile });
+    expect(await render({ text: '\u202e' }, { format: 'json' })).toBe('{"text":"\u202e"}\n');
+  });
+});
+
+describe('yaml, csv and id', () => {
+  test('yaml', async () => {
+    expect(parse(await render(list, { format: 'yaml' }))).toEqual(list);
+    expect(await render({ a: hostile }, { format: 'yaml', view: onTerminal })).not.toMatch(/[\u001b\u009b\u202e\r\u0000]/);
+  });
+
+  test('csv has a header of all keys, and nested values as JSON', async () => {
+    expect(
+      await render(
+        [
+          { a: 1, b: { c: 2 } },
+          { a: null, d: 'x,y' },
+        ],
+        { format: 'csv' },
+      ),
+    ).toBe('a,b,d\r\n1,"{""c"":2}",\r\n,,"x,y"\r\n');
+    expect(await render(list, { format: 'csv', fields: 'id,agent.name' })).toBe(
+      'id,agent.name\r\nrun_1,"Ana, ""the"" agent"\r\nrun_2,\r\n',
+    );
+    expect(await render({ data: [] }, { format: 'csv', fields: 'id' })).toBe('id\r\n');
+  });
+
+  test.each([
+    ['plain', 'plain'],
+    ['a,b', '"a,b"'],
+    ['say "hi"', '"say ""hi"""'],
+    ['two\nlines', '"two\nlines"'],
+    ['cr\r', '"cr\r"'],
+    [' blank ', '" blank "'],
+    ['=1+1', '=1+1'],
+    [null, ''],
+    [false, 'false'],
+    [0, '0'],
+    [['a', 1], '"[""a"",1]"'],
+  ])('csv field %j', (value, expected) => {
+    expect(toCsv(['h'], [[value]])).toBe(`h\r\n${expected}\r\n`);
+  });
+
+  test('id prints one a line', async () => {
+    expect(await render(list, { format: 'id' })).toBe('run_1\nrun_2\n');
+    expect(await render({ name: 'x' }, { format: 'id', idField: 'name' })).toBe('x\n');
+    await expect(render({ name: 'x' }, { format: 'id' })).rejects.toMatchObject({ code: 'no_id', exit: 2 });
+  });
+
+  test('a table of whatever there is', async () => {
+    expect(await render(list, { format: 'table', fields: 'id,agent.name', view: onTerminal })).toBe(
+      'id     agent.name\nrun_1  Ana, "the" agent\nrun_2\n',
+    );
+    expect(await render(list, { format: 'table' })).toContain('run_2\twaiting\t\t\n');
+  });
+});
+
+describe('--fields', () => {
+  test('narrows each element, through objects and lists', async () => {
+    expect(JSON.parse(await render(list, { format: 'json', fields: 'id,agent.name,questions.question' }))).toEqual({
+      ...list,
+      data: [
+        { id: 'run_1', agent: { name: 'Ana, "the" agent' }, questions: [{ question: 'q1' }] },
+        { id: 'run_2', agent: null, questions: [] },
+      ],
+    });
+    expect(await render(list.data[0], { format: 'json', fields: ' status , id ' })).toBe('{"status":"completed","id":"run_1"}\n');
+  });
+
+  test('a whole object wins over a part of it', () => {
+    expect(selectFields({ a: { b: 1, c: 2 } }, ['a.b', 'a'])).toEqual({ a: { b: 1, c: 2 } });
+  });
+
+  test.each(['nope', 'agent.nope', 'id.x', 'questions.nope', 'constructor', '__proto__'])(
+    'unknown field %s lists the known ones',
+    async (fields) => {
+      await expect(render(list, { format: 'json', fields })).rejects.toMatchObject({
+        code: 'unknown_field',
+        exit: 2,
+        hint: 'Fields: agent, id, questions, status.',
+      });
+    },
+  );
+
+  test('what is optional or empty is no error', async () => {
+    expect(await render({ data: [] }, { format: 'json', fields: 'anything' })).toBe('{"data":[]}\n');
+    expect(await render([{ id: 1 }], { format: 'json', fields: 'notes', knownFields: ['id', 'notes'] })).toBe('[{"notes":null}]\n');
+    await expect(render({ data: [] }, { format: 'json', fields: 'nope', knownFields: ['id'] })).rejects.toMatchObject({
+      code: 'unknown_field',
+    });
+    expect(await render([{ a: null }], { format: 'json', fields: 'a.b' })).toBe('[{"a":null}]\n');
+  });
+
+  test.each(['', 'a,,b', 'a..b', '.a'])('%j is refused', async (fields) => {
+    await expect(render(list, { format: 'json', fields })).rejects.toMatchObject({ exit: 2 });
+  });
+});
+
+describe('--jq', () => {
+  test.each([
+    ['.data[].id', 'run_1\nrun_2\n'],
+    ['.total', '2\n'],
+    ['.data | length', '2\n'],
+    ['[.data[].status]', '["completed","waiting"]\n'],
+    ['empty', ''],
+    ['"  blank  ", ""', '  blank  \n\n'],
+    ['-.total', '-2\n'],
+    ['100000000000000000001', '100000000000000000001\n'],
+  ])('%s', async (jq, expected) => {
+    expect(await render(list, { format: 'json', jq })).toBe(expected);
+  });
+
+  test('is indented on a terminal and applied after --fields', async () => {
+    expect(await render(list, { format: 'json', jq: '.data[0]', fields: 'id', view: onTerminal })).toBe('{\n  "id": "run_1"\n}\n');
+  });
+
+  test('its strings cannot steer a terminal', async () => {
+    expect(await render({ text: 'a\u001b[2Jb' }, { format: 'json', jq: '.text', view: onTerminal })).toBe('a^[[2Jb\n');
+    expect(await render({ text: 'a\u001b[2Jb' }, { format: 'json', jq: '.text' })).toBe('a\u001b[2Jb\n');
+  });
+
+  test.each([
+    ['.data[', 'syntax error'],
+    ['.total.x', 'Cannot index number'],
+    // The first output must not hide the failure of the second.
+    ['1, error("boom")', 'boom'],
+  ])('%s fails with the message of jq', async (jq, message) => {
+    await expect(render(list, { format: 'json', jq })).rejects.toMatchObject({
+      code: 'jq_failed',
+      exit: 2,
+      message: expect.stringContaining(message),
+    });
+  });
+
+  test('large results take no noticeable time', async () => {
+    const large = { data: Array.from({ length: 20_000 }, (_, id) => ({ id, text: 'x'.repeat(50) })) };
+    expect(await render(large, { format: 'json', jq: '.data | length' })).toBe('20000\n');
+  }, 5_000);
+});

@@ -1,0 +1,174 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { type IPty, spawn } from '@lydell/node-pty';
+import { build } from 'rolldown';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createPrompter } from '../../src/terminal/prompts.ts';
+import { fakeTerminal } from './fake-streams.ts';
+
+let folder: string;
+let program: string;
+beforeAll(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'aops-prompts-'));
+  await build({
+    input: path.join(import.meta.dirname, 'fixtures', 'terminal-program.ts'),
+    platform: 'node',
+    logLevel: 'silent',
+    output: { dir: folder, format: 'esm', entryFileNames: 'program.mjs' },
+  });
+  program = path.join(folder, 'program.mjs');
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Runs the program in a terminal. Each step waits for its text to appear, then acts; resolves to everything shown. */
+async function drive(
+  show: string,
+  steps: [seen: string, act: string | ((pty: IPty) => void)][],
+  env: Record<string, string> = {},
+): Promise<string> {
+  const { NO_COLOR: _no, FORCE_COLOR: _force, CI: _ci, ...rest } = process.env as Record<string, string>;
+  const pty = spawn(process.execPath, [program, show], { cols: 60, rows: 20, env: { ...rest, TERM: 'xterm', NO_COLOR: '1', ...env } });
+  let shown = '';
+  let from = 0;
+  const pending = [...steps];
+  pty.onData((text) => {
+    shown += text;
+    for (let step = pending[0]; step && stripVTControlCharacters(shown).indexOf(step[0], from) >= 0; step = pending[0]) {
+      from = stripVTControlCharacters(shown).indexOf(step[0], from) + step[0].length;
+      pending.shift();
+      const [, act] = step;
+      if (typeof act === 'string') pty.write(act);
+      else act(pty);
+    }
+  });
+  await new Promise((resolve) => pty.onExit(resolve));
+  return shown;
+}
+
+const down = '\u001b[B';
+const withdraw = (pty: IPty): void => pty.kill('SIGUSR2');
+
+describe('in a terminal', () => {
+  test.each<[string, [string, string][], string]>([
+    ['confirm', [['(y/N)', 'y\r']], 'ANSWER true'],
+    ['confirm', [['(y/N)', '\r']], 'ANSWER false'],
+    [
+      'select',
+      [
+        ['select', down],
+        ['the second', '\r'],
+      ],
+      'ANSWER 2',
+    ],
+    [
+      'checkbox',
+      [
+        ['submit', '\r'],
+        ['must be selected', ' '],
+        ['◉', '\r'],
+      ],
+      'ANSWER [1]',
+    ],
+    [
+      'input',
+      [
+        ['one', 'bad\r'],
+        ['Not that one.', '\u007f\u007f\u007fgood\r'],
+      ],
+      'ANSWER "good"',
+    ],
+    ['password', [['one', 's3cret\r']], 'ANSWER "s3cret"'],
+    ['many', [['Question 0', '\r'.repeat(15)]], 'ANSWER "done"'],
+  ])('%s', async (show, steps, expected) => {
+    const shown = await drive(show, steps);
+    expect(shown).toContain(expected);
+    // Nothing of the hostile texts reached the terminal as a sequence.
+    expect(shown).not.toContain('\u001b]0;');
+    expect(shown).not.toContain('\u001b[2J');
+    expect(shown).not.toContain('Warning');
+  });
+
+  test('editor takes what the editor saved', async () => {
+    expect(await drive('editor', [], { EDITOR: 'sed -i s/draft/edited/', VISUAL: '' })).toContain('ANSWER "edited"');
+  });
+
+  test('a password is never echoed', async () => {
+    const shown = await drive('password', [['one', 's3cret\r']]);
+    expect(shown.split('ANSWER')[0]).not.toContain('s3cret');
+  });
+
+  test.each(['confirm', 'select', 'checkbox', 'input'])('%s: withdrawn, it leaves no trace', async (show) => {
+    const shown = await drive(show, [['one', withdraw]]);
+    expect(shown).toContain('REJECTED Error: withdrawn');
+    // Its first line is erased last, and the cursor shown again.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about escape sequences
+    expect(shown).toMatch(/\u001b\[2K\u001b\[G\u001b\[\?25hREJECTED/);
+  });
+
+  test.each([
+    ['Ctrl-C', '\u0003'],
+    ['Ctrl-D', '\u0004'],
+  ])('%s cancels', async (_name, key) => {
+    expect(await drive('input', [['one', key]])).toContain('REJECTED PromptCancelled: Cancelled.');
+  });
+
+  test('no colour under NO_COLOR, colour otherwise', async () => {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about escape sequences
+    const colour = /\u001b\[\d+m/;
+    expect(await drive('select', [['select', '\r']])).not.toMatch(colour);
+    expect(await drive('select', [['select', '\r']], { NO_COLOR: '' })).toMatch(colour);
+  });
+
+  test('in CI and on a dumb terminal nothing is asked', async () => {
+    for (const env of [{ CI: '1' }, { TERM: 'dumb' }]) {
+      const shown = await drive('input', [], env);
+      expect(shown).toMatch(/^REJECTED UsageError: A question must be answered/);
+    }
+  });
+});
+
+describe('progress in a terminal', () => {
+  test('a spinner makes way for notes and leaves nothing behind', async () => {
+    const shown = await drive('spinner', []);
+    expect(shown).toContain('Working^[[2J');
+    expect(shown).toContain('a note above\r\n');
+    expect(shown.slice(shown.lastIndexOf('Working'))).toContain('\u001b[?25h');
+  });
+
+  test('a countdown', async () => {
+    expect(await drive('countdown', [])).toMatch(/Waiting \(30s\)[^]*ANSWER/);
+  });
+
+  test('nothing moves in CI: a countdown is one line, a spinner none', async () => {
+    expect(await drive('spinner', [], { CI: '1' })).toBe('a note above\r\nANSWER "done"\r\n');
+    expect(await drive('countdown', [], { CI: '1' })).toMatch(/^Waiting \(30s, until \d{4}-[^)]*Z\)\r\nANSWER "done"\r\n$/);
+  });
+});
+
+describe('where nobody can be asked', () => {
+  test('every kind of question is refused with the flag that answers it', async () => {
+    const { terminal, stdout, stderr } = fakeTerminal({ tty: { stdin: false, stdout: true, stderr: true } });
+    const prompter = createPrompter(terminal);
+    const question = { message: 'Delete it?\u001b[2J', flag: '--yes' };
+    const expected = {
+      code: 'prompt_needed',
+      exit: 2,
+      message: expect.stringContaining('Delete it?^[[2J'),
+      hint: expect.stringContaining('--yes'),
+    };
+    await expect(prompter.confirm(question)).rejects.toMatchObject(expected);
+    await expect(prompter.select({ ...question, choices: [] })).rejects.toMatchObject(expected);
+    await expect(prompter.checkbox({ ...question, choices: [] })).rejects.toMatchObject(expected);
+    await expect(prompter.input(question)).rejects.toMatchObject(expected);
+    await expect(prompter.editor(question)).rejects.toMatchObject(expected);
+    await expect(prompter.password(question)).rejects.toMatchObject(expected);
+    expect(stdout() + stderr()).toBe('');
+  });
+
+  test('a signal that is aborted already rejects with its reason', async () => {
+    const prompter = createPrompter(fakeTerminal({ tty: true }).terminal);
+    await expect(prompter.input({ message: 'x' }, { signal: AbortSignal.abort(new Error('gone')) })).rejects.toThrow('gone');
+  });
+});

@@ -1,0 +1,151 @@
+import fc from 'fast-check';
+import stringWidth from 'string-width';
+import { describe, expect, test } from 'vitest';
+import type { View } from '../../src/terminal/cell.ts';
+import { renderRecord } from '../../src/terminal/record.ts';
+import { type Column, renderTable } from '../../src/terminal/table.ts';
+import { hostile, hostileShown } from './fake-streams.ts';
+
+const now = Date.parse('2026-07-18T12:00:00Z');
+const view = (width: number): View => ({ tty: true, width, now });
+const piped: View = { tty: false, width: 80, now };
+
+interface Row {
+  id: string;
+  status: string;
+  title: string;
+  messages: number;
+  started_at: string | null;
+}
+const columns: Column<Row>[] = [
+  { header: 'ID', value: (row) => row.id },
+  { header: 'STATUS', value: (row) => row.status, style: 'status' },
+  { header: 'TITLE', value: (row) => row.title, shrink: true },
+  { header: 'MESSAGES', value: (row) => row.messages, align: 'right' },
+  { header: 'STARTED', value: (row) => row.started_at, time: true },
+];
+const rows: Row[] = [
+  { id: 'run_1', status: 'completed', title: 'Check the invoices of July', messages: 12, started_at: '2026-07-18T11:57:00Z' },
+  { id: 'run_2', status: 'waiting', title: '請求書を確認する 👩‍👩‍👧 🫠', messages: 3, started_at: '2026-07-18T09:00:00Z' },
+  { id: 'run_3', status: 'failed', title: `line one\nline two\t${'x'.repeat(80)}`, messages: 1_204, started_at: null },
+];
+
+describe('table', () => {
+  test('120 columns', async () => {
+    expect(await renderTable(rows.slice(0, 2), columns, view(120))).toMatchInlineSnapshot(`
+      "ID     STATUS     TITLE                       MESSAGES  STARTED
+      run_1  completed  Check the invoices of July        12  3m ago
+      run_2  waiting    請求書を確認する 👩‍👩‍👧 🫠             3  3h ago
+      "
+    `);
+  });
+
+  test('80 columns: the title is cut', async () => {
+    const text = await renderTable(rows, columns, view(80));
+    expect(text).toMatchInlineSnapshot(`
+      "ID     STATUS     TITLE                                        MESSAGES  STARTED
+      run_1  completed  Check the invoices of July                         12  3m ago
+      run_2  waiting    請求書を確認する 👩‍👩‍👧 🫠                              3  3h ago
+      run_3  failed     line one\\nline two\\txxxxxxxxxxxxxxxxxxxxxx…      1204
+      "
+    `);
+    for (const line of text.trimEnd().split('\n')) expect(stringWidth(line)).toBeLessThanOrEqual(80);
+  });
+
+  test('40 columns: blocks', async () => {
+    expect(await renderTable(rows.slice(0, 2), columns, view(40))).toMatchInlineSnapshot(`
+      "ID:       run_1
+      STATUS:   completed
+      TITLE:    Check the invoices of July
+      MESSAGES: 12
+      STARTED:  3m ago
+
+      ID:       run_2
+      STATUS:   waiting
+      TITLE:    請求書を確認する 👩‍👩‍👧 🫠
+      MESSAGES: 3
+      STARTED:  3h ago
+      "
+    `);
+  });
+
+  test('piped: tab-separated, exact, without header', async () => {
+    expect(await renderTable(rows, columns, piped)).toBe(
+      [
+        'run_1\tcompleted\tCheck the invoices of July\t12\t2026-07-18T11:57:00Z\n',
+        'run_2\twaiting\t請求書を確認する 👩‍👩‍👧 🫠\t3\t2026-07-18T09:00:00Z\n',
+        `run_3\tfailed\tline one\\nline two\\t${'x'.repeat(80)}\t1204\t\n`,
+      ].join(''),
+    );
+  });
+
+  test('no rows, no text', async () => {
+    expect(await renderTable([], columns, view(80))).toBe('');
+  });
+
+  test('hostile cells', async () => {
+    const text = await renderTable([{ ...(rows[0] as Row), title: hostile }], columns, view(200));
+    expect(text).toContain(hostileShown);
+  });
+
+  test('no line is ever wider than the terminal, and columns line up', async () => {
+    const cell = fc.oneof(fc.string(), fc.constantFrom('日本語'.repeat(9), '👩‍👩‍👧🫠👍🏽'.repeat(4), 'e\u0301'.repeat(30), ''));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ a: cell, b: cell }), { minLength: 1, maxLength: 5 }),
+        fc.integer({ min: 24, max: 120 }),
+        async (data, width) => {
+          const table: Column<{ a: string; b: string }>[] = [
+            { header: 'A', value: (row) => row.a, shrink: true },
+            { header: 'B', value: (row) => row.b, shrink: true },
+            { header: 'END', value: () => '|' },
+          ];
+          const lines = (await renderTable(data, table, view(width))).trimEnd().split('\n');
+          for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(width);
+          const ends = new Set(lines.slice(1).map((line) => stringWidth(line)));
+          expect(ends.size).toBe(1);
+        },
+      ),
+    );
+  });
+});
+
+describe('record', () => {
+  const fields = [
+    { label: 'ID', value: 'run_1' },
+    { label: 'Status', value: 'waiting', style: 'status' as const },
+    { label: 'Started', value: '2026-07-18T11:59:00Z', time: true },
+    { label: 'Labels', value: ['a', 'b'] },
+    { label: 'Schedule', value: null },
+    { label: 'Left out', value: undefined },
+    { label: 'Shared', value: true },
+    { label: 'Prompt', value: 'first\nsecond\u001b[2J\n' },
+  ];
+
+  test('on a terminal', async () => {
+    expect(await renderRecord(fields, view(80))).toMatchInlineSnapshot(`
+      "ID:       run_1
+      Status:   waiting
+      Started:  1m ago
+      Labels:   a, b
+      Schedule: -
+      Shared:   yes
+      Prompt:   first
+                second^[[2J
+      "
+    `);
+  });
+
+  test('piped', async () => {
+    expect(await renderRecord(fields, piped)).toMatchInlineSnapshot(`
+      "ID	run_1
+      Status	waiting
+      Started	2026-07-18T11:59:00Z
+      Labels	a, b
+      Schedule	
+      Shared	true
+      Prompt	first\\nsecond^[[2J\\n
+      "
+    `);
+  });
+});
