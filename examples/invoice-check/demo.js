@@ -13,7 +13,8 @@ const launcher = path.join(here, '..', '..', 'bin', 'aops.js');
 const home = await mkdtemp(path.join(tmpdir(), 'aops-demo-'));
 const folders = { AOPS_CONFIG_DIR: 'config', AOPS_DATA_DIR: 'data', AOPS_CACHE_DIR: 'cache' };
 const env = { ...process.env, ...Object.fromEntries(Object.entries(folders).map(([name, folder]) => [name, path.join(home, folder)])) };
-for (const name of ['AOPS_API_KEY', 'AOPS_CLIENT_ID', 'AOPS_CLIENT_SECRET', 'AOPS_BASE_URL', 'AOPS_TEAM_ID', 'AOPS_PROFILE']) delete env[name];
+for (const name of ['AOPS_API_KEY', 'AOPS_CLIENT_ID', 'AOPS_CLIENT_SECRET', 'AOPS_BASE_URL', 'AOPS_TEAM_ID', 'AOPS_PROFILE'])
+  delete env[name];
 
 const someoneIsHere = process.stdin.isTTY && process.stderr.isTTY && !process.env.CI;
 const file = (name) => path.relative(process.cwd(), path.join(here, name));
@@ -46,7 +47,19 @@ async function demo() {
   }
   const answers = someoneIsHere ? ['--watch'] : ['--answers', file('answers.yaml')];
   const message = 'The invoices of the day, please';
-  const run = ['runs', 'start', '--agent', 'invoice-check', '--message', message, '--upload', file('invoices.csv'), ...answers, '--pull', output];
+  const run = [
+    'runs',
+    'start',
+    '--agent',
+    'invoice-check',
+    '--message',
+    message,
+    '--upload',
+    file('invoices.csv'),
+    ...answers,
+    '--pull',
+    output,
+  ];
   const code = await aops(...run);
   if (code !== 0) return code;
   console.error('\nreport.md, as the run wrote it:\n');

@@ -9,9 +9,9 @@ import type { OperationId } from '../interface/operations.ts';
 import type { Input, Response } from '../interface/types.ts';
 import { retryPolicy } from './backoff.ts';
 import type { Credential } from './credential.ts';
-import { RateLimitedError } from './errors.ts';
+import { abandonedChange, RateLimitedError, UnusableAnswerError } from './errors.ts';
 import { checkedIdempotencyKey, newIdempotencyKey } from './idempotency.ts';
-import { type Decision, decide, type Progress } from './policy.ts';
+import { type Decision, decide, leavesOpen, type Progress, unlessOpen } from './policy.ts';
 import { header, RateGate } from './rate-limit.ts';
 import { operationRequest, type ServiceRequest } from './request.ts';
 import { isReplayed } from './response.ts';
@@ -87,7 +87,7 @@ export class Client {
     const signals = [this.#options.signal, options.signal].filter((signal) => signal !== undefined);
     const signal = AbortSignal.any(signals);
     for (;;) {
-      await this.#passGate(request, signal);
+      await this.#passGate(request, progress, signal);
       const authorization = await this.#options.credential.authorization(signal);
       const outcome = await this.#attempt(
         request,
@@ -102,7 +102,7 @@ export class Client {
         now: this.#clock.now(),
         random: this.#options.random ?? Math.random,
       });
-      if (outcome.kind === 'failure') progress.ambiguous ||= outcome.maybeSent;
+      progress.ambiguous ||= leavesOpen(outcome);
       if (decision.next === 'done') {
         if (givenKey !== undefined && progress.retries === 0 && isReplayed(decision.response))
           this.#emit({ type: 'replayed', key: givenKey });
@@ -131,7 +131,7 @@ export class Client {
     return key;
   }
 
-  async #passGate(request: ServiceRequest, signal: AbortSignal): Promise<void> {
+  async #passGate(request: ServiceRequest, progress: Progress, signal: AbortSignal): Promise<void> {
     const wait = this.#gate.wait();
     if (wait > this.#maxWait) throw new RateLimitedError(wait, this.#maxWait, { method: request.method, path: request.path });
     if (wait > 0) await this.#pause(wait, signal);
@@ -208,6 +208,8 @@ export class Client {
         return this.#pause(decision.waitMilliseconds, signal);
       case 'rekey':
         progress.rekeyed = true;
+        // Nothing was ever done under the old key, and nothing has been sent under the new one.
+        progress.ambiguous = false;
         progress.key = newIdempotencyKey();
     }
     progress.retries += 1;

@@ -44,6 +44,20 @@ export interface Situation {
   random: () => number;
 }
 
+/** Whether a change may or may not have been carried out after this outcome, as far as this attempt tells. */
+export function leavesOpen(outcome: Outcome): boolean {
+  if (outcome.kind === 'failure') return outcome.maybeSent;
+  const { status } = outcome.response;
+  return status === 408 || status >= 500 || (status < 300 && !hasUsableBody(outcome.response));
+}
+
+/** The failure of a change that was refused now, but may have been carried out by an attempt before. */
+export function unlessOpen(error: AopsError, progress: Progress): AopsError {
+  if (progress.key === undefined || !progress.ambiguous) return error;
+  const reason = `an attempt may have reached the service, and the next one failed: ${error.message}`;
+  return new OutcomeUnknownError(reason, { ...error.details, idempotency_key: progress.key }, error);
+}
+
 export function decide(outcome: Outcome, situation: Situation): Decision {
   if (outcome.kind === 'failure') return afterFailure(outcome, situation);
   const { response } = outcome;
@@ -54,7 +68,7 @@ export function decide(outcome: Outcome, situation: Situation): Decision {
       situation,
     );
   }
-  if (response.status < 400) return { next: 'fail', error: redirectError(response, situation.details) };
+  if (response.status < 400) return { next: 'fail', error: unlessOpen(redirectError(response, situation.details), situation.progress) };
   return afterErrorStatus(response, situation);
 }
 
@@ -63,30 +77,35 @@ function afterErrorStatus(response: TransportResponse, situation: Situation): De
   const { progress, details, random } = situation;
   const body = errorBody(response);
   const error = new ServiceAnswerError(status, body, details);
-  if (isReplayed(response)) {
+  const running = body.error === 'idempotency_in_progress';
+  if (isReplayed(response) && !running) {
     const poisoned = (status === 429 || status === 401) && !progress.rekeyed;
     return poisoned
       ? { next: 'rekey', waitMilliseconds: backoff(0, random), reason: `a stored ${status} was replayed` }
       : { next: 'fail', error };
   }
-  if (status === 401 && !progress.refreshed) return { next: 'refresh', otherwise: error };
+  // Refusals of the caller say nothing of an earlier attempt with the same key.
+  if (status === 401 && !progress.refreshed) return { next: 'refresh', otherwise: unlessOpen(error, progress) };
+  if (status === 401 || status === 403) return { next: 'fail', error: unlessOpen(error, progress) };
   if (status === 429) return afterRateLimit(response, situation, error);
   // After an ambiguous attempt a conflict may be our own first attempt, still running; its result will be replayed.
-  if (status === 409 && (progress.ambiguous || body.error === 'idempotency_in_progress')) {
-    return retry(situation, 'an earlier attempt is still running', askedWait(response, situation.now)) ?? { next: 'fail', error };
+  if (status === 409 && (progress.ambiguous || running)) {
+    const again = retry(situation, 'an earlier attempt is still running', askedWait(response, situation.now));
+    if (again) return again;
+    return { next: 'fail', error: running ? new OutcomeUnknownError('an earlier attempt with the same key is still running.', details) : error };
   }
   if (status !== 408 && status < 500) return { next: 'fail', error };
   const again = retry(situation, `the service answered ${status}`, askedWait(response, situation.now));
   if (again) return again;
   if (progress.key === undefined) return { next: 'fail', error };
-  return { next: 'fail', error: new OutcomeUnknownError(`the service answered ${status} to every attempt.`, details) };
+  return { next: 'fail', error: new OutcomeUnknownError(`the service answered ${status}${progress.retries > 0 ? ' to every attempt' : ''}.`, details) };
 }
 
-function afterRateLimit(response: TransportResponse, situation: Situation, error: Error): Decision {
+function afterRateLimit(response: TransportResponse, situation: Situation, error: AopsError): Decision {
   const { progress, random, now, details, maxWaitMilliseconds } = situation;
   const asked = askedWait(response, now) ?? resetWait(response.headers, now) ?? 0;
-  if (asked > maxWaitMilliseconds) return { next: 'fail', error: new RateLimitedError(asked, maxWaitMilliseconds, details) };
-  if (progress.retries >= retryPolicy.retries) return { next: 'fail', error };
+  if (asked > maxWaitMilliseconds) return { next: 'fail', error: unlessOpen(new RateLimitedError(asked, maxWaitMilliseconds, details), progress) };
+  if (progress.retries >= retryPolicy.retries) return { next: 'fail', error: unlessOpen(error, progress) };
   // Never earlier than asked; a little later, so that many waiting clients do not come back at once.
   const jitter = Math.round(random() * Math.min(5_000, asked / 10));
   return { next: 'wait', waitMilliseconds: Math.max(asked, backoff(progress.retries, random)) + jitter };

@@ -2,17 +2,9 @@
  * The program: parses the command line, builds the context, runs the command, prints its result or its error.
  * The only place that knows how a failure becomes an exit code.
  */
-import os from 'node:os';
 import { CommanderError, type Command as Parser } from 'commander';
-import { systemClock } from '../base/clock.ts';
-import { parseDuration } from '../base/duration.ts';
-import { AopsError, exitCodes } from '../base/errors.ts';
-import type { Client } from '../client/client.ts';
-import { configPaths } from '../config/paths.ts';
-import { type ResolvedConfig, requireTeam, resolveConfig } from '../config/resolve.ts';
+import { exitCodes } from '../base/errors.ts';
 import type { OutputFormat } from '../config/settings.ts';
-import { ConfigStore } from '../config/store.ts';
-import { createPrompter } from '../terminal/prompts.ts';
 import { Terminal } from '../terminal/streams.ts';
 import type { Context } from './context.ts';
 import type { AnyCommand } from './define.ts';
@@ -21,6 +13,7 @@ import type { Host } from './host.ts';
 import { commandTree, isGroup } from './index.ts';
 import { addOptions, argumentValues, commandParser, newParser, optionsOf, optionValues, usageError } from './parser.ts';
 import { presentError, presentResult } from './present.ts';
+import { Session } from './session.ts';
 
 /** Runs the command line of `host` and resolves to the exit code. */
 export async function runProgram(host: Host): Promise<number> {
@@ -80,7 +73,8 @@ class Program {
       if (other === entry) continue;
       root.addCommand(newParser(name, other.summary), { hidden: 'hidden' in other && other.hidden === true });
     }
-    if (!entry) return root.action(() => root.help());
+    // Only without a word: with a handler, commander takes a mistyped word for an argument and suggests nothing.
+    if (!entry) return first === '' ? root.action(() => root.help()) : root;
     if (!isGroup(entry)) {
       root.addCommand(this.#leaf(first, (await entry.load()).default), { hidden: entry.hidden === true });
       return root;
@@ -93,7 +87,7 @@ class Program {
       if (verb === chosen || !chosen) group.addCommand(this.#leaf(verb, (await load()).default));
       else group.addCommand(newParser(verb, ''));
     }
-    group.action(() => group.help());
+    if (second === '') group.action(() => group.help());
     root.addCommand(group);
     return root;
   }
@@ -159,107 +153,6 @@ async function presentFailure(context: Context, command: AnyCommand, error: unkn
   const { ResultError } = await import('./result-error.ts');
   if (error instanceof ResultError) await presentResult(context, command.output, error.result);
   throw error;
-}
-
-/** The context of one command, and what has to be tidied up after it. */
-class Session {
-  readonly context: Context;
-  readonly #host: Host;
-  readonly #controller = new AbortController();
-  readonly #ended = new AbortController();
-  #client: Promise<Client> | undefined;
-  #config: ResolvedConfig | undefined;
-
-  constructor(host: Host, terminal: Terminal, flags: GlobalFlags & ChangeFlags) {
-    this.#host = host;
-    const paths = configPaths(host.env, host.env.HOME ?? os.homedir(), host.platform, host.cwd());
-    const store = new ConfigStore(paths.config);
-    const config: Context['config'] = (options) => {
-      this.#config ??= resolveConfig({
-        flags: { ...flags, input: !flags.noInput },
-        env: host.env,
-        store,
-        allowMissingProfile: options?.newProfile ?? false,
-      });
-      return this.#config;
-    };
-    this.context = {
-      terminal,
-      prompter: createPrompter(terminal),
-      env: host.env,
-      cwd: host.cwd(),
-      paths,
-      flags,
-      clock: systemClock,
-      signal: this.#controller.signal,
-      store,
-      launcher: {
-        executable: host.execPath,
-        script: host.argv[1] ?? '',
-        platform: host.platform,
-        pid: host.pid,
-        kill: (pid, signal) => void host.kill(pid, signal),
-      },
-      format: flags.json ? 'json' : (flags.output ?? storedFormat(store)),
-      config,
-      client: () => {
-        this.#client ??= import('./connection.ts').then(({ connect }) => connect(this.context));
-        return this.#client;
-      },
-      teamId: () => requireTeam(config()),
-      readStandardInput: () => readAll(host, terminal),
-    };
-    host.once('SIGINT', this.#interrupt);
-    host.once('SIGTERM', this.#terminate);
-    terminal.brokenPipe.addEventListener('abort', this.#abandon);
-    this.#startDeadline(flags.timeout);
-  }
-
-  /** Ends the client and gives the signals back. */
-  async end(): Promise<void> {
-    this.#ended.abort();
-    this.#host.removeListener('SIGINT', this.#interrupt);
-    this.#host.removeListener('SIGTERM', this.#terminate);
-    this.context.terminal.brokenPipe.removeEventListener('abort', this.#abandon);
-    await this.#client?.then((client) => client.close()).catch(() => undefined);
-  }
-
-  // A second Ctrl-C finds no listener and ends the process at once.
-  readonly #interrupt = (): void =>
-    this.#controller.abort(new AopsError('Interrupted.', { code: 'interrupted', exit: exitCodes.interrupted }));
-  readonly #terminate = (): void =>
-    this.#controller.abort(new AopsError('Terminated.', { code: 'terminated', exit: exitCodes.terminated }));
-  readonly #abandon = (): void => this.#controller.abort(new Error('nobody reads the output any more'));
-
-  #startDeadline(timeout: string | undefined): void {
-    const milliseconds = timeout === undefined ? undefined : parseDuration(timeout);
-    if (milliseconds === undefined) return;
-    const passed = new AopsError(`Not done within ${timeout}.`, {
-      code: 'timeout',
-      exit: exitCodes.timeout,
-      hint: 'Allow more time with --timeout.',
-    });
-    systemClock.sleep(milliseconds, this.#ended.signal).then(
-      () => this.#controller.abort(passed),
-      () => undefined,
-    );
-  }
-}
-
-/** The stored output format; a broken file is reported when something really needs it. */
-function storedFormat(store: ConfigStore): OutputFormat {
-  try {
-    return (store.setting('output') as OutputFormat | undefined) ?? 'table';
-  } catch {
-    return 'table';
-  }
-}
-
-async function readAll(host: Host, terminal: Terminal): Promise<Buffer> {
-  if (terminal.in.isTTY && terminal.interactive) terminal.note('Reading standard input; end it with Ctrl-D.');
-  const chunks: Buffer[] = [];
-  for await (const chunk of host.stdin) chunks.push(Buffer.from(chunk as Uint8Array));
-  return Buffer.concat(chunks);
 }
 
 const rootHelp = `

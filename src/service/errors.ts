@@ -13,7 +13,12 @@ export class ServiceError extends Error {
   readonly details: ErrorDetail[] | undefined;
   readonly headers: Record<string, string>;
 
-  constructor(status: ErrorStatus, error: string, message: string, options: { details?: ErrorDetail[]; headers?: Record<string, string> } = {}) {
+  constructor(
+    status: ErrorStatus,
+    error: string,
+    message: string,
+    options: { details?: ErrorDetail[]; headers?: Record<string, string> } = {},
+  ) {
     super(message);
     this.name = 'ServiceError';
     this.status = status;
@@ -23,4 +28,5 @@ export class ServiceError extends Error {
   }
 }
 
-export const notFound = (what: string, id: string): ServiceError => new ServiceError(404, `${what.replaceAll(' ', '_')}_not_found`, `There is no ${what} ${id}.`);
+export const notFound = (what: string, id: string): ServiceError =>
+  new ServiceError(404, `${what.replaceAll(' ', '_')}_not_found`, `There is no ${what} ${id}.`);

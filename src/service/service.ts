@@ -111,7 +111,10 @@ function createEngine(options: ServiceOptions, parts: Pick<Engine, 'store' | 'cl
     clock,
     log,
     runtimes: new Map(runtimes.map((runtime) => [runtime.name, runtime])),
-    sandboxes: new SandboxStore(join(options.dataDirectory, 'sandboxes'), options.commandPath === undefined ? {} : { path: options.commandPath }),
+    sandboxes: new SandboxStore(
+      join(options.dataDirectory, 'sandboxes'),
+      options.commandPath === undefined ? {} : { path: options.commandPath },
+    ),
     files: new FileStore(join(options.dataDirectory, 'files')),
     exec: options.exec,
     worker: new Worker({ store, clock, log, owner: instanceId }),

@@ -47,7 +47,7 @@ export function valueAt(value: unknown, path: string): unknown {
 }
 
 /**
- * Checks the paths against what there is: a path must lead somewhere in at least one of `items`, or stop at a null or
+ * Checks the paths against what there is: a path must lead somewhere in at least one of `items`, or else end at a null or
  * an empty list, behind which anything may be. With no items every path is fine, unless `known` names all fields.
  * @throws UsageError `unknown_field` that lists the fields there are.
  */
@@ -55,19 +55,27 @@ export function checkFields(items: readonly unknown[], paths: readonly string[],
   const available = [...new Set([...known, ...items.flatMap((item) => (isObject(item) ? Object.keys(item) : []))])].sort();
   if (available.length === 0) return;
   for (const path of paths) {
-    if (known.includes(path) || items.some((item) => leadsSomewhere(item, path))) continue;
-    const [head, rest] = splitPath(path);
-    if (rest !== undefined && known.includes(head) && !items.some((item) => isObject(item) && Object.hasOwn(item, head))) continue;
+    const ends = new Set(items.map((item) => follow(item, path)));
+    if (ends.has('found')) continue;
+    const mayExist = ends.has('open') || known.includes(splitPath(path)[0]);
+    if (mayExist && !ends.has('missing inside')) continue;
     throw new UsageError(`There is no field "${path}" here.`, `Fields: ${available.join(', ')}.`, 'unknown_field');
   }
 }
 
-function leadsSomewhere(value: unknown, path: string): boolean {
-  if (value === null) return true;
-  if (Array.isArray(value)) return value.length === 0 || value.some((item) => leadsSomewhere(item, path));
+type PathEnd = 'found' | 'open' | 'missing' | 'missing inside';
+
+function follow(value: unknown, path: string): PathEnd {
+  if (value === null) return 'open';
+  if (Array.isArray(value)) {
+    const ends = value.map((item) => follow(item, path));
+    return ends.find((end) => end === 'found') ?? ends[0] ?? 'open';
+  }
   const [head, rest] = splitPath(path);
-  if (!isObject(value) || !Object.hasOwn(value, head)) return false;
-  return rest === undefined || leadsSomewhere(value[head], rest);
+  if (!isObject(value) || !Object.hasOwn(value, head)) return 'missing';
+  if (rest === undefined) return 'found';
+  const end = follow(value[head], rest);
+  return end === 'missing' ? 'missing inside' : end;
 }
 
 function splitPath(path: string): [head: string, rest: string | undefined] {

@@ -6,7 +6,11 @@ import { setTimeout as pause } from 'node:timers/promises';
  * @param what what is waited for, for the message when it never comes
  * @param limit milliseconds
  */
-export async function eventually<Value>(what: string, ask: () => Promise<Value | undefined | false> | Value | undefined | false, limit = 10_000): Promise<Value> {
+export async function eventually<Value>(
+  what: string,
+  ask: () => Promise<Value | undefined | false> | Value | undefined | false,
+  limit = 10_000,
+): Promise<Value> {
   const deadline = Date.now() + limit;
   for (;;) {
     const value = await ask();

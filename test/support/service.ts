@@ -85,13 +85,22 @@ export class TestService {
   /** An agent that follows these steps: YAML list items, indented by nothing. Returns its id. */
   async agent(steps: string, name = `agent-${++this.#names}`): Promise<string> {
     const input = `version: 1\nsteps:\n${steps.trim().replace(/^/gm, '  ')}\n`;
-    const config = { version: 'v2', data: { models: { agent: { model: 'script' }, browsing: { provider: 'anthropic', model: 'none' } }, input } };
-    const { agent } = await this.api<{ agent: { id: string } }>('POST', `/teams/${this.service.teamId}/agents`, { name, build: { name: 'first', config } });
+    const config = {
+      version: 'v2',
+      data: { models: { agent: { model: 'script' }, browsing: { provider: 'anthropic', model: 'none' } }, input },
+    };
+    const { agent } = await this.api<{ agent: { id: string } }>('POST', `/teams/${this.service.teamId}/agents`, {
+      name,
+      build: { name: 'first', config },
+    });
     return agent.id;
   }
 
   async start(agentId: string, message?: string): Promise<string> {
-    const { run } = await this.api<{ run: Run }>('POST', `/teams/${this.service.teamId}/runs`, { agent_id: agentId, ...(message === undefined ? {} : { message }) });
+    const { run } = await this.api<{ run: Run }>('POST', `/teams/${this.service.teamId}/runs`, {
+      agent_id: agentId,
+      ...(message === undefined ? {} : { message }),
+    });
     return run.id;
   }
 
@@ -101,7 +110,10 @@ export class TestService {
   }
 
   async get(runId: string): Promise<SeenRun> {
-    const { run, pending_human_request: request } = await this.api<{ run: Run; pending_human_request: HumanRequest | null }>('GET', `/runs/${runId}`);
+    const { run, pending_human_request: request } = await this.api<{ run: Run; pending_human_request: HumanRequest | null }>(
+      'GET',
+      `/runs/${runId}`,
+    );
     return { run, request };
   }
 

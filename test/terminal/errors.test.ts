@@ -31,7 +31,7 @@ describe('lines', () => {
     const error = new Error('outer', { cause: new Error('inner') });
     expect(renderError(error, { json: false })).toBe('error: outer');
     expect(renderError(error, { json: false, debug: true })).toMatch(
-      /error: outer\nError: outer\n {4}at [^]*caused by Error: inner\n {4}at /,
+      /error: outer\nError: outer\n {4}at [\s\S]*caused by Error: inner\n {4}at /,
     );
   });
 

@@ -80,7 +80,7 @@ describe('in a terminal', () => {
       'ANSWER "good"',
     ],
     ['password', [['one', 's3cret\r']], 'ANSWER "s3cret"'],
-    ['many', [['Question 0', '\r'.repeat(15)]], 'ANSWER "done"'],
+    ['many', Array.from({ length: 15 }, (_, count): [string, string] => [`Question ${count}`, '\r']), 'ANSWER "done"'],
   ])('%s', async (show, steps, expected) => {
     const shown = await drive(show, steps);
     expect(shown).toContain(expected);
@@ -122,7 +122,7 @@ describe('in a terminal', () => {
   });
 
   test('in CI and on a dumb terminal nothing is asked', async () => {
-    for (const env of [{ CI: '1' }, { TERM: 'dumb' }]) {
+    for (const env of [{ CI: '1' }, { TERM: 'dumb' }] as Record<string, string>[]) {
       const shown = await drive('input', [], env);
       expect(shown).toMatch(/^REJECTED UsageError: A question must be answered/);
     }
@@ -138,7 +138,7 @@ describe('progress in a terminal', () => {
   });
 
   test('a countdown', async () => {
-    expect(await drive('countdown', [])).toMatch(/Waiting \(30s\)[^]*ANSWER/);
+    expect(await drive('countdown', [])).toMatch(/Waiting \(30s\)[\s\S]*ANSWER/);
   });
 
   test('nothing moves in CI: a countdown is one line, a spinner none', async () => {

@@ -27,16 +27,14 @@ export default defineCommand({
   async run(context) {
     const { store } = context;
     return wholeList(
-      store
-        .profiles()
-        .map(({ name, base_url, team_id, current }) => ({
-          id: name,
-          name,
-          base_url,
-          team_id: team_id ?? null,
-          signed_in: store.credential(name) !== undefined,
-          current,
-        })),
+      store.profiles().map(({ name, base_url, team_id, current }) => ({
+        id: name,
+        name,
+        base_url,
+        team_id: team_id ?? null,
+        signed_in: store.credential(name) !== undefined,
+        current,
+      })),
     );
   },
 });

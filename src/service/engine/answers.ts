@@ -45,7 +45,8 @@ function readAnswers(request: AskedRequest, body: { approved?: boolean; answers?
   const known = new Set(request.questions.map(({ question }) => question));
   if (body.approved !== undefined) problems.push({ path: 'approved', message: 'must be left out: this request asks questions' });
   for (const question of Object.keys(given)) {
-    if (!known.has(question)) problems.push({ path: 'answers', message: `"${question}" is not asked; the questions are: ${quoted(known)}` });
+    if (!known.has(question))
+      problems.push({ path: 'answers', message: `"${question}" is not asked; the questions are: ${quoted(known)}` });
   }
   const answers: [string, string | string[]][] = [];
   for (const question of request.questions) {
@@ -57,17 +58,24 @@ function readAnswers(request: AskedRequest, body: { approved?: boolean; answers?
   if (problems.length > 0) throw invalidAnswer(problems);
   return {
     answer: { type: 'question', answers: Object.fromEntries(answers) },
-    response: answers.length === 1 ? spoken(answers[0]?.[1] ?? '') : answers.map(([question, answer]) => `${question} ${spoken(answer)}`).join('\n'),
+    response:
+      answers.length === 1
+        ? spoken(answers[0]?.[1] ?? '')
+        : answers.map(([question, answer]) => `${question} ${spoken(answer)}`).join('\n'),
     message: answers.map(([question, answer]) => `${question} ${spoken(answer)}`).join('\n'),
   };
 }
 
-function readOne(question: HumanQuestion, text: string | undefined): { answer: string | string[]; problem?: undefined } | { problem: string } {
+function readOne(
+  question: HumanQuestion,
+  text: string | undefined,
+): { answer: string | string[]; problem?: undefined } | { problem: string } {
   const labels = question.options?.map(({ label }) => label) ?? [];
   const trimmed = text?.trim() ?? '';
   if (trimmed === '') return { problem: labels.length > 0 ? `needs an answer; choose from: ${quoted(labels)}` : 'needs an answer' };
   if (labels.length === 0) return { answer: trimmed };
-  const chosen = question.multi_select === true ? chosenLabels(trimmed, labels) : labels.filter((label) => label.trim() === trimmed).slice(0, 1);
+  const chosen =
+    question.multi_select === true ? chosenLabels(trimmed, labels) : labels.filter((label) => label.trim() === trimmed).slice(0, 1);
   if (chosen === undefined || chosen.length === 0) {
     const how = question.multi_select === true ? 'takes one or more of these, joined with commas' : 'takes one of these';
     return { problem: `${how}: ${quoted(labels)}` };

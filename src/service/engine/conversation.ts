@@ -27,7 +27,8 @@ export async function respond(
     if (run === undefined) throw notFound('run', to.runId);
     const request = await findHumanRequest(trx, to.runId, to.requestId);
     if (request === undefined) throw notFound('human request', to.requestId);
-    if (request.status === 'answered') throw new ServiceError(409, 'human_request_already_answered', 'The human request has been answered already.');
+    if (request.status === 'answered')
+      throw new ServiceError(409, 'human_request_already_answered', 'The human request has been answered already.');
     if (request.status !== 'pending' || run.status !== 'waiting') {
       throw new ServiceError(409, 'run_not_waiting', `The run is ${run.status}; only a waiting run takes an answer.`);
     }

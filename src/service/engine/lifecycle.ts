@@ -142,8 +142,16 @@ const longestTitle = 80;
 
 /** The first line of the message, or the agent and the run's number. */
 function runTitle(agentName: string, number: number, message: string | undefined): string {
-  const line = message?.split(/\r?\n/).map((text) => text.trim()).find((text) => text !== '');
+  const line = message
+    ?.split(/\r?\n/)
+    .map((text) => text.trim())
+    .find((text) => text !== '');
   if (line === undefined) return `${agentName} #${number}`;
   const characters = [...line];
-  return characters.length <= longestTitle ? line : `${characters.slice(0, longestTitle - 1).join('').trimEnd()}…`;
+  return characters.length <= longestTitle
+    ? line
+    : `${characters
+        .slice(0, longestTitle - 1)
+        .join('')
+        .trimEnd()}…`;
 }

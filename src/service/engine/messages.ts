@@ -31,7 +31,12 @@ export function eventMessage(run: RunTurn, event: Exclude<RuntimeEvent, { kind: 
 /** Events repeat their ids in the next turn; calls are unique in the whole run. */
 const callId = (run: RunTurn, id: string): string => (run.turn === 1 ? id : `${id}.${run.turn}`);
 
-const spokenMessage = (run: RunTurn, type: string, text: string, now: string): NewMessage => ({ ...blank(run, now), type, role: 'user', text_content: text });
+const spokenMessage = (run: RunTurn, type: string, text: string, now: string): NewMessage => ({
+  ...blank(run, now),
+  type,
+  role: 'user',
+  text_content: text,
+});
 
 const blank = (run: RunTurn, now: string) => ({
   run_id: run.id,

@@ -17,9 +17,14 @@ export function procedureOf(runtimes: ReadonlyMap<string, Runtime>, config: Revi
   const name = config.data.models.agent.model;
   const runtime = runtimes.get(name);
   if (runtime === undefined) {
-    throw new ServiceError(400, 'unknown_runtime', `This service has no runtime "${name}"; models.agent.model is one of: ${[...runtimes.keys()].join(', ')}.`, {
-      details: [{ message: `must be one of: ${[...runtimes.keys()].join(', ')}`, path: 'config.data.models.agent.model' }],
-    });
+    throw new ServiceError(
+      400,
+      'unknown_runtime',
+      `This service has no runtime "${name}"; models.agent.model is one of: ${[...runtimes.keys()].join(', ')}.`,
+      {
+        details: [{ message: `must be one of: ${[...runtimes.keys()].join(', ')}`, path: 'config.data.models.agent.model' }],
+      },
+    );
   }
   const text = inputText(config.data.input);
   runtime.validate(text);
@@ -30,6 +35,8 @@ export function procedureOf(runtimes: ReadonlyMap<string, Runtime>, config: Revi
 function inputText(input: RevisionConfig['data']['input']): string {
   if (typeof input === 'string') return input;
   return input
-    .flatMap(({ content }) => (typeof content === 'string' ? [content] : content.flatMap((part) => (part.type === 'input_text' ? [part.text] : []))))
+    .flatMap(({ content }) =>
+      typeof content === 'string' ? [content] : content.flatMap((part) => (part.type === 'input_text' ? [part.text] : [])),
+    )
     .join('\n');
 }

@@ -53,7 +53,13 @@ async function enter(engine: Engine, job: JobRow, status: 'starting' | 'running'
     }
     const now = isoTime(engine.clock.now());
     const from = status === 'starting' ? (['pending'] as const) : (['pending', 'starting'] as const);
-    return (await changeRun(trx, run.id, from, { status, started_at: status === 'running' ? (run.started_at ?? now) : run.started_at, updated_at: now })) ?? run;
+    return (
+      (await changeRun(trx, run.id, from, {
+        status,
+        started_at: status === 'running' ? (run.started_at ?? now) : run.started_at,
+        updated_at: now,
+      })) ?? run
+    );
   });
 }
 

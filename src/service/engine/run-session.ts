@@ -8,8 +8,8 @@ import type { HumanAnswer, Outcome, RunHost, RuntimeEvent } from '../runtimes/ru
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Queries } from '../store/database.ts';
 import { insertHumanRequest, turnAnswers } from '../store/human-requests.ts';
-import { completedSteps, recordStep } from '../store/journal.ts';
 import { type Claim, holdsJob, releaseJob } from '../store/jobs.ts';
+import { completedSteps, recordStep } from '../store/journal.ts';
 import { appendMessages, postedTexts } from '../store/messages.ts';
 import { insertRunFile } from '../store/run-files.ts';
 import { changeRun, runById } from '../store/runs.ts';
@@ -169,7 +169,10 @@ export class RunSession implements RunHost {
     });
   }
 
-  async #change(trx: Queries, changes: Partial<Pick<RunsTable, 'status' | 'error' | 'completed_at' | 'turn' | 'resume_count' | 'updated_at'>>): Promise<void> {
+  async #change(
+    trx: Queries,
+    changes: Partial<Pick<RunsTable, 'status' | 'error' | 'completed_at' | 'turn' | 'resume_count' | 'updated_at'>>,
+  ): Promise<void> {
     if ((await changeRun(trx, this.#row.id, driven, changes)) === undefined) throw new RunLostError();
   }
 

@@ -144,7 +144,11 @@ export class Worker {
       await run(job, signal);
     } catch (error) {
       if (signal.aborted) return;
-      this.#options.log('error', 'a job failed and will be tried again', { kind: job.kind, subject: job.subject_id, ...errorFields(error) });
+      this.#options.log('error', 'a job failed and will be tried again', {
+        kind: job.kind,
+        subject: job.subject_id,
+        ...errorFields(error),
+      });
       const delay = retryDelays[Math.min(job.attempts, retryDelays.length) - 1] ?? 1_000;
       const dueAt = this.#options.clock.now() + delay;
       await releaseJob(this.#options.store, job, { status: 'queued', dueAt }).catch((failure: unknown) =>

@@ -1,7 +1,8 @@
 /** An HTTP response before it is written. */
+
+import { Buffer } from 'node:buffer';
 import { STATUS_CODES } from 'node:http';
 import type { Readable } from 'node:stream';
-import { Buffer } from 'node:buffer';
 import { ServiceError } from '../errors.ts';
 
 export interface Answer {

@@ -26,4 +26,5 @@ export async function authenticate(db: Queries, authorization: string | undefine
   return { credentialId: found.credentialId, teamId: found.teamId };
 }
 
-const invalidToken = (message: string): ServiceError => new ServiceError(401, 'invalid_token', message, { headers: { 'WWW-Authenticate': 'Bearer' } });
+const invalidToken = (message: string): ServiceError =>
+  new ServiceError(401, 'invalid_token', message, { headers: { 'WWW-Authenticate': 'Bearer' } });

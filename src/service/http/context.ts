@@ -1,5 +1,5 @@
 /** What handlers are given, and what they give back. */
-import type { operationGroups, OperationId } from '../../interface/operations.ts';
+import type { OperationId, operationGroups } from '../../interface/operations.ts';
 import type { Body, Params, Query, Response } from '../../interface/types.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Grant, UrlSigner } from '../signed-urls.ts';
@@ -35,7 +35,10 @@ export interface HandlerInput<Id extends OperationId> {
   readonly body: Body<Id>;
 }
 
-export type Handler<Id extends OperationId> = (context: RequestContext, input: HandlerInput<Id>) => Promise<Response<Id> | Reply<Response<Id>>>;
+export type Handler<Id extends OperationId> = (
+  context: RequestContext,
+  input: HandlerInput<Id>,
+) => Promise<Response<Id> | Reply<Response<Id>>>;
 
 /** A handler for every operation of a group; a missing one is a type error. */
 export type GroupRoutes<Group extends keyof typeof operationGroups> = {
@@ -50,4 +53,5 @@ export function signedUrl(context: RequestContext, grant: Grant): { url: string;
 }
 
 /** The URL of a run file. */
-export const fileUrl = (context: RequestContext, file: RunFileRow) => signedUrl(context, { kind: 'run_file', runId: file.run_id, fileId: file.id });
+export const fileUrl = (context: RequestContext, file: RunFileRow) =>
+  signedUrl(context, { kind: 'run_file', runId: file.run_id, fileId: file.id });

@@ -2,8 +2,9 @@
  * At most one execution for each Idempotency-Key (interface part 8). 2xx and 4xx are kept and replayed for 24 hours from the
  * first request, 5xx are forgotten. Keys are opaque: quotes in them are part of them.
  */
-import { createHash } from 'node:crypto';
+
 import type { Buffer } from 'node:buffer';
+import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { ServiceError } from '../errors.ts';
 import { errorFields, type Log } from '../log.ts';
@@ -20,7 +21,9 @@ const cleaningInterval = 60_000;
 /** The key of a request, from its headers as received; undefined when there is none. Throws 400 `invalid_idempotency_key`. */
 export function idempotencyKey(rawHeaders: readonly string[]): string | undefined {
   // node:http joins repeated headers with a comma, which would make one key of two.
-  const keys = rawHeaders.flatMap((name, index) => (index % 2 === 0 && name.toLowerCase() === 'idempotency-key' ? [rawHeaders[index + 1] ?? ''] : []));
+  const keys = rawHeaders.flatMap((name, index) =>
+    index % 2 === 0 && name.toLowerCase() === 'idempotency-key' ? [rawHeaders[index + 1] ?? ''] : [],
+  );
   if (keys.length > 1) throw new ServiceError(400, 'invalid_idempotency_key', 'Send one Idempotency-Key header.');
   const key = keys[0];
   if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key)) {
@@ -30,7 +33,13 @@ export function idempotencyKey(rawHeaders: readonly string[]): string | undefine
 }
 
 /** What makes two requests the same: method, decoded path, sorted query, content type and the very bytes of the body. */
-export function fingerprint(request: { method: string; segments: readonly string[]; search: URLSearchParams; contentType: string | undefined; body: Buffer }): string {
+export function fingerprint(request: {
+  method: string;
+  segments: readonly string[];
+  search: URLSearchParams;
+  contentType: string | undefined;
+  body: Buffer;
+}): string {
   const query = [...request.search].map(([name, value]) => JSON.stringify([name, value])).sort();
   const head = [request.method, request.segments, query, contentEssence(request.contentType)];
   return createHash('sha256').update(JSON.stringify(head)).update('\n').update(request.body).digest('hex');
@@ -127,7 +136,9 @@ function replay(request: KeyedRequest, earlier: IdempotencyRow): Answer {
 }
 
 const inProgress = (): ServiceError =>
-  new ServiceError(409, 'idempotency_in_progress', 'A request with this Idempotency-Key is being handled; try again in a moment.', { headers: { 'Retry-After': '1' } });
+  new ServiceError(409, 'idempotency_in_progress', 'A request with this Idempotency-Key is being handled; try again in a moment.', {
+    headers: { 'Retry-After': '1' },
+  });
 
 const reused = (): ServiceError =>
   new ServiceError(400, 'idempotency_key_reused', 'This Idempotency-Key was used for another request. Use a new key for a new request.');

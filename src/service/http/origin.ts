@@ -19,7 +19,11 @@ export function originCheck(host: string): OriginCheck {
   return ({ host: hostHeader, origin }) => {
     const name = hostnameOf(`http://${hostHeader ?? ''}`);
     if (name === undefined || !(any || isAllowed(name))) {
-      throw new ServiceError(403, 'host_not_allowed', 'This service does not answer to the name in the Host header; use the URL it was started with.');
+      throw new ServiceError(
+        403,
+        'host_not_allowed',
+        'This service does not answer to the name in the Host header; use the URL it was started with.',
+      );
     }
     if (origin === undefined) return;
     const from = hostnameOf(origin);

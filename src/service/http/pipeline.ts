@@ -12,7 +12,7 @@ import type { UrlSigner } from '../signed-urls.ts';
 import { type Answer, errorAnswer, jsonAnswer } from './answer.ts';
 import { authenticate, type Caller } from './authenticate.ts';
 import { jsonLimit, parseJson, parseMultipart, readBody, uploadLimit } from './body.ts';
-import { type RequestContext, Reply } from './context.ts';
+import { Reply, type RequestContext } from './context.ts';
 import { fingerprint, type IdempotencyLayer, idempotencyKey } from './idempotency.ts';
 import { openAnswer } from './open-routes.ts';
 import type { OriginCheck } from './origin.ts';
@@ -141,4 +141,5 @@ function failed(parts: HttpParts, error: unknown, request: IncomingMessage, requ
   return result;
 }
 
-export const addressOf = (request: { socket: { remoteAddress?: string | undefined } }): string => `address ${request.socket.remoteAddress ?? 'unknown'}`;
+export const addressOf = (request: { socket: { remoteAddress?: string | undefined } }): string =>
+  `address ${request.socket.remoteAddress ?? 'unknown'}`;

@@ -9,7 +9,10 @@ export interface ByteRange {
 }
 
 /** The part that is asked for; undefined for the whole, also when several parts are asked for or the file is another by now. */
-export function requestedRange(headers: IncomingHttpHeaders, file: { size: number; etag: string }): ByteRange | undefined | 'unsatisfiable' {
+export function requestedRange(
+  headers: IncomingHttpHeaders,
+  file: { size: number; etag: string },
+): ByteRange | undefined | 'unsatisfiable' {
   const match = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? '');
   const [, first = '', last = ''] = match ?? [];
   if (match === null || (first === '' && last === '')) return undefined;
@@ -31,6 +34,9 @@ export function isNotModified(headers: IncomingHttpHeaders, etag: string): boole
 export function contentDisposition(name: string): string {
   const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
   // Through bytes and back: half a surrogate pair cannot be encoded.
-  const encoded = encodeURIComponent(Buffer.from(name).toString()).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+  const encoded = encodeURIComponent(Buffer.from(name).toString()).replace(
+    /['()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
   return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
 }

@@ -28,9 +28,14 @@ export class RateLimiter {
     const count = this.#counts.get(caller) ?? 0;
     if (count >= this.#limit) {
       const wait = Math.max(1, this.#reset() - now);
-      throw new ServiceError(429, 'rate_limited', `Too many requests; the limit is ${this.#limit} in ${this.#windowSeconds} seconds. Try again in ${wait} s.`, {
-        headers: { 'Retry-After': String(wait) },
-      });
+      throw new ServiceError(
+        429,
+        'rate_limited',
+        `Too many requests; the limit is ${this.#limit} in ${this.#windowSeconds} seconds. Try again in ${wait} s.`,
+        {
+          headers: { 'Retry-After': String(wait) },
+        },
+      );
     }
     this.#counts.set(caller, count + 1);
   }

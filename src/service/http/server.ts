@@ -9,7 +9,7 @@ import { systemClock } from '../../base/clock.ts';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { errorFields } from '../log.ts';
 import { type Answer, jsonAnswer, rawResponse } from './answer.ts';
-import { addressOf, handle, type HttpParts } from './pipeline.ts';
+import { addressOf, type HttpParts, handle } from './pipeline.ts';
 
 export interface HttpServer {
   readonly port: number;
@@ -21,12 +21,15 @@ export interface HttpServer {
 export async function listen(parts: HttpParts, address: { host: string; port: number }): Promise<HttpServer> {
   const handling = new Set<Promise<void>>();
   let closing = false;
-  const server = createServer({ headersTimeout: 10_000, requestTimeout: 0, connectionsCheckingInterval: 2_000, keepAliveTimeout: 15_000 }, (request, response) => {
-    if (closing) response.shouldKeepAlive = false;
-    const work = serve(parts, request, response);
-    handling.add(work);
-    void work.finally(() => handling.delete(work));
-  });
+  const server = createServer(
+    { headersTimeout: 10_000, requestTimeout: 0, connectionsCheckingInterval: 2_000, keepAliveTimeout: 15_000 },
+    (request, response) => {
+      if (closing) response.shouldKeepAlive = false;
+      const work = serve(parts, request, response);
+      handling.add(work);
+      void work.finally(() => handling.delete(work));
+    },
+  );
   // Idle sockets; bodies have a limit of their own, and an upload may take as long as it moves.
   server.timeout = 120_000;
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(parts, error, socket));
@@ -61,7 +64,11 @@ async function bind(server: Server, { host, port }: { host: string; port: number
       });
     }
     if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND' || error.code === 'EACCES') {
-      throw new UsageError(`The service cannot listen on ${host} port ${port} (${error.code}).`, 'Choose another --host or --port.', 'cannot_listen');
+      throw new UsageError(
+        `The service cannot listen on ${host} port ${port} (${error.code}).`,
+        'Choose another --host or --port.',
+        'cannot_listen',
+      );
     }
     throw error;
   });
@@ -103,7 +110,8 @@ async function serve(parts: HttpParts, request: IncomingMessage, response: Serve
   });
 }
 
-const hasBody = (request: IncomingMessage): boolean => request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+const hasBody = (request: IncomingMessage): boolean =>
+  request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
 
 /** Answers what never became a request. */
 function refuse(parts: HttpParts, error: NodeJS.ErrnoException, socket: Duplex): void {
@@ -113,12 +121,19 @@ function refuse(parts: HttpParts, error: NodeJS.ErrnoException, socket: Duplex):
   }
   const [status, answer] = unreadable(error.code);
   const caller = addressOf({ socket: socket as Socket });
-  socket.end(rawResponse(status, answer, { ...parts.limiter.headers(caller), Date: httpDate(parts.engine.clock.now()), 'X-Request-Id': randomUUID() }));
+  socket.end(
+    rawResponse(status, answer, {
+      ...parts.limiter.headers(caller),
+      Date: httpDate(parts.engine.clock.now()),
+      'X-Request-Id': randomUUID(),
+    }),
+  );
 }
 
 function unreadable(code: string | undefined): [number, Answer] {
   if (code === 'HPE_HEADER_OVERFLOW') return [431, jsonAnswer(431, { error: 'headers_too_large', message: 'The headers are too large.' })];
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [408, jsonAnswer(408, { error: 'request_timeout', message: 'The request did not arrive in time.' })];
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return [408, jsonAnswer(408, { error: 'request_timeout', message: 'The request did not arrive in time.' })];
   return [400, jsonAnswer(400, { error: 'invalid_request', message: 'This is not a valid HTTP request.' })];
 }
 

@@ -54,7 +54,11 @@ async function sourceAnswer(source: Source, { request }: Exchange): Promise<Answ
   if (isNotModified(request.headers, source.etag)) return { status: 304, headers, body: '' };
   const range = requestedRange(request.headers, source);
   if (range === 'unsatisfiable') {
-    return jsonAnswer(416, { error: 'range_not_satisfiable', message: `The file has ${source.size} bytes.` }, { 'Content-Range': `bytes */${source.size}` });
+    return jsonAnswer(
+      416,
+      { error: 'range_not_satisfiable', message: `The file has ${source.size} bytes.` },
+      { 'Content-Range': `bytes */${source.size}` },
+    );
   }
   const length = range === undefined ? source.size : range.end - range.start + 1;
   const stream = request.method === 'HEAD' || length === 0 ? Readable.from([]) : await source.open(range);

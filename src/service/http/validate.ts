@@ -32,10 +32,13 @@ export function readQuery(schema: TObject | undefined, search: URLSearchParams):
   for (const [name, property] of Object.entries(schema.properties) as [string, { type?: string; default?: unknown }][]) {
     const given = search.getAll(name);
     if (given.length > 1) {
-      throw new ServiceError(400, 'invalid_request', `${name} is given more than once.`, { details: [{ path: name, message: 'is given more than once' }] });
+      throw new ServiceError(400, 'invalid_request', `${name} is given more than once.`, {
+        details: [{ path: name, message: 'is given more than once' }],
+      });
     }
     const text = given[0];
-    if (text !== undefined) values[name] = (property.type === 'integer' || property.type === 'number') && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+    if (text !== undefined)
+      values[name] = (property.type === 'integer' || property.type === 'number') && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
     else if (property.default !== undefined) values[name] = property.default;
   }
   check(schema, values, 'query');
@@ -46,7 +49,14 @@ interface SchemaError {
   keyword: string;
   instancePath: string;
   message: string;
-  params: { requiredProperties?: string[]; type?: string | string[]; allowedValue?: unknown; format?: string; limit?: number; comparison?: string };
+  params: {
+    requiredProperties?: string[];
+    type?: string | string[];
+    allowedValue?: unknown;
+    format?: string;
+    limit?: number;
+    comparison?: string;
+  };
 }
 
 /** One line for each field, from the many that unions of schemas yield. */
@@ -56,14 +66,16 @@ function problems(errors: SchemaError[]): ErrorDetail[] {
   const others = new Map<string, string>();
   for (const error of errors) {
     const path = dotted(error.instancePath);
-    if (error.keyword === 'required') for (const name of error.params.requiredProperties ?? []) others.set(path === '' ? name : `${path}.${name}`, 'is required');
+    if (error.keyword === 'required')
+      for (const name of error.params.requiredProperties ?? []) others.set(path === '' ? name : `${path}.${name}`, 'is required');
     else if (error.keyword === 'type') for (const type of [error.params.type ?? []].flat()) add(types, path, type);
     else if (error.keyword === 'const') add(values, path, String(error.params.allowedValue));
     else if (error.keyword !== 'anyOf') others.set(path, inWords(error));
   }
   for (const [path, words] of values) others.set(path, `must be ${words.size === 1 ? '' : 'one of: '}${[...words].join(', ')}`);
   // Where an alternative came as far as a value, that it was of a wrong type for the others says nothing.
-  for (const [path, words] of types) if (!others.has(path)) others.set(path, `must be ${[...words].map((type) => typeWords[type] ?? type).join(' or ')}`);
+  for (const [path, words] of types)
+    if (!others.has(path)) others.set(path, `must be ${[...words].map((type) => typeWords[type] ?? type).join(' or ')}`);
   const paths = [...others.keys()];
   const details = paths
     .filter((path) => !paths.some((other) => other !== path && other.startsWith(path === '' ? '' : `${path}.`)))

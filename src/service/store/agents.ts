@@ -8,12 +8,24 @@ export async function insertAgent(db: Queries, agent: Insertable<AgentsTable>): 
 }
 
 export async function findAgent(db: Queries, teamId: string, id: string): Promise<AgentRow | undefined> {
-  return db.selectFrom('agents').selectAll().where('id', '=', id).where('team_id', '=', teamId).where('deleted_at', 'is', null).executeTakeFirst();
+  return db
+    .selectFrom('agents')
+    .selectAll()
+    .where('id', '=', id)
+    .where('team_id', '=', teamId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
 }
 
 /** The agent of that exact name, if the team has one. */
 export async function findAgentNamed(db: Queries, teamId: string, name: string): Promise<AgentRow | undefined> {
-  return db.selectFrom('agents').selectAll().where('team_id', '=', teamId).where('name', '=', name).where('deleted_at', 'is', null).executeTakeFirst();
+  return db
+    .selectFrom('agents')
+    .selectAll()
+    .where('team_id', '=', teamId)
+    .where('name', '=', name)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
 }
 
 export async function updateAgentRow(db: Queries, id: string, changes: Updateable<AgentsTable>): Promise<AgentRow> {
@@ -27,7 +39,13 @@ export async function listAgentRows(
 ): Promise<{ rows: AgentRow[]; total: number }> {
   let query = db.selectFrom('agents').where('team_id', '=', filter.teamId).where('deleted_at', 'is', null);
   if (filter.automationId !== undefined) query = query.where('automation_id', '=', filter.automationId);
-  const rows = await query.selectAll().orderBy('created_at', 'desc').orderBy('id', 'desc').limit(filter.limit).offset(filter.offset).execute();
+  const rows = await query
+    .selectAll()
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(filter.limit)
+    .offset(filter.offset)
+    .execute();
   const { total } = await query.select((select) => select.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
   return { rows, total: Number(total) };
 }

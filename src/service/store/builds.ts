@@ -34,7 +34,11 @@ export async function updateBuildRow(db: Queries, id: string, changes: Updateabl
 }
 
 /** Newest first. */
-export async function listBuildRows(db: Queries, agentId: string, page: { limit: number; offset: number }): Promise<{ rows: BuildRow[]; total: number }> {
+export async function listBuildRows(
+  db: Queries,
+  agentId: string,
+  page: { limit: number; offset: number },
+): Promise<{ rows: BuildRow[]; total: number }> {
   const query = db.selectFrom('builds').where('agent_id', '=', agentId);
   const rows = await query.selectAll().orderBy('revision_number', 'desc').limit(page.limit).offset(page.offset).execute();
   const { total } = await query.select((select) => select.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();

@@ -46,12 +46,15 @@ async function openExclusively(dataDirectory: string): Promise<Libsql.Database> 
     database.close();
     if (!isLocked(error)) throw error;
     const pid = await ownerPid(dataDirectory);
-    throw new AopsError(`The data directory ${dataDirectory} is in use by another aops service${pid === undefined ? '' : ` (process ${pid})`}.`, {
-      code: 'data_directory_in_use',
-      exit: exitCodes.conflict,
-      hint: 'Use the service that is running, stop it first, or choose another data directory.',
-      cause: error,
-    });
+    throw new AopsError(
+      `The data directory ${dataDirectory} is in use by another aops service${pid === undefined ? '' : ` (process ${pid})`}.`,
+      {
+        code: 'data_directory_in_use',
+        exit: exitCodes.conflict,
+        hint: 'Use the service that is running, stop it first, or choose another data directory.',
+        cause: error,
+      },
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 /** Kysely's SQLite dialect over libsql, with what the stock one gets wrong put right. */
-import type { Database as LibsqlDatabase } from 'libsql';
+
 import { SqliteAdapter, type SqliteDatabase, SqliteDialect } from 'kysely';
+import type { Database as LibsqlDatabase } from 'libsql';
 
 /** The stock adapter declares none, and a migration that fails half-way would leave its tables behind, unrecorded. */
 class TransactionalSqliteAdapter extends SqliteAdapter {

@@ -1,7 +1,8 @@
 /** Idempotency keys and the responses first given under them (interface part 8). */
+
+import type { Insertable, Selectable } from 'kysely';
 import type { Queries } from './database.ts';
 import type { IdempotencyKeysTable } from './schema.ts';
-import type { Insertable, Selectable } from 'kysely';
 
 export type IdempotencyRow = Selectable<IdempotencyKeysTable>;
 
@@ -16,9 +17,7 @@ export async function claimKey(db: Queries, row: Insertable<IdempotencyKeysTable
     .deleteFrom('idempotency_keys')
     .where('credential_id', '=', row.credential_id)
     .where('key', '=', row.key)
-    .where((where) =>
-      where.or([where('expires_at', '<=', now), where.and([where('status', 'is', null), where('lease_until', '<=', now)])]),
-    )
+    .where((where) => where.or([where('expires_at', '<=', now), where.and([where('status', 'is', null), where('lease_until', '<=', now)])]))
     .execute();
   const inserted = await db
     .insertInto('idempotency_keys')
@@ -27,7 +26,12 @@ export async function claimKey(db: Queries, row: Insertable<IdempotencyKeysTable
     .returning('key')
     .executeTakeFirst();
   if (inserted !== undefined) return undefined;
-  return db.selectFrom('idempotency_keys').selectAll().where('credential_id', '=', row.credential_id).where('key', '=', row.key).executeTakeFirstOrThrow();
+  return db
+    .selectFrom('idempotency_keys')
+    .selectAll()
+    .where('credential_id', '=', row.credential_id)
+    .where('key', '=', row.key)
+    .executeTakeFirstOrThrow();
 }
 
 export async function storeResponse(
@@ -35,7 +39,9 @@ export async function storeResponse(
   id: KeyId,
   response: { status: number; contentType: string; location: string | null; body: string },
 ): Promise<void> {
-  await byId(db, id).set({ status: response.status, content_type: response.contentType, location: response.location, body: response.body }).execute();
+  await byId(db, id)
+    .set({ status: response.status, content_type: response.contentType, location: response.location, body: response.body })
+    .execute();
 }
 
 /** Prolongs the lease of a request that is still being handled. */
@@ -52,4 +58,5 @@ export async function forgetExpiredKeys(db: Queries, now: number): Promise<void>
   await db.deleteFrom('idempotency_keys').where('expires_at', '<=', now).execute();
 }
 
-const byId = (db: Queries, id: KeyId) => db.updateTable('idempotency_keys').where('credential_id', '=', id.credentialId).where('key', '=', id.key);
+const byId = (db: Queries, id: KeyId) =>
+  db.updateTable('idempotency_keys').where('credential_id', '=', id.credentialId).where('key', '=', id.key);

@@ -88,7 +88,11 @@ export async function revokeJob(db: Queries, kind: string, subjectId: string): P
 
 /** Makes the jobs that another process was working on due now. For a process that knows it is the only one. */
 export async function reclaimJobs(db: Queries, now: number): Promise<number> {
-  const result = await db.updateTable('jobs').set({ status: 'queued', owner: null, due_at: now }).where('status', '=', 'running').executeTakeFirst();
+  const result = await db
+    .updateTable('jobs')
+    .set({ status: 'queued', owner: null, due_at: now })
+    .where('status', '=', 'running')
+    .executeTakeFirst();
   return Number(result.numUpdatedRows);
 }
 
@@ -105,4 +109,5 @@ export async function nextDueTime(db: Queries, kind: string): Promise<number | u
   return row === undefined ? undefined : Number(row.due_at);
 }
 
-const held = (db: Queries, claim: Claim) => db.updateTable('jobs').where('id', '=', claim.id).where('epoch', '=', claim.epoch).where('status', '=', 'running');
+const held = (db: Queries, claim: Claim) =>
+  db.updateTable('jobs').where('id', '=', claim.id).where('epoch', '=', claim.epoch).where('status', '=', 'running');

@@ -18,7 +18,13 @@ async function seenEvents(db: Queries, runId: string, messages: NewMessage[]): P
   const ids = messages.flatMap((message) => (typeof message.event_id === 'string' ? [message.event_id] : []));
   const turn = messages[0]?.turn;
   if (ids.length === 0 || turn === undefined) return new Set();
-  const rows = await db.selectFrom('messages').select('event_id').where('run_id', '=', runId).where('turn', '=', turn).where('event_id', 'in', ids).execute();
+  const rows = await db
+    .selectFrom('messages')
+    .select('event_id')
+    .where('run_id', '=', runId)
+    .where('turn', '=', turn)
+    .where('event_id', 'in', ids)
+    .execute();
   return new Set(rows.map((row) => row.event_id as string));
 }
 

@@ -10,7 +10,11 @@ import type { Database } from './schema.ts';
  * Applies what is missing. An existing file is first copied to `<dataDirectory>/backups`; when a migration fails nothing has
  * changed. Throws AopsError `data_directory_newer` for a database with migrations that this version does not know.
  */
-export async function migrate(db: Kysely<Database>, dataDirectory: string, migrations: Record<string, Migration> = ownMigrations): Promise<void> {
+export async function migrate(
+  db: Kysely<Database>,
+  dataDirectory: string,
+  migrations: Record<string, Migration> = ownMigrations,
+): Promise<void> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
   const applied = await appliedMigrations(db);
   const unknown = applied.filter((name) => !(name in migrations));

@@ -35,7 +35,12 @@ export async function findRun(db: Queries, teamId: string, id: string): Promise<
 }
 
 /** Changes a run that is in one of the given statuses; the changed run, or undefined when it is in another. */
-export async function changeRun(db: Queries, id: string, from: readonly RunStatus[], changes: Updateable<RunsTable>): Promise<RunRow | undefined> {
+export async function changeRun(
+  db: Queries,
+  id: string,
+  from: readonly RunStatus[],
+  changes: Updateable<RunsTable>,
+): Promise<RunRow | undefined> {
   return db
     .updateTable('runs')
     .set(changes)

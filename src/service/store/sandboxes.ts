@@ -8,7 +8,13 @@ export async function insertSandbox(db: Queries, sandbox: Insertable<SandboxesTa
 }
 
 export async function findSandbox(db: Queries, teamId: string, id: string): Promise<SandboxRow | undefined> {
-  return db.selectFrom('sandboxes').selectAll().where('id', '=', id).where('team_id', '=', teamId).where('removed_at', 'is', null).executeTakeFirst();
+  return db
+    .selectFrom('sandboxes')
+    .selectAll()
+    .where('id', '=', id)
+    .where('team_id', '=', teamId)
+    .where('removed_at', 'is', null)
+    .executeTakeFirst();
 }
 
 /** A run has taken the sandbox, which from now on lives as long as the run. */

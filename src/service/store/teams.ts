@@ -36,7 +36,11 @@ export async function deleteTokens(db: Queries, credentialId: string): Promise<v
 }
 
 /** The token of that hash with its credential, unless it has expired or is revoked. */
-export async function findToken(db: Queries, hash: string, now: number): Promise<{ hash: string; credentialId: string; teamId: string } | undefined> {
+export async function findToken(
+  db: Queries,
+  hash: string,
+  now: number,
+): Promise<{ hash: string; credentialId: string; teamId: string } | undefined> {
   return db
     .selectFrom('tokens')
     .innerJoin('credentials', 'credentials.id', 'tokens.credential_id')

@@ -8,7 +8,8 @@ import { started, temporaryDirectory } from '../helpers/service.ts';
 
 const approval = async (host: RunHost) => {
   const answer = host.answer('ok');
-  if (answer?.type !== 'approval') return { status: 'waiting' as const, step: 'ok', request: { type: 'approval' as const, title: 'Pay 3 invoices?' } };
+  if (answer?.type !== 'approval')
+    return { status: 'waiting' as const, step: 'ok', request: { type: 'approval' as const, title: 'Pay 3 invoices?' } };
   const said = answer.approved ? 'paid' : `not paid: ${answer.reason ?? 'no reason'}`;
   await host.commit('paid', null, [{ kind: 'text', id: 'said', text: said }]);
   return { status: 'completed' as const };
@@ -141,7 +142,9 @@ describe('a human request', () => {
     const run = await api.run('approval');
     const { pending_human_request: request } = await api.until(run.id, 'waiting');
     const params = { run_id: run.id, request_id: request?.id as string };
-    const answers = await Promise.all([true, false, true, false].map((approved) => api.call('respondToHumanRequest', { params, body: { approved } })));
+    const answers = await Promise.all(
+      [true, false, true, false].map((approved) => api.call('respondToHumanRequest', { params, body: { approved } })),
+    );
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409]);
   });
 
@@ -161,7 +164,10 @@ describe('a human request', () => {
     await api.ok('stopRun', { params: { run_id: run.id } });
     const stopped = await api.ok('getRun', { params: { run_id: run.id } });
     expect(stopped).toMatchObject({ run: { status: 'interrupted' }, pending_human_request: null });
-    const late = await api.call('respondToHumanRequest', { params: { run_id: run.id, request_id: request?.id as string }, body: { approved: true } });
+    const late = await api.call('respondToHumanRequest', {
+      params: { run_id: run.id, request_id: request?.id as string },
+      body: { approved: true },
+    });
     expect(late).toMatchObject({ status: 409, body: { error: 'run_not_waiting' } });
     await api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'go on' } });
     const asked = await api.until(run.id, 'waiting');
@@ -202,7 +208,9 @@ describe('stopping', () => {
   });
 
   it('reaches runs of an agent that is deleted, and those that sleep or wait', async () => {
-    const api = await started({ behaviours: { approval, nap: async (host) => ({ status: 'sleeping', until: host.clock.now() + 60_000 }) } });
+    const api = await started({
+      behaviours: { approval, nap: async (host) => ({ status: 'sleeping', until: host.clock.now() + 60_000 }) },
+    });
     const runs = [await api.run('approval'), await api.run('nap')];
     await api.until(runs[0]?.id as string, 'waiting');
     await api.until(runs[1]?.id as string, 'running');
@@ -251,13 +259,17 @@ describe('a restart', () => {
     const { pending_human_request: request } = await first.until(asking.id, 'waiting');
     // The files as a crash leaves them: nothing was closed, leases are held.
     const dataDirectory = await temporaryDirectory();
-    for (const name of ['aops.db', 'aops.db-wal', 'token', 'sandboxes']) await cp(join(first.dataDirectory, name), join(dataDirectory, name), { recursive: true });
+    for (const name of ['aops.db', 'aops.db-wal', 'token', 'sandboxes'])
+      await cp(join(first.dataDirectory, name), join(dataDirectory, name), { recursive: true });
     const goOn = new Gate();
     goOn.open();
     const second = await started({ dataDirectory, behaviours: { approval, work: counting(effects, new Gate(), goOn) } });
     await second.until(run.id, 'completed');
     expect(effects).toEqual(['first', 'second']);
-    await second.ok('respondToHumanRequest', { params: { run_id: asking.id, request_id: request?.id as string }, body: { approved: true } });
+    await second.ok('respondToHumanRequest', {
+      params: { run_id: asking.id, request_id: request?.id as string },
+      body: { approved: true },
+    });
     await second.until(asking.id, 'completed');
   });
 });

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Compile, type Validator } from 'typebox/compile';
 import type { TSchema } from 'typebox';
+import { Compile, type Validator } from 'typebox/compile';
 import { type Dispatcher, request } from 'undici';
 import { afterEach, expect } from 'vitest';
 import { type OperationId, operation } from '../../../src/interface/operations.ts';
@@ -70,7 +70,11 @@ export class Api {
   }
 
   /** Any request; the answer has the headers of all answers, and errors their shape. */
-  async send(method: string, path: string, options: { headers?: Record<string, string>; body?: string | Buffer; anonymous?: boolean } = {}): Promise<Answer> {
+  async send(
+    method: string,
+    path: string,
+    options: { headers?: Record<string, string>; body?: string | Buffer; anonymous?: boolean } = {},
+  ): Promise<Answer> {
     const response = await request(path.startsWith('http') ? path : `${this.service.url}${path}`, {
       method: method as Dispatcher.HttpMethod,
       headers: { ...(options.anonymous ? {} : { authorization: `Bearer ${this.service.token}` }), ...options.headers },
@@ -88,8 +92,10 @@ export class Api {
   /** An operation; a success fits the schema of its response. */
   async call<Id extends OperationId>(id: Id, input: CallInput = {}): Promise<Answer<Response<Id>>> {
     const { method, path, success } = operation(id);
-    const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(input.params?.[name] ?? (name === 'teamId' ? this.service.teamId : '')));
-    const query = new URLSearchParams(Object.entries(input.query ?? {}).map(([name, value]) => [name, String(value)])).toString();
+    const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
+      encodeURIComponent(input.params?.[name] ?? (name === 'teamId' ? this.service.teamId : '')),
+    );
+    const query = new URLSearchParams(Object.entries(input.query ?? {}).map(([name, value]): [string, string] => [name, String(value)])).toString();
     const { type, bytes } = await encoded(input.body);
     const answer = await this.send(method, `${filled}${query === '' ? '' : `?${query}`}`, {
       headers: { ...(type === undefined ? {} : { 'content-type': type }), ...input.headers },
@@ -103,7 +109,10 @@ export class Api {
   }
 
   /** The body of a call that must succeed. */
-  async ok<Id extends OperationId>(id: Id, input: { params?: Partial<Params<Id>>; query?: Partial<Query<Id>>; body?: Body<Id> } = {}): Promise<Response<Id>> {
+  async ok<Id extends OperationId>(
+    id: Id,
+    input: { params?: Partial<Params<Id>>; query?: Partial<Query<Id>>; body?: Body<Id> } = {},
+  ): Promise<Response<Id>> {
     const answer = await this.call(id, input as CallInput);
     expect(answer.status, answer.text).toBeLessThan(300);
     return answer.body;

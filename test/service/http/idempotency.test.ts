@@ -2,10 +2,10 @@ import { Buffer } from 'node:buffer';
 import { cp } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { openDatabase } from '../../../src/service/store/database.ts';
+import { jsonAnswer } from '../../../src/service/http/answer.ts';
 import { tokenHash } from '../../../src/service/http/authenticate.ts';
 import { IdempotencyLayer } from '../../../src/service/http/idempotency.ts';
-import { jsonAnswer } from '../../../src/service/http/answer.ts';
+import { openDatabase } from '../../../src/service/store/database.ts';
 import { insertCredential, insertTeam, insertToken } from '../../../src/service/store/teams.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { Gate } from '../helpers/runtime.ts';
@@ -14,7 +14,10 @@ import { type Answer, type Api, afterTest, started, temporaryDirectory } from '.
 const day = 24 * 60 * 60 * 1_000;
 
 async function createAgent(api: Api, body: string, headers: Record<string, string> = {}): Promise<Answer> {
-  return api.send('POST', `/v2/teams/${api.service.teamId}/agents`, { headers: { 'content-type': 'application/json', 'idempotency-key': 'k1', ...headers }, body });
+  return api.send('POST', `/v2/teams/${api.service.teamId}/agents`, {
+    headers: { 'content-type': 'application/json', 'idempotency-key': 'k1', ...headers },
+    body,
+  });
 }
 
 const named = (name: string) => JSON.stringify({ name });
@@ -44,7 +47,10 @@ describe('a key that is used again', () => {
       await createAgent(api, named('B')),
       await createAgent(api, '{"name": "A"}'),
       await createAgent(api, named('A'), { 'content-type': 'text/plain' }),
-      await api.send('POST', `/v2/teams/${api.service.teamId}/agents?x=1`, { headers: { 'content-type': 'application/json', 'idempotency-key': 'k1' }, body: named('A') }),
+      await api.send('POST', `/v2/teams/${api.service.teamId}/agents?x=1`, {
+        headers: { 'content-type': 'application/json', 'idempotency-key': 'k1' },
+        body: named('A'),
+      }),
       await api.send('POST', '/v2/sandboxes', { headers: { 'idempotency-key': 'k1' } }),
       await api.send('DELETE', `/v2/agents/${api.service.teamId}`, { headers: { 'idempotency-key': 'k1' } }),
     ];
@@ -57,7 +63,8 @@ describe('a key that is used again', () => {
     const api = await started();
     const agent = await createAgent(api, named('A'));
     const path = `/v2/agents/${(agent.body as { agent: { id: string } }).agent.id}`;
-    const patch = (at: string, type: string) => api.send('PATCH', at, { headers: { 'content-type': type, 'idempotency-key': 'k2' }, body: '{}' });
+    const patch = (at: string, type: string) =>
+      api.send('PATCH', at, { headers: { 'content-type': type, 'idempotency-key': 'k2' }, body: '{}' });
     expect((await patch(`${path}?a=1&b=2`, 'application/json')).status).toBe(200);
     expect(replayed(await patch(`${path.replace('agents', '%61gents')}?b=2&a=1`, 'application/json; charset=utf-8'))).toBe(true);
   });
@@ -76,7 +83,12 @@ describe('a key that is used again', () => {
 
   it('S8: replays refusals too', async () => {
     const api = await started();
-    for (const [key, body, status] of [['a', '{}', 400], ['b', '{', 400], ['c', named('Taken'), 201], ['d', named('Taken'), 409]] as const) {
+    for (const [key, body, status] of [
+      ['a', '{}', 400],
+      ['b', '{', 400],
+      ['c', named('Taken'), 201],
+      ['d', named('Taken'), 409],
+    ] as const) {
       const first = await createAgent(api, body, { 'idempotency-key': key });
       const second = await createAgent(api, body, { 'idempotency-key': key });
       expect([first.status, second.status, replayed(second)]).toEqual([status, status, true]);
@@ -135,12 +147,21 @@ describe('who has a key', () => {
     const created_at = new Date().toISOString();
     const [teamId, one, two] = ['10000000-0000-4000-8000-000000000001', 'one', 'two'];
     await insertTeam(db, { id: teamId, name: 'T', created_at });
-    for (const id of [one, two]) await insertCredential(db, { id, team_id: teamId, kind: 'api_key', name: id, created_at, revoked_at: null });
-    for (const [token, credential_id] of [['a', one], ['b', one], ['c', two]] as const) await insertToken(db, { hash: tokenHash(token), credential_id, created_at, expires_at: null });
+    for (const id of [one, two])
+      await insertCredential(db, { id, team_id: teamId, kind: 'api_key', name: id, created_at, revoked_at: null });
+    for (const [token, credential_id] of [
+      ['a', one],
+      ['b', one],
+      ['c', two],
+    ] as const)
+      await insertToken(db, { hash: tokenHash(token), credential_id, created_at, expires_at: null });
     await db.destroy();
     const api = await started({ dataDirectory });
     const create = (token: string) =>
-      api.send('POST', `/v2/teams/${teamId}/agents`, { headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'k' }, body: named('A') });
+      api.send('POST', `/v2/teams/${teamId}/agents`, {
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'k' },
+        body: named('A'),
+      });
     expect([(await create('a')).status, replayed(await create('b'))]).toEqual([201, true]);
     const other = await create('c');
     expect([other.status, codeOf(other), replayed(other)]).toEqual([409, 'agent_name_taken', false]);
@@ -165,7 +186,8 @@ describe('what is never kept', () => {
 
   it('checks the form of a key', async () => {
     const api = await started();
-    for (const key of ['', 'é', 'x'.repeat(256)]) expect((await createAgent(api, named('A'), { 'idempotency-key': key }).catch(() => ({ status: 400 }))).status).toBe(400);
+    for (const key of ['', 'é', 'x'.repeat(256)])
+      expect((await createAgent(api, named('A'), { 'idempotency-key': key }).catch(() => ({ status: 400 }))).status).toBe(400);
     expect((await createAgent(api, named('A'), { 'idempotency-key': '"quoted"' })).status).toBe(201);
     expect((await createAgent(api, named('B'), { 'idempotency-key': 'x'.repeat(255) })).status).toBe(201);
     const twice = await rawPost(api, ['Idempotency-Key: a', 'idempotency-key: a']);
@@ -175,7 +197,11 @@ describe('what is never kept', () => {
   });
 });
 
-async function layer(): Promise<{ idempotency: IdempotencyLayer; request: { credentialId: string; key: string; fingerprint: string; requestId: string }; clock: ManualClock }> {
+async function layer(): Promise<{
+  idempotency: IdempotencyLayer;
+  request: { credentialId: string; key: string; fingerprint: string; requestId: string };
+  clock: ManualClock;
+}> {
   const db = await openDatabase(await temporaryDirectory());
   afterTest(() => db.destroy());
   await insertTeam(db, { id: 't', name: 'T', created_at: '' });

@@ -20,7 +20,15 @@ const behaviours: Record<string, Behaviour> = {
   },
   ask: async (host) =>
     host.answer('q') === undefined
-      ? { status: 'waiting', step: 'q', request: { type: 'question', title: 'Vendor', questions: [{ question: 'Which vendor?', options: [{ label: 'Acme, Inc' }, { label: 'Bolt' }] }] } }
+      ? {
+          status: 'waiting',
+          step: 'q',
+          request: {
+            type: 'question',
+            title: 'Vendor',
+            questions: [{ question: 'Which vendor?', options: [{ label: 'Acme, Inc' }, { label: 'Bolt' }] }],
+          },
+        }
       : { status: 'completed' },
 };
 
@@ -49,7 +57,9 @@ describe('teams and agents', () => {
 
   it('creates agents with unique names, lists, changes and deletes them', async () => {
     const service = await api();
-    const { agent, build } = await service.ok('createAgent', { body: { name: ' Clerk ', build: { name: 'first', config: config('done') } } });
+    const { agent, build } = await service.ok('createAgent', {
+      body: { name: ' Clerk ', build: { name: 'first', config: config('done') } },
+    });
     expect(agent.name).toBe('Clerk');
     expect(build).toMatchObject({ status: 'live', revision_number: 1, agent_id: agent.id });
     expect(failure(await service.call('createAgent', { body: { name: 'Clerk' } }))).toEqual([409, 'agent_name_taken']);
@@ -61,9 +71,15 @@ describe('teams and agents', () => {
     const listed = await service.ok('listAgents', { query: { limit: 2 } });
     expect(listed).toMatchObject({ total: 3, limit: 2, offset: 0 });
     expect(listed.agents).toHaveLength(2);
-    const changed = await service.ok('updateAgent', { params: { agent_id: bare.id }, body: { name: 'Plain', pinned: true, slack_enabled: true } });
+    const changed = await service.ok('updateAgent', {
+      params: { agent_id: bare.id },
+      body: { name: 'Plain', pinned: true, slack_enabled: true },
+    });
     expect(changed).toMatchObject({ agent: { name: 'Plain', slack_enabled: true }, user_context: { pinned_at: expect.any(String) } });
-    expect(failure(await service.call('updateAgent', { params: { agent_id: bare.id }, body: { name: 'Clerk' } }))).toEqual([409, 'agent_name_taken']);
+    expect(failure(await service.call('updateAgent', { params: { agent_id: bare.id }, body: { name: 'Clerk' } }))).toEqual([
+      409,
+      'agent_name_taken',
+    ]);
     expect((await service.ok('getAgent', { params: { agent_id: bare.id } })).agent.name).toBe('Plain');
     expect(failure(await service.call('startRun', { body: { agent_id: bare.id } }))).toEqual([409, 'agent_has_no_live_revision']);
 
@@ -90,7 +106,10 @@ describe('teams and agents', () => {
     const buildId = drafted.build.id;
     const copied = await service.ok('createRevision', { params: { agent_id: agentId }, body: { name: 'copy' } });
     expect(copied.build.config).toEqual(config('done'));
-    const edited = await service.ok('updateRevision', { params: { build_id: buildId }, body: { revision_name: 'Asking', config: config('browse') } });
+    const edited = await service.ok('updateRevision', {
+      params: { build_id: buildId },
+      body: { revision_name: 'Asking', config: config('browse') },
+    });
     expect(edited.build).toMatchObject({ revision_name: 'Asking', config: config('browse') });
     const broken = await service.call('updateRevision', { params: { build_id: buildId }, body: { config: config('nonsense') } });
     expect(failure(broken)).toEqual([400, 'invalid_procedure']);
@@ -111,7 +130,10 @@ describe('teams and agents', () => {
     const { run } = await service.ok('startRun', { body: { agent_id: agent.id } });
     const { pending_human_request: request } = await service.until(run.id, 'waiting');
     await service.ok('updateRevision', { params: { build_id: build?.id as string }, body: { config: config('browse') } });
-    await service.ok('respondToHumanRequest', { params: { run_id: run.id, request_id: request?.id as string }, body: { answers: { 'Which vendor?': 'Acme, Inc' } } });
+    await service.ok('respondToHumanRequest', {
+      params: { run_id: run.id, request_id: request?.id as string },
+      body: { answers: { 'Which vendor?': 'Acme, Inc' } },
+    });
     await service.until(run.id, 'completed');
     expect(await service.texts(run.id)).toEqual(['Which vendor? Acme, Inc']);
   });
@@ -146,7 +168,13 @@ describe('the run list', () => {
     const since = started[1]?.created_at as string;
     expect(await list({ since })).toEqual([4, 3, 2]);
     expect(await list({ until: since })).toEqual([1]);
-    for (const nothing of [{ user_id: agentId }, { case_queue_id: agentId }, { digest_id: agentId }, { has_issues: 'true' }, { issue_severity: 'low' }]) {
+    for (const nothing of [
+      { user_id: agentId },
+      { case_queue_id: agentId },
+      { digest_id: agentId },
+      { has_issues: 'true' },
+      { issue_severity: 'low' },
+    ]) {
       expect(await list(nothing)).toEqual([]);
     }
     expect(await service.ok('listRuns', { query: { count_only: 'true' } })).toEqual({ data: [], total: 4 });
@@ -197,7 +225,11 @@ describe('a run that browsed', () => {
     expect([bytes.status, bytes.headers['content-type']]).toEqual([200, 'image/png']);
 
     const detail = await service.ok('getRunDetail', { params: { agentId: byAgent.agent_id, runId: run.id } });
-    expect(detail).toMatchObject({ run_number: 1, submitted_prompt_count: 1, conversationPagination: { total: 3, included: 3, hasMore: false } });
+    expect(detail).toMatchObject({
+      run_number: 1,
+      submitted_prompt_count: 1,
+      conversationPagination: { total: 3, included: 3, hasMore: false },
+    });
     const { pages } = await service.ok('listBrowserSessionPages', { params: { session_id: detail.bb_session_id as string } });
     expect(pages).toMatchObject([{ url: 'https://example.test/', title: 'Example' }]);
     expect((await service.call('listBrowserSessionPages', { params: { session_id: randomUUID() } })).status).toBe(404);
@@ -230,11 +262,19 @@ describe('answers', () => {
     const run = await service.run('ask');
     const { pending_human_request: request } = await service.until(run.id, 'waiting');
     const params = { run_id: run.id, request_id: request?.id as string };
-    for (const body of [{ approved: true }, {}, { answers: { 'Which vendor?': 'Nobody' } }, { answers: { 'Which colour?': 'red', 'Which vendor?': 'Bolt' } }]) {
+    for (const body of [
+      { approved: true },
+      {},
+      { answers: { 'Which vendor?': 'Nobody' } },
+      { answers: { 'Which colour?': 'red', 'Which vendor?': 'Bolt' } },
+    ]) {
       const refused = await service.call('respondToHumanRequest', { params, body });
       expect(failure(refused)).toEqual([400, 'invalid_answer']);
     }
-    const { human_request: answered } = await service.ok('respondToHumanRequest', { params, body: { answers: { 'Which vendor?': 'Acme, Inc' } } });
+    const { human_request: answered } = await service.ok('respondToHumanRequest', {
+      params,
+      body: { answers: { 'Which vendor?': 'Acme, Inc' } },
+    });
     expect(answered.response).toBe('Acme, Inc');
     await service.until(run.id, 'completed');
   });
@@ -257,14 +297,24 @@ describe('messages', () => {
   it('of unknown runs are not found', async () => {
     const service = await api();
     const params = { run_id: randomUUID(), request_id: randomUUID(), file_id: randomUUID() };
-    for (const id of ['getRun', 'listRunMessages', 'stopRun', 'downloadRunFile', 'listRunSandboxFiles', 'getRunScreenshotTimeline'] as const) {
+    for (const id of [
+      'getRun',
+      'listRunMessages',
+      'stopRun',
+      'downloadRunFile',
+      'listRunSandboxFiles',
+      'getRunScreenshotTimeline',
+    ] as const) {
       expect(failure(await service.call(id, { params }))).toEqual([404, 'run_not_found']);
     }
     expect(failure(await service.call('postRunMessage', { params, body: { message: 'x' } }))).toEqual([404, 'run_not_found']);
     expect(failure(await service.call('respondToHumanRequest', { params, body: { approved: true } }))).toEqual([404, 'run_not_found']);
     expect(failure(await service.call('startRun', { body: { agent_id: randomUUID() } }))).toEqual([404, 'agent_not_found']);
     const agentId = await service.agent();
-    expect(failure(await service.call('startRun', { body: { agent_id: agentId, sandbox_id: randomUUID() } }))).toEqual([404, 'sandbox_not_found']);
+    expect(failure(await service.call('startRun', { body: { agent_id: agentId, sandbox_id: randomUUID() } }))).toEqual([
+      404,
+      'sandbox_not_found',
+    ]);
   });
 });
 
@@ -279,7 +329,7 @@ describe('a staged sandbox', () => {
     expect(uploaded.body).toEqual({ path: '/workspace/in/a.txt', size_bytes: 5 });
     const granted = await service.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: './in/b.bin' } });
     expect(granted.path).toBe('/workspace/in/b.bin');
-    const put = await service.send('PUT', granted.upload_url, { anonymous: true, body: Buffer.alloc(100_000, 7) });
+    const put = await service.send('PUT', granted.upload_url, { anonymous: true, body: Buffer.alloc(100_000) });
     expect(put).toMatchObject({ status: 201, body: { path: '/workspace/in/b.bin', size_bytes: 100_000 } });
     const { files } = await service.ok('listSandboxFiles', { params: { sandbox_id }, query: { path: '/workspace/in' } });
     expect(files.map(({ name, type, size_bytes }) => [name, type, size_bytes])).toEqual([
@@ -287,7 +337,10 @@ describe('a staged sandbox', () => {
       ['b.bin', 'file', 100_000],
     ]);
     for (const path of ['../x', '/etc/passwd']) {
-      expect(failure(await service.call('createSandboxUploadUrl', { params: { sandbox_id }, body: { path } }))).toEqual([400, 'invalid_path']);
+      expect(failure(await service.call('createSandboxUploadUrl', { params: { sandbox_id }, body: { path } }))).toEqual([
+        400,
+        'invalid_path',
+      ]);
     }
     expect((await service.call('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'in' } })).status).toBe(400);
     expect((await service.call('listSandboxFiles', { params: { sandbox_id: randomUUID() } })).status).toBe(404);
@@ -296,7 +349,7 @@ describe('a staged sandbox', () => {
     const { run } = await service.ok('startRun', { body: { agent_id: agentId, sandbox_id } });
     expect(run.sandbox_id).toBe(sandbox_id);
     const { data } = await service.ok('getRunSandboxFileContent', { params: { run_id: run.id }, query: { path: 'in/b.bin' } });
-    expect(data).toMatchObject({ content: null, isTextFile: true, size: 100_000 });
+    expect(data).toMatchObject({ content: null, isTextFile: false, size: 100_000 });
   });
 });
 

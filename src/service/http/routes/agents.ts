@@ -16,7 +16,10 @@ const flag = (value: boolean): Flag => (value ? 1 : 0);
 
 async function requireFreeName(context: RequestContext, db: Queries, given: string, ownId?: string): Promise<string> {
   const name = given.trim();
-  if (name === '') throw new ServiceError(400, 'invalid_request', 'name must not be empty.', { details: [{ path: 'name', message: 'must not be empty' }] });
+  if (name === '')
+    throw new ServiceError(400, 'invalid_request', 'name must not be empty.', {
+      details: [{ path: 'name', message: 'must not be empty' }],
+    });
   const holder = await findAgentNamed(db, context.teamId, name);
   if (holder !== undefined && holder.id !== ownId) {
     throw new ServiceError(409, 'agent_name_taken', `There is an agent named "${name}" already (${holder.id}).`);
@@ -64,7 +67,12 @@ export const agentRoutes: GroupRoutes<'agents'> = {
         deleted_at: null,
       });
       if (config === null) return { agent: agentView(agent) };
-      const build = await firstBuild(trx, agent, { name: body.build?.name ?? source?.name ?? name, config, parentId: source?.id ?? null }, now);
+      const build = await firstBuild(
+        trx,
+        agent,
+        { name: body.build?.name ?? source?.name ?? name, config, parentId: source?.id ?? null },
+        now,
+      );
       return { agent: agentView(agent), build: buildView(build, build.id) };
     });
   },
@@ -82,8 +90,10 @@ export const agentRoutes: GroupRoutes<'agents'> = {
         name,
         name_folded: name.toLowerCase(),
         slack_enabled: body.slack_enabled === undefined ? agent.slack_enabled : flag(body.slack_enabled),
-        microsoft_teams_enabled: body.microsoft_teams_enabled === undefined ? agent.microsoft_teams_enabled : flag(body.microsoft_teams_enabled),
-        agentic_memory_enabled: body.agentic_memory_enabled === undefined ? agent.agentic_memory_enabled : flag(body.agentic_memory_enabled),
+        microsoft_teams_enabled:
+          body.microsoft_teams_enabled === undefined ? agent.microsoft_teams_enabled : flag(body.microsoft_teams_enabled),
+        agentic_memory_enabled:
+          body.agentic_memory_enabled === undefined ? agent.agentic_memory_enabled : flag(body.agentic_memory_enabled),
         thread_id: body.thread_id === undefined ? agent.thread_id : body.thread_id,
         pinned_at: body.pinned === undefined ? agent.pinned_at : body.pinned ? (agent.pinned_at ?? now) : null,
         updated_at: now,
@@ -105,7 +115,12 @@ export const agentRoutes: GroupRoutes<'agents'> = {
 };
 
 /** The first revision of an agent is live at once. */
-async function firstBuild(trx: Queries, agent: AgentRow, draft: { name: string; config: string; parentId: string | null }, now: string): Promise<BuildRow> {
+async function firstBuild(
+  trx: Queries,
+  agent: AgentRow,
+  draft: { name: string; config: string; parentId: string | null },
+  now: string,
+): Promise<BuildRow> {
   const build = await insertBuild(trx, {
     id: randomUUID(),
     agent_id: agent.id,

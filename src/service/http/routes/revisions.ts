@@ -79,7 +79,8 @@ export const revisionRoutes: Pick<GroupRoutes<'agents'>, RevisionOperation> = {
       const build = await requireBuild(context, trx, params.build_id);
       const agent = await requireAgent(context, trx, build.agent_id);
       if (agent.live_build_id === build.id) throw new ServiceError(409, 'revision_already_live', 'This revision is the live one already.');
-      if (build.config === null) throw new ServiceError(409, 'revision_has_no_procedure', 'This revision has no configuration yet; update it with one first.');
+      if (build.config === null)
+        throw new ServiceError(409, 'revision_has_no_procedure', 'This revision has no configuration yet; update it with one first.');
       // It may have been written for a service with other runtimes.
       checkedConfig(context, JSON.parse(build.config) as RevisionConfig);
       await updateBuildRow(trx, build.id, {

@@ -96,7 +96,8 @@ async function executionReport({ engine }: RequestContext, run: RunRow): Promise
     // Tool results with an error, and the failure of the run itself.
     errors: errors + (run.status === 'failed' ? 1 : 0),
     // Why it does not go on: how it ended, with its error, or that it waits.
-    stopReasons: isTerminal(run.status) || run.status === 'waiting' ? [run.error === null ? run.status : `${run.status}: ${run.error}`] : [],
+    stopReasons:
+      isTerminal(run.status) || run.status === 'waiting' ? [run.error === null ? run.status : `${run.status}: ${run.error}`] : [],
     reachedCompletion: run.status === 'completed',
     // Executed steps out of all; nothing to execute counts as nothing executed.
     programmaticExecutionRate: totalSteps === 0 || countedSteps === 0 ? 0 : Math.min(1, executedSteps / totalSteps),

@@ -64,7 +64,9 @@ export const runRoutes: GroupRoutes<'runs'> = {
 
   async postRunMessage(context, { params, body }) {
     if (body.message.trim() === '') {
-      throw new ServiceError(400, 'invalid_request', 'message must not be empty.', { details: [{ path: 'message', message: 'must not be empty' }] });
+      throw new ServiceError(400, 'invalid_request', 'message must not be empty.', {
+        details: [{ path: 'message', message: 'must not be empty' }],
+      });
     }
     return { message: messageView(await postMessage(context.engine, { teamId: context.teamId, runId: params.run_id }, body.message)) };
   },
@@ -101,6 +103,9 @@ function runFilter(context: RequestContext, query: HandlerInput<'listRuns'>['que
 function instant(name: string, text: string): string {
   const time = Date.parse(text);
   // A leap second is a valid date-time that JavaScript cannot hold.
-  if (Number.isNaN(time)) throw new ServiceError(400, 'invalid_request', `${name} is not a time this service can tell.`, { details: [{ path: name, message: 'is not a known time' }] });
+  if (Number.isNaN(time))
+    throw new ServiceError(400, 'invalid_request', `${name} is not a time this service can tell.`, {
+      details: [{ path: name, message: 'is not a known time' }],
+    });
   return isoTime(time);
 }

@@ -30,7 +30,9 @@ export const sandboxRoutes: GroupRoutes<'sandboxes'> = {
   async uploadSandboxFile(context, { params, body }) {
     const sandbox = await requireSandbox(context, params.sandbox_id);
     if (!(body.file instanceof File)) {
-      throw new ServiceError(400, 'invalid_request', 'file must be a file part, with a file name.', { details: [{ path: 'file', message: 'must be a file part' }] });
+      throw new ServiceError(400, 'invalid_request', 'file must be a file part, with a file name.', {
+        details: [{ path: 'file', message: 'must be a file part' }],
+      });
     }
     const written = await sandbox.write(body.path, Buffer.from(await body.file.arrayBuffer()), { limit: fileLimit });
     return { path: written.path, size_bytes: written.size };
@@ -43,12 +45,15 @@ export const sandboxRoutes: GroupRoutes<'sandboxes'> = {
     return { upload_url: url, path, expires_in_seconds: signedUrlSeconds };
   },
 
-  listAgentRunSandboxFiles: async (context, { params, query }) => listing(context, await requireRun(context, params.run_id, params.agent_id), query.path),
+  listAgentRunSandboxFiles: async (context, { params, query }) =>
+    listing(context, await requireRun(context, params.run_id, params.agent_id), query.path),
   listRunSandboxFiles: async (context, { params, query }) => listing(context, await requireRun(context, params.run_id), query.path),
-  getAgentRunSandboxFileContent: async (context, { params, query }) => content(context, await requireRun(context, params.run_id, params.agent_id), query.path),
+  getAgentRunSandboxFileContent: async (context, { params, query }) =>
+    content(context, await requireRun(context, params.run_id, params.agent_id), query.path),
   getRunSandboxFileContent: async (context, { params, query }) => content(context, await requireRun(context, params.run_id), query.path),
   getRunScreenshotTimeline: async (context, { params }) => timeline(context, await requireRun(context, params.run_id)),
-  getAgentRunScreenshotTimeline: async (context, { params }) => timeline(context, await requireRun(context, params.run_id, params.agent_id)),
+  getAgentRunScreenshotTimeline: async (context, { params }) =>
+    timeline(context, await requireRun(context, params.run_id, params.agent_id)),
 };
 
 /** The sandbox, or 404 `sandbox_not_found`. */
@@ -86,10 +91,13 @@ async function listing(context: RequestContext, run: RunRow, path = workspace) {
 }
 
 async function content(context: RequestContext, run: RunRow, path: string | undefined): Promise<{ data: SandboxFileContent }> {
-  if (path === undefined) throw new ServiceError(400, 'invalid_request', 'path is required.', { details: [{ path: 'path', message: 'is required' }] });
+  if (path === undefined)
+    throw new ServiceError(400, 'invalid_request', 'path is required.', { details: [{ path: 'path', message: 'is required' }] });
   const sandbox = await openSandbox(context, run.sandbox_id);
   if (sandbox === undefined) {
-    return { data: { sandboxStatus: 'not_found', path, isTextFile: false, content: null, size: 0, message: 'The sandbox of this run is gone.' } };
+    return {
+      data: { sandboxStatus: 'not_found', path, isTextFile: false, content: null, size: 0, message: 'The sandbox of this run is gone.' },
+    };
   }
   const { entry, bytes, truncated } = await sandbox.read(path, inlineLimit);
   const text = entry.isText ? decoded(bytes, truncated) : undefined;

@@ -10,7 +10,14 @@ export const teamRoutes: GroupRoutes<'teams'> = {
     const team = await findTeam(context.engine.store, params.teamId);
     if (team === undefined) throw notFound('team', params.teamId);
     return {
-      team: { id: team.id, name: team.name, created_at: team.created_at, organization_id: null, slack_team_id: null, discovery_mode: 'private' },
+      team: {
+        id: team.id,
+        name: team.name,
+        created_at: team.created_at,
+        organization_id: null,
+        slack_team_id: null,
+        discovery_mode: 'private',
+      },
     };
   },
 };

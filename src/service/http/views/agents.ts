@@ -19,7 +19,10 @@ export const agentView = (row: AgentRow): Agent => ({
 });
 
 /** An agent with what the list shows beside it. The newest revision is its latest, live or not. */
-export const agentListItem = (row: AgentRow, beside: { latestBuild: BuildRow | undefined; lastRunAt: string | undefined }): AgentListItem => ({
+export const agentListItem = (
+  row: AgentRow,
+  beside: { latestBuild: BuildRow | undefined; lastRunAt: string | undefined },
+): AgentListItem => ({
   ...agentView(row),
   pinned_at: row.pinned_at,
   last_run_at: beside.lastRunAt ?? null,

@@ -1,0 +1,237 @@
+import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { version } from '../../../src/base/version.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { type Answer, type Api, afterTest, started } from '../helpers/service.ts';
+
+const json = { 'content-type': 'application/json' };
+const codeOf = (answer: Answer) => [answer.status, (answer.body as { error?: string } | undefined)?.error];
+const agentsPath = (api: Api) => `/v2/teams/${api.service.teamId}/agents`;
+
+describe('who is let in', () => {
+  it('needs a valid token, on every path that is not open', async () => {
+    const api = await started();
+    for (const authorization of [undefined, 'Bearer', 'Bearer wrong', `Basic ${api.service.token}`, api.service.token]) {
+      const answer = await api.send('GET', '/v2/anything', { anonymous: true, headers: authorization === undefined ? {} : { authorization } });
+      expect(codeOf(answer)).toEqual([401, 'invalid_token']);
+      expect(answer.headers['www-authenticate']).toBe('Bearer');
+    }
+    expect((await api.send('GET', agentsPath(api), { anonymous: true, headers: { authorization: `bearer ${api.service.token}` } })).status).toBe(200);
+  });
+
+  it('needs a Host of this service, and no foreign Origin', async () => {
+    const api = await started();
+    for (const host of ['evil.test', '10.0.0.1', 'localhost.evil.test']) {
+      expect(codeOf(await api.send('GET', '/healthz', { headers: { host } }))).toEqual([403, 'host_not_allowed']);
+    }
+    for (const host of ['localhost', `LOCALHOST:${api.service.port}`, '[::1]:1']) expect((await api.send('GET', '/healthz', { headers: { host } })).status).toBe(200);
+    for (const origin of ['https://evil.test', 'null', 'http://127.0.0.1.evil.test']) {
+      expect(codeOf(await api.send('GET', '/healthz', { headers: { origin } }))).toEqual([403, 'origin_not_allowed']);
+    }
+    expect((await api.send('GET', '/healthz', { headers: { origin: 'http://localhost:3000' } })).status).toBe(200);
+  });
+
+  it('shows its health and the description of the interface to all', async () => {
+    const api = await started();
+    const health = await api.send('GET', '/healthz', { anonymous: true });
+    expect(health.body).toEqual({ status: 'ok', version, instance_id: api.service.instanceId });
+    const description = await api.send('GET', '/v2/openapi.json', { anonymous: true });
+    expect(description.body).toMatchObject({ openapi: '3.1.0', info: { version: '2026-07-18' } });
+    expect(codeOf(await api.send('POST', '/healthz', { anonymous: true }))).toEqual([405, 'method_not_allowed']);
+  });
+});
+
+describe('the rate limit', () => {
+  it('S19: refuses the request above it, and says until when', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock, rateLimit: { limit: 2, windowSeconds: 10 } });
+    clock.advance(1_500);
+    const [first, second, third] = [await api.send('GET', agentsPath(api)), await api.send('GET', agentsPath(api)), await api.send('GET', agentsPath(api))];
+    expect([first.status, second.status]).toEqual([200, 200]);
+    expect([first.headers['ratelimit-remaining'], second.headers['ratelimit-remaining']]).toEqual(['1', '0']);
+    expect(codeOf(third)).toEqual([429, 'rate_limited']);
+    const retryAfter = Number(third.headers['retry-after']);
+    const reset = Number(third.headers['ratelimit-reset']);
+    expect(retryAfter).toBeGreaterThanOrEqual(1);
+    expect(third.headers['ratelimit-remaining']).toBe('0');
+    expect(reset - Date.parse(String(third.headers.date)) / 1_000).toBe(retryAfter);
+    clock.advance(retryAfter * 1_000);
+    expect((await api.send('GET', agentsPath(api))).headers['ratelimit-remaining']).toBe('1');
+  });
+
+  it('S20: is told with every answer, and only counts down in a window', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock, rateLimit: { limit: 6, windowSeconds: 60 } });
+    const answers = [
+      await api.send('GET', agentsPath(api)),
+      await api.send('GET', '/v2/nowhere'),
+      await api.send('PUT', agentsPath(api)),
+      await api.send('POST', agentsPath(api), { headers: { ...json, 'idempotency-key': 'a' }, body: '{"name":"A"}' }),
+      await api.send('POST', agentsPath(api), { headers: { ...json, 'idempotency-key': 'a' }, body: '{"name":"A"}' }),
+      await api.send('POST', agentsPath(api), { headers: json, body: '{' }),
+      await api.send('GET', agentsPath(api)),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 404, 405, 201, 201, 400, 429]);
+    expect(answers.map(({ headers }) => Number(headers['ratelimit-remaining']))).toEqual([5, 4, 3, 2, 1, 0, 0]);
+    expect(new Set(answers.map(({ headers }) => headers['ratelimit-reset'])).size).toBe(1);
+  });
+
+  it('counts attempts without a valid token against their address, and no one else', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock, rateLimit: { limit: 2, windowSeconds: 10 } });
+    const attempt = () => api.send('GET', agentsPath(api), { anonymous: true });
+    expect([(await attempt()).status, (await attempt()).status, (await attempt()).status]).toEqual([401, 401, 429]);
+    expect((await api.send('GET', agentsPath(api))).status).toBe(200);
+    expect((await api.send('GET', '/healthz', { anonymous: true })).status).toBe(200);
+  });
+
+  it('S22: moves with the clock, as the Date does', async () => {
+    for (const skew of [-3_600_000, 3_600_000]) {
+      const clock = new ManualClock(Date.now() + skew);
+      const api = await started({ clock, rateLimit: { limit: 5, windowSeconds: 30 } });
+      const { headers } = await api.send('GET', agentsPath(api));
+      const date = Date.parse(String(headers.date)) / 1_000;
+      expect(date).toBe(Math.floor(clock.now() / 1_000));
+      expect(Number(headers['ratelimit-reset']) - date).toBeGreaterThan(0);
+      expect(Number(headers['ratelimit-reset']) - date).toBeLessThanOrEqual(30);
+    }
+  });
+});
+
+describe('S23: bodies', () => {
+  it('that are no JSON object of the right shape are refused, with every problem named', async () => {
+    const api = await started();
+    const post = (body: string, headers: Record<string, string> = json) => api.send('POST', agentsPath(api), { headers, body });
+    for (const body of ['', '{', 'null', '[]', '"text"', '{"name":1}', '{"name":"\ud800"', `${'['.repeat(5_000)}${']'.repeat(5_000)}`]) {
+      expect(codeOf(await post(body))).toEqual([400, 'invalid_request']);
+    }
+    expect(codeOf(await post('{"name":"A"}', { 'content-type': 'text/plain' }))).toEqual([400, 'invalid_request']);
+    expect(codeOf(await api.send('POST', agentsPath(api), { headers: json, body: Buffer.from([0x22, 0xff, 0x22]) }))).toEqual([400, 'invalid_request']);
+    const wrong = await post('{"thread_id":"x","build":{"name":"","config":{"version":"v1","data":{"models":{},"input":[{"role":"boss","content":"c"}]}}}}');
+    const { message, details } = wrong.body as { message: string; details: { path: string; message: string }[] };
+    expect(message).toContain('name is required');
+    expect(details).toEqual(
+      expect.arrayContaining([
+        { path: 'name', message: 'is required' },
+        { path: 'thread_id', message: 'must be a UUID' },
+        { path: 'build.name', message: 'must not be empty' },
+        { path: 'build.config.version', message: 'must be v2' },
+      ]),
+    );
+  });
+
+  it('that are nested too deep or poison prototypes do no harm', async () => {
+    const api = await started();
+    const post = (body: string) => api.send('POST', agentsPath(api), { headers: json, body });
+    const deep = `{"name":"A","build":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}}`;
+    expect(codeOf(await post(deep))).toEqual([400, 'invalid_request']);
+    expect((await post('{"name":"A","__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}}}')).status).toBe(201);
+    expect(({} as { admin?: boolean }).admin).toBeUndefined();
+    const nul = await post('{"name":"a\\u0000b"}');
+    expect((nul.body as { agent: { name: string } }).agent.name).toBe('a\ufffdb');
+  });
+
+  it('that are too large are refused, whether their length is told or not', async () => {
+    const api = await started();
+    const big = Buffer.alloc(2 * 1024 * 1024, ' ');
+    expect(codeOf(await api.send('POST', agentsPath(api), { headers: json, body: big }))).toEqual([413, 'body_too_large']);
+    const { sandbox_id } = await api.ok('createSandbox');
+    const form = new FormData();
+    form.append('path', 'big');
+    form.append('file', new File([Buffer.alloc(11 * 1024 * 1024)], 'big'));
+    expect((await api.call('uploadSandboxFile', { params: { sandbox_id }, body: form })).status).toBe(413);
+    const endless = await raw(api, `POST ${agentsPath(api)} HTTP/1.1\r\n${auth(api)}Content-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n`);
+    expect(endless).toMatch(/^HTTP\/1.1 413 .*Connection: close/s);
+    expect((await api.send('GET', '/healthz')).status).toBe(200);
+  });
+
+  it('of the wrong kind are refused where a file is wanted', async () => {
+    const api = await started();
+    const { sandbox_id } = await api.ok('createSandbox');
+    const path = `/v2/sandboxes/${sandbox_id}/files`;
+    expect(codeOf(await api.send('POST', path, { headers: json, body: '{}' }))).toEqual([400, 'invalid_request']);
+    expect(codeOf(await api.send('POST', path, { headers: { 'content-type': 'multipart/form-data; boundary=x' }, body: 'junk' }))).toEqual([400, 'invalid_request']);
+    const form = new FormData();
+    form.append('path', 'a');
+    expect(codeOf(await api.call('uploadSandboxFile', { params: { sandbox_id }, body: form }))).toEqual([400, 'invalid_request']);
+    form.append('file', 'only text');
+    expect(codeOf(await api.call('uploadSandboxFile', { params: { sandbox_id }, body: form }))).toEqual([400, 'invalid_request']);
+  });
+});
+
+describe('S26, S27: paths and methods', () => {
+  it('that do not exist are answered alike', async () => {
+    const api = await started();
+    const runs = `/v2/teams/${api.service.teamId}/runs`;
+    for (const path of ['/', '/v2', '/v2/', `${runs}/`, `//v2/teams`, '/v2/runs', '/v2/runs/', '/v3/runs/x', '/V2/runs/x']) {
+      expect(codeOf(await api.send('GET', path))).toEqual([404, 'route_not_found']);
+    }
+    for (const path of ['/v2/runs/..', '/v2/runs/%2e%2e', '/v2/runs/.', '/v2/agents/../runs/x']) expect(await rawStatus(api, `GET ${path}`)).toBe(404);
+    // An encoded slash is part of an id, and there is no such run.
+    expect(codeOf(await api.send('GET', '/v2/runs/a%2Fb'))).toEqual([404, 'run_not_found']);
+    expect(codeOf(await api.send('GET', '/v2/runs/%zz'))).toEqual([400, 'invalid_request']);
+    expect(await rawStatus(api, `GET http://127.0.0.1${runs}`)).toBe(200);
+  });
+
+  it('say which methods they take', async () => {
+    const api = await started();
+    const answer = await api.send('DELETE', agentsPath(api));
+    expect(codeOf(answer)).toEqual([405, 'method_not_allowed']);
+    expect(answer.headers.allow).toBe('GET, HEAD, POST');
+    expect((await api.send('OPTIONS', agentsPath(api))).status).toBe(405);
+    const head = await api.send('HEAD', agentsPath(api));
+    expect([head.status, head.text]).toEqual([200, '']);
+    const missing = await api.send('HEAD', '/v2/nowhere');
+    expect([missing.status, missing.text]).toEqual([404, '']);
+  });
+
+  it('that are no HTTP are answered and do no harm', async () => {
+    const api = await started();
+    const garbage = await raw(api, 'NONSENSE\r\n\r\n');
+    expect(garbage).toMatch(/^HTTP\/1.1 400 .*RateLimit-Limit: \d+.*"error":"invalid_request"/s);
+    const long = await raw(api, `GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`);
+    expect(long).toMatch(/^HTTP\/1.1 431 /);
+    expect((await api.send('GET', '/healthz')).status).toBe(200);
+  });
+});
+
+it('a failure of the service itself is a 500 that tells nothing, and is logged without the token', async () => {
+  const lines: string[] = [];
+  // A broken runtime: its validate throws something that is no ServiceError.
+  const broken = await started({
+    log: (entry) => lines.push(JSON.stringify(entry)),
+    runtimes: [
+      {
+        name: 'test',
+        validate: () => {
+          throw new Error('secret detail');
+        },
+        countSteps: () => 0,
+        advance: async () => ({ status: 'completed' }),
+      },
+    ],
+  });
+  const answer = await broken.call('createAgent', {
+    body: { name: 'A', build: { name: 'b', config: { version: 'v2', data: { models: { agent: { model: 'test' }, browsing: { provider: 'google', model: 'm' } }, input: 'x' } } } },
+  });
+  expect(codeOf(answer)).toEqual([500, 'internal_error']);
+  expect(answer.text).not.toContain('secret detail');
+  expect(lines.join('\n')).toContain('secret detail');
+  expect(lines.join('\n')).not.toContain(broken.service.token);
+});
+
+const auth = (api: Api) => `Host: 127.0.0.1\r\nAuthorization: Bearer ${api.service.token}\r\n`;
+
+async function raw(api: Api, text: string): Promise<string> {
+  const socket = connect(api.service.port, '127.0.0.1');
+  afterTest(async () => socket.destroy());
+  socket.write(text);
+  let received = '';
+  for await (const chunk of socket) received += String(chunk);
+  return received;
+}
+
+async function rawStatus(api: Api, line: string): Promise<number> {
+  const answer = await raw(api, `${line} HTTP/1.1\r\n${auth(api)}Connection: close\r\n\r\n`);
+  return Number(/^HTTP\/1.1 (\d+)/.exec(answer)?.[1]);
+}

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import { connect } from 'node:net';
+import { requestedRange } from '../../../src/service/http/range.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { type Api, started } from '../helpers/service.ts';
+
+const megabyte = 1024 * 1024;
+
+/** A run whose sandbox has a file, and the signed URL of that file. */
+async function fileUrl(api: Api, name: string, bytes: Buffer): Promise<{ url: string; runId: string; content: string | null; truncated: boolean | undefined }> {
+  const { sandbox_id } = await api.ok('createSandbox');
+  const granted = await api.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: name } });
+  expect((await api.send('PUT', granted.upload_url, { anonymous: true, body: bytes })).status).toBe(201);
+  const { run } = await api.ok('startRun', { body: { agent_id: await api.agent('done', `A ${Math.random()}`), sandbox_id } });
+  const { data } = await api.ok('getRunSandboxFileContent', { params: { run_id: run.id }, query: { path: name } });
+  return { url: data.download_url as string, runId: run.id, content: data.content, truncated: data.truncated };
+}
+
+describe('a download', () => {
+  it('streams the file as an attachment, whole or in part', async () => {
+    const api = await started();
+    const bytes = Buffer.from('\0123456789');
+    const { url } = await fileUrl(api, 'zahlen "ä".bin', bytes);
+    const get = (headers: Record<string, string> = {}, method = 'GET') => api.send(method, url, { anonymous: true, headers });
+    const whole = await get();
+    expect([whole.status, whole.text]).toEqual([200, bytes.toString()]);
+    expect(whole.headers).toMatchObject({
+      'content-length': '11',
+      'accept-ranges': 'bytes',
+      'x-content-type-options': 'nosniff',
+      'content-disposition': `attachment; filename="zahlen ____.bin"; filename*=UTF-8''zahlen%20%22%C3%A4%22.bin`.replace('____', '___'),
+    });
+    const etag = String(whole.headers.etag);
+    expect(etag).toMatch(/^"[^"]+"$/);
+    const part = await get({ range: 'bytes=2-4' });
+    expect([part.status, part.text, part.headers['content-range']]).toEqual([206, '234'.replace('234', bytes.subarray(2, 5).toString()), 'bytes 2-4/11']);
+    expect((await get({ range: 'bytes=-3' })).text).toBe('789');
+    expect((await get({ range: 'bytes=8-' })).text).toBe(bytes.subarray(8).toString());
+    expect((await get({ range: 'bytes=8-', 'if-range': etag })).status).toBe(206);
+    expect((await get({ range: 'bytes=8-', 'if-range': '"other"' })).status).toBe(200);
+    const beyond = await get({ range: 'bytes=11-' });
+    expect([beyond.status, beyond.headers['content-range']]).toEqual([416, 'bytes */11']);
+    expect((await get({ 'if-none-match': etag })).status).toBe(304);
+    const head = await get({}, 'HEAD');
+    expect([head.status, head.text, head.headers['content-length']]).toEqual([200, '', '11']);
+  });
+
+  it('comes beside text that is too long to be inline', async () => {
+    const api = await started();
+    const text = `${'a'.repeat(megabyte - 1)}ä${'b'.repeat(10)}`;
+    const { url, content, truncated } = await fileUrl(api, 'long.txt', Buffer.from(text));
+    expect([content, truncated]).toEqual(['a'.repeat(megabyte - 1), true]);
+    expect((await api.send('GET', url, { anonymous: true })).text).toBe(text);
+  });
+
+  it('stops working when it is too old, changed, or used for something else', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock });
+    const { url } = await fileUrl(api, 'a.bin', Buffer.from('\0'));
+    const refused = async (at: string, method = 'GET') => {
+      const answer = await api.send(method, at, { anonymous: true });
+      return [answer.status, (answer.body as { error: string }).error];
+    };
+    expect(await refused(`${url.slice(0, -2)}xx`)).toEqual([403, 'invalid_signature']);
+    expect(await refused(url.replace('/files/', '/uploads/'), 'PUT')).toEqual([403, 'invalid_signature']);
+    expect(await refused('/files/x')).toEqual([403, 'invalid_signature']);
+    expect(await refused(url, 'POST')).toEqual([405, 'method_not_allowed']);
+    clock.advance(15 * 60 * 1_000 - 1);
+    expect((await api.send('GET', url, { anonymous: true })).status).toBe(200);
+    clock.advance(1);
+    expect(await refused(url)).toEqual([403, 'url_expired']);
+  });
+});
+
+it('an upload that breaks off leaves nothing behind', async () => {
+  const api = await started();
+  const { sandbox_id } = await api.ok('createSandbox');
+  const granted = await api.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'half.bin' } });
+  const socket = connect(api.service.port, '127.0.0.1');
+  const { pathname } = new URL(granted.upload_url);
+  await new Promise<void>((resolve) => socket.write(`PUT ${pathname} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\nhalf`, () => resolve()));
+  socket.end();
+  await new Promise((resolve) => socket.once('close', resolve).resume());
+  expect((await api.ok('listSandboxFiles', { params: { sandbox_id } })).files).toEqual([]);
+});
+
+it('an unused sandbox is removed when its time is over; one that a run has taken stays', async () => {
+  const clock = new ManualClock();
+  const api = await started({ clock });
+  const unused = await api.ok('createSandbox');
+  const used = await api.ok('createSandbox');
+  const { run } = await api.ok('startRun', { body: { agent_id: await api.agent(), sandbox_id: used.sandbox_id } });
+  await api.until(run.id, 'completed');
+  clock.set(Date.parse(unused.expires_at));
+  while ((await api.call('listSandboxFiles', { params: { sandbox_id: unused.sandbox_id } })).status !== 404);
+  expect((await api.call('listSandboxFiles', { params: { sandbox_id: used.sandbox_id } })).status).toBe(200);
+});
+
+it.each([
+  ['bytes=0-0', { start: 0, end: 0 }],
+  ['bytes=5-99', { start: 5, end: 9 }],
+  ['bytes=-99', { start: 0, end: 9 }],
+  ['bytes=-0', 'unsatisfiable'],
+  ['bytes=10-', 'unsatisfiable'],
+  ['bytes=4-2', undefined],
+  ['bytes=-', undefined],
+  ['bytes=0-1,3-4', undefined],
+  ['items=0-1', undefined],
+])('the range %s of ten bytes', (range, expected) => {
+  expect(requestedRange({ range }, { size: 10, etag: '"e"' })).toEqual(expected);
+});

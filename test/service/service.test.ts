@@ -1,0 +1,84 @@
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startService } from '../../src/service/service.ts';
+import { Gate } from './helpers/runtime.ts';
+import { afterTest, started, temporaryDirectory } from './helpers/service.ts';
+
+describe('the first start', () => {
+  it('makes a team and a token that only its owner can read', async () => {
+    const dataDirectory = join(await temporaryDirectory(), 'deep', 'data');
+    const { service } = await started({ dataDirectory });
+    expect(service.token).toMatch(/^aops_local_[\w-]{43}$/);
+    expect(await readFile(join(dataDirectory, 'token'), 'utf8')).toBe(`${service.token}\n`);
+    expect((await stat(join(dataDirectory, 'token'))).mode & 0o777).toBe(0o600);
+    expect((await stat(dataDirectory)).mode & 0o777).toBe(0o700);
+    for (const name of ['aops.db', 'aops.db-wal']) expect((await readFile(join(dataDirectory, name))).includes(service.token)).toBe(false);
+  });
+});
+
+describe('a later start', () => {
+  it('keeps team, token and data; a lost or foreign token is replaced, and the old one ends', async () => {
+    const dataDirectory = await temporaryDirectory();
+    const first = await started({ dataDirectory });
+    await first.agent();
+    await first.service.close();
+    const second = await started({ dataDirectory });
+    expect([second.service.token, second.service.teamId]).toEqual([first.service.token, first.service.teamId]);
+    expect(second.service.instanceId).not.toBe(first.service.instanceId);
+    expect((await second.ok('listAgents')).total).toBe(1);
+    await second.service.close();
+    await writeFile(join(dataDirectory, 'token'), 'something else');
+    const third = await started({ dataDirectory });
+    expect(third.service.token).not.toBe(first.service.token);
+    expect(third.service.teamId).toBe(first.service.teamId);
+    expect((await third.send('GET', '/v2/runs/x', { anonymous: true, headers: { authorization: `Bearer ${first.service.token}` } })).status).toBe(401);
+  });
+});
+
+describe('S40', () => {
+  it('a second service on the directory is refused, and told whose it is', async () => {
+    const { dataDirectory } = await started();
+    await expect(startService({ dataDirectory, exec: 'off' })).rejects.toMatchObject({ code: 'data_directory_in_use', exit: 6, message: expect.stringContaining(dataDirectory) });
+    await writeFile(join(dataDirectory, 'service.json'), JSON.stringify({ pid: 4711 }));
+    await expect(startService({ dataDirectory, exec: 'off' })).rejects.toThrow('process 4711');
+  });
+
+  it('a port that is taken is refused, and the directory is free again', async () => {
+    const holder = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => holder.once('listening', resolve));
+    afterTest(() => new Promise((resolve) => holder.close(resolve)));
+    const { port } = holder.address() as { port: number };
+    const dataDirectory = await temporaryDirectory();
+    await expect(startService({ dataDirectory, exec: 'off', port })).rejects.toMatchObject({ code: 'port_in_use', exit: 2, hint: expect.stringContaining('--port') });
+    await started({ dataDirectory });
+  });
+
+  it('closing finishes requests, ends within its bound although a run does not, and may be done twice', async () => {
+    const reached = new Gate();
+    const api = await started({
+      behaviours: {
+        endless: async () => {
+          reached.open();
+          return new Promise(() => undefined);
+        },
+      },
+    });
+    const run = await api.run('endless');
+    await reached.opened;
+    const request = api.ok('getRun', { params: { run_id: run.id } });
+    await request;
+    const begun = performance.now();
+    await Promise.all([api.service.close(), api.service.close()]);
+    expect(performance.now() - begun).toBeLessThan(4_000);
+    await expect(api.send('GET', '/healthz')).rejects.toThrow();
+  });
+});
+
+it('a data directory that cannot be made is an error', async () => {
+  const directory = await temporaryDirectory();
+  await writeFile(join(directory, 'file'), '');
+  await expect(startService({ dataDirectory: join(directory, 'file', 'data'), exec: 'off' })).rejects.toThrow();
+  await mkdir(join(directory, 'ok'));
+});

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { openDatabase } from '../../../src/service/store/database.ts';
+import { claimJob, enqueueJob, holdsJob, nextDueTime, prolongLease, reclaimJobs, releaseJob, revokeJob } from '../../../src/service/store/jobs.ts';
+import { afterTest, temporaryDirectory } from '../helpers/service.ts';
+
+async function store() {
+  const db = await openDatabase(await temporaryDirectory());
+  afterTest(() => db.destroy());
+  return db;
+}
+
+const by = (now: number) => ({ owner: 'me', now, lease: 100 });
+
+describe('a job', () => {
+  it('is claimed by one, when it is due', async () => {
+    const db = await store();
+    await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 10, payload: { a: 1 } });
+    expect(await claimJob(db, 'k', by(9))).toBeUndefined();
+    expect(await claimJob(db, 'other', by(10))).toBeUndefined();
+    expect(await nextDueTime(db, 'k')).toBe(10);
+    const job = await claimJob(db, 'k', by(10));
+    expect(job).toMatchObject({ subject_id: 's', status: 'running', owner: 'me', due_at: 110, epoch: 1, attempts: 1, payload: '{"a":1}' });
+    expect(await claimJob(db, 'k', by(10))).toBeUndefined();
+    expect(await nextDueTime(db, 'k')).toBeUndefined();
+  });
+
+  it('is taken over when its lease has ended; the former owner can do nothing with it', async () => {
+    const db = await store();
+    await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
+    const first = (await claimJob(db, 'k', by(0)))!;
+    expect(await prolongLease(db, first, 200)).toBe(true);
+    expect(await claimJob(db, 'k', by(150))).toBeUndefined();
+    const second = (await claimJob(db, 'k', by(200)))!;
+    expect(second.epoch).toBe(first.epoch + 1);
+    expect([await holdsJob(db, first), await prolongLease(db, first, 999), await releaseJob(db, first, { status: 'done' })]).toEqual([false, false, false]);
+    expect([await holdsJob(db, second), await releaseJob(db, second, { status: 'queued', dueAt: 300 })]).toEqual([true, true]);
+    expect((await claimJob(db, 'k', by(300)))?.epoch).toBe(3);
+  });
+
+  it('is lost when it is revoked or made due again', async () => {
+    const db = await store();
+    for (const lose of [() => revokeJob(db, 'k', 's'), () => enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 })]) {
+      await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
+      const job = (await claimJob(db, 'k', by(0)))!;
+      await lose();
+      expect(await holdsJob(db, job)).toBe(false);
+    }
+    expect(await claimJob(db, 'k', by(0))).toBeDefined();
+  });
+
+  it('whose owner is silent comes before work that has waited longer', async () => {
+    const db = await store();
+    await enqueueJob(db, { kind: 'k', subjectId: 'lost', dueAt: 0 });
+    await claimJob(db, 'k', by(0));
+    for (let index = 0; index < 5; index++) await enqueueJob(db, { kind: 'k', subjectId: `backlog ${index}`, dueAt: 1 });
+    expect((await claimJob(db, 'k', by(100)))?.subject_id).toBe('lost');
+    expect((await claimJob(db, 'k', by(100)))?.subject_id).toMatch('backlog');
+  });
+
+  it('of a process that is gone is free at once for the only one there is', async () => {
+    const db = await store();
+    await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
+    await claimJob(db, 'k', by(0));
+    expect(await reclaimJobs(db, 5)).toBe(1);
+    expect(await claimJob(db, 'k', by(5))).toBeDefined();
+  });
+});
