@@ -4,10 +4,10 @@
  * what a person should see of it goes to `onEvent`.
  */
 import { type Clock, systemClock } from '../base/clock.ts';
-import type { ErrorDetails } from '../base/errors.ts';
-import type { OperationId } from '../interface/operations.ts';
+import { AopsError, type ErrorDetails } from '../base/errors.ts';
+import { type OperationId, operation } from '../interface/operations.ts';
 import type { Input, Response } from '../interface/types.ts';
-import { retryPolicy } from './backoff.ts';
+import { backoff, retryPolicy } from './backoff.ts';
 import type { Credential } from './credential.ts';
 import { abandonedChange, RateLimitedError, UnusableAnswerError } from './errors.ts';
 import { checkedIdempotencyKey, newIdempotencyKey } from './idempotency.ts';
@@ -72,11 +72,14 @@ export class Client {
 
   /**
    * Calls an operation of the contract.
-   * @throws ServiceAnswerError for an error status, OutcomeUnknownError, UnavailableError, RateLimitedError, or the signal's reason
+   * @throws ServiceAnswerError for an error status, OutcomeUnknownError, UnavailableError, RateLimitedError, UnusableAnswerError,
+   *   or the signal's reason, which names the key where a change may have been carried out
    */
   async call<Id extends OperationId>(id: Id, input: Input<Id>, options: CallOptions = {}): Promise<Response<Id>> {
     const response = await this.send(operationRequest(id, input), options);
-    return JSON.parse(response.body.toString('utf8')) as Response<Id>;
+    const answer: unknown = response.body.length === 0 ? undefined : JSON.parse(response.body.toString('utf8'));
+    if (typeof answer === 'object' && answer !== null && !Array.isArray(answer)) return answer as Response<Id>;
+    throw new UnusableAnswerError({ status: response.status, method: operation(id).method, path: operation(id).path });
   }
 
   /** Sends a request, of the contract or not. The answer has a success status and, unless it is a 204, a JSON body. */
@@ -84,16 +87,27 @@ export class Client {
     const givenKey = request.mutates ? this.#takeGivenKey() : undefined;
     const key = request.mutates ? (givenKey ?? newIdempotencyKey()) : undefined;
     const progress: Progress = { key, retries: 0, ambiguous: false, refreshed: false, rekeyed: false };
-    const signals = [this.#options.signal, options.signal].filter((signal) => signal !== undefined);
-    const signal = AbortSignal.any(signals);
+    const signal = AbortSignal.any([this.#options.signal, options.signal].filter((given) => given !== undefined));
+    try {
+      const response = await this.#perform(request, progress, signal);
+      if (givenKey !== undefined && progress.retries === 0 && isReplayed(response)) this.#emit({ type: 'replayed', key: givenKey });
+      return response;
+    } catch (error) {
+      if (signal.aborted && error === signal.reason && progress.ambiguous) throw abandonedChange(error, detailsOf(request, progress));
+      throw error;
+    }
+  }
+
+  /** Attempts until the policy is content or gives up. */
+  async #perform(request: ServiceRequest, progress: Progress, signal: AbortSignal): Promise<TransportResponse> {
     for (;;) {
       await this.#passGate(request, progress, signal);
-      const authorization = await this.#options.credential.authorization(signal);
-      const outcome = await this.#attempt(
-        request,
-        { ...request.headers, authorization, ...(progress.key ? { 'idempotency-key': progress.key } : {}) },
-        signal,
-      );
+      const authorization = await this.#authorization(progress, signal);
+      const keyHeader: Record<string, string> = progress.key === undefined ? {} : { 'idempotency-key': progress.key };
+      const outcome = await this.#attempt(request, { ...request.headers, authorization, ...keyHeader }, signal).catch((reason: unknown) => {
+        progress.ambiguous = true;
+        throw reason;
+      });
       const decision = decide(outcome, {
         progress,
         baseUrl: this.baseUrl,
@@ -103,12 +117,16 @@ export class Client {
         random: this.#options.random ?? Math.random,
       });
       progress.ambiguous ||= leavesOpen(outcome);
-      if (decision.next === 'done') {
-        if (givenKey !== undefined && progress.retries === 0 && isReplayed(decision.response))
-          this.#emit({ type: 'replayed', key: givenKey });
-        return decision.response;
-      }
+      if (decision.next === 'done') return decision.response;
       await this.#carryOn(decision, progress, authorization, signal);
+    }
+  }
+
+  async #authorization(progress: Progress, signal: AbortSignal): Promise<string> {
+    try {
+      return await this.#options.credential.authorization(signal);
+    } catch (error) {
+      throw error instanceof AopsError && !signal.aborted ? unlessOpen(error, progress) : error;
     }
   }
 
@@ -124,6 +142,13 @@ export class Client {
     return this.#dispatcher;
   }
 
+  /** Waits before retry `retry` (0 for the first) of a file transfer, saying why. */
+  async backOff(retry: number, reason: string, signal: AbortSignal): Promise<void> {
+    const waitMilliseconds = backoff(retry, this.#options.random ?? Math.random);
+    this.#emit({ type: 'retry', reason, waitMilliseconds, attempt: retry + 1 });
+    await this.#clock.sleep(waitMilliseconds, signal);
+  }
+
   /** A key from the user belongs to one change: the command's first. */
   #takeGivenKey(): string | undefined {
     const key = this.#givenKey;
@@ -133,7 +158,7 @@ export class Client {
 
   async #passGate(request: ServiceRequest, progress: Progress, signal: AbortSignal): Promise<void> {
     const wait = this.#gate.wait();
-    if (wait > this.#maxWait) throw new RateLimitedError(wait, this.#maxWait, { method: request.method, path: request.path });
+    if (wait > this.#maxWait) throw unlessOpen(new RateLimitedError(wait, this.#maxWait, detailsOf(request, progress)), progress);
     if (wait > 0) await this.#pause(wait, signal);
   }
 
@@ -222,8 +247,8 @@ export class Client {
   }
 }
 
-function detailsOf(request: ServiceRequest, progress: Progress, outcome: Outcome): ErrorDetails {
-  const requestId = outcome.kind === 'response' ? header(outcome.response.headers, 'x-request-id') : undefined;
+function detailsOf(request: ServiceRequest, progress: Progress, outcome?: Outcome): ErrorDetails {
+  const requestId = outcome?.kind === 'response' ? header(outcome.response.headers, 'x-request-id') : undefined;
   return {
     method: request.method,
     path: request.path,

@@ -25,10 +25,12 @@ export class DryRunStop extends Error {
 
 export class DryRunClient extends Client {
   readonly #userAgent: string;
+  readonly #key: string | undefined;
 
   constructor(options: ClientOptions) {
     super(options);
     this.#userAgent = options.userAgent;
+    this.#key = options.idempotencyKey;
   }
 
   override async send(request: ServiceRequest, options?: CallOptions): Promise<TransportResponse> {
@@ -42,7 +44,7 @@ export class DryRunClient extends Client {
         'user-agent': this.#userAgent,
         ...headers,
         authorization: 'Bearer ***',
-        'idempotency-key': '(a new one)',
+        'idempotency-key': this.#key ?? '(a new one)',
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? (JSON.parse(body) as unknown) : `${body.length} bytes` }),
     });

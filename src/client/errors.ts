@@ -44,18 +44,44 @@ export class UnavailableError extends AopsError {
   }
 }
 
+const repeatHint = (key: string | undefined): string =>
+  `Run the same command again with --idempotency-key ${key}: within 24 hours it is carried out once at the most.`;
+
 /** A change was sent and its answer never came: it may or may not have happened. */
 export class OutcomeUnknownError extends AopsError {
   constructor(reason: string, details: ErrorDetails, cause?: unknown) {
-    const key = details.idempotency_key;
     super(`The outcome is unknown: ${reason}`, {
       code: 'outcome_unknown',
       exit: exitCodes.outcomeUnknown,
-      hint: `Run the same command again with --idempotency-key ${key}: within 24 hours it is carried out once at the most.`,
+      hint: repeatHint(details.idempotency_key),
       details,
       cause,
     });
   }
+}
+
+/** The service accepted the request, but its answer is not the object that the interface describes. */
+export class UnusableAnswerError extends AopsError {
+  constructor(details: ErrorDetails) {
+    super(`The service answered ${details.status} without the object that this operation returns.`, {
+      code: 'unusable_answer',
+      exit: exitCodes.failure,
+      hint: 'Check that the base URL is that of an agent operations service (`aops config explain`).',
+      details,
+    });
+  }
+}
+
+/** The reason for which a change was given up, with the key that tells what became of it. */
+export function abandonedChange(reason: unknown, details: ErrorDetails): unknown {
+  if (!(reason instanceof AopsError) || details.idempotency_key === undefined) return reason;
+  return new AopsError(`${reason.message} The change may have been carried out.`, {
+    code: reason.code,
+    exit: reason.exit,
+    hint: repeatHint(details.idempotency_key),
+    details: { ...reason.details, ...details },
+    cause: reason,
+  });
 }
 
 /** The service asks for a longer pause than `--max-wait` allows. */

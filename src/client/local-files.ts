@@ -67,7 +67,8 @@ export async function writeFile(target: string, content: AsyncIterable<Uint8Arra
   try {
     let size = 0;
     for await (const chunk of content) {
-      await file.write(chunk);
+      // Unlike write, this does not stop half-way through a chunk.
+      await file.writeFile(chunk);
       size += chunk.length;
     }
     await file.sync();

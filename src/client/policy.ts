@@ -92,19 +92,26 @@ function afterErrorStatus(response: TransportResponse, situation: Situation): De
   if (status === 409 && (progress.ambiguous || running)) {
     const again = retry(situation, 'an earlier attempt is still running', askedWait(response, situation.now));
     if (again) return again;
-    return { next: 'fail', error: running ? new OutcomeUnknownError('an earlier attempt with the same key is still running.', details) : error };
+    return {
+      next: 'fail',
+      error: running ? new OutcomeUnknownError('an earlier attempt with the same key is still running.', details) : error,
+    };
   }
   if (status !== 408 && status < 500) return { next: 'fail', error };
   const again = retry(situation, `the service answered ${status}`, askedWait(response, situation.now));
   if (again) return again;
   if (progress.key === undefined) return { next: 'fail', error };
-  return { next: 'fail', error: new OutcomeUnknownError(`the service answered ${status}${progress.retries > 0 ? ' to every attempt' : ''}.`, details) };
+  return {
+    next: 'fail',
+    error: new OutcomeUnknownError(`the service answered ${status}${progress.retries > 0 ? ' to every attempt' : ''}.`, details),
+  };
 }
 
 function afterRateLimit(response: TransportResponse, situation: Situation, error: AopsError): Decision {
   const { progress, random, now, details, maxWaitMilliseconds } = situation;
   const asked = askedWait(response, now) ?? resetWait(response.headers, now) ?? 0;
-  if (asked > maxWaitMilliseconds) return { next: 'fail', error: unlessOpen(new RateLimitedError(asked, maxWaitMilliseconds, details), progress) };
+  if (asked > maxWaitMilliseconds)
+    return { next: 'fail', error: unlessOpen(new RateLimitedError(asked, maxWaitMilliseconds, details), progress) };
   if (progress.retries >= retryPolicy.retries) return { next: 'fail', error: unlessOpen(error, progress) };
   // Never earlier than asked; a little later, so that many waiting clients do not come back at once.
   const jitter = Math.round(random() * Math.min(5_000, asked / 10));

@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 import { AopsError, exitCodes } from '../base/errors.ts';
 import type { SandboxFileContent, SandboxFileEntry } from '../interface/types.ts';
 import type { Client } from './client.ts';
-import { download } from './transfer.ts';
+import { download } from './download.ts';
 
 /** The directory under which sandboxes show their files. */
 export const workspace = '/workspace';

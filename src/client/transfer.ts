@@ -1,105 +1,106 @@
-/** Moving file contents: signed URLs in both directions, without a credential, streamed with flat memory. */
+/** Uploading files: short ones through the operation for it, longer ones to a signed URL, streamed with flat memory. */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import { UsageError } from '../base/errors.ts';
+import { retryPolicy } from './backoff.ts';
 import type { Client } from './client.ts';
 import { ServiceAnswerError, UnavailableError } from './errors.ts';
-import { queryString } from './request.ts';
+import { fillPath } from './request.ts';
+import { failure } from './transport.ts';
 
 /** Files up to this size are sent directly; larger ones go to a URL of their own (further groups, Sandboxes). */
 export const directUploadLimit = 10_000_000;
 
-/** Opens a signed URL. The service gives it relative to itself or absolute. */
-export async function* download(client: Client, url: string, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
-  const { origin, pathname, search } = new URL(url, client.baseUrl);
-  const details = { method: 'GET', path: pathname };
-  const dispatcher = await client.dispatcher();
-  const { statusCode, headers, body } = await dispatcher.request({ origin, path: pathname + search, method: 'GET', signal });
-  if (statusCode !== 200) {
-    await body.dump();
-    throw new ServiceAnswerError(
-      statusCode,
-      { error: 'download_failed', message: `The file could not be downloaded: the service answered ${statusCode}.` },
-      details,
-    );
-  }
-  const expected = Number(headers['content-length'] ?? Number.NaN);
-  let received = 0;
-  for await (const chunk of body) {
-    received += (chunk as Uint8Array).length;
-    yield chunk as Uint8Array;
-  }
-  if (!Number.isNaN(expected) && received !== expected) {
-    throw new UnavailableError(`The download ended after ${received} of ${expected} bytes.`, details);
-  }
+/** What became of an uploaded file: its path in the sandbox, and its size. */
+export interface UploadedFile {
+  path: string;
+  size_bytes: number;
 }
 
-/** Uploads a local file to a sandbox, by the way its size asks for. Returns its path there. */
-export async function upload(
-  client: Client,
-  sandboxId: string,
-  file: string,
-  target: string,
-  signal: AbortSignal,
-): Promise<{ path: string; size_bytes: number }> {
+/**
+ * Uploads a local file to a sandbox, by the way its size asks for.
+ * @throws ServiceAnswerError, UnavailableError, OutcomeUnknownError, or the signal's reason
+ */
+export async function upload(client: Client, sandboxId: string, file: string, target: string, signal: AbortSignal): Promise<UploadedFile> {
   const { size } = await stat(file);
   return size <= directUploadLimit
     ? uploadDirectly(client, sandboxId, file, target, signal)
-    : uploadByUrl(client, sandboxId, file, size, target, signal);
+    : uploadByUrl(client, sandboxId, { file, size }, target, signal);
 }
 
-async function uploadDirectly(
-  client: Client,
-  sandboxId: string,
-  file: string,
-  target: string,
-  signal: AbortSignal,
-): Promise<{ path: string; size_bytes: number }> {
+async function uploadDirectly(client: Client, sandboxId: string, file: string, target: string, signal: AbortSignal): Promise<UploadedFile> {
+  const { readFile } = await import('node:fs/promises');
   const form = new FormData();
   form.set('path', target);
-  form.set('file', new Blob([await readWhole(file)]), path.basename(file));
+  form.set('file', new Blob([new Uint8Array(await readFile(file))]), path.basename(file));
   const encoded = new Response(form);
   const response = await client.send(
     {
       method: 'POST',
-      path: `/v2/sandboxes/${encodeURIComponent(sandboxId)}/files${queryString()}`,
+      path: fillPath('/v2/sandboxes/{sandbox_id}/files', { sandbox_id: sandboxId }),
       headers: { 'content-type': encoded.headers.get('content-type') as string },
       body: new Uint8Array(await encoded.arrayBuffer()),
       mutates: true,
     },
     { signal },
   );
-  return JSON.parse(response.body.toString('utf8')) as { path: string; size_bytes: number };
+  return JSON.parse(response.body.toString('utf8')) as UploadedFile;
 }
 
-async function readWhole(file: string): Promise<Uint8Array<ArrayBuffer>> {
-  const { readFile } = await import('node:fs/promises');
-  return new Uint8Array(await readFile(file));
+interface SizedFile {
+  file: string;
+  size: number;
 }
 
 async function uploadByUrl(
   client: Client,
   sandboxId: string,
-  file: string,
-  size: number,
+  source: SizedFile,
   target: string,
   signal: AbortSignal,
-): Promise<{ path: string; size_bytes: number }> {
+): Promise<UploadedFile> {
   const granted = await client.call('createSandboxUploadUrl', { params: { sandbox_id: sandboxId }, body: { path: target } }, { signal });
-  const { origin, pathname, search } = new URL(granted.upload_url, client.baseUrl);
-  const dispatcher = await client.dispatcher();
-  const { statusCode, body } = await dispatcher.request({
-    origin,
-    path: pathname + search,
-    method: 'PUT',
-    headers: { 'content-length': String(size), 'content-type': 'application/octet-stream' },
-    body: createReadStream(file),
-    signal,
-  });
-  await body.dump();
-  if (statusCode >= 300) {
-    const message = `${file} could not be uploaded: the service answered ${statusCode}.`;
-    throw new ServiceAnswerError(statusCode, { error: 'upload_failed', message }, { method: 'PUT', path: pathname });
+  const url = new URL(granted.upload_url, client.baseUrl);
+  // Putting the same bytes in the same place twice changes nothing, so every failure may be tried again.
+  for (let retry = 0; ; retry += 1) {
+    const failed = await put(client, url, source, signal);
+    if (failed === undefined) return { path: granted.path, size_bytes: source.size };
+    if (failed.final || retry >= retryPolicy.retries) throw failed.error;
+    await client.backOff(retry, failed.error.message, signal);
   }
-  return { path: granted.path, size_bytes: size };
+}
+
+async function put(
+  client: Client,
+  url: URL,
+  { file, size }: SizedFile,
+  signal: AbortSignal,
+): Promise<{ error: Error; final: boolean } | undefined> {
+  const details = { method: 'PUT', path: url.pathname };
+  try {
+    const dispatcher = await client.dispatcher();
+    const { statusCode, body } = await dispatcher.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: 'PUT',
+      headers: { 'content-length': String(size), 'content-type': 'application/octet-stream' },
+      body: createReadStream(file),
+      signal,
+      headersTimeout: retryPolicy.attemptMilliseconds,
+      bodyTimeout: retryPolicy.attemptMilliseconds,
+    });
+    await body.dump();
+    if (statusCode < 300) return undefined;
+    const message = `${file} could not be uploaded: the service answered ${statusCode}.`;
+    return { error: new ServiceAnswerError(statusCode, { error: 'upload_failed', message }, details), final: statusCode < 500 };
+  } catch (error) {
+    signal.throwIfAborted();
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH')
+      throw new UsageError(`${file} changed while it was uploaded.`, 'Run the command again.');
+    if (syscall === 'open' || syscall === 'read') throw error;
+    const { reason, final } = failure(error);
+    return { error: new UnavailableError(`${file} could not be uploaded: ${reason}.`, details, error), final };
+  }
 }

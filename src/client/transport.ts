@@ -63,11 +63,11 @@ const reasons: Record<string, string> = {
 };
 
 const isTls = (code: string, message: string): boolean =>
-  /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code) || /certificate/i.test(message);
+  /^(ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code) || /certificate/i.test(message);
 
 /** Classifies a failure of the connection by its code. */
-function failure(error: unknown): Failure {
-  const { code = '', message = '', name = '' } = error as { code?: string; message?: string; name?: string };
+export function failure(error: unknown): Failure {
+  const { code = '', message = '', name = '', syscall } = error as { code?: string; message?: string; name?: string; syscall?: string };
   const failed = (reason: string, maybeSent: boolean, final: boolean): Failure => ({
     kind: 'failure',
     maybeSent,
@@ -75,10 +75,11 @@ function failure(error: unknown): Failure {
     reason,
     cause: error,
   });
+  if (code.startsWith('ERR_SSL')) return failed(`a TLS connection could not be made (${code})`, false, true);
   if (isTls(code, message)) return failed(`the TLS certificate was not accepted (${code || message})`, false, true);
   if (name === 'HTTPParserError' || code.startsWith('HPE_')) return failed('the answer was no valid HTTP', true, true);
   if (code === 'ERR_BODY_LIMIT') return failed(message, true, true);
-  return failed(reasons[code] ?? 'the connection failed', !notSentCodes.has(code), false);
+  return failed(reasons[code] ?? 'the connection failed', !notSentCodes.has(code) && syscall !== 'connect', false);
 }
 
 async function readAll(body: Dispatcher.ResponseData['body']): Promise<Buffer> {

@@ -4,11 +4,17 @@ import type { ClientEvent } from '../client/client.ts';
 import type { Context } from './context.ts';
 
 export function reportClientEvent(context: Context): (event: ClientEvent) => void {
-  const { terminal, flags } = context;
+  const { terminal, clock, flags } = context;
+  let endCountdown: Promise<() => void> | undefined;
   return (event) => {
     switch (event.type) {
       case 'rate_limit.waiting':
-        terminal.note(`Rate limited: going on in ${formatDuration(event.waitMilliseconds)}.`);
+        endCountdown = import('../terminal/progress.ts').then(({ startCountdown }) =>
+          startCountdown(terminal, 'Rate limited: going on', clock.now() + event.waitMilliseconds, clock),
+        );
+        return;
+      case 'rate_limit.resumed':
+        void endCountdown?.then((end) => end());
         return;
       case 'replayed':
         terminal.note(`This key was used before; nothing was done now, and this is the result it had then (${event.key}).`);

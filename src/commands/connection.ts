@@ -13,6 +13,7 @@ export async function connect(context: Context): Promise<Client> {
   const given = requireCredential(config);
   const baseUrl = requireBaseUrl(config);
   if (given.type === 'token') {
+    context.terminal.protect(given.token);
     const { bearerCredential } = await import('../client/credential.ts');
     return newClient(context, baseUrl, bearerCredential(given.token));
   }
@@ -24,6 +25,7 @@ export async function connect(context: Context): Promise<Client> {
       hint: 'Set AOPS_TOKEN_URL.',
     });
   }
+  context.terminal.protect(client_secret);
   const { clientCredential } = await import('../client/oauth.ts');
   return newClient(context, baseUrl, clientCredential({ client_id, client_secret, token_url }, context.clock));
 }

@@ -6,13 +6,13 @@ export interface Host {
   argv: readonly string[];
   execPath: string;
   pid: number;
-  kill(pid: number, signal: 'SIGTERM' | 0): unknown;
+  kill(pid: number, signal: 'SIGINT' | 'SIGTERM' | 0): unknown;
   platform: string;
   env: Readonly<Record<string, string | undefined>>;
   stdin: InputStream;
   stdout: OutputStream;
   stderr: OutputStream;
   cwd(): string;
-  once(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
+  on(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
   removeListener(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
 }

@@ -65,10 +65,11 @@ async function streamRows(list: RowList, render: (rows: unknown[]) => Promise<vo
   if (rows.length > 0) await render(rows);
 }
 
-/** Prints an error to stderr and returns the exit code. Ctrl-C needs no words: the user knows. */
+/** Prints an error to stderr and returns the exit code. Ctrl-C needs no words, unless it left a change in doubt. */
 export async function presentError(terminal: Terminal, error: unknown, options: { json: boolean; debug: boolean }): Promise<number> {
   const exit = error instanceof AopsError ? error.exit : exitCodes.failure;
-  const silent = !options.json && (exit === exitCodes.interrupted || exit === exitCodes.terminated);
+  const ended = exit === exitCodes.interrupted || exit === exitCodes.terminated;
+  const silent = ended && !options.json && !(error instanceof AopsError && error.details.idempotency_key);
   if (!silent) terminal.warn(renderError(error, { ...options, styles: await terminal.err.styles() }).trimEnd());
   return exit;
 }

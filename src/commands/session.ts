@@ -63,9 +63,10 @@ export class Session {
     };
     const color = flags.color ?? (stored(store, 'color') as ColorMode | undefined);
     terminal.configure({ input: !flags.noInput && stored(store, 'prompt') !== false, ...(color === undefined ? {} : { color }) });
-    host.once('SIGINT', this.#interrupt);
-    host.once('SIGTERM', this.#terminate);
+    host.on('SIGINT', this.#interrupt);
+    host.on('SIGTERM', this.#terminate);
     terminal.brokenPipe.addEventListener('abort', this.#abandon);
+    for (const warning of store.warnings) terminal.warn(warning);
     this.#startDeadline(flags.timeout ?? (stored(store, 'timeout') as string | undefined));
   }
 
@@ -78,9 +79,15 @@ export class Session {
     await this.#client?.then((client) => client.close()).catch(() => undefined);
   }
 
-  // A second Ctrl-C finds no listener and ends the process at once.
-  readonly #interrupt = (): void =>
+  // The listener stays: libraries that guard the terminal end the process when they find themselves alone.
+  readonly #interrupt = (): void => {
+    if (this.#controller.signal.aborted) {
+      this.#host.removeListener('SIGINT', this.#interrupt);
+      this.#host.kill(this.#host.pid, 'SIGINT');
+      return;
+    }
     this.#controller.abort(new AopsError('Interrupted.', { code: 'interrupted', exit: exitCodes.interrupted }));
+  };
   readonly #terminate = (): void =>
     this.#controller.abort(new AopsError('Terminated.', { code: 'terminated', exit: exitCodes.terminated }));
   readonly #abandon = (): void => this.#controller.abort(new Error('nobody reads the output any more'));

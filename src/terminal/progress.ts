@@ -35,6 +35,7 @@ export async function statusLine(terminal: Terminal): Promise<StatusLine | undef
   const line: StatusLine = {
     start(next) {
       text = next;
+      terminal.setLive(line);
       line.show();
     },
     refresh() {
@@ -53,6 +54,7 @@ export async function statusLine(terminal: Terminal): Promise<StatusLine | undef
     },
     stop() {
       line.hide();
+      terminal.setLive(undefined);
     },
   };
   return line;

@@ -5,7 +5,7 @@
 import { type CellStyle, cellText, paint, type View } from './cell.ts';
 import { renderRecord } from './record.ts';
 import { plainStyles } from './style.ts';
-import { pad, truncate, type WidthOf, widthFor } from './width.ts';
+import { truncate, type WidthOf, widthFor } from './width.ts';
 
 export interface Column<Row> {
   header: string;
@@ -38,15 +38,11 @@ export async function renderTable<Row>(rows: readonly Row[], columns: readonly C
   if (!widths) return renderBlocks(rows, columns, view);
 
   const { bold } = view.styles ?? plainStyles;
-  const header = layout(
-    columns.map((column) => column.header),
-    columns,
-    widths,
-    widthOf,
-    bold,
-  );
-  const body = cells.map((row) => layout(row, columns, widths, widthOf, (text, column) => paint(text, column.style, view)));
-  return [header, ...body].map((line) => `${line}\n`).join('');
+  const cut = (row: readonly string[]): string[] => row.map((text, index) => truncate(text, widths[index] as number, widthOf));
+  const header = cut(columns.map((column) => column.header));
+  const body = cells.map(cut);
+  const shown = [...header.map(bold), ...body.flatMap((row) => row.map((text, index) => paint(text, columns[index]?.style, view)))];
+  return layout([header, ...body], columns, widthOf, shown);
 }
 
 /** Widths that fit, or undefined. The widest column that may shrink gives way first. */
@@ -73,23 +69,49 @@ function fitWidths<Row>(natural: number[], columns: readonly Column<Row>[], avai
   return widths;
 }
 
-function layout<Row>(
-  texts: readonly string[],
+/**
+ * Lays the rows out with cli-table3, without borders. Its width count knows neither newer emoji nor our markup, so it is
+ * given a stand-in of the right width for each text, and the texts take their places afterwards.
+ * @param shown the texts of all cells with their styles, row by row
+ */
+async function layout<Row>(
+  rows: readonly string[][],
   columns: readonly Column<Row>[],
-  widths: readonly number[],
   widthOf: WidthOf,
-  style: (text: string, column: Column<Row>) => string,
-): string {
-  const line = columns.map((column, index) => {
-    const width = widths[index] as number;
-    const text = truncate(texts[index] as string, width, widthOf);
-    // Spaces stay outside of the style, and nothing follows the last text of a line.
-    const last = index === columns.length - 1 && column.align !== 'right';
-    const filled = last ? text : pad(text, width, widthOf, column.align);
-    return filled.replace(text, () => style(text, column));
+  shown: readonly string[],
+): Promise<string> {
+  const { default: Table } = await import('cli-table3');
+  const table = new Table({
+    chars: { ...noBorders, middle: ' '.repeat(gap) },
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+    colAligns: columns.map(({ align }) => align ?? 'left'),
   });
-  return line.join(' '.repeat(gap)).trimEnd();
+  for (const row of rows) table.push(row.map((text) => standIn.repeat(widthOf(text))));
+  const plain = rows.flat();
+  const texts = shown.filter((_, index) => widthOf(plain[index] as string) > 0);
+  const lines = table.toString().split('\n');
+  return lines.map((line) => `${line.trimEnd().replace(/#+/g, () => texts.shift() ?? '')}\n`).join('');
 }
+
+const standIn = '#';
+const noBorders = Object.fromEntries(
+  [
+    'top',
+    'top-mid',
+    'top-left',
+    'top-right',
+    'bottom',
+    'bottom-mid',
+    'bottom-left',
+    'bottom-right',
+    'left',
+    'left-mid',
+    'mid',
+    'mid-mid',
+    'right',
+    'right-mid',
+  ].map((name) => [name, '']),
+);
 
 async function renderBlocks<Row>(rows: readonly Row[], columns: readonly Column<Row>[], view: View): Promise<string> {
   const blocks = rows.map((row) =>

@@ -33,14 +33,20 @@ describe('a later start', () => {
     const third = await started({ dataDirectory });
     expect(third.service.token).not.toBe(first.service.token);
     expect(third.service.teamId).toBe(first.service.teamId);
-    expect((await third.send('GET', '/v2/runs/x', { anonymous: true, headers: { authorization: `Bearer ${first.service.token}` } })).status).toBe(401);
+    expect(
+      (await third.send('GET', '/v2/runs/x', { anonymous: true, headers: { authorization: `Bearer ${first.service.token}` } })).status,
+    ).toBe(401);
   });
 });
 
 describe('S40', () => {
   it('a second service on the directory is refused, and told whose it is', async () => {
     const { dataDirectory } = await started();
-    await expect(startService({ dataDirectory, exec: 'off' })).rejects.toMatchObject({ code: 'data_directory_in_use', exit: 6, message: expect.stringContaining(dataDirectory) });
+    await expect(startService({ dataDirectory, exec: 'off' })).rejects.toMatchObject({
+      code: 'data_directory_in_use',
+      exit: 6,
+      message: expect.stringContaining(dataDirectory),
+    });
     await writeFile(join(dataDirectory, 'service.json'), JSON.stringify({ pid: 4711 }));
     await expect(startService({ dataDirectory, exec: 'off' })).rejects.toThrow('process 4711');
   });
@@ -51,7 +57,11 @@ describe('S40', () => {
     afterTest(() => new Promise((resolve) => holder.close(resolve)));
     const { port } = holder.address() as { port: number };
     const dataDirectory = await temporaryDirectory();
-    await expect(startService({ dataDirectory, exec: 'off', port })).rejects.toMatchObject({ code: 'port_in_use', exit: 2, hint: expect.stringContaining('--port') });
+    await expect(startService({ dataDirectory, exec: 'off', port })).rejects.toMatchObject({
+      code: 'port_in_use',
+      exit: 2,
+      hint: expect.stringContaining('--port'),
+    });
     await started({ dataDirectory });
   });
 

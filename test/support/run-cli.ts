@@ -72,7 +72,7 @@ export async function runCli(argv: readonly string[], options: CliOptions = {}):
     stdout,
     stderr,
     cwd: () => options.cwd ?? process.cwd(),
-    once: (signal, listener) => signal === 'SIGINT' && listeners.add(listener),
+    on: (signal, listener) => signal === 'SIGINT' && listeners.add(listener),
     removeListener: (_signal, listener) => listeners.delete(listener),
   });
   return {

@@ -29,6 +29,7 @@ export default defineCommand({
     const baseUrl = config.base_url.value ?? (await ask(context, 'Address of the service (https://...)', '--base-url'));
     const team_id = config.team_id.value ?? (await ask(context, 'Team id', '--team'));
     const token = await readKey(context);
+    context.terminal.protect(token);
     const base_url = requireBaseUrl({ ...config, base_url: { ...config.base_url, value: baseUrl } });
     const client = await newClient(context, base_url, bearerCredential(token));
     try {

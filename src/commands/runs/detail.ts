@@ -1,7 +1,8 @@
 import type { RunDetail } from '../../interface/types.ts';
 import { argument, defineCommand } from '../define.ts';
-import { recordOutput, status, time } from '../output.ts';
+import { recordOutput } from '../output.ts';
 import { agentAndRun } from './agent-run.ts';
+import { runRecord } from './record.ts';
 
 export default defineCommand({
   summary: 'Show everything the service tells of a run',
@@ -9,15 +10,8 @@ export default defineCommand({
   operations: ['getRun', 'getRunDetail'],
   examples: [{ command: 'aops runs detail @latest --json', text: 'The detail, with the conversation' }],
   output: recordOutput<RunDetail>((run) => ({
-    ID: run.id,
+    ...runRecord(run),
     Number: run.run_number,
-    Status: status(run.status),
-    Agent: run.agent_id,
-    Source: run.source,
-    Created: time(run.created_at),
-    Started: time(run.started_at),
-    Completed: time(run.completed_at),
-    Sandbox: run.sandbox_id,
     Prompts: run.submitted_prompt_count,
     Resumed: run.resume_count,
     Messages: `${run.conversationPagination.included} of ${run.conversationPagination.total} included in --json`,

@@ -1,7 +1,8 @@
 import type { Run } from '../../interface/types.ts';
 import { argument, defineCommand } from '../define.ts';
-import { recordOutput, status, time } from '../output.ts';
+import { recordOutput } from '../output.ts';
 import { runId } from '../resolve.ts';
+import { runRecord } from './record.ts';
 import { describeRequest } from './requests.ts';
 
 export default defineCommand({
@@ -13,14 +14,7 @@ export default defineCommand({
     { command: "aops runs get RUN --json --jq '.pending_human_request.title'", text: 'What a run asks, for a script' },
   ],
   output: recordOutput<Run>((run) => ({
-    ID: run.id,
-    Status: status(run.status),
-    Agent: run.agent_id,
-    Source: run.source,
-    Created: time(run.created_at),
-    Started: time(run.started_at),
-    Completed: time(run.completed_at),
-    Sandbox: run.sandbox_id,
+    ...runRecord(run),
     Error: run.error,
     Waiting: run.pending_human_request ? describeRequest(run.pending_human_request) : undefined,
   })),

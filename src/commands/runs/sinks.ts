@@ -28,7 +28,7 @@ export class NdjsonSink implements Sink {
   }
 
   event(event: RunEvent): Promise<void> {
-    return this.#terminal.data(`${JSON.stringify(event)}\n`);
+    return this.#terminal.json(event);
   }
   hold(): void {}
   async resume(): Promise<void> {}
@@ -120,8 +120,6 @@ export class TranscriptSink implements Sink {
 
   async #print(lines: string[]): Promise<void> {
     if (lines.length === 0) return;
-    this.#live?.hide();
     for (const line of lines) await this.#terminal.line(line);
-    this.#live?.show();
   }
 }

@@ -110,7 +110,7 @@ export class IdempotencyLayer {
       await storeResponse(this.#store, request, {
         status: answer.status,
         contentType: answer.headers['Content-Type'] ?? '',
-        location: answer.headers['Location'] ?? null,
+        location: answer.headers.Location ?? null,
         body: answer.body,
       });
     } catch (error) {

@@ -6,10 +6,8 @@ const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 /** Listening on every interface, the service cannot know by which names it is reached. */
 const wildcards = new Set(['0.0.0.0', '::']);
 
-export interface OriginCheck {
-  /** Throws 403 `host_not_allowed` or `origin_not_allowed`. */
-  (headers: { host?: string | undefined; origin?: string | undefined }): void;
-}
+/** Throws 403 `host_not_allowed` or `origin_not_allowed`. */
+export type OriginCheck = (headers: { host?: string | undefined; origin?: string | undefined }) => void;
 
 /** A check for a service that listens on `host`. */
 export function originCheck(host: string): OriginCheck {

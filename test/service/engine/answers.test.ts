@@ -17,7 +17,11 @@ describe('an approval', () => {
   const request: AskedRequest = { type: 'approval', title: 'Pay?', questions: [] };
 
   it('takes yes or no', () => {
-    expect(readAnswer(request, { approved: true })).toEqual({ answer: { type: 'approval', approved: true }, response: 'approved', message: 'Approved: Pay?' });
+    expect(readAnswer(request, { approved: true })).toEqual({
+      answer: { type: 'approval', approved: true },
+      response: 'approved',
+      message: 'Approved: Pay?',
+    });
     expect(readAnswer(request, { approved: false }).message).toBe('Denied: Pay?');
     expect(problem(request, {})).toContain('approved is required');
     expect(problem(request, { approved: true, answers: {} })).toContain('answers must be left out');
@@ -34,15 +38,22 @@ describe('questions', () => {
   const free = { question: 'Why?' };
 
   it('take an answer each', () => {
-    const given = readAnswer(asks(one, many, free), { answers: { 'Colour?': ' Red, dark ', 'Colours?': 'Blue , Red, dark,Red', 'Why?': 'so, so' } });
-    expect(given.answer).toEqual({ type: 'question', answers: { 'Colour?': 'Red, dark', 'Colours?': ['Blue', 'Red, dark', 'Red'], 'Why?': 'so, so' } });
+    const given = readAnswer(asks(one, many, free), {
+      answers: { 'Colour?': ' Red, dark ', 'Colours?': 'Blue , Red, dark,Red', 'Why?': 'so, so' },
+    });
+    expect(given.answer).toEqual({
+      type: 'question',
+      answers: { 'Colour?': 'Red, dark', 'Colours?': ['Blue', 'Red, dark', 'Red'], 'Why?': 'so, so' },
+    });
     expect(given.message).toBe('Colour? Red, dark\nColours? Blue, Red, dark, Red\nWhy? so, so');
   });
 
   it('say what is missing, unknown or not offered', () => {
     expect(problem(asks(one), {})).toContain('"Colour?" needs an answer; choose from: "Red", "Red, dark", "Blue"');
     expect(problem(asks(free), { answers: { 'Why?': '  ' } })).toContain('"Why?" needs an answer');
-    expect(problem(asks(one), { answers: { 'Colour?': 'Red,Blue' } })).toContain('"Colour?" takes one of these: "Red", "Red, dark", "Blue"');
+    expect(problem(asks(one), { answers: { 'Colour?': 'Red,Blue' } })).toContain(
+      '"Colour?" takes one of these: "Red", "Red, dark", "Blue"',
+    );
     expect(problem(asks(many), { answers: { 'Colours?': 'Red, Green' } })).toContain('takes one or more of these');
     expect(problem(asks(free), { answers: { 'Why?': 'x', 'How?': 'y' } })).toContain('"How?" is not asked; the questions are: "Why?"');
     expect(problem(asks(free), { approved: true, answers: { 'Why?': 'x' } })).toContain('approved must be left out');

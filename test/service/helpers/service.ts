@@ -95,7 +95,9 @@ export class Api {
     const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
       encodeURIComponent(input.params?.[name] ?? (name === 'teamId' ? this.service.teamId : '')),
     );
-    const query = new URLSearchParams(Object.entries(input.query ?? {}).map(([name, value]): [string, string] => [name, String(value)])).toString();
+    const query = new URLSearchParams(
+      Object.entries(input.query ?? {}).map(([name, value]): [string, string] => [name, String(value)]),
+    ).toString();
     const { type, bytes } = await encoded(input.body);
     const answer = await this.send(method, `${filled}${query === '' ? '' : `?${query}`}`, {
       headers: { ...(type === undefined ? {} : { 'content-type': type }), ...input.headers },

@@ -10,7 +10,10 @@ interface Described {
   responses: Record<string, unknown>;
 }
 
-const document = JSON.parse(JSON.stringify(openApiDocument())) as { paths: Record<string, Record<string, Described>>; components: Record<string, Record<string, unknown>> };
+const document = JSON.parse(JSON.stringify(openApiDocument())) as {
+  paths: Record<string, Record<string, Described>>;
+  components: Record<string, Record<string, unknown>>;
+};
 const text = JSON.stringify(document);
 
 it('describes every operation once, with all its parameters', () => {
@@ -22,11 +25,14 @@ it('describes every operation once, with all its parameters', () => {
     const inPath = (entry.parameters ?? []).filter((parameter) => parameter.in === 'path').map(({ name }) => `{${name}}`);
     expect(inPath).toEqual(row.path.match(/\{\w+\}/g) ?? []);
     expect(entry.parameters?.some(({ $ref }) => $ref?.endsWith('/IdempotencyKey')) ?? false).toBe(row.idempotent);
-    expect(Object.keys(entry.responses)).toEqual(expect.arrayContaining([String(row.success), '400', '401', '403', '404', '409', '429', '500']));
+    expect(Object.keys(entry.responses)).toEqual(
+      expect.arrayContaining([String(row.success), '400', '401', '403', '404', '409', '429', '500']),
+    );
   }
 });
 
 it('refers only to what it has', () => {
-  for (const [, section, name] of text.matchAll(/"#\/components\/(\w+)\/([\w-]+)"/g)) expect(document.components[section as string]).toHaveProperty([name as string]);
+  for (const [, section, name] of text.matchAll(/"#\/components\/(\w+)\/([\w-]+)"/g))
+    expect(document.components[section as string]).toHaveProperty([name as string]);
   expect(document.paths['/v2/sandboxes/{sandbox_id}/files']?.post?.requestBody?.content).toHaveProperty(['multipart/form-data']);
 });

@@ -12,11 +12,16 @@ describe('who is let in', () => {
   it('needs a valid token, on every path that is not open', async () => {
     const api = await started();
     for (const authorization of [undefined, 'Bearer', 'Bearer wrong', `Basic ${api.service.token}`, api.service.token]) {
-      const answer = await api.send('GET', '/v2/anything', { anonymous: true, headers: authorization === undefined ? {} : { authorization } });
+      const answer = await api.send('GET', '/v2/anything', {
+        anonymous: true,
+        headers: authorization === undefined ? {} : { authorization },
+      });
       expect(codeOf(answer)).toEqual([401, 'invalid_token']);
       expect(answer.headers['www-authenticate']).toBe('Bearer');
     }
-    expect((await api.send('GET', agentsPath(api), { anonymous: true, headers: { authorization: `bearer ${api.service.token}` } })).status).toBe(200);
+    expect(
+      (await api.send('GET', agentsPath(api), { anonymous: true, headers: { authorization: `bearer ${api.service.token}` } })).status,
+    ).toBe(200);
   });
 
   it('needs a Host of this service, and no foreign Origin', async () => {
@@ -24,7 +29,8 @@ describe('who is let in', () => {
     for (const host of ['evil.test', '10.0.0.1', 'localhost.evil.test']) {
       expect(codeOf(await api.send('GET', '/healthz', { headers: { host } }))).toEqual([403, 'host_not_allowed']);
     }
-    for (const host of ['localhost', `LOCALHOST:${api.service.port}`, '[::1]:1']) expect((await api.send('GET', '/healthz', { headers: { host } })).status).toBe(200);
+    for (const host of ['localhost', `LOCALHOST:${api.service.port}`, '[::1]:1'])
+      expect((await api.send('GET', '/healthz', { headers: { host } })).status).toBe(200);
     for (const origin of ['https://evil.test', 'null', 'http://127.0.0.1.evil.test']) {
       expect(codeOf(await api.send('GET', '/healthz', { headers: { origin } }))).toEqual([403, 'origin_not_allowed']);
     }
@@ -46,7 +52,11 @@ describe('the rate limit', () => {
     const clock = new ManualClock();
     const api = await started({ clock, rateLimit: { limit: 2, windowSeconds: 10 } });
     clock.advance(1_500);
-    const [first, second, third] = [await api.send('GET', agentsPath(api)), await api.send('GET', agentsPath(api)), await api.send('GET', agentsPath(api))];
+    const [first, second, third] = [
+      await api.send('GET', agentsPath(api)),
+      await api.send('GET', agentsPath(api)),
+      await api.send('GET', agentsPath(api)),
+    ];
     expect([first.status, second.status]).toEqual([200, 200]);
     expect([first.headers['ratelimit-remaining'], second.headers['ratelimit-remaining']]).toEqual(['1', '0']);
     expect(codeOf(third)).toEqual([429, 'rate_limited']);
@@ -106,8 +116,13 @@ describe('S23: bodies', () => {
       expect(codeOf(await post(body))).toEqual([400, 'invalid_request']);
     }
     expect(codeOf(await post('{"name":"A"}', { 'content-type': 'text/plain' }))).toEqual([400, 'invalid_request']);
-    expect(codeOf(await api.send('POST', agentsPath(api), { headers: json, body: Buffer.from([0x22, 0xff, 0x22]) }))).toEqual([400, 'invalid_request']);
-    const wrong = await post('{"thread_id":"x","build":{"name":"","config":{"version":"v1","data":{"models":{},"input":[{"role":"boss","content":"c"}]}}}}');
+    expect(codeOf(await api.send('POST', agentsPath(api), { headers: json, body: Buffer.from([0x22, 0xff, 0x22]) }))).toEqual([
+      400,
+      'invalid_request',
+    ]);
+    const wrong = await post(
+      '{"thread_id":"x","build":{"name":"","config":{"version":"v1","data":{"models":{},"input":[{"role":"boss","content":"c"}]}}}}',
+    );
     const { message, details } = wrong.body as { message: string; details: { path: string; message: string }[] };
     expect(message).toContain('name is required');
     expect(details).toEqual(
@@ -140,7 +155,10 @@ describe('S23: bodies', () => {
     form.append('path', 'big');
     form.append('file', new File([Buffer.alloc(11 * 1024 * 1024)], 'big'));
     expect((await api.call('uploadSandboxFile', { params: { sandbox_id }, body: form })).status).toBe(413);
-    const endless = await raw(api, `POST ${agentsPath(api)} HTTP/1.1\r\n${auth(api)}Content-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n`);
+    const endless = await raw(
+      api,
+      `POST ${agentsPath(api)} HTTP/1.1\r\n${auth(api)}Content-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n`,
+    );
     expect(endless).toMatch(/^HTTP\/1.1 413 .*Connection: close/s);
     expect((await api.send('GET', '/healthz')).status).toBe(200);
   });
@@ -150,7 +168,10 @@ describe('S23: bodies', () => {
     const { sandbox_id } = await api.ok('createSandbox');
     const path = `/v2/sandboxes/${sandbox_id}/files`;
     expect(codeOf(await api.send('POST', path, { headers: json, body: '{}' }))).toEqual([400, 'invalid_request']);
-    expect(codeOf(await api.send('POST', path, { headers: { 'content-type': 'multipart/form-data; boundary=x' }, body: 'junk' }))).toEqual([400, 'invalid_request']);
+    expect(codeOf(await api.send('POST', path, { headers: { 'content-type': 'multipart/form-data; boundary=x' }, body: 'junk' }))).toEqual([
+      400,
+      'invalid_request',
+    ]);
     const form = new FormData();
     form.append('path', 'a');
     expect(codeOf(await api.call('uploadSandboxFile', { params: { sandbox_id }, body: form }))).toEqual([400, 'invalid_request']);
@@ -166,7 +187,8 @@ describe('S26, S27: paths and methods', () => {
     for (const path of ['/', '/v2', '/v2/', `${runs}/`, `//v2/teams`, '/v2/runs', '/v2/runs/', '/v3/runs/x', '/V2/runs/x']) {
       expect(codeOf(await api.send('GET', path))).toEqual([404, 'route_not_found']);
     }
-    for (const path of ['/v2/runs/..', '/v2/runs/%2e%2e', '/v2/runs/.', '/v2/agents/../runs/x']) expect(await rawStatus(api, `GET ${path}`)).toBe(404);
+    for (const path of ['/v2/runs/..', '/v2/runs/%2e%2e', '/v2/runs/.', '/v2/agents/../runs/x'])
+      expect(await rawStatus(api, `GET ${path}`)).toBe(404);
     // An encoded slash is part of an id, and there is no such run.
     expect(codeOf(await api.send('GET', '/v2/runs/a%2Fb'))).toEqual([404, 'run_not_found']);
     expect(codeOf(await api.send('GET', '/v2/runs/%zz'))).toEqual([400, 'invalid_request']);
@@ -212,7 +234,13 @@ it('a failure of the service itself is a 500 that tells nothing, and is logged w
     ],
   });
   const answer = await broken.call('createAgent', {
-    body: { name: 'A', build: { name: 'b', config: { version: 'v2', data: { models: { agent: { model: 'test' }, browsing: { provider: 'google', model: 'm' } }, input: 'x' } } } },
+    body: {
+      name: 'A',
+      build: {
+        name: 'b',
+        config: { version: 'v2', data: { models: { agent: { model: 'test' }, browsing: { provider: 'google', model: 'm' } }, input: 'x' } },
+      },
+    },
   });
   expect(codeOf(answer)).toEqual([500, 'internal_error']);
   expect(answer.text).not.toContain('secret detail');

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
 import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
 import { requestedRange } from '../../../src/service/http/range.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { type Api, started } from '../helpers/service.ts';
@@ -7,7 +7,11 @@ import { type Api, started } from '../helpers/service.ts';
 const megabyte = 1024 * 1024;
 
 /** A run whose sandbox has a file, and the signed URL of that file. */
-async function fileUrl(api: Api, name: string, bytes: Buffer): Promise<{ url: string; runId: string; content: string | null; truncated: boolean | undefined }> {
+async function fileUrl(
+  api: Api,
+  name: string,
+  bytes: Buffer,
+): Promise<{ url: string; runId: string; content: string | null; truncated: boolean | undefined }> {
   const { sandbox_id } = await api.ok('createSandbox');
   const granted = await api.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: name } });
   expect((await api.send('PUT', granted.upload_url, { anonymous: true, body: bytes })).status).toBe(201);
@@ -19,30 +23,30 @@ async function fileUrl(api: Api, name: string, bytes: Buffer): Promise<{ url: st
 describe('a download', () => {
   it('streams the file as an attachment, whole or in part', async () => {
     const api = await started();
-    const bytes = Buffer.from('\0123456789');
+    const bytes = Buffer.from('\x00123456789');
     const { url } = await fileUrl(api, 'zahlen "ä".bin', bytes);
     const get = (headers: Record<string, string> = {}, method = 'GET') => api.send(method, url, { anonymous: true, headers });
     const whole = await get();
     expect([whole.status, whole.text]).toEqual([200, bytes.toString()]);
     expect(whole.headers).toMatchObject({
-      'content-length': '11',
+      'content-length': '10',
       'accept-ranges': 'bytes',
       'x-content-type-options': 'nosniff',
-      'content-disposition': `attachment; filename="zahlen ____.bin"; filename*=UTF-8''zahlen%20%22%C3%A4%22.bin`.replace('____', '___'),
+      'content-disposition': `attachment; filename="zahlen ___.bin"; filename*=UTF-8''zahlen%20%22%C3%A4%22.bin`,
     });
     const etag = String(whole.headers.etag);
     expect(etag).toMatch(/^"[^"]+"$/);
     const part = await get({ range: 'bytes=2-4' });
-    expect([part.status, part.text, part.headers['content-range']]).toEqual([206, '234'.replace('234', bytes.subarray(2, 5).toString()), 'bytes 2-4/11']);
+    expect([part.status, part.text, part.headers['content-range']]).toEqual([206, '234', 'bytes 2-4/10']);
     expect((await get({ range: 'bytes=-3' })).text).toBe('789');
-    expect((await get({ range: 'bytes=8-' })).text).toBe(bytes.subarray(8).toString());
+    expect((await get({ range: 'bytes=8-' })).text).toBe('89');
     expect((await get({ range: 'bytes=8-', 'if-range': etag })).status).toBe(206);
     expect((await get({ range: 'bytes=8-', 'if-range': '"other"' })).status).toBe(200);
-    const beyond = await get({ range: 'bytes=11-' });
-    expect([beyond.status, beyond.headers['content-range']]).toEqual([416, 'bytes */11']);
+    const beyond = await get({ range: 'bytes=10-' });
+    expect([beyond.status, beyond.headers['content-range']]).toEqual([416, 'bytes */10']);
     expect((await get({ 'if-none-match': etag })).status).toBe(304);
     const head = await get({}, 'HEAD');
-    expect([head.status, head.text, head.headers['content-length']]).toEqual([200, '', '11']);
+    expect([head.status, head.text, head.headers['content-length']]).toEqual([200, '', '10']);
   });
 
   it('comes beside text that is too long to be inline', async () => {
@@ -78,7 +82,9 @@ it('an upload that breaks off leaves nothing behind', async () => {
   const granted = await api.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'half.bin' } });
   const socket = connect(api.service.port, '127.0.0.1');
   const { pathname } = new URL(granted.upload_url);
-  await new Promise<void>((resolve) => socket.write(`PUT ${pathname} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\nhalf`, () => resolve()));
+  await new Promise<void>((resolve) =>
+    socket.write(`PUT ${pathname} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\nhalf`, () => resolve()),
+  );
   socket.end();
   await new Promise((resolve) => socket.once('close', resolve).resume());
   expect((await api.ok('listSandboxFiles', { params: { sandbox_id } })).files).toEqual([]);

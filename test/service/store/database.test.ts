@@ -35,14 +35,19 @@ describe('migrations', () => {
         await sql`create nonsense`.execute(any);
       },
     };
-    for (let attempt = 0; attempt < 2; attempt++) await expect(migrate(db, directory, { ...migrations, '9999-broken': broken })).rejects.toThrow('nonsense');
+    for (let attempt = 0; attempt < 2; attempt++)
+      await expect(migrate(db, directory, { ...migrations, '9999-broken': broken })).rejects.toThrow('nonsense');
     expect(await tables(db)).not.toContain('half');
   });
 
   it('of a newer version are refused, and the file is left as it is', async () => {
     const { db, directory } = await opened();
     await sql`insert into kysely_migration (name, timestamp) values ('9999-future', '')`.execute(db);
-    await expect(migrate(db, directory)).rejects.toMatchObject({ code: 'data_directory_newer', exit: 6, message: expect.stringContaining('9999-future') });
+    await expect(migrate(db, directory)).rejects.toMatchObject({
+      code: 'data_directory_newer',
+      exit: 6,
+      message: expect.stringContaining('9999-future'),
+    });
   });
 });
 
@@ -66,7 +71,12 @@ describe('the file', () => {
 
   it('refuses what would end the process or be cut without a word', async () => {
     const { db } = await opened();
-    await expect(db.insertInto('settings').values({ name: 'flag', value: true as never }).execute()).rejects.toThrow(TypeError);
+    await expect(
+      db
+        .insertInto('settings')
+        .values({ name: 'flag', value: true as never })
+        .execute(),
+    ).rejects.toThrow(TypeError);
     await db.insertInto('settings').values({ name: 'nul', value: 'a\0b' }).execute();
     expect((await db.selectFrom('settings').select('value').where('name', '=', 'nul').executeTakeFirst())?.value).toBe('a\ufffdb');
   });

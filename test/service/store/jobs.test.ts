@@ -1,12 +1,28 @@
 import { describe, expect, it } from 'vitest';
-import { openDatabase } from '../../../src/service/store/database.ts';
-import { claimJob, enqueueJob, holdsJob, nextDueTime, prolongLease, reclaimJobs, releaseJob, revokeJob } from '../../../src/service/store/jobs.ts';
+import { openDatabase, type Store } from '../../../src/service/store/database.ts';
+import {
+  claimJob,
+  enqueueJob,
+  holdsJob,
+  nextDueTime,
+  prolongLease,
+  reclaimJobs,
+  releaseJob,
+  revokeJob,
+} from '../../../src/service/store/jobs.ts';
+import type { JobRow } from '../../../src/service/store/schema.ts';
 import { afterTest, temporaryDirectory } from '../helpers/service.ts';
 
 async function store() {
   const db = await openDatabase(await temporaryDirectory());
   afterTest(() => db.destroy());
   return db;
+}
+
+async function claimed(db: Store, now: number): Promise<JobRow> {
+  const job = await claimJob(db, 'k', by(now));
+  if (job === undefined) throw new Error('nothing is due');
+  return job;
 }
 
 const by = (now: number) => ({ owner: 'me', now, lease: 100 });
@@ -27,12 +43,16 @@ describe('a job', () => {
   it('is taken over when its lease has ended; the former owner can do nothing with it', async () => {
     const db = await store();
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
-    const first = (await claimJob(db, 'k', by(0)))!;
+    const first = await claimed(db, 0);
     expect(await prolongLease(db, first, 200)).toBe(true);
     expect(await claimJob(db, 'k', by(150))).toBeUndefined();
-    const second = (await claimJob(db, 'k', by(200)))!;
+    const second = await claimed(db, 200);
     expect(second.epoch).toBe(first.epoch + 1);
-    expect([await holdsJob(db, first), await prolongLease(db, first, 999), await releaseJob(db, first, { status: 'done' })]).toEqual([false, false, false]);
+    expect([await holdsJob(db, first), await prolongLease(db, first, 999), await releaseJob(db, first, { status: 'done' })]).toEqual([
+      false,
+      false,
+      false,
+    ]);
     expect([await holdsJob(db, second), await releaseJob(db, second, { status: 'queued', dueAt: 300 })]).toEqual([true, true]);
     expect((await claimJob(db, 'k', by(300)))?.epoch).toBe(3);
   });
@@ -41,7 +61,7 @@ describe('a job', () => {
     const db = await store();
     for (const lose of [() => revokeJob(db, 'k', 's'), () => enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 })]) {
       await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
-      const job = (await claimJob(db, 'k', by(0)))!;
+      const job = await claimed(db, 0);
       await lose();
       expect(await holdsJob(db, job)).toBe(false);
     }

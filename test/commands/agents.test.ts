@@ -1,0 +1,204 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { startTestService, type TestService } from '../support/service.ts';
+
+const procedure = 'version: 1\nsteps:\n  - say: "Hello {{message}}"\n';
+const noAgent = '00000000-0000-4000-8000-000000000001';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+  await service.file('procedure.yaml', procedure);
+});
+
+describe('agents create', () => {
+  it('creates an agent that can be run', async () => {
+    const created = await service.cli(['agents', 'create', '--name', 'greeter', '--procedure', 'procedure.yaml', '--json']);
+    expect(created).toMatchObject({ code: 0, stderr: '' });
+    const agent = created.json<{ id: string; name: string; team_id: string }>();
+    expect(agent).toMatchObject({ name: 'greeter', team_id: service.service.teamId });
+    const run = await service.start(agent.id, 'World');
+    await service.until(run, 'completed');
+    expect((await service.messages(run)).map(({ text_content }) => text_content)).toContain('Hello World');
+  });
+
+  it('shows the agent to a person', async () => {
+    const created = await service.cli(['agents', 'create', '--name', 'shown', '--procedure', 'procedure.yaml'], { tty: true });
+    expect(created).toMatchObject({ code: 0, stderr: '' });
+    expect(created.stdout).toMatch(/Name: +shown/);
+  });
+
+  it('reads the procedure from standard input', async () => {
+    const created = await service.cli(['agents', 'create', '--name', 'piped', '--procedure', '-'], { stdin: procedure });
+    expect(created).toMatchObject({ code: 0, stderr: '' });
+    expect(created.stdout).toContain('Name\tpiped\n');
+  });
+
+  it('names file and line of each mistake, and creates nothing', async () => {
+    await service.file('wrong.yaml', 'version: 1\nsteps:\n  - say: fine\n  - aks: { id: who }\n  - write: { path: a.txt }\n');
+    const agents = await service.countAgents();
+    const argv = ['agents', 'create', '--name', 'wrong', '--procedure', 'wrong.yaml'];
+    const refused = await service.cli(argv);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('error: The procedure has 2 mistakes:');
+    expect(refused.stderr).toMatch(/wrong\.yaml:4:5: unknown step `aks`; did you mean `ask`\?/);
+    expect(refused.stderr).toMatch(/wrong\.yaml:5:\d+: `write` needs `content` or `json`/);
+    expect(refused.stderr).toContain('hint: Nothing was changed.');
+
+    const json = await service.cli([...argv, '--json']);
+    expect(json).toMatchObject({ code: 2, stdout: '' });
+    const { error } = JSON.parse(json.stderr) as { error: Record<string, unknown> };
+    expect(error).toMatchObject({ code: 'invalid_procedure', exit: 2 });
+    expect(await service.countAgents()).toBe(agents);
+  });
+
+  it.each([
+    ['a procedure that is not YAML', 'steps: [', /bad\.yaml:\d+/],
+    ['a procedure without steps', 'version: 1\n', /bad\.yaml:1/],
+    ['an empty procedure', '', /procedure/i],
+    ['a template that cannot be read', 'version: 1\nsteps:\n  - say: "{{ answers.who"\n', /bad\.yaml:3/],
+    ['a reference to an answer that nobody gives', 'version: 1\nsteps:\n  - say: "{{ answers.who }}"\n', /bad\.yaml:3.*who/],
+  ])('refuses %s', async (_, content, where) => {
+    await service.file('bad.yaml', content);
+    const agents = await service.countAgents();
+    const refused = await service.cli(['agents', 'create', '--name', 'bad', '--procedure', 'bad.yaml']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toMatch(where);
+    expect(await service.countAgents()).toBe(agents);
+  });
+
+  it('needs a name and a file that is there', async () => {
+    const nameless = await service.cli(['agents', 'create', '--procedure', 'procedure.yaml']);
+    expect(nameless).toMatchObject({ code: 2, stdout: '', stderr: 'error: The agent needs a name.\nhint: Give it with --name.\n' });
+    const missing = await service.cli(['agents', 'create', '--name', 'x', '--procedure', 'nowhere.yaml']);
+    expect(missing).toMatchObject({ code: 2, stdout: '', stderr: 'error: nowhere.yaml cannot be read: there is no such file.\n' });
+    const folder = await service.cli(['agents', 'create', '--name', 'x', '--procedure', '.']);
+    expect(folder).toMatchObject({ code: 2, stdout: '', stderr: 'error: . cannot be read: it is a directory.\n' });
+  });
+
+  it('refuses a second agent of the same name', async () => {
+    await service.agent('- say: hi', 'twin');
+    const again = await service.cli(['agents', 'create', '--name', 'twin', '--procedure', 'procedure.yaml']);
+    expect(again).toMatchObject({ code: 6, stdout: '' });
+    expect(again.stderr).toContain('twin');
+  });
+
+  it('refuses a runtime it does not have', async () => {
+    const agents = await service.countAgents();
+    const refused = await service.cli(['agents', 'create', '--name', 'odd', '--procedure', 'procedure.yaml', '--runtime', 'abacus']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('abacus');
+    expect(await service.countAgents()).toBe(agents);
+  });
+});
+
+describe('agents get', () => {
+  it('takes a name as well as an id', async () => {
+    const id = await service.agent('- say: hi', 'by-name');
+    for (const agent of [id, id.toUpperCase(), 'by-name']) {
+      const found = await service.cli(['agents', 'get', agent, '-o', 'id']);
+      expect(found).toMatchObject({ code: 0, stdout: `${id}\n`, stderr: '' });
+    }
+  });
+
+  it('says which names are close when there is none of that name', async () => {
+    await service.agent('- say: hi', 'invoice-check');
+    const missing = await service.cli(['agents', 'get', 'invoice']);
+    expect(missing).toMatchObject({ code: 3, stdout: '', stderr: 'error: There is no agent "invoice".\nhint: Did you mean invoice-check?\n' });
+    const unlike = await service.cli(['agents', 'get', 'zebra']);
+    expect(unlike).toMatchObject({ code: 3, stdout: '' });
+    expect(unlike.stderr).toContain('hint: See the agents with `aops agents list`.');
+  });
+
+  it('does not find an id that is not there', async () => {
+    const missing = await service.cli(['agents', 'get', noAgent]);
+    expect(missing).toMatchObject({ code: 3, stdout: '' });
+    expect(missing.stderr).toMatch(/^error: .*agent/i);
+  });
+});
+
+describe('agents list', () => {
+  it('lists them in pages', async () => {
+    for (const name of ['page-a', 'page-b', 'page-c']) await service.agent('- say: hi', name);
+    const total = await service.countAgents();
+    const two = await service.cli(['agents', 'list', '--limit', '2', '--json']);
+    expect(two).toMatchObject({ code: 0, stderr: '' });
+    expect(two.json()).toMatchObject({ total, limit: 2, offset: 0 });
+    expect(two.json<{ data: unknown[] }>().data).toHaveLength(2);
+    const all = await service.cli(['agents', 'list', '--all', '-o', 'id']);
+    const ids = all.stdout.trimEnd().split('\n');
+    expect(new Set(ids).size).toBe(total);
+    const rest = await service.cli(['agents', 'list', '--all', '--offset', '2', '-o', 'id']);
+    expect(rest.stdout.trimEnd().split('\n')).toEqual(ids.slice(2));
+  });
+
+  it('refuses limits that cannot be', async () => {
+    for (const argv of [['--limit', '0'], ['--limit', 'ten'], ['--offset', '-1'], ['--all', '--limit', '3']]) {
+      const refused = await service.cli(['agents', 'list', ...argv]);
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(refused.stderr).toContain(argv[0] as string);
+    }
+  });
+});
+
+describe('agents update', () => {
+  it('renames, and runs a new procedure from then on', async () => {
+    const id = await service.agent('- say: before', 'changing');
+    await service.file('after.yaml', 'version: 1\nsteps:\n  - say: after\n');
+    const updated = await service.cli(['agents', 'update', 'changing', '--name', 'changed', '--procedure', 'after.yaml', '--json']);
+    expect(updated).toMatchObject({ code: 0, stderr: '' });
+    expect(updated.json()).toMatchObject({ id, name: 'changed' });
+    const run = await service.start(id);
+    await service.until(run, 'completed');
+    expect((await service.messages(run)).map(({ text_content }) => text_content)).toContain('after');
+  });
+
+  it('sets and unsets what can be on or off', async () => {
+    await service.agent('- say: hi', 'switches');
+    const on = await service.cli(['agents', 'update', 'switches', '--memory', '--slack', '--json']);
+    expect(on.json()).toMatchObject({ agentic_memory_enabled: true, slack_enabled: true });
+    const off = await service.cli(['agents', 'update', 'switches', '--no-memory', '--json']);
+    expect(off.json()).toMatchObject({ agentic_memory_enabled: false, slack_enabled: true });
+  });
+
+  it('keeps the live procedure when the new one has a mistake', async () => {
+    const id = await service.agent('- say: kept', 'keeper');
+    await service.file('wrong.yaml', 'version: 1\nsteps:\n  - aks: {}\n');
+    const refused = await service.cli(['agents', 'update', 'keeper', '--name', 'renamed', '--procedure', 'wrong.yaml']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('wrong.yaml:3:');
+    expect((await service.cli(['agents', 'get', 'keeper', '-o', 'id'])).stdout).toBe(`${id}\n`);
+    const run = await service.start(id);
+    await service.until(run, 'completed');
+    expect((await service.messages(run)).map(({ text_content }) => text_content)).toContain('kept');
+  });
+
+  it('wants something to change', async () => {
+    const refused = await service.cli(['agents', 'update', 'whichever']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('error: There is nothing to change.');
+  });
+});
+
+describe('agents delete', () => {
+  it('wants a yes where nobody can be asked', async () => {
+    await service.agent('- say: hi', 'doomed');
+    const agents = await service.countAgents();
+    const refused = await service.cli(['agents', 'delete', 'doomed']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('Delete the agent "doomed"');
+    expect(refused.stderr).toContain('--yes');
+    expect(await service.countAgents()).toBe(agents);
+    const deleted = await service.cli(['agents', 'delete', 'doomed', '--yes']);
+    expect(deleted).toMatchObject({ code: 0, stdout: 'Deleted doomed.\n', stderr: '' });
+    expect(await service.countAgents()).toBe(agents - 1);
+    expect((await service.cli(['agents', 'delete', 'doomed', '--yes'])).code).toBe(3);
+  });
+
+  it('interrupts what the agent was doing', async () => {
+    const id = await service.agent('- sleep: 1h', 'busy');
+    const run = await service.start(id);
+    await service.until(run, 'running');
+    expect((await service.cli(['agents', 'delete', 'busy', '-y'])).code).toBe(0);
+    expect((await service.until(run, 'interrupted')).run.agent_id).toBeNull();
+  });
+});
