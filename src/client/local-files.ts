@@ -18,7 +18,7 @@ const badName = /[\u0000-\u001f\u007f\\]|[. ]$|^(con|prn|aux|nul|com\d|lpt\d)(\.
 export function safeParts(name: string): string[] {
   const parts = name.split('/').filter((part) => part !== '' && part !== '.');
   if (
-    name.startsWith('/') ||
+    /^(\/|[a-z]:)/i.test(name) ||
     parts.length === 0 ||
     parts.includes('..') ||
     parts.some((part) => badName.test(part) || Buffer.byteLength(part) > 255)

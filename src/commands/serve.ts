@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import path from 'node:path';
 import { version } from '../base/version.ts';
+import type { LogEntry } from '../service/service.ts';
 import { choice, defineCommand, integer, text } from './define.ts';
 import { defaultDataDirectory, removeState, tokenFile, writeState } from './local/state.ts';
 
@@ -29,31 +31,39 @@ export default defineCommand({
       ...(context.env.PATH === undefined ? {} : { commandPath: context.env.PATH }),
       ...(input.host === undefined ? {} : { host: input.host }),
       ...(input.port === undefined ? {} : { port: input.port }),
-      log: (entry) => context.terminal.note(JSON.stringify(entry)),
+      log: (entry) => context.terminal.note(context.terminal.err.isTTY ? logLine(entry) : JSON.stringify(entry)),
     });
     const { url, teamId, instanceId } = service;
+    // In the data directory for whoever finds it in use, and where `local` looks.
+    const stateFiles = [path.join(dataDirectory, 'service.json'), ...(input.stateFile === undefined ? [] : [input.stateFile])];
     try {
-      if (input.stateFile !== undefined) {
-        const started_at = new Date(context.clock.now()).toISOString();
-        const state = {
-          pid: context.launcher.pid,
-          url,
-          data_dir: dataDirectory,
-          team_id: teamId,
-          version,
-          instance_id: instanceId,
-          exec,
-          started_at,
-        };
-        await writeState(input.stateFile, { ...state, ephemeral: input.ephemeral === 'yes' });
-      }
+      const started_at = new Date(context.clock.now()).toISOString();
+      const ephemeral = input.ephemeral === 'yes';
+      const state = {
+        pid: context.launcher.pid,
+        url,
+        data_dir: dataDirectory,
+        team_id: teamId,
+        version,
+        instance_id: instanceId,
+        exec,
+        ephemeral,
+        started_at,
+      };
+      for (const file of stateFiles) await writeState(file, state);
       context.terminal.note(
         `Listening on ${url}; team ${teamId}; token in ${tokenFile(dataDirectory)}; commands ${exec === 'host' ? 'run as you' : 'are off'}`,
       );
-      await new Promise<void>((resolve) => context.signal.addEventListener('abort', () => resolve(), { once: true }));
+      if (!context.signal.aborted) await once(context.signal, 'abort');
     } finally {
       await service.close();
-      if (input.stateFile !== undefined) await removeState(input.stateFile, instanceId);
+      for (const file of stateFiles) await removeState(file, instanceId);
     }
   },
 });
+
+/** A log entry for the one who looks at it: time, what happened, and the facts. */
+function logLine({ time, level, message, fields }: LogEntry): string {
+  const shown = Object.entries(fields).map(([name, value]) => `${name}=${value}`);
+  return [time.slice(11, 19), level === 'info' ? '' : level, message, ...shown].filter((part) => part !== '').join(' ');
+}

@@ -16,7 +16,13 @@ export type Log = (level: LogLevel, message: string, fields?: LogEntry['fields']
 /** A log that stamps entries and hands them on; without a receiver it does nothing. */
 export function createLog(now: () => number, receive: ((entry: LogEntry) => void) | undefined): Log {
   if (receive === undefined) return () => undefined;
-  return (level, message, fields = {}) => receive({ time: new Date(now()).toISOString(), level, message, fields });
+  return (level, message, fields = {}) => {
+    try {
+      receive({ time: new Date(now()).toISOString(), level, message, fields });
+    } catch {
+      // A log that cannot be written must not take the service down with it.
+    }
+  };
 }
 
 /** What to log of an unknown failure. */

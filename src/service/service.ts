@@ -68,9 +68,8 @@ const closingTime = 5_000;
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { dataDirectory, host = '127.0.0.1', port = 0, clock = systemClock } = options;
+  // A directory that was there keeps its mode, it may hold other things; everything the service puts into it is its owner's alone.
   await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
-  // A directory that was there may be open to others; what is in it is not theirs.
-  await chmod(dataDirectory, 0o700);
   const store = await openDatabase(dataDirectory);
   try {
     const instanceId = randomUUID();

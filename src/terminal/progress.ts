@@ -35,7 +35,6 @@ export async function statusLine(terminal: Terminal): Promise<StatusLine | undef
   const line: StatusLine = {
     start(next) {
       text = next;
-      terminal.setLive(line);
       line.show();
     },
     refresh() {
@@ -54,7 +53,6 @@ export async function statusLine(terminal: Terminal): Promise<StatusLine | undef
     },
     stop() {
       line.hide();
-      terminal.setLive(undefined);
     },
   };
   return line;

@@ -22,7 +22,9 @@ const pageSize = 50;
 interface State {
   status: string | null;
   request: HumanRequest | null;
+  /** Where the next message is expected, and the id of the one before it. */
   offset: number;
+  last: string | undefined;
   seen: Set<string>;
 }
 
@@ -32,7 +34,7 @@ interface State {
  */
 export async function* watchRun(client: Client, runId: string, options: WatchOptions): AsyncGenerator<RunEvent, void, undefined> {
   const { clock, signal, pace = new Pace(clock) } = options;
-  const state: State = { status: null, request: null, offset: 0, seen: new Set() };
+  const state: State = { status: null, request: null, offset: 0, last: undefined, seen: new Set() };
   let seq = 0;
   for (;;) {
     let moved = false;
@@ -70,19 +72,29 @@ function* requestResolved(state: State, request: HumanRequest | null, run: Run):
   yield { type: 'human_request.resolved', data: { human_request_id: previous.id, title: previous.title, resolution } };
 }
 
-/** Messages not yielded before, oldest first. Offsets only say where to look; ids say what is new. */
+/**
+ * Messages not yielded before, oldest first. Offsets only say where to look; ids say what is new. Each page begins
+ * with the last message known: where another one is now, the list was rewritten, and is read again from the start.
+ */
 async function* newMessages(client: Client, runId: string, state: State, signal: AbortSignal): AsyncGenerator<RunMessage, void, undefined> {
+  let rewound = false;
   for (;;) {
-    const query = { limit: pageSize, offset: state.offset };
+    const offset = Math.max(0, state.offset - 1);
+    const query = { limit: pageSize, offset };
     const { messages, total } = await client.call('listRunMessages', { params: { run_id: runId }, query }, { signal });
+    if (state.offset > 0 && messages[0]?.id !== state.last && !rewound) {
+      rewound = true;
+      state.offset = 0;
+      continue;
+    }
     for (const message of messages) {
       if (state.seen.has(message.id)) continue;
       state.seen.add(message.id);
       yield message;
     }
-    // A total below the offset means the list was rewritten: read it again from the start, repeating nothing.
-    if (total < state.offset) state.offset = 0;
-    else state.offset += messages.length;
-    if (messages.length === 0 || state.offset >= total) return;
+    const moved = offset + messages.length > state.offset;
+    state.offset = messages.length === 0 ? 0 : offset + messages.length;
+    state.last = messages.at(-1)?.id;
+    if (!moved || state.offset >= total) return;
   }
 }

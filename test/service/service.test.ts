@@ -1,10 +1,10 @@
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startService } from '../../src/service/service.ts';
 import { Gate } from './helpers/runtime.ts';
-import { afterTest, started, temporaryDirectory } from './helpers/service.ts';
+import { Api, afterTest, config, started, temporaryDirectory } from './helpers/service.ts';
 
 describe('the first start', () => {
   it('makes a team and a token that only its owner can read', async () => {
@@ -12,7 +12,7 @@ describe('the first start', () => {
     const { service } = await started({ dataDirectory });
     expect(service.token).toMatch(/^aops_local_[\w-]{43}$/);
     expect(await readFile(join(dataDirectory, 'token'), 'utf8')).toBe(`${service.token}\n`);
-    expect((await stat(join(dataDirectory, 'token'))).mode & 0o777).toBe(0o600);
+    for (const name of ['token', 'aops.db', 'aops.db-wal']) expect((await stat(join(dataDirectory, name))).mode & 0o777).toBe(0o600);
     expect((await stat(dataDirectory)).mode & 0o777).toBe(0o700);
     for (const name of ['aops.db', 'aops.db-wal']) expect((await readFile(join(dataDirectory, name))).includes(service.token)).toBe(false);
   });
@@ -90,5 +90,20 @@ it('a data directory that cannot be made is an error', async () => {
   const directory = await temporaryDirectory();
   await writeFile(join(directory, 'file'), '');
   await expect(startService({ dataDirectory: join(directory, 'file', 'data'), exec: 'off' })).rejects.toThrow();
-  await mkdir(join(directory, 'ok'));
+});
+
+it('executes scripts unless it is told otherwise', async () => {
+  const dataDirectory = await temporaryDirectory();
+  const service = await startService({ dataDirectory, exec: 'off' });
+  afterTest(() => service.close());
+  const api = new Api(service, dataDirectory);
+  const script = 'version: 1\nsteps:\n  - say: hello {{ agent.name }}\n  - say: bye\n';
+  const { agent } = await api.ok('createAgent', { body: { name: 'Clerk', build: { name: 'first', config: config(script, 'script') } } });
+  const { run } = await api.ok('startRun', { body: { agent_id: agent.id } });
+  await api.until(run.id, 'completed');
+  expect(await api.texts(run.id)).toEqual(['hello Clerk', 'bye']);
+  const broken = await api.call('createAgent', {
+    body: { name: 'B', build: { name: 'b', config: config('version: 1\nsteps:\n  - dance: x\n', 'script') } },
+  });
+  expect(broken).toMatchObject({ status: 400, body: { error: 'invalid_procedure', details: [{ line: 3 }] } });
 });

@@ -123,9 +123,16 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
   for (;;) {
     const state = await readState(stateFile(context));
     if (state && state.pid === child.pid) return state;
-    if (ended || context.clock.now() > deadline) throw await startError(dataDirectory);
+    if (ended || context.clock.now() > deadline) return orOther(context, await startError(dataDirectory));
     await context.clock.sleep(lookMilliseconds, context.signal);
   }
+}
+
+/** The service that another `up` started at the same moment, when that is why this one failed. */
+async function orOther(context: Context, error: AopsError): Promise<LocalState> {
+  const other = error.code === 'data_directory_in_use' ? await runningService(context) : undefined;
+  if (other) return other;
+  throw error;
 }
 
 /** Why the service did not come up: its own error, from the end of its log. */

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import type { Client } from '../../client/client.ts';
+import { download } from '../../client/download.ts';
 import { prepareTarget, writeFile } from '../../client/local-files.ts';
 import { pagedRows } from '../../client/paging.ts';
-import { download } from '../../client/transfer.ts';
 import { argument, defineCommand, flag, optionalArgument, text } from '../define.ts';
 import { RowList, wholeList } from '../list.ts';
 import { column, idColumn, listOutput, timeColumn } from '../output.ts';

@@ -83,6 +83,8 @@ class Asking {
   readonly #options: ResponderOptions;
   readonly #parts: AskingParts;
   #withdraw = new AbortController();
+  /** Whether a prompt is on the screen. */
+  #asking = false;
   #current: Promise<void> = Promise.resolve();
 
   constructor(options: ResponderOptions, parts: AskingParts) {
@@ -91,7 +93,10 @@ class Asking {
   }
 
   async observe(event: RunEvent): Promise<void> {
+    const open = this.#asking;
     if (event.type === 'human_request.resolved' || event.type === 'run.finished') await this.end();
+    if (open && event.type === 'human_request.resolved' && event.data.resolution === 'answered')
+      this.#options.note('Somebody else answered.');
     if (event.type === 'human_request.pending') this.#current = this.#answer(event.data.human_request);
   }
 
@@ -106,12 +111,14 @@ class Asking {
     const prompts = this.#options.onRequest === 'prompt';
     this.#withdraw = new AbortController();
     if (prompts) sink.hold();
+    this.#asking = prompts;
     let answeredHere = false;
     try {
       answeredHere = await respond(this.#options, runId, request, this.#withdraw.signal);
     } catch (error) {
       stop.abort(error instanceof LeftPending ? waitingError(runId, request) : error);
     }
+    this.#asking = false;
     if (prompts) await sink.resume(answeredHere);
     pace.hurry();
   }

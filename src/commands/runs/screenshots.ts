@@ -1,6 +1,6 @@
 import path from 'node:path';
+import { download } from '../../client/download.ts';
 import { prepareTarget, writeFile } from '../../client/local-files.ts';
-import { download } from '../../client/transfer.ts';
 import type { ScreenshotToolExecution } from '../../interface/types.ts';
 import { argument, defineCommand, flag, text } from '../define.ts';
 import { wholeList } from '../list.ts';

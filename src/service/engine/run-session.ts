@@ -147,7 +147,9 @@ export class RunSession implements RunHost {
     const files = await this.#keepImages(screenshots);
     try {
       await this.#write(async (trx, now) => {
-        const messages = events.flatMap((event) => (event.kind === 'screenshot' ? [] : [eventMessage(this.#row, event, now)]));
+        const messages = events.flatMap((event) =>
+          event.kind === 'screenshot' ? [] : [eventMessage(this.#row, namingFile(event, files), now)],
+        );
         await appendMessages(trx, this.#row.id, messages);
         for (const file of files) if (!(await insertRunFile(trx, { ...file, created_at: now }))) await this.#dropImages([file]);
         await alsoWrite(trx, now);
@@ -214,4 +216,10 @@ export class RunSession implements RunHost {
   async #dropImages(files: { id: string }[]): Promise<void> {
     for (const file of files) await this.#engine.files.remove(this.#row.id, file.id);
   }
+}
+
+/** The result of a call that took a picture, with the run file the picture became: its id is what a download asks for. */
+function namingFile<Event extends RuntimeEvent>(event: Event, files: { id: string; event_id: string; name: string }[]): Event {
+  const file = event.kind === 'tool_result' ? files.find(({ event_id }) => event_id === event.screenshot) : undefined;
+  return file === undefined ? event : { ...event, result: { ...(event as { result?: object }).result, file_id: file.id, name: file.name } };
 }

@@ -99,6 +99,7 @@ async function serve(parts: HttpParts, request: IncomingMessage, response: Serve
   } catch (error) {
     // The client has left, or the file under a download has; headers are out, so the connection is all that can say so.
     response.destroy();
+    if (typeof answer.body !== 'string') answer.body.destroy();
     log('debug', 'a response was cut off', { request: requestId, ...errorFields(error) });
   }
   log(answer.status >= 500 ? 'error' : 'debug', 'request', {

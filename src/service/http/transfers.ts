@@ -86,7 +86,8 @@ async function describeRunFile({ engine }: HttpParts, { runId, fileId }: Extract
   if (file === undefined) throw notFound('run file', fileId);
   return {
     name: file.name,
-    mimeType: file.mime_type,
+    // The runtime's word for it, if it can stand in a header.
+    mimeType: /^[\w.+-]+\/[\w.+-]+$/.test(file.mime_type) ? file.mime_type : 'application/octet-stream',
     size: Number(file.size),
     etag: `"${file.sha256}"`,
     open: async (range) => createReadStream(engine.files.path(runId, fileId), range),

@@ -37,13 +37,16 @@ export function readQuery(schema: TObject | undefined, search: URLSearchParams):
       });
     }
     const text = given[0];
-    if (text !== undefined)
-      values[name] = (property.type === 'integer' || property.type === 'number') && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+    if (text !== undefined) values[name] = property.type === 'integer' || property.type === 'number' ? numberOrText(text) : text;
     else if (property.default !== undefined) values[name] = property.default;
   }
   check(schema, values, 'query');
   return values;
 }
+
+/** A number that JavaScript and the database can hold exactly; the schema refuses what stays a text. */
+const numberOrText = (text: string): number | string =>
+  /^-?\d+(\.\d+)?$/.test(text) && Math.abs(Number(text)) <= Number.MAX_SAFE_INTEGER ? Number(text) : text;
 
 interface SchemaError {
   keyword: string;

@@ -11,7 +11,8 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 export type RuntimeEvent =
   | { kind: 'text'; id: string; text: string }
   | { kind: 'tool_call'; id: string; name: string; arguments?: Record<string, unknown> }
-  | { kind: 'tool_result'; id: string; callId: string; result?: unknown; error?: string }
+  /** `screenshot` is the event of a picture that the call took, recorded at the same time: its file is named in the result. */
+  | { kind: 'tool_result'; id: string; callId: string; result?: unknown; error?: string; screenshot?: string }
   | {
       kind: 'screenshot';
       id: string;

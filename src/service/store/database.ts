@@ -2,7 +2,7 @@
  * Opens the database of a data directory. The file is locked by the operating system for as long as it is open, so one
  * process owns a directory, and a lock left by a killed process needs no clean-up.
  */
-import { readFile } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Kysely, type Transaction } from 'kysely';
 import Libsql from 'libsql';
@@ -32,7 +32,10 @@ export async function openDatabase(dataDirectory: string): Promise<Store> {
 }
 
 async function openExclusively(dataDirectory: string): Promise<Libsql.Database> {
-  const database = new Libsql(join(dataDirectory, 'aops.db'));
+  const path = join(dataDirectory, 'aops.db');
+  // Made here so that only its owner can read it; SQLite gives the files beside it the same mode.
+  await (await open(path, 'a', 0o600)).close();
+  const database = new Libsql(path);
   try {
     // Before anything touches the file: a lock taken later would already be shared.
     database.pragma('locking_mode=EXCLUSIVE');

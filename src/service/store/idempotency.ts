@@ -44,11 +44,6 @@ export async function storeResponse(
     .execute();
 }
 
-/** Prolongs the lease of a request that is still being handled. */
-export async function prolongKey(db: Queries, id: KeyId, until: number): Promise<void> {
-  await byId(db, id).set({ lease_until: until }).where('status', 'is', null).execute();
-}
-
 /** Forgets a key, so that a retry executes. */
 export async function releaseKey(db: Queries, id: KeyId): Promise<void> {
   await db.deleteFrom('idempotency_keys').where('credential_id', '=', id.credentialId).where('key', '=', id.key).execute();

@@ -1,10 +1,6 @@
 /** Single values of a data directory: its signing key, for example. */
 import type { Queries } from './database.ts';
 
-export async function getSetting(db: Queries, name: string): Promise<string | undefined> {
-  return (await db.selectFrom('settings').select('value').where('name', '=', name).executeTakeFirst())?.value;
-}
-
 /** The setting, made and kept by the first who asks for it. */
 export async function settingOrCreate(db: Queries, name: string, create: () => string): Promise<string> {
   await db

@@ -191,6 +191,8 @@ describe('the run list', () => {
       expect(failure(answer)).toEqual([400, 'invalid_request']);
       expect((answer.body as unknown as { details: { path: string }[] }).details[0]?.path).toBe(name);
     }
+    expect((await service.call('listRuns', { query: { offset: '99999999999999999999' } })).status).toBe(400);
+    expect((await service.ok('listRuns', { query: { offset: Number.MAX_SAFE_INTEGER } })).data).toEqual([]);
     for (const limit of [0, 101, '1e2', '1.5']) expect((await service.call('listRuns', { query: { limit } })).status).toBe(400);
     expect((await service.send('GET', `/v2/teams/${service.service.teamId}/runs?limit=1&limit=2`)).status).toBe(400);
   });
@@ -311,6 +313,10 @@ describe('messages', () => {
     expect(failure(await service.call('respondToHumanRequest', { params, body: { approved: true } }))).toEqual([404, 'run_not_found']);
     expect(failure(await service.call('startRun', { body: { agent_id: randomUUID() } }))).toEqual([404, 'agent_not_found']);
     const agentId = await service.agent();
+    expect(failure(await service.call('startRun', { body: { agent_id: agentId, webhook_url: 'ftp://a.test/x' } }))).toEqual([
+      400,
+      'invalid_request',
+    ]);
     expect(failure(await service.call('startRun', { body: { agent_id: agentId, sandbox_id: randomUUID() } }))).toEqual([
       404,
       'sandbox_not_found',

@@ -69,6 +69,12 @@ describe('the file', () => {
     await again.destroy();
   });
 
+  it('is written through to the disk', async () => {
+    const { db } = await opened();
+    const pragma = async (name: string) => Object.values((await sql.raw(`pragma ${name}`).execute(db)).rows[0] as object)[0];
+    expect([await pragma('journal_mode'), await pragma('synchronous'), await pragma('foreign_keys')]).toEqual(['wal', 2, 1]);
+  });
+
   it('refuses what would end the process or be cut without a word', async () => {
     const { db } = await opened();
     await expect(

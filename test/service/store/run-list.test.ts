@@ -19,7 +19,7 @@ it.each<Partial<RunFilter>>([
   await (await openDatabase(directory)).destroy();
   const queries: { sql: string; parameters: readonly unknown[] }[] = [];
   const file = new Libsql(`${directory}/aops.db`);
-  const db = new Kysely<Database>({ dialect: new LibsqlDialect(file), log: ({ query }) => queries.push(query) });
+  const db = new Kysely<Database>({ dialect: new LibsqlDialect(file), log: ({ query }) => void queries.push(query) });
   afterTest(() => db.destroy());
   await listRunRows(db, { teamId: 't', ...filter }, { limit: 20, offset: 0, order: 'desc' });
   const plan = file.prepare(`explain query plan ${queries[0]?.sql}`).all([...(queries[0]?.parameters ?? [])]) as { detail: string }[];

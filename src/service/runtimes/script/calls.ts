@@ -112,7 +112,7 @@ export async function screenshot(step: StepOf<'screenshot'>, turn: Turn): Promis
         input,
         image,
       };
-      return { entry: { result }, events: [resultEvent(step, { result }), shown] };
+      return { entry: { result }, events: [{ ...resultEvent(step, { result }), screenshot: shown.id }, shown] };
     },
   );
 }
@@ -141,8 +141,8 @@ const callEvent = (step: StepOf<StepKind>, name: string, args: Record<string, un
   arguments: args,
 });
 
-const resultEvent = (step: StepOf<StepKind>, outcome: { result?: unknown; error?: string }): RuntimeEvent => ({
-  kind: 'tool_result',
+const resultEvent = (step: StepOf<StepKind>, outcome: { result?: unknown; error?: string }) => ({
+  kind: 'tool_result' as const,
   id: `${step.key}:result`,
   callId: `${step.key}:call`,
   ...outcome,

@@ -1,0 +1,85 @@
+/** A client that talks to a scripted server, on a clock that the test holds. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach } from 'vitest';
+import { bearerCredential } from '../../src/client/credential.ts';
+import { Client, type ClientEvent, type ClientOptions } from '../../src/client/client.ts';
+import { RawServer, type Step } from '../faults/raw-server.ts';
+import { ManualClock } from '../service/helpers/clock.ts';
+
+const cleanUps: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+export const afterTest = (cleanUp: () => Promise<unknown>): void => void cleanUps.push(cleanUp);
+
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'aops-client-'));
+  afterTest(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export async function scripted(...steps: Step[]): Promise<RawServer> {
+  const server = await RawServer.start(...steps);
+  afterTest(() => server.close());
+  return server;
+}
+
+/** Stands still, but lets announced waits pass at once, remembering how long they were. */
+export class WaitClock extends ManualClock {
+  /** Milliseconds of every wait that was let pass. */
+  readonly waits: number[] = [];
+  #announced = false;
+
+  /** The next sleep is a wait, not a time limit. */
+  announce(): void {
+    this.#announced = true;
+  }
+
+  override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (!this.#announced) return super.sleep(ms, signal);
+    this.#announced = false;
+    signal?.throwIfAborted();
+    this.waits.push(ms);
+    this.advance(ms);
+  }
+}
+
+export interface Harness {
+  client: Client;
+  clock: WaitClock;
+  events: ClientEvent[];
+}
+
+/** A client whose waits pass at once, unless `hold` is set; jitter is half of what it may be. */
+export function newClient(baseUrl: string, options: Partial<ClientOptions> & { hold?: boolean } = {}, make = (all: ClientOptions) => new Client(all)): Harness {
+  const { hold = false, ...rest } = options;
+  const clock = new WaitClock();
+  const events: ClientEvent[] = [];
+  const client = make({
+    baseUrl,
+    credential: bearerCredential('secret-token'),
+    userAgent: 'aops/test',
+    clock,
+    random: () => 0.5,
+    onEvent: (event) => {
+      events.push(event);
+      if (!hold && (event.type === 'retry' || event.type === 'rate_limit.waiting')) clock.announce();
+    },
+    ...rest,
+  });
+  afterTest(() => client.close());
+  return { client, clock, events };
+}
+
+/** What a promise rejects with. @throws Error when it does not */
+export async function failureOf<Failure = Record<string, unknown>>(promise: Promise<unknown>): Promise<Failure> {
+  const value = await promise.then(
+    (result) => ({ result }),
+    (error: unknown) => ({ error }),
+  );
+  if ('error' in value) return value.error as Failure;
+  throw new Error(`It should have failed, and gave ${JSON.stringify(value.result)}`);
+}

@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import { resetWait, retryAfter, serverTime } from '../../src/client/rate-limit.ts';
+import { json } from '../faults/raw-server.ts';
+import { failureOf, newClient, scripted } from './harness.ts';
+
+const getRun = { params: { run_id: 'r1' } };
+const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
+const fine = (headers: Record<string, string | string[]> = {}) => json(200, { run: { id: 'r1' } }, headers);
+const limited = (headers: Record<string, string | string[]> = {}) => json(429, { error: 'rate_limited', message: 'Slow down.' }, headers);
+const busy = (headers: Record<string, string>) => json(503, { error: 'unavailable' }, headers);
+
+/** The clock of the harness begins here. */
+const now = Date.parse('2026-07-18T09:00:00.000Z');
+const date = (offset = 0) => new Date(now + offset).toUTCString();
+const seconds = (offset: number) => String((now + offset) / 1000);
+
+describe('Retry-After', () => {
+  it('is honoured exactly, with a little jitter after a 429', async () => {
+    const server = await scripted(limited({ 'retry-after': '2' }), busy({ 'retry-after': '3' }), fine());
+    const { client, clock, events } = newClient(server.url);
+    await client.call('getRun', getRun);
+    expect(clock.waits).toEqual([2100, 3000]);
+    expect(events.map(({ type }) => type).filter((type) => type.startsWith('rate_limit'))).toEqual(['rate_limit.waiting', 'rate_limit.resumed']);
+  });
+
+  it('as a date is read by the clock of the service, however wrong ours is', async () => {
+    for (const skew of [-3_600_000, 0, 3_600_000]) {
+      const server = await scripted(limited({ 'retry-after': date(skew + 10_000), date: date(skew) }), fine());
+      const { client, clock } = newClient(server.url);
+      await client.call('getRun', getRun);
+      expect(clock.waits).toEqual([10_500]);
+    }
+  });
+
+  it.each(['soon', '-5', '', '1e20', ' ', '0', date(-60_000), 'NaN'])('%j means the back-off of our own', async (value) => {
+    const server = await scripted(limited({ 'retry-after': value, date: date() }), fine());
+    const { client, clock } = newClient(server.url);
+    await client.call('getRun', getRun);
+    expect(clock.waits).toEqual([250]);
+  });
+
+  it('in fractions, or twice, is understood', async () => {
+    const server = await scripted(limited({ 'retry-after': '1.5' }), limited({ 'retry-after': ['4', '60'] }), fine());
+    const { client, clock } = newClient(server.url);
+    await client.call('getRun', getRun);
+    expect(clock.waits).toEqual([1575, 4200]);
+  });
+
+  it('above --max-wait is refused at once, exit 7', async () => {
+    const server = await scripted(limited({ 'retry-after': '3600' }));
+    const { client, clock } = newClient(server.url);
+    const error = await failureOf(client.call('startRun', start));
+    expect(error).toMatchObject({ exit: 7, code: 'rate_limited', details: { retry_after_seconds: 3600 } });
+    expect(error.hint).toContain('3600 s');
+    expect(clock.waits).toEqual([]);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('of a 503 above --max-wait is never shortened', async () => {
+    const server = await scripted(busy({ 'retry-after': '3600' }));
+    const { client, clock } = newClient(server.url);
+    expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 8, status: 503 });
+    expect(clock.waits).toEqual([]);
+  });
+
+  it('is waited for as long as --max-wait allows', async () => {
+    const server = await scripted(limited({ 'retry-after': '3600' }), fine());
+    const { client, clock } = newClient(server.url, { maxWaitMilliseconds: 3_600_000 });
+    await client.call('getRun', getRun);
+    expect(clock.waits[0]).toBeGreaterThanOrEqual(3_600_000);
+  });
+});
+
+describe('a 429', () => {
+  it('keeps the key of a change', async () => {
+    const server = await scripted(limited({ 'retry-after': '1' }), json(201, { run: {} }));
+    await newClient(server.url).client.call('startRun', start);
+    expect(new Set(server.header('idempotency-key')).size).toBe(1);
+  });
+
+  it('with nothing but RateLimit-Reset waits until then', async () => {
+    const server = await scripted(limited({ 'ratelimit-reset': seconds(7_000), date: date() }), fine());
+    const { client, clock } = newClient(server.url);
+    await client.call('getRun', getRun);
+    expect(clock.waits).toEqual([7350]);
+  });
+
+  it('without any header backs off, and ends', async () => {
+    const server = (await scripted()).always(limited());
+    const { client, clock } = newClient(server.url);
+    expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 7, message: 'Slow down.' });
+    expect(clock.waits).toEqual([250, 500, 1000]);
+  });
+});
+
+describe('the gate', () => {
+  const used = (reset: string, headers: Record<string, string> = {}) => fine({ 'ratelimit-remaining': '0', 'ratelimit-reset': reset, date: date(), ...headers });
+
+  it('holds the next request while nothing remains', async () => {
+    const server = await scripted(used(seconds(5_000)), fine());
+    const { client, clock } = newClient(server.url);
+    await client.call('getRun', getRun);
+    expect(clock.waits).toEqual([]);
+    await client.call('getRun', getRun);
+    expect(clock.waits).toEqual([6000]);
+  });
+
+  it('is right with a clock that is wrong', async () => {
+    for (const skew of [-600_000, 600_000]) {
+      const server = await scripted(used(seconds(skew + 5_000), { date: date(skew) }), fine());
+      const { client, clock } = newClient(server.url);
+      await client.call('getRun', getRun);
+      await client.call('getRun', getRun);
+      expect(clock.waits).toEqual([6000]);
+    }
+  });
+
+  it('refuses to hold longer than --max-wait', async () => {
+    const server = await scripted(used(seconds(120_000)));
+    const { client, clock } = newClient(server.url);
+    await client.call('getRun', getRun);
+    expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 7, details: { retry_after_seconds: 121 } });
+    expect(clock.waits).toEqual([]);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('does not make a change look refused that may have been carried out', async () => {
+    const server = await scripted(json(500, { error: 'internal' }, { 'ratelimit-remaining': '0', 'ratelimit-reset': seconds(120_000), date: date() }));
+    expect(await failureOf(newClient(server.url).client.call('startRun', start))).toMatchObject({ exit: 13 });
+  });
+
+  it('stays open when something remains, and for headers that make no sense', async () => {
+    const odd: Record<string, string>[] = [
+      { 'ratelimit-remaining': '1', 'ratelimit-reset': seconds(30_000) },
+      { 'ratelimit-remaining': 'none', 'ratelimit-reset': seconds(30_000) },
+      { 'ratelimit-remaining': '0', 'ratelimit-reset': 'later' },
+      { 'ratelimit-remaining': '0', 'ratelimit-reset': '-4' },
+      { 'ratelimit-remaining': '0' },
+    ];
+    const server = await scripted(...odd.map((headers) => fine(headers)), fine());
+    const { client, clock } = newClient(server.url);
+    for (let count = 0; count <= odd.length; count += 1) await client.call('getRun', getRun);
+    expect(clock.waits).toEqual([]);
+  });
+
+  it('can be left by Ctrl-C', async () => {
+    const server = await scripted(used(seconds(5_000)));
+    const { client } = newClient(server.url, { hold: true });
+    await client.call('getRun', getRun);
+    const controller = new AbortController();
+    const failure = failureOf(client.call('getRun', getRun, { signal: controller.signal }));
+    controller.abort(new Error('enough'));
+    expect(await failure).toMatchObject({ message: 'enough' });
+  });
+});
+
+describe('the headers', () => {
+  it('are read in seconds, in milliseconds and as a distance', () => {
+    expect(resetWait({ 'ratelimit-reset': seconds(9_000), date: date() }, 0)).toBe(9000);
+    expect(resetWait({ 'ratelimit-reset': String(now + 9_000), date: date() }, 0)).toBe(9000);
+    expect(resetWait({ 'ratelimit-reset': '9', date: date() }, 0)).toBe(9000);
+    expect(resetWait({ 'ratelimit-reset': seconds(-9_000), date: date() }, 0)).toBe(0);
+    expect(resetWait({ 'ratelimit-reset': ['9', '1'], date: date() }, 0)).toBe(9000);
+    expect(resetWait({}, 0)).toBeUndefined();
+  });
+
+  it('fall back on the local clock', () => {
+    expect(serverTime({ date: 'yesterday' }, 42)).toBe(42);
+    expect(retryAfter({ 'retry-after': date(5_000) }, now)).toBe(5000);
+  });
+});

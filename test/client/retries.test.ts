@@ -1,0 +1,254 @@
+import { createServer } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { backoff, retryPolicy } from '../../src/client/backoff.ts';
+import { DryRunClient, DryRunStop } from '../../src/client/dry-run.ts';
+import { answer, json, nothing, partial, raw } from '../faults/raw-server.ts';
+import { failureOf, newClient, scripted } from './harness.ts';
+
+const run = { id: 'r1', status: 'running' };
+const getRun = { params: { run_id: 'r1' } };
+const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
+const created = json(201, { run });
+const replayed = json(201, { run }, { 'idempotency-replayed': 'true' });
+const busy = json(500, { error: 'internal', message: 'Sorry.' });
+
+/** A port that nothing listens on. */
+async function closedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+describe('a read', () => {
+  it.each([
+    ['500', busy],
+    ['502 without a body', answer(502, '')],
+    ['503', json(503, { error: 'unavailable' })],
+    ['408', json(408, { error: 'request_timeout' })],
+    ['a reset', nothing('reset')],
+    ['a connection closed before the answer', nothing('close')],
+    ['half a head', raw('HTTP/1.1 200 OK\r\ncontent-', 'close')],
+    ['half a body', partial(200, 100, '{"run":', 'close')],
+    ['half a chunked body', raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n7\r\n{"run":\r\n', 'close')],
+    ['half a body without a length', raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"run":', 'close')],
+    ['a page of HTML with status 200', answer(200, '<html>', { 'content-type': 'text/html' })],
+  ])('is repeated after %s', async (_, step) => {
+    const server = await scripted(step, json(200, { run, pending_human_request: null }));
+    const { client, clock } = newClient(server.url);
+    expect(await client.call('getRun', getRun)).toMatchObject({ run });
+    expect(server.requests).toHaveLength(2);
+    expect(server.header('idempotency-key')).toEqual([undefined, undefined]);
+    expect(clock.waits).toEqual([250]);
+  });
+
+  it('ends after three retries with what the service said, waits growing', async () => {
+    const server = (await scripted()).always(busy);
+    const { client, clock } = newClient(server.url);
+    const error = await failureOf(client.call('getRun', getRun));
+    expect(error).toMatchObject({ exit: 8, code: 'internal', message: 'Sorry.', status: 500, details: { method: 'GET', path: '/v2/runs/r1' } });
+    expect(server.requests).toHaveLength(4);
+    expect(clock.waits).toEqual([250, 500, 1000]);
+  });
+
+  it('of an address that refuses connections ends with exit 8 and says what to do', async () => {
+    const port = await closedPort();
+    const { client, clock } = newClient(`http://127.0.0.1:${port}`);
+    const error = await failureOf(client.call('getRun', getRun));
+    expect(error).toMatchObject({ exit: 8, code: 'service_unavailable', message: `Could not reach http://127.0.0.1:${port}: the connection was refused.` });
+    expect(error.hint).toContain('aops local up');
+    expect(clock.waits).toHaveLength(3);
+  });
+
+  it.each([400, 403, 404, 405, 409, 413, 422])('is not repeated after %i', async (status) => {
+    const server = await scripted(json(status, { error: 'no', message: 'No.' }));
+    const { client } = newClient(server.url);
+    expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ status, code: 'no', message: 'No.' });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('is not repeated after an answer that is no HTTP', async () => {
+    const server = await scripted(raw('SSH-2.0-OpenSSH_9.6\r\n', 'close'));
+    const { client } = newClient(server.url);
+    expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 8, message: expect.stringContaining('no valid HTTP') });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('is not repeated after a failed TLS handshake', async () => {
+    const server = await scripted();
+    server.onConnection = (socket) => void socket.write('HTTP/1.1 400 Bad Request\r\n\r\n');
+    const { client } = newClient(server.url.replace('http:', 'https:'));
+    expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 8, message: expect.stringMatching(/TLS connection could not be made/) });
+    expect(server.connections).toBe(1);
+  });
+});
+
+describe('a change', () => {
+  it('keeps its key and its bytes for all attempts', async () => {
+    const server = await scripted(busy, nothing('reset'), nothing('close'), created);
+    const { client, events } = newClient(server.url);
+    expect(await client.call('startRun', start)).toEqual({ run });
+    const keys = new Set(server.header('idempotency-key'));
+    expect(keys.size).toBe(1);
+    expect([...keys][0]).toMatch(/^aops-[0-9a-f-]{36}$/);
+    expect(new Set(server.requests.map(({ body }) => body.toString()))).toEqual(new Set(['{"agent_id":"a1"}']));
+    expect(events.filter(({ type }) => type === 'retry')).toHaveLength(3);
+  });
+
+  it('that was carried out before the connection broke is reported once, from its replay', async () => {
+    const server = await scripted(nothing('reset'), replayed);
+    const { client, events } = newClient(server.url);
+    expect(await client.call('startRun', start)).toEqual({ run });
+    expect(new Set(server.header('idempotency-key')).size).toBe(1);
+    expect(events.some(({ type }) => type === 'replayed')).toBe(false);
+  });
+
+  it('whose answer is cut looks for it with the same key', async () => {
+    const server = await scripted(answer(201, '{"run":{"id"', { 'content-type': 'application/json' }), replayed);
+    const { client } = newClient(server.url);
+    expect(await client.call('startRun', start)).toEqual({ run });
+    expect(new Set(server.header('idempotency-key')).size).toBe(1);
+  });
+
+  it.each([
+    ['500 every time', busy, 'the service answered 500 to every attempt'],
+    ['a reset every time', nothing('reset'), 'the connection'],
+    ['a cut answer every time', answer(201, '{"run"', { 'content-type': 'application/json' }), 'no complete JSON'],
+    ['an attempt in progress every time', json(409, { error: 'idempotency_in_progress' }), 'still running'],
+  ])('that gets %s ends with exit 13 and names the key', async (_, step, reason) => {
+    const server = (await scripted()).always(step);
+    const { client } = newClient(server.url);
+    const error = await failureOf(client.call('startRun', start));
+    const key = server.header('idempotency-key')[0];
+    expect(error).toMatchObject({ exit: 13, code: 'outcome_unknown', message: expect.stringContaining(reason), details: { idempotency_key: key } });
+    expect(error.hint).toContain(`--idempotency-key ${key}`);
+    expect(server.requests).toHaveLength(4);
+    expect(new Set(server.header('idempotency-key')).size).toBe(1);
+  });
+
+  it('that may have been carried out is never reported as refused, when what comes later says nothing of it', async () => {
+    for (const last of [
+      json(401, { error: 'unauthorized' }),
+      json(403, { error: 'forbidden' }),
+      json(429, { error: 'rate_limited' }, { 'retry-after': '600' }),
+      answer(302, '', { location: 'https://elsewhere.example/' }),
+    ]) {
+      for (const first of [nothing('reset'), busy, answer(201, '{', { 'content-type': 'application/json' })]) {
+        const server = await scripted(first, last);
+        const { client } = newClient(server.url);
+        expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 13, details: { idempotency_key: server.header('idempotency-key')[0] } });
+      }
+    }
+  });
+
+  it('that may have been carried out stays unknown when the service is gone afterwards', async () => {
+    for (const first of [busy, answer(201, '{', { 'content-type': 'application/json' })]) {
+      const server = await scripted(first);
+      const { client } = newClient(server.url, {
+        onEvent: (event) => event.type === 'retry' && event.attempt === 1 && void server.close(),
+        clock: { now: () => 0, sleep: async (ms, signal) => (ms < 30_000 ? undefined : new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))) },
+      });
+      expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 13 });
+    }
+  });
+
+  it('that certainly never arrived ends with exit 8', async () => {
+    const { client } = newClient(`http://127.0.0.1:${await closedPort()}`);
+    expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 8, details: { idempotency_key: expect.any(String) } });
+  });
+
+  it('believes a stored refusal of its own earlier attempt', async () => {
+    const server = await scripted(nothing('reset'), json(404, { error: 'agent_not_found', message: 'No such agent.' }, { 'idempotency-replayed': 'true' }));
+    const { client } = newClient(server.url);
+    expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 3, code: 'agent_not_found' });
+  });
+
+  it('waits for an attempt in progress', async () => {
+    const server = await scripted(json(409, { error: 'idempotency_in_progress' }), json(409, { error: 'idempotency_in_progress' }, { 'retry-after': '2' }), replayed);
+    const { client, clock } = newClient(server.url);
+    expect(await client.call('startRun', start)).toEqual({ run });
+    expect(clock.waits).toEqual([250, 2000]);
+    expect(new Set(server.header('idempotency-key')).size).toBe(1);
+  });
+
+  it('takes a 409 after a lost answer for its own first attempt, and any other for a conflict', async () => {
+    const conflict = json(409, { error: 'conflict', message: 'It has ended.' });
+    const lost = await scripted(nothing('reset'), conflict, replayed);
+    expect(await newClient(lost.url).client.call('startRun', start)).toEqual({ run });
+    const plain = await scripted(conflict);
+    expect(await failureOf(newClient(plain.url).client.call('startRun', start))).toMatchObject({ exit: 6, message: 'It has ended.' });
+    expect(plain.requests).toHaveLength(1);
+  });
+
+  it('sends a key given by the user for the first change alone, and says when it had been used before', async () => {
+    const server = await scripted(replayed, created);
+    const { client, events } = newClient(server.url, { idempotencyKey: 'mine' });
+    await client.call('startRun', start);
+    await client.call('startRun', start);
+    const [first, second] = server.header('idempotency-key');
+    expect(first).toBe('mine');
+    expect(second).toMatch(/^aops-/);
+    expect(events.filter(({ type }) => type === 'replayed')).toEqual([{ type: 'replayed', key: 'mine' }]);
+  });
+
+  it.each(['', 'a b', 'ä', 'a\r\nb', 'a\0', 'k'.repeat(256)])('refuses the key %j without repeating it', (key) => {
+    expect(() => newClient('http://127.0.0.1:1', { idempotencyKey: key })).toThrow('must be 1 to 255 visible ASCII characters');
+  });
+
+  it('gets an answer that is no object: it happened, and the error says what came', async () => {
+    for (const body of ['null', '[]', '"ok"']) {
+      const server = await scripted(answer(201, body, { 'content-type': 'application/json' }));
+      const { client } = newClient(server.url);
+      expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 1, code: 'unusable_answer', details: { status: 201 } });
+      expect(server.requests).toHaveLength(1);
+    }
+    const server = await scripted(answer(204, ''));
+    expect(await failureOf(newClient(server.url).client.call('startRun', start))).toMatchObject({ code: 'unusable_answer' });
+  });
+});
+
+describe('a stored refusal', () => {
+  const stored = (status: number) => json(status, { error: 'refused' }, { 'idempotency-replayed': 'true' });
+
+  it.each([429, 401])('%i that is replayed gets exactly one fresh key', async (status) => {
+    const server = await scripted(stored(status), created);
+    const { client } = newClient(server.url);
+    expect(await client.call('startRun', start)).toEqual({ run });
+    expect(new Set(server.header('idempotency-key')).size).toBe(2);
+    const hopeless = (await scripted()).always(stored(status));
+    expect(await failureOf(newClient(hopeless.url).client.call('startRun', start))).toMatchObject({ status });
+    expect(hopeless.requests).toHaveLength(2);
+    expect(new Set(hopeless.header('idempotency-key')).size).toBe(2);
+  });
+
+  it('leaves no doubt about the old key', async () => {
+    const server = await scripted(nothing('reset'), stored(429), json(409, { error: 'conflict', message: 'It has ended.' }));
+    expect(await failureOf(newClient(server.url).client.call('startRun', start))).toMatchObject({ exit: 6 });
+  });
+});
+
+describe('a dry run', () => {
+  it('reads for real and stops at the first change, showing no secret', async () => {
+    const server = await scripted(json(200, { run }));
+    const { client } = newClient(server.url, { idempotencyKey: 'mine' }, (options) => new DryRunClient(options));
+    await client.call('getRun', getRun);
+    const stop = await failureOf<DryRunStop>(client.call('startRun', start));
+    expect(stop).toBeInstanceOf(DryRunStop);
+    expect(stop.request).toEqual({
+      method: 'POST',
+      url: `${server.url}/v2/teams/t1/runs`,
+      headers: { accept: 'application/json', 'user-agent': 'aops/test', 'content-type': 'application/json', authorization: 'Bearer ***', 'idempotency-key': 'mine' },
+      body: { agent_id: 'a1' },
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe('back-off', () => {
+  it('is random below a ceiling that doubles up to eight seconds, and never nothing', () => {
+    expect([0, 1, 2, 3, 4, 5].map((retry) => backoff(retry, () => 1))).toEqual([500, 1000, 2000, 4000, 8000, 8000]);
+    expect(backoff(5, () => 0)).toBe(25);
+    expect(retryPolicy.retries).toBe(3);
+  });
+});

@@ -1,0 +1,320 @@
+/** Following runs where no person sits: the transcript, the events, who answers, and how it ends. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { RunEvent } from '../../src/watch/events.ts';
+import type { CliResult } from '../support/run-cli.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+const vendor = '- ask: { id: who, questions: [{ question: "Which vendor?", options: [{ label: Acme GmbH }, { label: Acme Inc }] }] }';
+const pay = '- approve: { id: pay, title: "Pay 3 invoices?" }';
+const whole = `
+- say: "Reading {{message}}"
+- exec: { id: count, run: "echo 3" }
+${vendor}
+${pay}
+- write: { path: done.txt, content: "{{answers.who}}" }
+- say: "Done: {{answers.who}}"`;
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+  await service.file('answers.yaml', 'approvals: { "Pay *": true }\nanswers: { "Which vendor?": acme inc }\n');
+});
+
+const json = (result: CliResult): Record<string, unknown> => (JSON.parse(result.stderr) as { error: Record<string, unknown> }).error;
+
+describe('the transcript', () => {
+  it('is plain lines, tool calls folded to one, and ends with the outcome', async () => {
+    const agent = await service.agent(whole, 'transcript');
+    const watched = await service.cli(['runs', 'start', '--agent', agent, '--message', 'March', '--watch', '--answers', 'answers.yaml']);
+    expect(watched.code).toBe(0);
+    const lines = watched.stdout.trimEnd().split('\n');
+    expect(lines).toContain('Reading March');
+    expect(lines).toContain('✓ exec  echo 3  → 3');
+    expect(lines).toContain('Done: Acme Inc');
+    expect(lines).toContain('? Which vendor?');
+    expect(lines).toContain('? Pay 3 invoices?');
+    expect(lines.at(-1)).toMatch(/^completed after \d/);
+    expect(lines.filter((line) => line.includes('exec'))).toHaveLength(1);
+    expect(lines.indexOf('Reading March')).toBeLessThan(lines.indexOf('Done: Acme Inc'));
+    expect(watched.stderr).toMatch(/^Run [0-9a-f-]{36}\n/);
+    expect(watched.stderr).toContain('Answered from the answers file: Which vendor? -> Acme Inc\n');
+    expect(watched.stderr).toContain('Answered from the answers file: Pay 3 invoices? -> approved\n');
+  });
+
+  it('is the same for a run that ended earlier', async () => {
+    const run = await service.run('- say: one\n- tool: { name: erp.lookup, error: "no such invoice" }\n- say: two');
+    await service.until(run, 'completed');
+    const watched = await service.cli(['runs', 'watch', run]);
+    expect(watched).toMatchObject({ code: 0, stderr: '' });
+    const lines = watched.stdout.trimEnd().split('\n').filter((line) => !line.startsWith('['));
+    expect(lines).toEqual(['one', '✗ erp.lookup  → no such invoice', 'two', expect.stringMatching(/^completed after/)]);
+  });
+
+  it('cannot steer a terminal, whatever the run says', async () => {
+    const run = await service.run('- say: "red \\e[31mred\\e[0m \\a\\e]0;title\\a\\r\\u202e"');
+    await service.until(run, 'completed');
+    const watched = await service.cli(['runs', 'watch', run, '--color', 'never'], { tty: true });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+    expect(watched.stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
+    expect(watched.stdout).toContain('red');
+  });
+
+  it('with --quiet leaves only the transcript', async () => {
+    const run = await service.run(whole, 'x');
+    const watched = await service.cli(['runs', 'watch', run, '--answers', 'answers.yaml', '--quiet']);
+    expect(watched).toMatchObject({ code: 0, stderr: '' });
+    expect(watched.stdout).toContain('Done: Acme Inc\n');
+  });
+
+  it('is no transcript under --json but the run', async () => {
+    const run = await service.run('- say: one');
+    const watched = await service.cli(['runs', 'watch', run, '--json']);
+    expect(watched.code).toBe(0);
+    expect(watched.json()).toMatchObject({ id: run, status: 'completed' });
+  });
+});
+
+describe('-o ndjson', () => {
+  it('is every event as an object on a line, counted, run.finished last', async () => {
+    const run = await service.run(whole, 'April');
+    const watched = await service.cli(['runs', 'watch', run, '--answers', 'answers.yaml', '-o', 'ndjson']);
+    expect(watched.code).toBe(0);
+    const events = watched.lines<RunEvent>();
+    expect(watched.stdout).toMatch(/^\{"v":1,"seq":1,"type":"/);
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+    for (const event of events) {
+      expect(event).toMatchObject({ v: 1, run_id: run });
+      expect(new Date(event.ts).toISOString()).toBe(event.ts);
+      expect(Object.keys(event).sort()).toEqual(['data', 'run_id', 'seq', 'ts', 'type', 'v']);
+    }
+    const types = events.map(({ type }) => type);
+    expect(new Set(types)).toEqual(new Set(['run.status', 'message', 'human_request.pending', 'human_request.resolved', 'run.finished']));
+    expect(types.filter((type) => type === 'run.finished')).toHaveLength(1);
+    expect(events.at(-1)).toMatchObject({ type: 'run.finished', data: { run: { id: run, status: 'completed' } } });
+    const messages = events.flatMap((event) => (event.type === 'message' ? [event.data.message] : []));
+    expect(messages).toEqual(await service.messages(run));
+    const pending = events.flatMap((event) => (event.type === 'human_request.pending' ? [event.data.human_request.title] : []));
+    const resolved = events.flatMap((event) => (event.type === 'human_request.resolved' ? [event.data] : []));
+    expect(pending).toEqual(['Which vendor?', 'Pay 3 invoices?']);
+    expect(resolved).toMatchObject([
+      { title: 'Which vendor?', resolution: 'answered' },
+      { title: 'Pay 3 invoices?', resolution: 'answered' },
+    ]);
+  });
+
+  it('keeps errors out of the stream', async () => {
+    const run = await service.run('- fail: "no luck"');
+    const watched = await service.cli(['runs', 'watch', run, '-o', 'ndjson']);
+    expect(watched.code).toBe(10);
+    expect(watched.lines<RunEvent>().at(-1)).toMatchObject({ type: 'run.finished', data: { run: { status: 'failed', error: 'no luck' } } });
+    expect(json(watched)).toMatchObject({ code: 'run_failed', exit: 10 });
+  });
+});
+
+describe('--on-request', () => {
+  it.each([
+    ['by default', []],
+    ['as asked', ['--on-request', 'fail']],
+  ])('fails %s off a terminal, and says how to answer', async (_, flags) => {
+    const run = await service.run(`${vendor}\n${pay}`);
+    const watched = await service.cli(['runs', 'watch', run, ...flags]);
+    expect(watched.code).toBe(12);
+    expect(watched.stdout).toContain('? Which vendor?\n');
+    expect(watched.stderr).toContain(`error: Run ${run} waits for a person: Which vendor? / one of: Acme GmbH | Acme Inc`);
+    const command = /`aops (runs respond [^`]+)`/.exec(watched.stderr)?.[1] ?? '';
+    expect(command).toBe(`runs respond ${run} --answer 'Which vendor?=Acme GmbH'`);
+    expect(watched.stderr).toContain(`aops runs watch ${run}`);
+
+    // The command is ready to be pasted.
+    expect((await service.cli(['runs', 'respond', run, '--answer', 'Which vendor?=Acme GmbH'])).code).toBe(0);
+    const next = await service.cli(['runs', 'watch', run, ...flags, '--json']);
+    expect(next).toMatchObject({ code: 12, stdout: '' });
+    expect(json(next)).toMatchObject({ code: 'run_waiting', exit: 12 });
+    expect(json(next).hint).toContain(`aops runs respond ${run} --approve`);
+    await service.cli(['runs', 'stop', run]);
+  });
+
+  it('waits for an answer from elsewhere', async () => {
+    const run = await service.run(whole, 'x');
+    const watching = service.cli(['runs', 'watch', run, '--on-request', 'wait']);
+    await service.until(run, 'waiting');
+    expect((await service.cli(['runs', 'respond', run, '--answer', 'Acme Inc'])).code).toBe(0);
+    await service.until(run, 'waiting');
+    expect((await service.cli(['runs', 'respond', run, '--approve'])).code).toBe(0);
+    const watched = await watching;
+    expect(watched).toMatchObject({ code: 0, stderr: '' });
+    expect(watched.stdout).toContain('Done: Acme Inc\n');
+  });
+
+  it('leaves what the answers file does not know to the others', async () => {
+    await service.file('half.yaml', 'answers: { "Which vendor?": Acme GmbH }\n');
+    const run = await service.run(whole, 'x');
+    const watched = await service.cli(['runs', 'watch', run, '--answers', 'half.yaml']);
+    expect(watched.code).toBe(12);
+    expect(watched.stderr).toContain('Answered from the answers file: Which vendor? -> Acme GmbH\n');
+    expect(watched.stderr).toContain(`aops runs respond ${run} --approve`);
+    await service.cli(['runs', 'stop', run]);
+  });
+
+  it('refuses an answer of the file that does not fit, and leaves the request pending', async () => {
+    await service.file('unfit.yaml', 'answers: { "Which vendor?": Globex }\n');
+    const run = await service.run(whole, 'x');
+    const watched = await service.cli(['runs', 'watch', run, '--answers', 'unfit.yaml']);
+    expect(watched.code).toBe(2);
+    expect(watched.stderr).toContain('error: "Globex" is not an option of "Which vendor?".\nhint: Choose from: Acme GmbH | Acme Inc\n');
+    expect((await service.get(run)).request?.title).toBe('Which vendor?');
+    await service.cli(['runs', 'stop', run]);
+  });
+
+  it.each([
+    ['an unknown key', 'questions: {}\n', '"questions" is not known'],
+    ['a list', '- a\n', 'must be a map'],
+    ['broken YAML', 'answers: [\n', 'is not valid YAML'],
+    ['an approval that is no decision', 'approvals: { Pay: maybe }\n', '"Pay" must be true or false'],
+    ['an answer that is a map', 'answers: { Pay: { a: b } }\n', '"Pay" must be a text or a list of texts'],
+  ])('refuses an answers file with %s', async (_, content, message) => {
+    await service.file('broken.yaml', content);
+    const refused = await service.cli(['runs', 'watch', '@latest', '--answers', 'broken.yaml']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('broken.yaml');
+    expect(refused.stderr).toContain(message);
+  });
+});
+
+describe('the exit code is the outcome, in every command that follows', () => {
+  const outcomes: [outcome: string, steps: string, code: number, word: string][] = [
+    ['completed', '- say: fine', 0, ''],
+    ['failed', '- fail: "no luck"', 10, 'no luck'],
+    ['a denied approval', `${pay}`, 10, 'denied'],
+    ['interrupted', '- sleep: 1h', 11, 'interrupted'],
+  ];
+  describe.each(outcomes)('%s', (outcome, steps, code, word) => {
+    const end = async (run: string): Promise<void> => {
+      if (outcome === 'interrupted') await service.api('POST', `/runs/${run}/stop`);
+      if (outcome !== 'a denied approval') return;
+      const { request } = await service.until(run, 'waiting');
+      await service.api('POST', `/runs/${run}/human-requests/${request?.id}/respond`, { approved: false });
+    };
+    const follow = ['--on-request', 'wait'];
+
+    it('while it happens', async () => {
+      const agent = await service.agent(steps);
+      let started = '';
+      const starting = service.cli(['runs', 'start', '--agent', agent, '--watch', ...follow], {
+        onOutput: (_, stderr) => {
+          started ||= /^Run (\S+)\n/.exec(stderr)?.[1] ?? '';
+        },
+      });
+      await expect.poll(() => started).not.toBe('');
+      const following = [starting, service.cli(['runs', 'watch', started, ...follow]), service.cli(['runs', 'wait', started])];
+      await end(started);
+      for (const { code: got, stderr } of await Promise.all(following)) {
+        expect(got).toBe(code);
+        expect(stderr).toContain(word);
+      }
+    });
+
+    it('when it ended earlier', async () => {
+      const run = await service.run(steps);
+      await end(run);
+      await service.until(run, 'completed', 'failed', 'interrupted');
+      for (const verb of ['watch', 'wait']) {
+        const plain = await service.cli(['runs', verb, run]);
+        expect(plain.code).toBe(code);
+        expect(plain.stderr).toContain(word);
+        const asJson = await service.cli(['runs', verb, run, '--json']);
+        expect(asJson.code).toBe(code);
+        if (code !== 0) expect(json(asJson)).toMatchObject({ exit: code });
+      }
+      // `wait` tells of the run even when it failed.
+      expect((await service.cli(['runs', 'wait', run, '--json'])).json()).toMatchObject({ id: run });
+    });
+  });
+
+  it('is 12 for a run that waits, and nobody may be asked', async () => {
+    const agent = await service.agent(pay);
+    const started = await service.cli(['runs', 'start', '--agent', agent, '--watch']);
+    expect(started.code).toBe(12);
+    const [, run = ''] = /^Run (\S+)\n/.exec(started.stderr) ?? [];
+    expect((await service.cli(['runs', 'watch', run])).code).toBe(12);
+    await service.cli(['runs', 'stop', run]);
+  });
+
+  it('is 9 when --timeout passes, and the run goes on', async () => {
+    const run = await service.run(pay);
+    for (const argv of [['watch', run, '--on-request', 'wait'], ['wait', run]]) {
+      const late = await service.cli(['runs', ...argv, '--timeout', '100ms', '--json']);
+      expect(late).toMatchObject({ code: 9, stdout: '' });
+      const errorLine = late.stderr.trimEnd().split('\n').at(-1) ?? '';
+      expect((JSON.parse(errorLine) as { error: unknown }).error).toMatchObject({ code: 'timeout', exit: 9 });
+    }
+    expect((await service.get(run)).run.status).toBe('waiting');
+    await service.cli(['runs', 'stop', run]);
+  });
+});
+
+describe('runs wait --for waiting', () => {
+  it('ends as soon as somebody is asked', async () => {
+    const run = await service.run(`- say: first\n${pay}`);
+    const waited = await service.cli(['runs', 'wait', run, '--for', 'waiting', '--json']);
+    expect(waited).toMatchObject({ code: 0, stderr: '' });
+    expect(waited.json()).toMatchObject({ id: run, status: 'waiting', pending_human_request: { title: 'Pay 3 invoices?' } });
+    await service.cli(['runs', 'stop', run]);
+  });
+
+  it('is a conflict for a run that completes without asking', async () => {
+    const run = await service.run('- say: fine');
+    const waited = await service.cli(['runs', 'wait', run, '--for', 'waiting']);
+    expect(waited.code).toBe(6);
+    expect(waited.stderr).toContain('completed without asking anybody');
+  });
+});
+
+describe('Ctrl-C', () => {
+  it('detaches, says how to come back, and leaves the run alone', async () => {
+    const run = await service.run('- say: started\n- sleep: 1h');
+    let interrupt = (): void => undefined;
+    const watched = await service.cli(['runs', 'watch', run], {
+      onStart: (deliver) => {
+        interrupt = deliver;
+      },
+      onOutput: (stdout) => stdout.includes('started') && interrupt(),
+    });
+    expect(watched.code).toBe(130);
+    expect(watched.stderr).toBe(`Detached; the run goes on. Re-attach with: aops runs watch ${run}\n`);
+    expect((await service.get(run)).run.status).toBe('running');
+    await service.cli(['runs', 'stop', run]);
+  });
+
+  it('ends runs wait at once', async () => {
+    const run = await service.run('- sleep: 1h');
+    let interrupt = (): void => undefined;
+    const waiting = service.cli(['runs', 'wait', run], {
+      onStart: (deliver) => {
+        interrupt = deliver;
+      },
+    });
+    await service.until(run, 'running');
+    interrupt();
+    expect(await waiting).toMatchObject({ code: 130, stdout: '' });
+    await service.cli(['runs', 'stop', run]);
+  });
+});
+
+describe('runs start --pull', () => {
+  it('watches, then takes the files home', async () => {
+    const agent = await service.agent('- write: { path: out/a.txt, content: "A" }\n- write: { path: b.txt, content: "B" }');
+    const pulled = await service.cli(['runs', 'start', '--agent', agent, '--pull', 'home-1']);
+    expect(pulled.code).toBe(0);
+    expect(pulled.stderr).toContain('Pulled 2 files to home-1\n');
+    expect(await service.read('home-1/out/a.txt')).toBe('A');
+    expect(await service.read('home-1/b.txt')).toBe('B');
+  });
+
+  it('takes them home from a failed run too, and still fails', async () => {
+    const agent = await service.agent('- write: { path: a.txt, content: "A" }\n- fail: "no luck"');
+    const pulled = await service.cli(['runs', 'start', '--agent', agent, '--pull', 'home-2']);
+    expect(pulled.code).toBe(10);
+    expect(await service.read('home-2/a.txt')).toBe('A');
+  });
+});

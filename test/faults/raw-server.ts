@@ -1,0 +1,214 @@
+/**
+ * A TCP server that answers HTTP by script, one step for each request, and may do so badly: wrong lengths, half
+ * answers, resets, silence. It records every request it has read.
+ */
+import net from 'node:net';
+
+export interface RecordedRequest {
+  method: string;
+  path: string;
+  /** Names in lower case. */
+  headers: Record<string, string>;
+  body: Buffer;
+  /** Number of the connection it came on, from 1. */
+  connection: number;
+}
+
+/** What happens after the bytes of a step are written. */
+export type Ending = 'keep' | 'close' | 'reset' | 'stall';
+
+/** One step of the script. */
+export interface Step {
+  /** When it acts: as soon as the head of a request is read, or after its body. */
+  after: 'head' | 'request';
+  bytes: (request: RecordedRequest) => Uint8Array | string;
+  ending: Ending;
+}
+
+const words: Record<number, string> = { 200: 'OK', 201: 'Created', 204: 'No Content', 302: 'Found', 401: 'Unauthorized', 429: 'Too Many Requests' };
+
+const head = (status: number, headers: Record<string, string | readonly string[]>): string => {
+  const lines = Object.entries(headers).flatMap(([name, value]) => [value].flat().map((one) => `${name}: ${one}`));
+  return `HTTP/1.1 ${status} ${words[status] ?? 'Status'}\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`;
+};
+
+/** A whole answer with a JSON body. */
+export function json(status: number, body: unknown, headers: Record<string, string | readonly string[]> = {}): Step {
+  const text = JSON.stringify(body);
+  return answer(status, text, { 'content-type': 'application/json', ...headers });
+}
+
+/** A whole answer with the body as given. */
+export function answer(status: number, body: string | Uint8Array, headers: Record<string, string | readonly string[]> = {}): Step {
+  const content = Buffer.from(body as string);
+  return raw(Buffer.concat([Buffer.from(head(status, { 'content-length': String(content.length), ...headers })), content]));
+}
+
+/** The head of an answer that promises `length` bytes, and some of its body. */
+export function partial(status: number, length: number, body: string | Uint8Array, ending: Ending, headers: Record<string, string> = {}): Step {
+  const start = head(status, { 'content-type': 'application/json', 'content-length': String(length), ...headers });
+  return raw(Buffer.concat([Buffer.from(start), Buffer.from(body as string)]), ending);
+}
+
+/** These bytes, whatever they mean. */
+export const raw = (bytes: Uint8Array | string, ending: Ending = 'keep'): Step => ({ after: 'request', bytes: () => bytes, ending });
+
+/** An answer that depends on the request. */
+export const reply = (choose: (request: RecordedRequest) => Step): Step => ({
+  after: 'request',
+  bytes: (request) => choose(request).bytes(request),
+  ending: 'keep',
+});
+
+/** No answer, and the end of the connection or nothing more at all; `after: 'head'` acts before the body is read. */
+export const nothing = (ending: Exclude<Ending, 'keep'>, after: Step['after'] = 'request'): Step => ({ after, bytes: () => '', ending });
+
+export class RawServer {
+  readonly requests: RecordedRequest[] = [];
+  connections = 0;
+  /** What a connection meets before it can send anything. */
+  onConnection: (socket: net.Socket) => void = () => undefined;
+  readonly #server: net.Server;
+  readonly #sockets = new Set<net.Socket>();
+  readonly #script: Step[] = [];
+  #otherwise: Step | undefined;
+  readonly #waiting = new Set<() => void>();
+
+  private constructor() {
+    this.#server = net.createServer((socket) => this.#serve(socket));
+  }
+
+  /** A server on a free port of the loopback interface, with the steps of its script. */
+  static async start(...steps: Step[]): Promise<RawServer> {
+    const server = new RawServer();
+    server.then(...steps);
+    await new Promise<void>((resolve) => server.#server.listen(0, '127.0.0.1', resolve));
+    return server;
+  }
+
+  get port(): number {
+    return (this.#server.address() as net.AddressInfo).port;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** Adds steps to the end of the script. */
+  then(...steps: Step[]): this {
+    this.#script.push(...steps);
+    return this;
+  }
+
+  /** What every request gets once the script has run out. */
+  always(step: Step): this {
+    this.#otherwise = step;
+    return this;
+  }
+
+  /** One header of every request, in order. */
+  header(name: string): (string | undefined)[] {
+    return this.requests.map(({ headers }) => headers[name]);
+  }
+
+  /** Resolves when so many requests have been read, or connections were made. */
+  async until(condition: (server: RawServer) => boolean): Promise<void> {
+    while (!condition(this)) await new Promise<void>((resolve) => this.#waiting.add(resolve));
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #changed(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+
+  #serve(socket: net.Socket): void {
+    this.connections += 1;
+    this.#sockets.add(socket);
+    const reader = new RequestReader(this.connections);
+    socket.on('close', () => this.#sockets.delete(socket));
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk: Buffer) => {
+      for (const event of reader.push(chunk)) this.#happened(socket, event);
+    });
+    this.onConnection(socket);
+    this.#changed();
+  }
+
+  /** The step that acts on a request's head is taken then; every other one when the request is whole. */
+  #happened(socket: net.Socket, { kind, request }: ReaderEvent): void {
+    const step = this.#script[0] ?? this.#otherwise;
+    if (kind === 'head' && step?.after !== 'head') return;
+    this.requests.push(request);
+    if (step === undefined) throw new Error(`No step for ${request.method} ${request.path}`);
+    this.#script.shift();
+    if (step.ending === 'keep' || step.ending === 'stall') socket.write(step.bytes(request));
+    else if (step.ending === 'close') socket.end(step.bytes(request));
+    else socket.write(step.bytes(request), () => socket.resetAndDestroy());
+    if (kind === 'head') socket.removeAllListeners('data').resume();
+    this.#changed();
+  }
+}
+
+interface ReaderEvent {
+  kind: 'head' | 'request';
+  request: RecordedRequest;
+}
+
+/** Takes a connection's bytes apart into requests; bodies have a content-length. */
+class RequestReader {
+  readonly #connection: number;
+  #pending: Buffer[] = [];
+  #size = 0;
+  #current: RecordedRequest | undefined;
+
+  constructor(connection: number) {
+    this.#connection = connection;
+  }
+
+  *push(chunk: Buffer): Generator<ReaderEvent, void, undefined> {
+    this.#pending.push(chunk);
+    this.#size += chunk.length;
+    for (;;) {
+      if (this.#current === undefined) {
+        const request = this.#takeHead();
+        if (request === undefined) return;
+        this.#current = request;
+        yield { kind: 'head', request };
+      }
+      const length = Number(this.#current.headers['content-length'] ?? 0);
+      if (this.#size < length) return;
+      const all = this.#join();
+      const request = { ...this.#current, body: all.subarray(0, length) };
+      this.#keep(all.subarray(length));
+      this.#current = undefined;
+      yield { kind: 'request', request };
+    }
+  }
+
+  #takeHead(): RecordedRequest | undefined {
+    const all = this.#join();
+    const end = all.indexOf('\r\n\r\n');
+    if (end < 0) return undefined;
+    const [first = '', ...lines] = all.subarray(0, end).toString('latin1').split('\r\n');
+    const [method = '', path = ''] = first.split(' ');
+    const headers = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
+    this.#keep(all.subarray(end + 4));
+    return { method, path, headers, body: Buffer.alloc(0), connection: this.#connection };
+  }
+
+  #join(): Buffer {
+    const all = this.#pending.length === 1 ? (this.#pending[0] as Buffer) : Buffer.concat(this.#pending);
+    this.#pending = [all];
+    return all;
+  }
+
+  #keep(rest: Buffer): void {
+    this.#pending = [rest];
+    this.#size = rest.length;
+  }
+}

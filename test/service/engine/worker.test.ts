@@ -1,0 +1,109 @@
+import { expect, it } from 'vitest';
+import { JobAborted, Worker } from '../../../src/service/engine/worker.ts';
+import { openDatabase } from '../../../src/service/store/database.ts';
+import { claimJob, enqueueJob, releaseJob } from '../../../src/service/store/jobs.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { Gate } from '../helpers/runtime.ts';
+import { afterTest, temporaryDirectory } from '../helpers/service.ts';
+
+async function workshop() {
+  const store = await openDatabase(await temporaryDirectory());
+  const clock = new ManualClock();
+  const worker = new Worker({ store, clock, owner: 'me', lease: 15_000, log: () => undefined });
+  afterTest(async () => {
+    await worker.close(1_000);
+    await store.destroy();
+  });
+  return { store, clock, worker, job: (subjectId: string) => enqueueJob(store, { kind: 'k', subjectId, dueAt: clock.now() }) };
+}
+
+/** Lets the worker's loop come to rest before the clock moves. */
+const settle = async () => {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+it('tries a job again after a while when its handler throws', async () => {
+  const { store, clock, worker, job } = await workshop();
+  const attempts: number[] = [];
+  const [failed, done] = [new Gate(), new Gate()];
+  worker.handle('k', 1, async (claimed) => {
+    attempts.push(clock.now());
+    if (attempts.length === 1) {
+      failed.open();
+      throw new Error('not now');
+    }
+    await releaseJob(store, claimed, { status: 'done' });
+    done.open();
+  });
+  await job('s');
+  worker.start();
+  await failed.opened;
+  await settle();
+  expect(attempts).toHaveLength(1);
+  clock.advance(1_000);
+  await done.opened;
+  expect((attempts[1] as number) - (attempts[0] as number)).toBe(1_000);
+});
+
+it('runs no more of a kind at once than it may', async () => {
+  const { store, worker, job } = await workshop();
+  let [busy, most, ended] = [0, 0, 0];
+  const all = new Gate();
+  worker.handle('k', 2, async (claimed) => {
+    most = Math.max(most, ++busy);
+    await settle();
+    busy -= 1;
+    await releaseJob(store, claimed, { status: 'done' });
+    if (++ended === 6) all.open();
+  });
+  for (let index = 0; index < 6; index++) await job(`s${index}`);
+  worker.start();
+  await all.opened;
+  expect(most).toBe(2);
+});
+
+it('keeps the lease of what it runs, also when the process was frozen past its end', async () => {
+  const { store, clock, worker, job } = await workshop();
+  const [begun, goOn, done] = [new Gate(), new Gate(), new Gate()];
+  let runs = 0;
+  worker.handle('k', 2, async (claimed) => {
+    runs += 1;
+    begun.open();
+    await goOn.opened;
+    expect(await releaseJob(store, claimed, { status: 'done' })).toBe(true);
+    done.open();
+  });
+  await job('s');
+  worker.start();
+  await begun.opened;
+  for (const ms of [5_000, 5_000, 5_000, 5_000, 60_000]) {
+    await settle();
+    clock.advance(ms);
+  }
+  await settle();
+  goOn.open();
+  await done.opened;
+  expect(runs).toBe(1);
+});
+
+it('aborts a handler whose job another has taken', async () => {
+  const { store, clock, worker, job } = await workshop();
+  const [begun, aborted] = [new Gate(), new Gate()];
+  let reason: unknown;
+  worker.handle('k', 1, async (_, signal) => {
+    begun.open();
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+    reason = signal.reason;
+    aborted.open();
+  });
+  await job('s');
+  worker.start();
+  await begun.opened;
+  // Another worker, to which this one's lease looks over.
+  await claimJob(store, 'k', { owner: 'other', now: clock.now() + 20_000, lease: 60_000 });
+  await settle();
+  clock.advance(6_000);
+  await aborted.opened;
+  expect(reason).toBeInstanceOf(JobAborted);
+  expect(reason).toMatchObject({ reason: 'lost' });
+});
