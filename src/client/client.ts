@@ -10,7 +10,7 @@ import type { Input, Response } from '../interface/types.ts';
 import { backoff, retryPolicy } from './backoff.ts';
 import type { Credential } from './credential.ts';
 import { abandonedChange, RateLimitedError, UnusableAnswerError } from './errors.ts';
-import { checkedIdempotencyKey, newIdempotencyKey } from './idempotency.ts';
+import { ChangeKeys, checkedIdempotencyKey, newIdempotencyKey, replacementKey } from './idempotency.ts';
 import { type Decision, decide, leavesOpen, type Progress, unlessOpen } from './policy.ts';
 import { header, RateGate } from './rate-limit.ts';
 import { operationRequest, type ServiceRequest } from './request.ts';
@@ -23,8 +23,8 @@ export type ClientEvent =
   | { type: 'retry'; reason: string; waitMilliseconds: number; attempt: number }
   | { type: 'rate_limit.waiting'; waitMilliseconds: number }
   | { type: 'rate_limit.resumed' }
-  /** A change was not carried out now: its key had been used before, and this is the result it had then. */
-  | { type: 'replayed'; key: string }
+  /** A change was not carried out now: the user's key had been used for it before, and this is the result it had then. */
+  | { type: 'replayed'; method: string; path: string }
   | { type: 'trace'; method: string; url: string; status?: number; reason?: string; milliseconds: number; requestId?: string };
 
 export interface ClientOptions {
@@ -36,7 +36,7 @@ export interface ClientOptions {
   signal?: AbortSignal;
   /** Longest pause a rate limit may ask for, in milliseconds. */
   maxWaitMilliseconds?: number;
-  /** The key for the first change that is sent, given by the user to re-send one whose outcome is unknown. */
+  /** The key of the command, given by the user to repeat one whose outcome is unknown; a fresh one otherwise. */
   idempotencyKey?: string;
   /** Whether HTTP_PROXY or HTTPS_PROXY is set. */
   proxied?: boolean;
@@ -57,7 +57,7 @@ export class Client {
   readonly #clock: Clock;
   readonly #gate: RateGate;
   readonly #maxWait: number;
-  #givenKey: string | undefined;
+  readonly #keys: ChangeKeys;
   #dispatcher: Promise<Dispatcher> | undefined;
 
   /** @throws UsageError for an idempotency key that cannot be sent */
@@ -67,7 +67,7 @@ export class Client {
     this.#clock = options.clock ?? systemClock;
     this.#gate = new RateGate(this.#clock);
     this.#maxWait = options.maxWaitMilliseconds ?? retryPolicy.maxWaitMilliseconds;
-    this.#givenKey = options.idempotencyKey === undefined ? undefined : checkedIdempotencyKey(options.idempotencyKey);
+    this.#keys = new ChangeKeys(options.idempotencyKey === undefined ? newIdempotencyKey() : checkedIdempotencyKey(options.idempotencyKey));
   }
 
   /**
@@ -84,13 +84,21 @@ export class Client {
 
   /** Sends a request, of the contract or not. The answer has a success status and, unless it is a 204, a JSON body. */
   async send(request: ServiceRequest, options: CallOptions = {}): Promise<TransportResponse> {
-    const givenKey = request.mutates ? this.#takeGivenKey() : undefined;
-    const key = request.mutates ? (givenKey ?? newIdempotencyKey()) : undefined;
-    const progress: Progress = { key, retries: 0, ambiguous: false, refreshed: false, rekeyed: false };
+    const keys = request.mutates ? { key: this.#keys.next(request.method, request.path), commandKey: this.#keys.command } : {};
+    const progress: Progress = {
+      key: undefined,
+      commandKey: undefined,
+      ...keys,
+      retries: 0,
+      ambiguous: false,
+      refreshed: false,
+      rekeyed: false,
+    };
     const signal = AbortSignal.any([this.#options.signal, options.signal].filter((given) => given !== undefined));
     try {
       const response = await this.#perform(request, progress, signal);
-      if (givenKey !== undefined && progress.retries === 0 && isReplayed(response)) this.#emit({ type: 'replayed', key: givenKey });
+      const repeated = this.#options.idempotencyKey !== undefined && progress.retries === 0 && isReplayed(response);
+      if (repeated) this.#emit({ type: 'replayed', method: request.method, path: request.path });
       return response;
     } catch (error) {
       if (signal.aborted && error === signal.reason && progress.ambiguous) throw abandonedChange(error, detailsOf(request, progress));
@@ -147,13 +155,6 @@ export class Client {
     const waitMilliseconds = backoff(retry, this.#options.random ?? Math.random);
     this.#emit({ type: 'retry', reason, waitMilliseconds, attempt: retry + 1 });
     await this.#clock.sleep(waitMilliseconds, signal);
-  }
-
-  /** A key from the user belongs to one change: the command's first. */
-  #takeGivenKey(): string | undefined {
-    const key = this.#givenKey;
-    this.#givenKey = undefined;
-    return key;
   }
 
   async #passGate(request: ServiceRequest, progress: Progress, signal: AbortSignal): Promise<void> {
@@ -235,7 +236,7 @@ export class Client {
         progress.rekeyed = true;
         // Nothing was ever done under the old key, and nothing has been sent under the new one.
         progress.ambiguous = false;
-        progress.key = newIdempotencyKey();
+        progress.key = progress.key && replacementKey(progress.key);
     }
     progress.retries += 1;
     this.#emit({ type: 'retry', reason: decision.reason, waitMilliseconds: decision.waitMilliseconds, attempt: progress.retries });
@@ -253,6 +254,6 @@ function detailsOf(request: ServiceRequest, progress: Progress, outcome?: Outcom
     method: request.method,
     path: request.path,
     ...(requestId === undefined ? {} : { request_id: requestId }),
-    ...(progress.key === undefined ? {} : { idempotency_key: progress.key }),
+    ...(progress.commandKey === undefined ? {} : { idempotency_key: progress.commandKey }),
   };
 }

@@ -7,7 +7,7 @@ import { retryPolicy } from './backoff.ts';
 import type { Client } from './client.ts';
 import { ServiceAnswerError, UnavailableError } from './errors.ts';
 import { header, type ResponseHeaders } from './rate-limit.ts';
-import { failure } from './transport.ts';
+import { failure, send } from './transport.ts';
 import type { Dispatcher } from './undici.ts';
 
 /** How far a download has come. */
@@ -60,7 +60,7 @@ async function* rest(
   const resume: Record<string, string> =
     position.received > 0 && position.etag ? { range: `bytes=${position.received}-`, 'if-range': position.etag } : {};
   try {
-    const { statusCode, headers, body } = await dispatcher.request({
+    const { statusCode, headers, body } = await send(dispatcher, {
       origin: address.origin,
       path: address.pathname + address.search,
       method: 'GET',

@@ -62,7 +62,7 @@ export async function writeFile(target: string, content: AsyncIterable<Uint8Arra
       existing.isFile() ? 'Allow replacing it with --force.' : 'It is not a plain file; choose another folder with --to.',
     );
   }
-  const partial = path.join(path.dirname(target), `.${path.basename(target).slice(0, 200)}.${randomBytes(4).toString('hex')}.part`);
+  const partial = path.join(path.dirname(target), `.aops-${randomBytes(8).toString('hex')}.part`);
   const file = await open(partial, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o666);
   try {
     let size = 0;

@@ -13,6 +13,8 @@ import type { Failure, Outcome, TransportResponse } from './transport.ts';
 export interface Progress {
   /** The idempotency key, for a request that changes something. */
   key: string | undefined;
+  /** The key of the command it belongs to: the one to name to the user. */
+  commandKey: string | undefined;
   retries: number;
   /** An attempt may have reached the service without an answer coming back. */
   ambiguous: boolean;
@@ -53,9 +55,9 @@ export function leavesOpen(outcome: Outcome): boolean {
 
 /** The failure of a change that was refused now, but may have been carried out by an attempt before. */
 export function unlessOpen(error: AopsError, progress: Progress): AopsError {
-  if (progress.key === undefined || !progress.ambiguous) return error;
+  if (progress.commandKey === undefined || !progress.ambiguous) return error;
   const reason = `an attempt may have reached the service, and the next one failed: ${error.message}`;
-  return new OutcomeUnknownError(reason, { ...error.details, idempotency_key: progress.key }, error);
+  return new OutcomeUnknownError(reason, { ...error.details, idempotency_key: progress.commandKey }, error);
 }
 
 export function decide(outcome: Outcome, situation: Situation): Decision {

@@ -6,8 +6,9 @@ import { UsageError } from '../base/errors.ts';
 import { retryPolicy } from './backoff.ts';
 import type { Client } from './client.ts';
 import { ServiceAnswerError, UnavailableError } from './errors.ts';
+import { multipartForm } from './multipart.ts';
 import { fillPath } from './request.ts';
-import { failure } from './transport.ts';
+import { failure, send } from './transport.ts';
 
 /** Files up to this size are sent directly; larger ones go to a URL of their own (further groups, Sandboxes). */
 export const directUploadLimit = 10_000_000;
@@ -31,16 +32,16 @@ export async function upload(client: Client, sandboxId: string, file: string, ta
 
 async function uploadDirectly(client: Client, sandboxId: string, file: string, target: string, signal: AbortSignal): Promise<UploadedFile> {
   const { readFile } = await import('node:fs/promises');
-  const form = new FormData();
-  form.set('path', target);
-  form.set('file', new Blob([new Uint8Array(await readFile(file))]), path.basename(file));
-  const encoded = new Response(form);
+  const { contentType, body } = multipartForm(
+    { path: target },
+    { name: 'file', filename: path.basename(file), content: await readFile(file) },
+  );
   const response = await client.send(
     {
       method: 'POST',
       path: fillPath('/v2/sandboxes/{sandbox_id}/files', { sandbox_id: sandboxId }),
-      headers: { 'content-type': encoded.headers.get('content-type') as string },
-      body: new Uint8Array(await encoded.arrayBuffer()),
+      headers: { 'content-type': contentType },
+      body,
       mutates: true,
     },
     { signal },
@@ -80,7 +81,7 @@ async function put(
   const details = { method: 'PUT', path: url.pathname };
   try {
     const dispatcher = await client.dispatcher();
-    const { statusCode, body } = await dispatcher.request({
+    const { statusCode, body } = await send(dispatcher, {
       origin: url.origin,
       path: url.pathname + url.search,
       method: 'PUT',

@@ -96,10 +96,33 @@ async function readAll(body: Dispatcher.ResponseData['body']): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
+/**
+ * The answer to a request, its body still to be read. undici notices an abort only once it is connected; this ends
+ * at once, with the signal's reason.
+ */
+export async function send(
+  dispatcher: Dispatcher,
+  request: Dispatcher.RequestOptions & { signal: AbortSignal },
+): Promise<Dispatcher.ResponseData> {
+  const { signal } = request;
+  signal.throwIfAborted();
+  let stopListening = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    stopListening = () => signal.removeEventListener('abort', onAbort);
+  });
+  try {
+    return await Promise.race([dispatcher.request(request), aborted]);
+  } finally {
+    stopListening();
+  }
+}
+
 /** Sends a request once. Rejects only with the signal's reason. */
 export async function attempt(dispatcher: Dispatcher, request: TransportRequest): Promise<Outcome> {
   try {
-    const { statusCode, headers, body } = await dispatcher.request(request as Dispatcher.RequestOptions);
+    const { statusCode, headers, body } = await send(dispatcher, request as Dispatcher.RequestOptions & { signal: AbortSignal });
     return { kind: 'response', response: { status: statusCode, headers, body: await readAll(body) } };
   } catch (error) {
     request.signal.throwIfAborted();

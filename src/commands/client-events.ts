@@ -17,7 +17,9 @@ export function reportClientEvent(context: Context): (event: ClientEvent) => voi
         void endCountdown?.then((end) => end());
         return;
       case 'replayed':
-        terminal.note(`This key was used before; nothing was done now, and this is the result it had then (${event.key}).`);
+        terminal.note(
+          `The key ${flags.idempotencyKey} was used before; nothing was done now: this is what ${event.method} ${event.path} answered then.`,
+        );
         return;
       case 'retry':
         // A quick second try is nobody's business; a wait that can be felt is.

@@ -15,6 +15,9 @@ export const globalFlags = {
   debug: flag('Trace requests on stderr, without secrets'),
   noInput: flag('Never ask anything'),
   yes: flag('Answer yes to confirmations', { short: 'y' }),
+  caFile: text('FILE', 'Trust the certificate authorities in this PEM file too', { complete: 'files' }),
+  clientCert: text('FILE', 'Identify with this certificate (PEM) where the service asks for one', { complete: 'files' }),
+  clientKey: text('FILE', 'Private key (PEM) of --client-cert', { complete: 'files' }),
   timeout: duration('Give up after this long (exit 9)'),
   maxWait: duration('Longest pause a rate limit may ask for (default 60s)'),
 } as const satisfies Options;

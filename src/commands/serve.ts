@@ -3,7 +3,7 @@ import path from 'node:path';
 import { version } from '../base/version.ts';
 import type { LogEntry } from '../service/service.ts';
 import { choice, defineCommand, integer, text } from './define.ts';
-import { defaultDataDirectory, removeState, tokenFile, writeState } from './local/state.ts';
+import { defaultDataDirectory, removeState, serviceFile, tokenFile, writeState } from './local/state.ts';
 
 export default defineCommand({
   summary: 'Run the service in the foreground, for a server',
@@ -35,7 +35,7 @@ export default defineCommand({
     });
     const { url, teamId, instanceId } = service;
     // In the data directory for whoever finds it in use, and where `local` looks.
-    const stateFiles = [path.join(dataDirectory, 'service.json'), ...(input.stateFile === undefined ? [] : [input.stateFile])];
+    const stateFiles = [...(input.stateFile === undefined ? [] : [input.stateFile]), serviceFile(dataDirectory)];
     try {
       const started_at = new Date(context.clock.now()).toISOString();
       const ephemeral = input.ephemeral === 'yes';
@@ -57,7 +57,7 @@ export default defineCommand({
       if (!context.signal.aborted) await once(context.signal, 'abort');
     } finally {
       await service.close();
-      for (const file of stateFiles) await removeState(file, instanceId);
+      for (const file of stateFiles.reverse()) await removeState(file, instanceId);
     }
   },
 });

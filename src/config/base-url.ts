@@ -1,8 +1,8 @@
 /** Service addresses: what is accepted, and the one spelling they are kept in. */
 import { UsageError } from '../base/errors.ts';
 
-/** Whether a host name means this machine. */
-function isLoopback(hostname: string): boolean {
+/** Whether a host name, as URLs have it, means this machine. */
+export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }
 

@@ -3,18 +3,20 @@ import { AopsError, exitCodes } from '../base/errors.ts';
 import { normaliseTokenUrl, originOf } from './base-url.ts';
 import type { Environment } from './paths.ts';
 import type { Resolved } from './resolve.ts';
-import { checkSecret, maskSecret } from './secret.ts';
+import { checkScope, checkSecret, maskSecret } from './secret.ts';
 import type { ConfigStore, Credential, StoredCredential } from './store.ts';
 
 /** A credential that can be used; the token URL may be unknown when the environment names only id and secret. */
 export type UsableCredential =
   | { type: 'token'; token: string }
-  | { type: 'client_credentials'; client_id: string; client_secret: string; token_url?: string };
+  | { type: 'client_credentials'; client_id: string; client_secret: string; token_url?: string; scope?: string };
 
 export interface CredentialResolution {
   credential: Resolved<UsableCredential | undefined> & {
     /** The credential as it may be shown. */
     masked?: string;
+    /** The origin that a stored credential is bound to. */
+    origin?: string;
   };
   /** Why the credential that should count cannot be used. */
   credential_problem?: AopsError;
@@ -34,7 +36,8 @@ export function resolveCredential(input: CredentialInput): CredentialResolution 
     const [first, ...rest] = candidates(input);
     if (!first) return { credential: none };
     const shadowed = rest.map(({ source, name, value }) => ({ source, name, value: maskCredential(value) }));
-    const credential = { source: first.source, name: first.name, shadowed, masked: maskCredential(first.value) };
+    const origin = first.origin === undefined ? {} : { origin: first.origin };
+    const credential = { source: first.source, name: first.name, shadowed, masked: maskCredential(first.value), ...origin };
     const problem = first.origin === undefined ? undefined : otherOrigin(first.origin, first.name, input.baseUrl);
     if (problem) return { credential: { ...credential, value: undefined }, credential_problem: problem };
     return { credential: { ...credential, value: first.value } };
@@ -86,11 +89,13 @@ function clientFromEnvironment(env: Environment): CredentialCandidate[] {
     });
   }
   const tokenUrl = env.AOPS_TOKEN_URL?.trim();
+  const scope = env.AOPS_SCOPE?.trim();
   const value: UsableCredential = {
     type: 'client_credentials',
     client_id: checkSecret(id, 'AOPS_CLIENT_ID'),
     client_secret: checkSecret(secret, 'AOPS_CLIENT_SECRET'),
     ...(tokenUrl ? { token_url: normaliseTokenUrl(tokenUrl, 'AOPS_TOKEN_URL') } : {}),
+    ...(scope ? { scope: checkScope(scope, 'AOPS_SCOPE') } : {}),
   };
   return [{ value, source: 'environment', name: 'AOPS_CLIENT_ID' }];
 }
@@ -104,12 +109,13 @@ function fromProfile(store: ConfigStore, profile: string | undefined): Credentia
 function checked(stored: StoredCredential, profile: string): Credential {
   const name = `The credential of profile "${profile}"`;
   if (stored.type === 'token') return { type: 'token', token: checkSecret(stored.token, name) };
-  const { client_id, client_secret, token_url } = stored;
+  const { client_id, client_secret, token_url, scope } = stored;
   return {
     type: 'client_credentials',
     client_id: checkSecret(client_id, name),
     client_secret: checkSecret(client_secret, name),
     token_url: normaliseTokenUrl(token_url, `The token URL of profile "${profile}"`),
+    ...(scope === undefined ? {} : { scope: checkScope(scope, `The scope of profile "${profile}"`) }),
   };
 }
 

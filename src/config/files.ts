@@ -2,19 +2,16 @@
  * The JSON files of the config folder. Reading is a plain read, so that start-up does not load `conf`; writing goes
  * through `conf` (temporary file, fsync, rename) under a lock file, so that two processes never lose each other's change.
  */
-import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, readFileSync, statSync, unlinkSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { platform } from 'node:os';
 import path from 'node:path';
-import { systemClock } from '../base/clock.ts';
 import { AopsError, exitCodes } from '../base/errors.ts';
+import { takeLock, type Unlock } from '../base/lock-file.ts';
 
 export type JsonObject = Record<string, unknown>;
 
 const fileMode = 0o600;
 const folderMode = 0o700;
-/** A writer needs milliseconds; a lock this old was left by a process that died. */
-const staleLockMs = 10_000;
-const lockRetryMs = 20;
 
 /** Whether a JSON value is an object: neither null nor an array. */
 export function isObject(value: unknown): value is JsonObject {
@@ -106,31 +103,12 @@ function refuseSymlink(file: string): void {
   });
 }
 
-async function lock(file: string): Promise<() => void> {
-  const deadline = systemClock.now() + 2 * staleLockMs;
-  for (;;) {
-    try {
-      closeSync(openSync(file, 'wx', fileMode));
-      return () => unlinkSync(file);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-    const age = systemClock.now() - (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? systemClock.now());
-    if (age > staleLockMs) removeIfThere(file);
-    else if (systemClock.now() > deadline) {
-      throw new AopsError(`Another process keeps ${file}.`, {
-        code: 'config_busy',
-        exit: exitCodes.failure,
-        hint: 'Try again; delete the file when no other aops is running.',
-      });
-    } else await systemClock.sleep(lockRetryMs);
-  }
-}
-
-function removeIfThere(file: string): void {
-  try {
-    unlinkSync(file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
+async function lock(file: string): Promise<Unlock> {
+  const unlock = await takeLock(file);
+  if (unlock) return unlock;
+  throw new AopsError(`Another process keeps ${file}.`, {
+    code: 'config_busy',
+    exit: exitCodes.failure,
+    hint: 'Try again; delete the file when no other aops is running.',
+  });
 }

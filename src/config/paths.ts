@@ -10,7 +10,7 @@ export interface ConfigPaths {
   config: string;
   /** Data of the local service. */
   data: string;
-  /** What may be deleted at any time: completion and rate-limit caches. */
+  /** What may be deleted at any time: completion and rate-limit caches, access tokens. */
   cache: string;
 }
 

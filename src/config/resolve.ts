@@ -42,6 +42,9 @@ export interface ConfigFlags {
   color?: string | undefined;
   timeout?: string | undefined;
   maxWait?: string | undefined;
+  caFile?: string | undefined;
+  clientCert?: string | undefined;
+  clientKey?: string | undefined;
   /** False for `--no-input`. */
   input?: boolean | undefined;
 }
@@ -59,6 +62,10 @@ export interface ResolvedConfig extends CredentialResolution {
   max_wait: Resolved<number>;
   pager: Resolved<string | undefined>;
   prompt: Resolved<boolean>;
+  /** Paths as given; relative ones are meant from the current folder. */
+  ca_file: Resolved<string | undefined>;
+  client_cert: Resolved<string | undefined>;
+  client_key: Resolved<string | undefined>;
 }
 
 export interface ResolveInput {
@@ -102,6 +109,9 @@ export function resolveConfig({ flags, env, store, allowMissingProfile = false }
     max_wait: milliseconds(pick('max_wait', flags.maxWait)) as Resolved<number>,
     pager: pick('pager', undefined) as Resolved<string | undefined>,
     prompt: pick('prompt', flags.input === false ? false : undefined) as Resolved<boolean>,
+    ca_file: pick('ca_file', flags.caFile) as Resolved<string | undefined>,
+    client_cert: pick('client_cert', flags.clientCert) as Resolved<string | undefined>,
+    client_key: pick('client_key', flags.clientKey) as Resolved<string | undefined>,
     ...resolveCredential({ env, store, profile: profile?.name, baseUrl: base_url.value }),
   };
 }

@@ -1,5 +1,5 @@
 /** Secrets: what may be sent in a header, and how much of one may be shown. */
-import { AopsError, exitCodes } from '../base/errors.ts';
+import { AopsError, exitCodes, UsageError } from '../base/errors.ts';
 
 const headerSafe = /^[\x21-\x7e]+$/;
 
@@ -28,4 +28,14 @@ export function checkSecret(secret: string, name: string): string {
     exit: exitCodes.auth,
     hint: 'Copy the credential again, without quotes or line breaks.',
   });
+}
+
+/** RFC 6749, appendix A.4: words of visible ASCII without quotes and backslashes, separated by a space. */
+const scopeWords = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
+
+/** The scope to ask a token for, in one spelling. @throws UsageError naming `name` */
+export function checkScope(scope: string, name: string): string {
+  const trimmed = scope.trim().replace(/\s+/g, ' ');
+  if (scopeWords.test(trimmed)) return trimmed;
+  throw new UsageError(`${name} is not a scope.`, 'Give words of visible ASCII, separated by spaces: "runs:read runs:write".');
 }

@@ -10,11 +10,13 @@ export type ColorMode = (typeof colorModes)[number];
 
 /** A value as it is kept in config.json. Durations stay text, as people wrote them. */
 export type SettingValue = string | boolean;
-export type SettingKey = 'profile' | 'base_url' | 'team_id' | 'output' | 'color' | 'timeout' | 'max_wait' | 'pager' | 'prompt';
+export type SettingKey = 'profile' | 'base_url' | 'team_id' | 'output' | 'color' | 'timeout' | 'max_wait' | 'pager' | 'prompt' | FileSettingKey;
+/** Settings that name a file. */
+export type FileSettingKey = 'ca_file' | 'client_cert' | 'client_key';
 
 export interface SettingDefinition {
   key: SettingKey;
-  type: 'text' | 'url' | 'duration' | 'boolean' | 'choice';
+  type: 'text' | 'url' | 'duration' | 'boolean' | 'choice' | 'file';
   choices?: readonly string[];
   default?: SettingValue;
   /** Environment variables that set the same value, the strongest first. */
@@ -63,6 +65,27 @@ export const settingDefinitions: readonly SettingDefinition[] = [
   },
   { key: 'pager', type: 'text', environment: ['PAGER'], description: 'Program that pages long output on a terminal.' },
   { key: 'prompt', type: 'boolean', default: true, environment: [], flag: '--no-input', description: 'Whether aops may ask questions.' },
+  {
+    key: 'ca_file',
+    type: 'file',
+    environment: ['AOPS_CA_FILE'],
+    flag: '--ca-file',
+    description: 'PEM file with certificate authorities to trust in addition to the usual ones.',
+  },
+  {
+    key: 'client_cert',
+    type: 'file',
+    environment: ['AOPS_CLIENT_CERT'],
+    flag: '--client-cert',
+    description: 'PEM file with the certificate to identify with, where the service asks for one.',
+  },
+  {
+    key: 'client_key',
+    type: 'file',
+    environment: ['AOPS_CLIENT_KEY'],
+    flag: '--client-key',
+    description: 'PEM file with the private key of client_cert.',
+  },
 ];
 
 /**
@@ -97,6 +120,7 @@ export function parseSetting(definition: SettingDefinition, value: SettingValue,
     case 'url':
       return normaliseBaseUrl(text, name);
     case 'text':
+    case 'file':
       if (text !== '' && !/\p{Cc}/u.test(text)) return text;
       throw new UsageError(`${name} must not be empty or hold control characters.`);
   }

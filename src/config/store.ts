@@ -27,7 +27,7 @@ export interface Profile {
 /** How to authenticate, without the place it is for. */
 export type Credential =
   | { type: 'token'; token: string }
-  | { type: 'client_credentials'; client_id: string; client_secret: string; token_url: string };
+  | { type: 'client_credentials'; client_id: string; client_secret: string; token_url: string; scope?: string };
 
 /** A credential and the origin it was saved for: it is never sent anywhere else. */
 export type StoredCredential = Credential & { origin: string };
@@ -246,6 +246,7 @@ export class ConfigStore {
 function isStoredCredential(value: unknown): value is StoredCredential {
   if (!isObject(value) || typeof value.origin !== 'string') return false;
   if (value.type === 'token') return typeof value.token === 'string';
+  if (value.scope !== undefined && typeof value.scope !== 'string') return false;
   return (
     value.type === 'client_credentials' && [value.client_id, value.client_secret, value.token_url].every((part) => typeof part === 'string')
   );

@@ -36,9 +36,20 @@ function chosenLabels(question: HumanQuestion, labels: readonly string[], value:
   const exact = findLabel(labels, value);
   if (exact !== undefined) return [exact];
   // "Alpha, Beta" for a question that takes several.
-  const parts = question.multi_select ? value.split(',').map((part) => findLabel(labels, part.trim())) : [];
-  if (parts.length > 1 && parts.every((part) => part !== undefined)) return parts as string[];
+  const listed = question.multi_select ? labelsInText(labels, value.split(',')) : undefined;
+  if (listed !== undefined) return listed;
   throw new UsageError(`"${value}" is not an option of "${question.question}".`, optionsHint(labels));
+}
+
+/** The labels that make up a text, given in the pieces between its commas; labels may have commas themselves. */
+function labelsInText(labels: readonly string[], pieces: readonly string[]): string[] | undefined {
+  if (pieces.length === 0) return [];
+  for (let count = pieces.length; count > 0; count -= 1) {
+    const label = findLabel(labels, pieces.slice(0, count).join(',').trim());
+    const others = label === undefined ? undefined : labelsInText(labels, pieces.slice(count));
+    if (label !== undefined && others !== undefined) return [label, ...others];
+  }
+  return undefined;
 }
 
 const findLabel = (labels: readonly string[], value: string): string | undefined =>
@@ -132,9 +143,13 @@ function asBoolean(value: unknown, where: string): boolean {
 }
 
 function asAnswer(value: unknown, where: string): string | string[] {
-  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
-  if (Array.isArray(value) && value.length > 0) return value.map((item) => asAnswer(item, where) as string);
-  throw new UsageError(`${where} must be a text or a list of texts.`);
+  const texts = (Array.isArray(value) ? value : [value]).map((item: unknown) => {
+    if (typeof item === 'string' || typeof item === 'number' || typeof item === 'boolean') return String(item);
+    throw new UsageError(`${where} must be a text or a list of texts.`);
+  });
+  const [only] = texts;
+  if (only === undefined) throw new UsageError(`${where} must be a text or a list of texts.`);
+  return Array.isArray(value) ? texts : only;
 }
 
 /**
@@ -162,10 +177,14 @@ function lookUp<Value>(entries: Record<string, Value>, text: string): Value | un
 }
 
 function matches(pattern: string, text: string): boolean {
-  if (!pattern.includes('*')) return false;
-  const expression = pattern
-    .split('*')
-    .map((piece) => piece.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
-    .join('.*');
-  return new RegExp(`^${expression}$`, 's').test(text);
+  const [first = '', ...pieces] = pattern.split('*');
+  const last = pieces.pop();
+  if (last === undefined || !text.startsWith(first) || !text.endsWith(last)) return false;
+  let position = first.length;
+  for (const piece of pieces) {
+    const found = text.indexOf(piece, position);
+    if (found < 0) return false;
+    position = found + piece.length;
+  }
+  return position <= text.length - last.length;
 }

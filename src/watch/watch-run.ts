@@ -3,6 +3,7 @@
  * seen as finished has all of its messages read after it. Fast while things move, slower while nothing does.
  */
 import type { Clock } from '../base/clock.ts';
+import { AopsError, exitCodes } from '../base/errors.ts';
 import type { Client } from '../client/client.ts';
 import type { HumanRequest, Run, RunMessage } from '../interface/types.ts';
 import type { RunEvent, RunEventBody } from './events.ts';
@@ -18,6 +19,8 @@ export interface WatchOptions {
 
 /** The largest `limit` of listRunMessages. */
 const pageSize = 50;
+/** How long a service that has answered may be away, such as for a restart, before following ends. Milliseconds. */
+const longestAbsence = 60_000;
 
 interface State {
   status: string | null;
@@ -36,17 +39,26 @@ export async function* watchRun(client: Client, runId: string, options: WatchOpt
   const { clock, signal, pace = new Pace(clock) } = options;
   const state: State = { status: null, request: null, offset: 0, last: undefined, seen: new Set() };
   let seq = 0;
+  let answered: number | undefined;
   for (;;) {
     let moved = false;
-    for await (const body of poll(client, runId, state, signal)) {
-      moved = true;
-      seq += 1;
-      yield { v: 1, seq, ...body, run_id: runId, ts: new Date(clock.now()).toISOString() } as RunEvent;
-      if (body.type === 'run.finished') return;
+    try {
+      for await (const body of poll(client, runId, state, signal)) {
+        moved = true;
+        seq += 1;
+        yield { v: 1, seq, type: body.type, run_id: runId, ts: new Date(clock.now()).toISOString(), data: body.data } as RunEvent;
+        if (body.type === 'run.finished') return;
+      }
+      answered = clock.now();
+    } catch (error) {
+      if (!isAway(error) || answered === undefined || clock.now() - answered > longestAbsence) throw error;
     }
     await pace.pause(moved, signal);
   }
 }
+
+/** Whether the service may be back in a moment: what was read of the run so far stays read. */
+const isAway = (error: unknown): boolean => error instanceof AopsError && error.exit === exitCodes.unavailable;
 
 async function* poll(client: Client, runId: string, state: State, signal: AbortSignal): AsyncGenerator<RunEventBody, void, undefined> {
   const { run, pending_human_request: request } = await client.call('getRun', { params: { run_id: runId } }, { signal });

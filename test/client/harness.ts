@@ -1,10 +1,7 @@
 /** A client that talks to a scripted server, on a clock that the test holds. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { afterEach } from 'vitest';
-import { bearerCredential } from '../../src/client/credential.ts';
 import { Client, type ClientEvent, type ClientOptions } from '../../src/client/client.ts';
+import { bearerCredential } from '../../src/client/credential.ts';
 import { RawServer, type Step } from '../faults/raw-server.ts';
 import { ManualClock } from '../service/helpers/clock.ts';
 
@@ -14,12 +11,6 @@ afterEach(async () => {
 });
 
 export const afterTest = (cleanUp: () => Promise<unknown>): void => void cleanUps.push(cleanUp);
-
-export async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'aops-client-'));
-  afterTest(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 export async function scripted(...steps: Step[]): Promise<RawServer> {
   const server = await RawServer.start(...steps);
@@ -54,7 +45,11 @@ export interface Harness {
 }
 
 /** A client whose waits pass at once, unless `hold` is set; jitter is half of what it may be. */
-export function newClient(baseUrl: string, options: Partial<ClientOptions> & { hold?: boolean } = {}, make = (all: ClientOptions) => new Client(all)): Harness {
+export function newClient(
+  baseUrl: string,
+  options: Partial<ClientOptions> & { hold?: boolean } = {},
+  make = (all: ClientOptions) => new Client(all),
+): Harness {
   const { hold = false, ...rest } = options;
   const clock = new WaitClock();
   const events: ClientEvent[] = [];

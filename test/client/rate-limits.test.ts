@@ -20,7 +20,10 @@ describe('Retry-After', () => {
     const { client, clock, events } = newClient(server.url);
     await client.call('getRun', getRun);
     expect(clock.waits).toEqual([2100, 3000]);
-    expect(events.map(({ type }) => type).filter((type) => type.startsWith('rate_limit'))).toEqual(['rate_limit.waiting', 'rate_limit.resumed']);
+    expect(events.map(({ type }) => type).filter((type) => type.startsWith('rate_limit'))).toEqual([
+      'rate_limit.waiting',
+      'rate_limit.resumed',
+    ]);
   });
 
   it('as a date is read by the clock of the service, however wrong ours is', async () => {
@@ -94,7 +97,8 @@ describe('a 429', () => {
 });
 
 describe('the gate', () => {
-  const used = (reset: string, headers: Record<string, string> = {}) => fine({ 'ratelimit-remaining': '0', 'ratelimit-reset': reset, date: date(), ...headers });
+  const used = (reset: string, headers: Record<string, string> = {}) =>
+    fine({ 'ratelimit-remaining': '0', 'ratelimit-reset': reset, date: date(), ...headers });
 
   it('holds the next request while nothing remains', async () => {
     const server = await scripted(used(seconds(5_000)), fine());
@@ -125,7 +129,9 @@ describe('the gate', () => {
   });
 
   it('does not make a change look refused that may have been carried out', async () => {
-    const server = await scripted(json(500, { error: 'internal' }, { 'ratelimit-remaining': '0', 'ratelimit-reset': seconds(120_000), date: date() }));
+    const server = await scripted(
+      json(500, { error: 'internal' }, { 'ratelimit-remaining': '0', 'ratelimit-reset': seconds(120_000), date: date() }),
+    );
     expect(await failureOf(newClient(server.url).client.call('startRun', start))).toMatchObject({ exit: 13 });
   });
 

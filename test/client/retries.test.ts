@@ -31,7 +31,10 @@ describe('a read', () => {
     ['a connection closed before the answer', nothing('close')],
     ['half a head', raw('HTTP/1.1 200 OK\r\ncontent-', 'close')],
     ['half a body', partial(200, 100, '{"run":', 'close')],
-    ['half a chunked body', raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n7\r\n{"run":\r\n', 'close')],
+    [
+      'half a chunked body',
+      raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n7\r\n{"run":\r\n', 'close'),
+    ],
     ['half a body without a length', raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"run":', 'close')],
     ['a page of HTML with status 200', answer(200, '<html>', { 'content-type': 'text/html' })],
   ])('is repeated after %s', async (_, step) => {
@@ -47,7 +50,13 @@ describe('a read', () => {
     const server = (await scripted()).always(busy);
     const { client, clock } = newClient(server.url);
     const error = await failureOf(client.call('getRun', getRun));
-    expect(error).toMatchObject({ exit: 8, code: 'internal', message: 'Sorry.', status: 500, details: { method: 'GET', path: '/v2/runs/r1' } });
+    expect(error).toMatchObject({
+      exit: 8,
+      code: 'internal',
+      message: 'Sorry.',
+      status: 500,
+      details: { method: 'GET', path: '/v2/runs/r1' },
+    });
     expect(server.requests).toHaveLength(4);
     expect(clock.waits).toEqual([250, 500, 1000]);
   });
@@ -56,7 +65,11 @@ describe('a read', () => {
     const port = await closedPort();
     const { client, clock } = newClient(`http://127.0.0.1:${port}`);
     const error = await failureOf(client.call('getRun', getRun));
-    expect(error).toMatchObject({ exit: 8, code: 'service_unavailable', message: `Could not reach http://127.0.0.1:${port}: the connection was refused.` });
+    expect(error).toMatchObject({
+      exit: 8,
+      code: 'service_unavailable',
+      message: `Could not reach http://127.0.0.1:${port}: the connection was refused.`,
+    });
     expect(error.hint).toContain('aops local up');
     expect(clock.waits).toHaveLength(3);
   });
@@ -79,7 +92,10 @@ describe('a read', () => {
     const server = await scripted();
     server.onConnection = (socket) => void socket.write('HTTP/1.1 400 Bad Request\r\n\r\n');
     const { client } = newClient(server.url.replace('http:', 'https:'));
-    expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 8, message: expect.stringMatching(/TLS connection could not be made/) });
+    expect(await failureOf(client.call('getRun', getRun))).toMatchObject({
+      exit: 8,
+      message: expect.stringMatching(/TLS connection could not be made/),
+    });
     expect(server.connections).toBe(1);
   });
 });
@@ -121,7 +137,12 @@ describe('a change', () => {
     const { client } = newClient(server.url);
     const error = await failureOf(client.call('startRun', start));
     const key = server.header('idempotency-key')[0];
-    expect(error).toMatchObject({ exit: 13, code: 'outcome_unknown', message: expect.stringContaining(reason), details: { idempotency_key: key } });
+    expect(error).toMatchObject({
+      exit: 13,
+      code: 'outcome_unknown',
+      message: expect.stringContaining(reason),
+      details: { idempotency_key: key },
+    });
     expect(error.hint).toContain(`--idempotency-key ${key}`);
     expect(server.requests).toHaveLength(4);
     expect(new Set(server.header('idempotency-key')).size).toBe(1);
@@ -137,7 +158,10 @@ describe('a change', () => {
       for (const first of [nothing('reset'), busy, answer(201, '{', { 'content-type': 'application/json' })]) {
         const server = await scripted(first, last);
         const { client } = newClient(server.url);
-        expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 13, details: { idempotency_key: server.header('idempotency-key')[0] } });
+        expect(await failureOf(client.call('startRun', start))).toMatchObject({
+          exit: 13,
+          details: { idempotency_key: server.header('idempotency-key')[0] },
+        });
       }
     }
   });
@@ -147,7 +171,11 @@ describe('a change', () => {
       const server = await scripted(first);
       const { client } = newClient(server.url, {
         onEvent: (event) => event.type === 'retry' && event.attempt === 1 && void server.close(),
-        clock: { now: () => 0, sleep: async (ms, signal) => (ms < 30_000 ? undefined : new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))) },
+        clock: {
+          now: () => 0,
+          sleep: async (ms, signal) =>
+            ms < 30_000 ? undefined : new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+        },
       });
       expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 13 });
     }
@@ -159,13 +187,20 @@ describe('a change', () => {
   });
 
   it('believes a stored refusal of its own earlier attempt', async () => {
-    const server = await scripted(nothing('reset'), json(404, { error: 'agent_not_found', message: 'No such agent.' }, { 'idempotency-replayed': 'true' }));
+    const server = await scripted(
+      nothing('reset'),
+      json(404, { error: 'agent_not_found', message: 'No such agent.' }, { 'idempotency-replayed': 'true' }),
+    );
     const { client } = newClient(server.url);
     expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 3, code: 'agent_not_found' });
   });
 
   it('waits for an attempt in progress', async () => {
-    const server = await scripted(json(409, { error: 'idempotency_in_progress' }), json(409, { error: 'idempotency_in_progress' }, { 'retry-after': '2' }), replayed);
+    const server = await scripted(
+      json(409, { error: 'idempotency_in_progress' }),
+      json(409, { error: 'idempotency_in_progress' }, { 'retry-after': '2' }),
+      replayed,
+    );
     const { client, clock } = newClient(server.url);
     expect(await client.call('startRun', start)).toEqual({ run });
     expect(clock.waits).toEqual([250, 2000]);
@@ -181,15 +216,17 @@ describe('a change', () => {
     expect(plain.requests).toHaveLength(1);
   });
 
-  it('sends a key given by the user for the first change alone, and says when it had been used before', async () => {
+  it('sends a key given by the user with the first change, derives the others from it, and says when it had been used before', async () => {
     const server = await scripted(replayed, created);
     const { client, events } = newClient(server.url, { idempotencyKey: 'mine' });
     await client.call('startRun', start);
     await client.call('startRun', start);
     const [first, second] = server.header('idempotency-key');
     expect(first).toBe('mine');
-    expect(second).toMatch(/^aops-/);
-    expect(events.filter(({ type }) => type === 'replayed')).toEqual([{ type: 'replayed', key: 'mine' }]);
+    expect(second).toMatch(/^mine\.[0-9a-f]{24}$/);
+    expect(events.filter(({ type }) => type === 'replayed')).toEqual([
+      { type: 'replayed', method: 'POST', path: expect.stringContaining('/runs') },
+    ]);
   });
 
   it.each(['', 'a b', 'ä', 'a\r\nb', 'a\0', 'k'.repeat(256)])('refuses the key %j without repeating it', (key) => {
@@ -238,7 +275,13 @@ describe('a dry run', () => {
     expect(stop.request).toEqual({
       method: 'POST',
       url: `${server.url}/v2/teams/t1/runs`,
-      headers: { accept: 'application/json', 'user-agent': 'aops/test', 'content-type': 'application/json', authorization: 'Bearer ***', 'idempotency-key': 'mine' },
+      headers: {
+        accept: 'application/json',
+        'user-agent': 'aops/test',
+        'content-type': 'application/json',
+        authorization: 'Bearer ***',
+        'idempotency-key': 'mine',
+      },
       body: { agent_id: 'a1' },
     });
     expect(server.requests).toHaveLength(1);

@@ -22,7 +22,9 @@ describe('agents create', () => {
   });
 
   it('shows the agent to a person', async () => {
-    const created = await service.cli(['agents', 'create', '--name', 'shown', '--procedure', 'procedure.yaml', '--color', 'never'], { tty: true });
+    const created = await service.cli(['agents', 'create', '--name', 'shown', '--procedure', 'procedure.yaml', '--color', 'never'], {
+      tty: true,
+    });
     expect(created).toMatchObject({ code: 0, stderr: '' });
     expect(created.stdout).toMatch(/Name: +shown/);
   });
@@ -103,7 +105,11 @@ describe('agents get', () => {
   it('says which names are close when there is none of that name', async () => {
     await service.agent('- say: hi', 'invoice-check');
     const missing = await service.cli(['agents', 'get', 'invoice']);
-    expect(missing).toMatchObject({ code: 3, stdout: '', stderr: 'error: There is no agent "invoice".\nhint: Did you mean invoice-check?\n' });
+    expect(missing).toMatchObject({
+      code: 3,
+      stdout: '',
+      stderr: 'error: There is no agent "invoice".\nhint: Did you mean invoice-check?\n',
+    });
     const unlike = await service.cli(['agents', 'get', 'zebra']);
     expect(unlike).toMatchObject({ code: 3, stdout: '' });
     expect(unlike.stderr).toContain('hint: See the agents with `aops agents list`.');
@@ -132,7 +138,12 @@ describe('agents list', () => {
   });
 
   it('refuses limits that cannot be', async () => {
-    for (const argv of [['--limit', '0'], ['--limit', 'ten'], ['--offset', '-1'], ['--all', '--limit', '3']]) {
+    for (const argv of [
+      ['--limit', '0'],
+      ['--limit', 'ten'],
+      ['--offset', '-1'],
+      ['--all', '--limit', '3'],
+    ]) {
       const refused = await service.cli(['agents', 'list', ...argv]);
       expect(refused).toMatchObject({ code: 2, stdout: '' });
       expect(refused.stderr).toContain(argv[0] as string);

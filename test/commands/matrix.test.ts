@@ -15,12 +15,12 @@ const env = folderEnv(await temporaryFolder());
 const named = commands.map((loaded): [string, LoadedCommand] => [loaded.path.join(' '), loaded]);
 const aRun = '00000000-0000-4000-8000-000000000000';
 
-const escape = String.fromCharCode(27);
+const controlStart = String.fromCharCode(27);
 
 /** Runs a command where nobody is signed in; whatever happens, nothing but plain text comes out. */
 async function run(argv: readonly string[]): Promise<CliResult> {
   const result = await runCli(argv, { env });
-  expect(result.stdout + result.stderr).not.toContain(escape);
+  expect(result.stdout + result.stderr).not.toContain(controlStart);
   return result;
 }
 

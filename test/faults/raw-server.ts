@@ -25,7 +25,14 @@ export interface Step {
   ending: Ending;
 }
 
-const words: Record<number, string> = { 200: 'OK', 201: 'Created', 204: 'No Content', 302: 'Found', 401: 'Unauthorized', 429: 'Too Many Requests' };
+const words: Record<number, string> = {
+  200: 'OK',
+  201: 'Created',
+  204: 'No Content',
+  302: 'Found',
+  401: 'Unauthorized',
+  429: 'Too Many Requests',
+};
 
 const head = (status: number, headers: Record<string, string | readonly string[]>): string => {
   const lines = Object.entries(headers).flatMap(([name, value]) => [value].flat().map((one) => `${name}: ${one}`));
@@ -45,7 +52,13 @@ export function answer(status: number, body: string | Uint8Array, headers: Recor
 }
 
 /** The head of an answer that promises `length` bytes, and some of its body. */
-export function partial(status: number, length: number, body: string | Uint8Array, ending: Ending, headers: Record<string, string> = {}): Step {
+export function partial(
+  status: number,
+  length: number,
+  body: string | Uint8Array,
+  ending: Ending,
+  headers: Record<string, string> = {},
+): Step {
   const start = head(status, { 'content-type': 'application/json', 'content-length': String(length), ...headers });
   return raw(Buffer.concat([Buffer.from(start), Buffer.from(body as string)]), ending);
 }
@@ -81,7 +94,7 @@ export class RawServer {
   /** A server on a free port of the loopback interface, with the steps of its script. */
   static async start(...steps: Step[]): Promise<RawServer> {
     const server = new RawServer();
-    server.then(...steps);
+    server.plan(...steps);
     await new Promise<void>((resolve) => server.#server.listen(0, '127.0.0.1', resolve));
     return server;
   }
@@ -95,7 +108,7 @@ export class RawServer {
   }
 
   /** Adds steps to the end of the script. */
-  then(...steps: Step[]): this {
+  plan(...steps: Step[]): this {
     this.#script.push(...steps);
     return this;
   }
@@ -196,7 +209,9 @@ class RequestReader {
     if (end < 0) return undefined;
     const [first = '', ...lines] = all.subarray(0, end).toString('latin1').split('\r\n');
     const [method = '', path = ''] = first.split(' ');
-    const headers = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
+    const headers = Object.fromEntries(
+      lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+    );
     this.#keep(all.subarray(end + 4));
     return { method, path, headers, body: Buffer.alloc(0), connection: this.#connection };
   }

@@ -37,6 +37,11 @@ class Sink extends Writable {
     this.#written = written;
   }
 
+  // What a terminal can do beside; nothing that was written can be taken back here.
+  cursorTo = (): boolean => true;
+  moveCursor = (): boolean => true;
+  clearLine = (): boolean => true;
+
   override _write(chunk: Buffer | string, _encoding: string, done: () => void): void {
     this.text += chunk.toString();
     this.#written();

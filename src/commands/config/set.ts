@@ -1,4 +1,6 @@
+import path from 'node:path';
 import { UsageError } from '../../base/errors.ts';
+import { settingDefinition } from '../../config/settings.ts';
 import { argument, defineCommand, flag, optionalArgument } from '../define.ts';
 import { textOutput } from '../output.ts';
 
@@ -17,7 +19,8 @@ export default defineCommand({
     const { key, value, unset } = input;
     if (unset === (value !== undefined)) throw new UsageError('Give a value, or --unset.');
     if (value === undefined) await context.store.unsetSetting(key);
-    else await context.store.setSetting(key, value);
+    // A stored path has to mean the same file from every folder.
+    else await context.store.setSetting(key, settingDefinition(key).type === 'file' && value ? path.resolve(context.cwd, value) : value);
     return { key, value: context.store.setting(key) ?? null };
   },
 });

@@ -4,7 +4,7 @@ import { readHealth } from '../../client/health.ts';
 import type { Context } from '../context.ts';
 import { defineCommand } from '../define.ts';
 import { textOutput } from '../output.ts';
-import { type LocalState, removeState, runningService, stateFile } from './state.ts';
+import { type LocalState, readState, removeState, runningService, stateFile } from './state.ts';
 
 /** The service drains for a few seconds at the most before it ends. */
 const stopMilliseconds = 15_000;
@@ -41,8 +41,10 @@ export async function stopService(context: Context, state: LocalState): Promise<
     }
     await context.clock.sleep(lookMilliseconds, context.signal);
   }
-  // Its port may be closed before its files are: the process has to be gone.
-  while (isAlive(context, state.pid) && context.clock.now() < deadline) await context.clock.sleep(lookMilliseconds, context.signal);
+  // Its port is closed before its files are. It has closed them when it removes its state; a process that was killed is gone.
+  const noted = async (): Promise<boolean> => (await readState(stateFile(context)))?.instance_id === state.instance_id;
+  while (isAlive(context, state.pid) && (await noted()) && context.clock.now() < deadline)
+    await context.clock.sleep(lookMilliseconds, context.signal);
   await removeState(stateFile(context), state.instance_id);
 }
 

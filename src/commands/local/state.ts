@@ -26,6 +26,8 @@ export const localProfile = 'local';
 
 export const stateFile = (context: Context): string => path.join(context.paths.data, 'local.json');
 export const defaultDataDirectory = (context: Context): string => path.join(context.paths.data, 'local');
+/** Where a service that owns a data directory says what it is, whoever started it. */
+export const serviceFile = (dataDirectory: string): string => path.join(dataDirectory, 'service.json');
 export const logFile = (dataDirectory: string): string => path.join(dataDirectory, 'service.log');
 /** Where the service keeps the token it made at its first start (0600). */
 export const tokenFile = (dataDirectory: string): string => path.join(dataDirectory, 'token');

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, openSync } from 'node:fs';
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { fstatSync, mkdirSync, openSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { AopsError, type ExitCode, exitCodes, UsageError } from '../../base/errors.ts';
+import { readHealth } from '../../client/health.ts';
 import type { Context } from '../context.ts';
 import { choice, defineCommand, flag, integer, text } from '../define.ts';
 import { recordOutput } from '../output.ts';
@@ -15,6 +16,7 @@ import {
   logFile,
   readState,
   runningService,
+  serviceFile,
   stateFile,
   tokenFile,
 } from './state.ts';
@@ -22,6 +24,8 @@ import {
 /** How long a start may take before it counts as failed, and how often to look. */
 const startMilliseconds = 15_000;
 const lookMilliseconds = 20;
+/** How long to wait for the one who owns the data directory to say what it is. */
+const ownerMilliseconds = 5_000;
 
 export default defineCommand({
   summary: 'Start the local service in the background, and use it',
@@ -91,6 +95,7 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
       : path.resolve(context.cwd, input.dataDir);
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   const log = openSync(logFile(dataDirectory), 'a', 0o600);
+  const { size: logged } = fstatSync(log);
   const flags = [
     '--data-dir',
     dataDirectory,
@@ -123,26 +128,53 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
   for (;;) {
     const state = await readState(stateFile(context));
     if (state && state.pid === child.pid) return state;
-    if (ended || context.clock.now() > deadline) return orOther(context, await startError(dataDirectory));
+    if (ended || context.clock.now() > deadline) {
+      const error = await startError(dataDirectory, logged);
+      if (input.ephemeral) await rm(dataDirectory, { recursive: true, force: true });
+      return orOther(context, dataDirectory, error);
+    }
     await context.clock.sleep(lookMilliseconds, context.signal);
   }
 }
 
 /** The service that another `up` started at the same moment, when that is why this one failed. */
-async function orOther(context: Context, error: AopsError): Promise<LocalState> {
-  const other = error.code === 'data_directory_in_use' ? await runningService(context) : undefined;
-  if (other) return other;
+async function orOther(context: Context, dataDirectory: string, error: AopsError): Promise<LocalState> {
+  const deadline = context.clock.now() + ownerMilliseconds;
+  while (error.code === 'data_directory_in_use' && context.clock.now() < deadline) {
+    const other = await runningService(context);
+    if (other?.data_dir === dataDirectory) return other;
+    // It may still be starting; once it answers, and not for us, it is somebody else's.
+    const owner = await readState(serviceFile(dataDirectory));
+    if (owner && (await readHealth(owner.url))?.instance_id === owner.instance_id && !(await runningService(context))) break;
+    await context.clock.sleep(lookMilliseconds, context.signal);
+  }
   throw error;
 }
 
-/** Why the service did not come up: its own error, from the end of its log. */
-async function startError(dataDirectory: string): Promise<AopsError> {
+interface LoggedError {
+  error?: { code: string; message: string; hint?: string; exit: ExitCode };
+}
+
+/** Why the service did not come up: its own error, from what was logged after `logged` bytes. Others may log there too. */
+async function startError(dataDirectory: string, logged: number): Promise<AopsError> {
   const file = logFile(dataDirectory);
-  const lines = (await readFile(file, 'utf8').catch(() => '')).trimEnd().split('\n');
+  const bytes = await readFile(file).catch(() => Buffer.alloc(0));
+  for (const line of bytes.subarray(logged).toString('utf8').split('\n').reverse()) {
+    const { error } = parsed(line);
+    if (error)
+      return new AopsError(error.message, {
+        code: error.code,
+        exit: error.exit,
+        ...(error.hint === undefined ? {} : { hint: error.hint }),
+      });
+  }
+  return new AopsError('The local service did not start.', { code: 'local_start_failed', exit: exitCodes.failure, hint: `See ${file}.` });
+}
+
+function parsed(line: string): LoggedError {
   try {
-    const { error } = JSON.parse(lines.at(-1) ?? '') as { error: { code: string; message: string; hint?: string; exit: ExitCode } };
-    return new AopsError(error.message, { code: error.code, exit: error.exit, ...(error.hint === undefined ? {} : { hint: error.hint }) });
+    return JSON.parse(line) as LoggedError;
   } catch {
-    return new AopsError('The local service did not start.', { code: 'local_start_failed', exit: exitCodes.failure, hint: `See ${file}.` });
+    return {};
   }
 }

@@ -10,7 +10,8 @@ import { watchRun } from '../../watch/watch-run.ts';
 import { readText } from '../body.ts';
 import type { Context } from '../context.ts';
 import { choice, text } from '../define.ts';
-import { waitingError } from './outcome.ts';
+import { ResultError } from '../result-error.ts';
+import { outcomeError, waitingError } from './outcome.ts';
 import { LeftPending, type OnRequest, type ResponderOptions, respond } from './responder.ts';
 import { NdjsonSink, type Sink, TranscriptSink } from './sinks.ts';
 import { Transcript } from './transcript.ts';
@@ -70,6 +71,17 @@ export async function followRun(context: Context, runId: string, options: Follow
   }
 }
 
+/** Whether the run itself is the result on stdout; the transcript then goes to stderr, out of its way. */
+const printsRun = ({ format, flags }: Context): boolean =>
+  format !== 'ndjson' && (format !== 'table' || flags.fields !== undefined || flags.jq !== undefined);
+
+/** What a command that followed a run prints at the end. @throws AopsError for the outcome, unless the run completed */
+export function followed(context: Context, run: Run): Run | undefined {
+  const error = outcomeError(run);
+  if (error) throw printsRun(context) ? new ResultError(error, run) : error;
+  return printsRun(context) ? run : undefined;
+}
+
 interface AskingParts {
   sink: Sink;
   runId: string;
@@ -83,8 +95,8 @@ class Asking {
   readonly #options: ResponderOptions;
   readonly #parts: AskingParts;
   #withdraw = new AbortController();
-  /** Whether a prompt is on the screen. */
-  #asking = false;
+  /** The stream says that the open request was answered. */
+  #answered = false;
   #current: Promise<void> = Promise.resolve();
 
   constructor(options: ResponderOptions, parts: AskingParts) {
@@ -93,10 +105,8 @@ class Asking {
   }
 
   async observe(event: RunEvent): Promise<void> {
-    const open = this.#asking;
+    if (event.type === 'human_request.resolved') this.#answered = event.data.resolution === 'answered';
     if (event.type === 'human_request.resolved' || event.type === 'run.finished') await this.end();
-    if (open && event.type === 'human_request.resolved' && event.data.resolution === 'answered')
-      this.#options.note('Somebody else answered.');
     if (event.type === 'human_request.pending') this.#current = this.#answer(event.data.human_request);
   }
 
@@ -111,14 +121,15 @@ class Asking {
     const prompts = this.#options.onRequest === 'prompt';
     this.#withdraw = new AbortController();
     if (prompts) sink.hold();
-    this.#asking = prompts;
+    this.#answered = false;
     let answeredHere = false;
     try {
       answeredHere = await respond(this.#options, runId, request, this.#withdraw.signal);
     } catch (error) {
       stop.abort(error instanceof LeftPending ? waitingError(runId, request) : error);
     }
-    this.#asking = false;
+    // Said before what the run did with that answer.
+    if (prompts && this.#answered && !answeredHere) this.#options.note('Somebody else answered.');
     if (prompts) await sink.resume(answeredHere);
     pace.hurry();
   }
@@ -133,11 +144,12 @@ function detached(context: Context, runId: string, error?: unknown): unknown {
 async function newSink(context: Context): Promise<Sink> {
   const { terminal, clock, format } = context;
   if (format === 'ndjson') return new NdjsonSink(terminal);
-  const [{ statusLine }, styles] = await Promise.all([import('../../terminal/progress.ts'), terminal.out.styles()]);
-  const transcript = terminal.out.isTTY
-    ? await wrappedTranscript(styles, terminal.out.columns)
-    : new Transcript(styles, Number.MAX_SAFE_INTEGER);
-  return new TranscriptSink(terminal, transcript, styles, clock, await statusLine(terminal));
+  const aside = printsRun(context);
+  const side = aside ? terminal.err : terminal.out;
+  const [{ statusLine }, styles] = await Promise.all([import('../../terminal/progress.ts'), side.styles()]);
+  const transcript = side.isTTY ? await wrappedTranscript(styles, side.columns) : new Transcript(styles, Number.MAX_SAFE_INTEGER);
+  const write = async (line: string): Promise<void> => (aside ? terminal.note(line) : terminal.line(line));
+  return new TranscriptSink(write, transcript, styles, clock, await statusLine(terminal));
 }
 
 async function wrappedTranscript(styles: Styles, columns: number): Promise<Transcript> {

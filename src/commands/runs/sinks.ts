@@ -40,7 +40,7 @@ const toldOtherwise = new Set(['starting', 'running', 'waiting', 'completed', 'f
 
 /** Lines for people. With a status line it is the live form; without one, the plain one for logs. */
 export class TranscriptSink implements Sink {
-  readonly #terminal: Terminal;
+  readonly #write: (line: string) => Promise<void>;
   readonly #transcript: Transcript;
   readonly #styles: Styles;
   readonly #live: StatusLine | undefined;
@@ -50,8 +50,8 @@ export class TranscriptSink implements Sink {
   #held: RunEvent[] | undefined;
   #skipResponse = false;
 
-  constructor(terminal: Terminal, transcript: Transcript, styles: Styles, clock: Clock, live: StatusLine | undefined) {
-    this.#terminal = terminal;
+  constructor(write: (line: string) => Promise<void>, transcript: Transcript, styles: Styles, clock: Clock, live: StatusLine | undefined) {
+    this.#write = write;
     this.#styles = styles;
     this.#clock = clock;
     this.#started = clock.now();
@@ -120,6 +120,6 @@ export class TranscriptSink implements Sink {
 
   async #print(lines: string[]): Promise<void> {
     if (lines.length === 0) return;
-    for (const line of lines) await this.#terminal.line(line);
+    for (const line of lines) await this.#write(line);
   }
 }

@@ -7,8 +7,7 @@ import { recordOutput, status } from '../output.ts';
 import { agentId } from '../resolve.ts';
 import { pullFiles } from '../sandbox/pull-files.ts';
 import { collectFiles, uploadFiles } from '../sandbox/upload-paths.ts';
-import { followFlags, followOptions, followRun } from './follow.ts';
-import { outcomeError } from './outcome.ts';
+import { followed, followFlags, followOptions, followRun } from './follow.ts';
 
 const options = {
   agent: requiredText('ID|NAME', 'The agent to run', { complete: 'agents' }),
@@ -62,9 +61,7 @@ export default defineCommand({
       const files = await pullFiles(context, run.id, undefined, input.pull, input.force);
       context.terminal.note(`Pulled ${files.length} ${files.length === 1 ? 'file' : 'files'} to ${input.pull}`);
     }
-    const error = outcomeError(run);
-    if (error) throw error;
-    return context.format === 'table' || context.format === 'ndjson' ? undefined : run;
+    return followed(context, run);
   },
 });
 

@@ -1,8 +1,7 @@
 import { exitCodes } from '../../base/errors.ts';
 import { argument, defineCommand } from '../define.ts';
 import { runId } from '../resolve.ts';
-import { followFlags, followOptions, followRun } from './follow.ts';
-import { outcomeError } from './outcome.ts';
+import { followed, followFlags, followOptions, followRun } from './follow.ts';
 
 export default defineCommand({
   summary: 'Watch a run to its end, and answer what it asks',
@@ -20,8 +19,6 @@ export default defineCommand({
   async run(context, input) {
     const options = await followOptions(context, input);
     const run = await followRun(context, await runId(context, input.run), options);
-    const error = outcomeError(run);
-    if (error) throw error;
-    return context.format === 'table' || context.format === 'ndjson' ? undefined : run;
+    return followed(context, run);
   },
 });

@@ -270,6 +270,7 @@ describe('screenshot', () => {
         id: '1-screenshot:result',
         callId: '1-screenshot:call',
         result: { path: '/workspace/shots/a.png', mime_type: 'image/png', size: 12 },
+        screenshot: '1-screenshot:image',
       },
       {
         kind: 'screenshot',

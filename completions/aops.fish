@@ -1,0 +1,16 @@
+# fish completion for aops. Load it with: aops completion fish | source
+function __aops_complete
+    set -l words (commandline -opc)
+    set -l current (commandline -ct)
+    for line in (aops __complete -- $words[2..] "$current" 2>/dev/null)
+        switch $line
+            case ':files'
+                __fish_complete_path "$current"
+            case ':directories'
+                __fish_complete_directories "$current"
+            case '*'
+                echo $line
+        end
+    end
+end
+complete -c aops -f -a '(__aops_complete)'

@@ -1,0 +1,34 @@
+/** The environment variables that aops reads: those of settings from their definitions, the others from here. */
+import { settingDefinitions } from '../../src/config/settings.ts';
+import { code } from './markdown.ts';
+
+/** Where the meaning of the setting is not what the variable says. */
+const meanings: Readonly<Record<string, string>> = {
+  NO_COLOR: 'Set to anything: no colour.',
+  FORCE_COLOR: 'Set: colour everywhere; `0` and `false` mean none.',
+};
+
+const others: readonly (readonly [variable: string, meaning: string])[] = [
+  ['AOPS_API_KEY', 'The key to sign in with; beats what is saved for the profile.'],
+  ['AOPS_CLIENT_ID', 'Client credentials instead of a key, with `AOPS_CLIENT_SECRET` and `AOPS_TOKEN_URL`.'],
+  ['AOPS_CLIENT_SECRET', 'See `AOPS_CLIENT_ID`.'],
+  ['AOPS_TOKEN_URL', 'Where client credentials are exchanged for a token.'],
+  ['AOPS_CONFIG_DIR', 'Folder of profiles, settings and credentials (default `$XDG_CONFIG_HOME/aops`, `~/.config/aops`).'],
+  ['AOPS_DATA_DIR', 'Folder of the data of the local service (default `$XDG_DATA_HOME/aops`, `~/.local/share/aops`).'],
+  ['AOPS_CACHE_DIR', 'Folder of what may be deleted at any time (default `$XDG_CACHE_HOME/aops`, `~/.cache/aops`).'],
+  ['CI', 'Set: nothing moves, nothing is asked, no colour. `false` and `0` count as not set.'],
+  ['HTTP_PROXY', 'Proxy for http addresses.'],
+  ['HTTPS_PROXY', 'Proxy for https addresses.'],
+  ['NO_PROXY', 'Hosts that are reached without the proxy.'],
+];
+
+/** Rows of variable and meaning. */
+export function environmentRows(): string[][] {
+  const ofSettings = settingDefinitions.flatMap(({ environment, flag, description }) =>
+    environment.map((variable) => [
+      code(variable),
+      `${meanings[variable] ?? description}${flag === undefined ? '' : ` Flag: ${code(flag)}.`}`,
+    ]),
+  );
+  return [...ofSettings, ...others.map(([variable, meaning]) => [code(variable), meaning])];
+}

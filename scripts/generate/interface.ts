@@ -1,0 +1,24 @@
+/** docs/interface.md: the operations of the interface, from the contract. */
+import { interfaceVersion } from '../../src/base/version.ts';
+import { type OperationId, operation, operationGroups } from '../../src/interface/operations.ts';
+import { code, generatedNote, page, table } from './markdown.ts';
+
+export function interfacePage(): string {
+  const groups = Object.entries(operationGroups).flatMap(([group, rows]) => [
+    `## ${group[0]?.toUpperCase()}${group.slice(1)}`,
+    table(['Operation', 'Request', 'Key', 'Summary'], (Object.keys(rows) as OperationId[]).map(operationRow)),
+  ]);
+  return page([
+    generatedNote,
+    '# Interface',
+    `The operations that aops calls and the local service answers, version ${code(interfaceVersion)}. The contract is \`src/interface\`; a service tells it in
+full, with all schemas, as OpenAPI 3.1 at \`/v2/openapi.json\`. \`aops api --list\` prints this list, and \`aops api\` sends any of these requests.`,
+    '"Key" marks the operations that change something. They take an `Idempotency-Key`: the same request sent twice with the same key within 24 hours is carried out once.',
+    ...groups,
+  ]);
+}
+
+function operationRow(id: OperationId): string[] {
+  const { method, path, idempotent, summary } = operation(id);
+  return [code(id), code(`${method} ${path}`), idempotent ? 'yes' : '', summary];
+}

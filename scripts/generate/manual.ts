@@ -1,0 +1,132 @@
+/** docs/manual: one page for each group of commands, and an index with what all commands share. */
+import {
+  type DescribedCommand,
+  type DescribedOption,
+  describeCommand,
+  describedGlobalFlags,
+  loadAllCommands,
+} from '../../src/commands/describe.ts';
+import { exitMeanings } from '../../src/commands/help.ts';
+import { commandTree } from '../../src/commands/index.ts';
+import { environmentRows } from './environment.ts';
+import { code, generatedNote, page, table } from './markdown.ts';
+
+/** The pages by file name. */
+export async function manualPages(): Promise<Map<string, string>> {
+  const commands = (await loadAllCommands()).map(describeCommand);
+  const groups = new Map<string, DescribedCommand[]>();
+  for (const command of commands) {
+    const group = command.id.split(' ')[0] as string;
+    groups.set(group, [...(groups.get(group) ?? []), command]);
+  }
+  const pages = new Map([['README.md', indexPage(groups)]]);
+  for (const [group, members] of groups) pages.set(`${group}.md`, groupPage(group, members));
+  return pages;
+}
+
+const summaryOf = (group: string): string => commandTree[group]?.summary ?? '';
+
+function indexPage(groups: Map<string, DescribedCommand[]>): string {
+  return page([
+    generatedNote,
+    '# Manual',
+    'Every command, as `aops GROUP COMMAND --help` shows it. `aops commands --json` gives the same to programs.',
+    ...[...groups]
+      .filter(([group, members]) => !isAlone(group, members))
+      .flatMap(([group, members]) => [`## [${group}](${group}.md)`, `${summaryOf(group)}.`, commandTable(members)]),
+    '## Without a group',
+    commandTable([...groups].filter(([group, members]) => isAlone(group, members)).flatMap(([, members]) => members)),
+    '## Global flags',
+    'Every command takes them, before or after its own words.',
+    optionTable(describedGlobalFlags()),
+    '## Exit codes',
+    'The same in every output mode. [Exit codes](../exit-codes.md) says more.',
+    exitTable(Object.keys(exitMeanings).map(Number)),
+    '## Environment',
+    'A flag beats the environment, the environment beats the profile. [Configuration](../configuration.md) says more.',
+    table(['Variable', 'Meaning'], environmentRows()),
+  ]);
+}
+
+/** Whether a command stands on the first level, without a group. */
+const isAlone = (group: string, members: readonly DescribedCommand[]): boolean => members.length === 1 && members[0]?.id === group;
+
+const commandTable = (commands: readonly DescribedCommand[]): string =>
+  table(
+    ['Command', 'Summary'],
+    commands.map(({ id, summary }) => [`[${code(`aops ${id}`)}](${id.split(' ')[0]}.md#${anchor(id)})`, summary]),
+  );
+
+function groupPage(group: string, members: readonly DescribedCommand[]): string {
+  const alone = isAlone(group, members);
+  return page([
+    generatedNote,
+    `# aops ${group}`,
+    alone ? undefined : `${summaryOf(group)}.`,
+    ...members.flatMap((command) => commandBlocks(command, alone)),
+    'Global flags, exit codes and environment: [manual](README.md).',
+  ]);
+}
+
+function commandBlocks(command: DescribedCommand, alone: boolean): (string | undefined)[] {
+  const { id, summary, description, arguments: given, options, operations, destructive, exit_codes, examples } = command;
+  return [
+    alone ? undefined : `## aops ${id}`,
+    `${summary}.`,
+    description?.trim(),
+    destructive ? 'Asks before it does so; `--yes` answers for you, and is needed where nobody can be asked.' : undefined,
+    fence('text', usage(command)),
+    given.length === 0
+      ? undefined
+      : table(
+          ['Argument', 'Meaning'],
+          given.map(({ name, summary: meaning, required }) => [code(name), required ? meaning : `${meaning} (optional)`]),
+        ),
+    options.length === 0 ? undefined : optionTable(options),
+    'Examples:',
+    fence('sh', examples.map(({ command: line, text }) => `# ${text}\n${line}`).join('\n\n')),
+    operations.length === 0 ? undefined : `Operations: ${operationList(operations)}.`,
+    `Exit codes, beside 0, 1 and 130: ${exit_codes.map((exit) => code(String(exit))).join(' ')}.`,
+  ];
+}
+
+/** `aops runs watch RUN [flags]` */
+function usage({ id, arguments: given, options }: DescribedCommand): string {
+  const words = given.map(({ name, required, variadic }) => {
+    const word = `${name}${variadic ? '...' : ''}`;
+    return required ? word : `[${word}]`;
+  });
+  const required = options.filter((option) => option.required).map((option) => `${option.flag} ${option.value}`);
+  return ['aops', id, ...words, ...required, options.length > required.length ? '[flags]' : ''].filter(Boolean).join(' ');
+}
+
+const optionTable = (options: readonly DescribedOption[]): string =>
+  table(
+    ['Flag', 'Meaning'],
+    options.map((option) => [optionWords(option), optionMeaning(option)]),
+  );
+
+function optionWords({ flag, short, value, negatable }: DescribedOption): string {
+  const words = [...(short ? [short] : []), negatable ? `--[no-]${flag.slice(2)}` : flag].join(', ');
+  return code(value === null ? words : `${words} ${value}`);
+}
+
+const optionMeaning = ({ summary, required, repeatable }: DescribedOption): string =>
+  `${summary}${required ? ' (required)' : ''}${repeatable && !summary.includes('repeat') ? ' (repeatable)' : ''}`;
+
+/** `aops api` may call any operation; a list of all would say nothing. */
+const operationList = (operations: DescribedCommand['operations']): string =>
+  operations.length > 12
+    ? 'any of the [interface](../interface.md)'
+    : operations.map(({ id }) => `[${code(id)}](../interface.md)`).join(', ');
+
+const exitTable = (codes: readonly number[]): string =>
+  table(
+    ['Exit code', 'Meaning'],
+    codes.map((exit) => [code(String(exit)), exitMeanings[exit as keyof typeof exitMeanings]]),
+  );
+
+const fence = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\``;
+
+/** How Markdown renderers name the heading of a command. */
+const anchor = (id: string): string => `aops-${id.replaceAll(' ', '-')}`;

@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Page, pagedRows } from '../../src/client/paging.ts';
+
+interface Row {
+  id: string;
+}
+
+const rows = (count: number): Row[] => Array.from({ length: count }, (_, index) => ({ id: String(index) }));
+
+/** Reads pages of a list and notes what was asked for. */
+function listOf(all: Row[] | ((request: number) => Row[])) {
+  const asked: [number, number][] = [];
+  const fetchPage = async (limit: number, offset: number): Promise<Page<Row>> => {
+    asked.push([limit, offset]);
+    const now = typeof all === 'function' ? all(asked.length) : all;
+    return { items: now.slice(offset, offset + limit), total: now.length };
+  };
+  return { asked, fetchPage };
+}
+
+async function ids(walk: AsyncIterable<Row>): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { id } of walk) found.push(id);
+  return found;
+}
+
+describe('paging', () => {
+  it('asks for no more than is wanted', async () => {
+    const { asked, fetchPage } = listOf(rows(250));
+    expect(await ids(pagedRows(fetchPage, 100, { limit: 120, offset: 10 }))).toHaveLength(120);
+    expect(asked).toEqual([
+      [100, 10],
+      [20, 110],
+    ]);
+  });
+
+  it('reads everything, in order, once', async () => {
+    const { asked, fetchPage } = listOf(rows(250));
+    expect(await ids(pagedRows(fetchPage, 100))).toEqual(rows(250).map(({ id }) => id));
+    expect(asked).toHaveLength(3);
+  });
+
+  it('asks for nothing when nothing is wanted, and once when there is nothing', async () => {
+    const none = listOf(rows(3));
+    expect(await ids(pagedRows(none.fetchPage, 100, { limit: 0 }))).toEqual([]);
+    expect(none.asked).toEqual([]);
+    const empty = listOf([]);
+    expect(await ids(pagedRows(empty.fetchPage, 100))).toEqual([]);
+    expect(empty.asked).toHaveLength(1);
+  });
+
+  it('repeats no row that moved to the next page', async () => {
+    const before = rows(150);
+    const { fetchPage } = listOf((request) => (request === 1 ? before : [{ id: 'new' }, ...before]));
+    expect(await ids(pagedRows(fetchPage, 100))).toEqual(before.map(({ id }) => id));
+  });
+
+  it('ends when the service repeats a page, ignores the offset, or promises more than it has', async () => {
+    let requests = 0;
+    const page = async () => {
+      requests += 1;
+      return { items: rows(5), total: 1_000_000 };
+    };
+    expect(await ids(pagedRows(page, 100))).toHaveLength(5);
+    expect(requests).toBe(2);
+    expect(await ids(pagedRows(async (_, offset) => ({ items: offset === 0 ? rows(5) : [], total: 9 }), 100))).toHaveLength(5);
+  });
+
+  it('is content with smaller and larger pages than it asked for', async () => {
+    const all = rows(25);
+    expect(await ids(pagedRows(async (_, offset) => ({ items: all.slice(offset, offset + 10), total: 25 }), 100))).toHaveLength(25);
+    expect(await ids(pagedRows(async () => ({ items: all, total: 25 }), 10, { limit: 7 }))).toHaveLength(7);
+  });
+
+  it('gives each row of a list that stands still exactly once, for any sizes', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(60),
+        fc.integer({ min: 1, max: 20 }),
+        fc.nat(70),
+        fc.option(fc.nat(70), { nil: undefined }),
+        async (count, size, offset, limit) => {
+          const { fetchPage } = listOf(rows(count));
+          const end = limit === undefined ? undefined : offset + limit;
+          expect(await ids(pagedRows(fetchPage, size, { limit, offset }))).toEqual(
+            rows(count)
+              .map(({ id }) => id)
+              .slice(offset, end),
+          );
+        },
+      ),
+      { seed: 1, numRuns: 100 },
+    );
+  });
+});

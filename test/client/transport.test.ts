@@ -1,0 +1,196 @@
+import { describe, expect, it } from 'vitest';
+import { AopsError, exitCodes } from '../../src/base/errors.ts';
+import { answer, json, nothing, partial, type RawServer, raw, type Step } from '../faults/raw-server.ts';
+import { failureOf, newClient, scripted } from './harness.ts';
+
+const getRun = { params: { run_id: 'r1' } };
+const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
+const fine = json(200, { run: { id: 'r1' } });
+
+describe('a redirect', () => {
+  it.each([301, 302, 303, 307, 308])('%i is an error that names the origin, and nobody else hears of the request', async (status) => {
+    const other = await scripted(fine);
+    const server = await scripted(answer(status, '', { location: `${other.url}/v2/runs/r1?secret=1` }));
+    const { client } = newClient(server.url);
+    const error = await failureOf(client.call('startRun', start));
+    expect(error).toMatchObject({ code: 'redirected', exit: 1, details: { status } });
+    expect(error.message).toContain(other.url);
+    expect(error.message).not.toContain('secret');
+    expect([server.requests.length, other.connections]).toEqual([1, 0]);
+  });
+});
+
+describe('an error answer', () => {
+  it.each([
+    ['HTML', '<html>'],
+    ['nothing', ''],
+    ['a list', '[]'],
+    ['null', 'null'],
+    ['an error that is no word', '{"error":123}'],
+    ['five megabytes', JSON.stringify({ error: 'big', message: 'x'.repeat(5_000_000) })],
+  ])('of %s still reports its status', async (_, body) => {
+    const server = await scripted(answer(404, body));
+    const error = await failureOf<AopsError>(newClient(server.url).client.call('getRun', getRun));
+    expect(error).toMatchObject({ exit: 3, code: 'http_404', details: { status: 404 } });
+    expect(error.message.length).toBeLessThan(200);
+  });
+
+  it('carries the words of the service, where the problem is, and the id of the request', async () => {
+    const details = [{ message: 'unknown step', path: 'steps.0', line: 3, column: 5 }];
+    const server = await scripted(
+      json(400, { error: 'invalid_procedure', message: 'No.', details, other: 1 }, { 'x-request-id': 'req-1' }),
+    );
+    expect(await failureOf(newClient(server.url).client.call('startRun', start))).toMatchObject({
+      exit: 2,
+      code: 'invalid_procedure',
+      problems: details,
+      details: { status: 400, method: 'POST', path: '/v2/teams/t1/runs', request_id: 'req-1', idempotency_key: expect.any(String) },
+    });
+  });
+
+  it('never holds the credential', async () => {
+    const server = await scripted(json(401, { error: 'unauthorized' }));
+    const { client, events } = newClient(server.url);
+    const error = await failureOf(client.call('getRun', getRun));
+    expect(error).toMatchObject({ exit: 4 });
+    expect(server.header('authorization')).toEqual(['Bearer secret-token']);
+    expect(JSON.stringify([error, events, String(error.stack)])).not.toContain('secret-token');
+  });
+});
+
+describe('a body', () => {
+  it('larger than the limit is cut off and not asked for again', async () => {
+    const piece = Buffer.alloc(33 * 1024 * 1024, ' ');
+    const server = await scripted(partial(200, 1e12, piece, 'stall'));
+    expect(await failureOf(newClient(server.url).client.call('getRun', getRun))).toMatchObject({
+      exit: 8,
+      message: expect.stringContaining('larger than 32 MiB'),
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('longer than it said is refused or read to its length, never more', async () => {
+    const server = await scripted(partial(200, 22, '{"run":{"id":"r1"}}   trailing', 'close'));
+    server.always(fine);
+    expect(await newClient(server.url).client.call('getRun', getRun)).toEqual({ run: { id: 'r1' } });
+  });
+});
+
+describe('a header that came twice', () => {
+  it('is read once', async () => {
+    const server = await scripted(json(200, { run: {} }, { 'x-request-id': ['one', 'two'] }));
+    const { client, events } = newClient(server.url);
+    await client.call('getRun', getRun);
+    expect(events).toEqual([expect.objectContaining({ type: 'trace', requestId: 'one', status: 200 })]);
+  });
+});
+
+describe('giving up', () => {
+  const interrupted = new AopsError('Interrupted.', { code: 'interrupted', exit: exitCodes.interrupted });
+
+  const moments: [string, Step[], (server: RawServer) => boolean][] = [
+    ['before the head of the answer', [nothing('stall')], (server) => server.requests.length === 1],
+    ['in the middle of the head', [raw('HTTP/1.1 200 OK\r\ncontent-', 'stall')], (server) => server.requests.length === 1],
+    ['in the middle of the body', [partial(200, 100, '{', 'stall')], (server) => server.requests.length === 1],
+  ];
+  it.each(moments)('%s returns at once with the reason', async (_, steps, reached) => {
+    const server = await scripted(...steps);
+    const controller = new AbortController();
+    const { client } = newClient(server.url, { signal: controller.signal });
+    const failure = failureOf(client.call('getRun', getRun));
+    await server.until(reached);
+    controller.abort(interrupted);
+    expect(await failure).toBe(interrupted);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('while connecting returns at once', async () => {
+    const server = await scripted();
+    const controller = new AbortController();
+    // The handshake is never answered.
+    const { client } = newClient(server.url.replace('http:', 'https:'), { signal: controller.signal });
+    const failure = failureOf(client.call('getRun', getRun));
+    await server.until(({ connections }) => connections === 1);
+    controller.abort(interrupted);
+    expect(await failure).toBe(interrupted);
+  });
+
+  it('during a pause returns at once and sends nothing more', async () => {
+    for (const step of [json(503, { error: 'unavailable' }), json(429, { error: 'rate_limited' }, { 'retry-after': '5' })]) {
+      const server = await scripted(step);
+      const controller = new AbortController();
+      const { client } = newClient(server.url, {
+        hold: true,
+        signal: controller.signal,
+        onEvent: (event) => void (event.type === 'trace' || setImmediate(() => controller.abort(interrupted))),
+      });
+      expect(await failureOf(client.call('getRun', getRun))).toBe(interrupted);
+      expect(server.requests).toHaveLength(1);
+    }
+  });
+
+  it('before anything was sent sends nothing', async () => {
+    const server = await scripted();
+    const { client } = newClient(server.url, { signal: AbortSignal.abort(interrupted) });
+    expect(await failureOf(client.call('getRun', getRun))).toBe(interrupted);
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it('a change on its way keeps the exit code and names the key', async () => {
+    const server = await scripted(nothing('stall'));
+    const controller = new AbortController();
+    const { client } = newClient(server.url, { signal: controller.signal });
+    const failure = failureOf(client.call('startRun', start));
+    await server.until(({ requests }) => requests.length === 1);
+    controller.abort(interrupted);
+    const [key] = server.header('idempotency-key');
+    expect(await failure).toMatchObject({
+      exit: 130,
+      code: 'interrupted',
+      hint: expect.stringContaining(`--idempotency-key ${key}`),
+      details: { idempotency_key: key },
+    });
+  });
+
+  it("one call by its own signal leaves the client's others alone", async () => {
+    const server = await scripted(nothing('stall'), fine);
+    const controller = new AbortController();
+    const { client } = newClient(server.url);
+    const failure = failureOf(client.call('getRun', getRun, { signal: controller.signal }));
+    await server.until(({ requests }) => requests.length === 1);
+    const other = client.call('getRun', getRun);
+    controller.abort(interrupted);
+    expect(await failure).toBe(interrupted);
+    expect(await other).toEqual({ run: { id: 'r1' } });
+  });
+});
+
+describe('an attempt', () => {
+  it.each([
+    ['no answer', nothing('stall')],
+    ['a body that stalls', partial(200, 100, '{', 'stall')],
+  ])('with %s ends after 30 s, and the next one begins', async (_, step) => {
+    const server = await scripted(step, fine);
+    const { client, clock } = newClient(server.url);
+    const result = client.call('getRun', getRun);
+    await server.until(({ requests }) => requests.length === 1);
+    clock.advance(29_999);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(server.requests).toHaveLength(1);
+    clock.advance(1);
+    expect(await result).toEqual({ run: { id: 'r1' } });
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('that takes too long leaves a change open', async () => {
+    const server = (await scripted()).always(nothing('stall'));
+    const { client, clock } = newClient(server.url);
+    const failure = failureOf(client.call('startRun', start));
+    for (let count = 1; count <= 4; count += 1) {
+      await server.until(({ requests }) => requests.length === count);
+      clock.advance(30_000);
+    }
+    expect(await failure).toMatchObject({ exit: 13, message: 'The outcome is unknown: no complete answer came within 30 s.' });
+    expect(new Set(server.header('idempotency-key')).size).toBe(1);
+  });
+});

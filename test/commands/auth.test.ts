@@ -1,0 +1,263 @@
+/** Signing in and out, profiles and settings: what is kept, what counts, and that no secret is shown. */
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type CliOptions, type CliResult, runCli } from '../support/run-cli.ts';
+import { folderEnv, startTestService, type TestService } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const noTeam = '00000000-0000-4000-8000-000000000005';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+  await service.agent('- say: hi', 'greeter');
+});
+
+/** A machine on which nobody has signed in, new for every test. */
+let env: Record<string, string>;
+beforeEach(async () => {
+  env = folderEnv(await temporaryFolder());
+});
+const cli = (argv: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
+  runCli(argv, { ...options, env: { ...env, ...options.env } });
+
+const login = (...flags: string[]): Promise<CliResult> =>
+  cli(['auth', 'login', '--base-url', service.service.url, '--team', service.service.teamId, ...flags], {
+    stdin: `${service.service.token}\n`,
+  });
+
+describe('no profile at all', () => {
+  it('says how to sign in or to start the local service', async () => {
+    const refused = await cli(['runs', 'list']);
+    expect(refused).toMatchObject({ code: 4, stdout: '' });
+    expect(refused.stderr).toBe(
+      'error: You are not signed in.\nhint: Run `aops auth login` or set AOPS_API_KEY; `aops local up` starts a service of your own that needs neither.\n',
+    );
+  });
+
+  it('lists none', async () => {
+    const listed = await cli(['profiles', 'list']);
+    expect(listed).toMatchObject({ code: 0, stdout: '' });
+    expect(listed.stderr).toContain('aops auth login');
+    expect(listed.stderr).toContain('aops local up');
+    expect((await cli(['profiles', 'list', '--json'])).json()).toMatchObject({ data: [], total: 0 });
+  });
+
+  it.each([['use'], ['remove', '--yes'], ['rename', 'other']])('has none to %s', async (verb, ...more) => {
+    const refused = await cli(['profiles', verb as string, 'ci', ...more]);
+    expect(refused).toMatchObject({ code: 3, stdout: '' });
+    expect(refused.stderr).toContain('There is no profile called "ci"');
+  });
+
+  it('has none to take from the environment or a flag', async () => {
+    for (const refused of [await cli(['runs', 'list', '--profile', 'ci']), await cli(['runs', 'list'], { env: { AOPS_PROFILE: 'ci' } })]) {
+      expect(refused).toMatchObject({ code: 3, stdout: '' });
+      expect(refused.stderr).toContain('There is no profile called "ci"');
+    }
+  });
+});
+
+describe('auth login', () => {
+  it('checks the key, keeps it for its owner alone, and selects the profile', async () => {
+    const signedIn = await login('--json');
+    expect(signedIn).toMatchObject({ code: 0, stderr: '' });
+    expect(signedIn.json()).toEqual({ profile: 'default', base_url: service.service.url, team_id: service.service.teamId, team: 'Local' });
+    const folder = env.AOPS_CONFIG_DIR as string;
+    expect((await stat(path.join(folder, 'credentials.json'))).mode & 0o777).toBe(0o600);
+    expect(await readFile(path.join(folder, 'config.json'), 'utf8')).not.toContain(service.service.token);
+    expect((await cli(['agents', 'list', '--jq', '.data[].name'])).stdout).toBe('greeter\n');
+    expect((await cli(['auth', 'login', '--help'])).stdout).not.toMatch(/--(key|token|api-key)\b/);
+  });
+
+  it('keeps nothing of a key that is not accepted', async () => {
+    const refused = await cli(['auth', 'login', '--base-url', service.service.url, '--team', service.service.teamId], {
+      stdin: 'aops_local_wrong',
+    });
+    expect(refused).toMatchObject({ code: 4, stdout: '' });
+    expect(refused.stderr).not.toContain('aops_local_wrong');
+    expect((await cli(['profiles', 'list', '-o', 'id'])).stdout).toBe('');
+  });
+
+  it('keeps nothing for a team that is not there', async () => {
+    const refused = await cli(['auth', 'login', '--base-url', service.service.url, '--team', noTeam], { stdin: service.service.token });
+    expect([3, 5]).toContain(refused.code);
+    expect(refused.stdout).toBe('');
+    expect((await cli(['profiles', 'list', '-o', 'id'])).stdout).toBe('');
+  });
+
+  it.each([
+    ['no key', ''],
+    ['a key with a space', 'two words'],
+    ['a key with a line break', 'two\nlines'],
+  ])('refuses %s', async (_, key) => {
+    const refused = await cli(['auth', 'login', '--base-url', service.service.url, '--team', noTeam], { stdin: key });
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('That is not a key');
+    if (key !== '') expect(refused.stderr).not.toContain(key);
+  });
+
+  it('says which flag is missing where nobody can be asked', async () => {
+    const noAddress = await cli(['auth', 'login'], { stdin: 'key' });
+    expect(noAddress).toMatchObject({ code: 2, stdout: '' });
+    expect(noAddress.stderr).toContain('--base-url');
+    const noTeamGiven = await cli(['auth', 'login', '--base-url', service.service.url], { stdin: 'key' });
+    expect(noTeamGiven).toMatchObject({ code: 2, stdout: '' });
+    expect(noTeamGiven.stderr).toContain('--team');
+  });
+
+  it.each(['nonsense', 'ftp://example.com', 'http://example.com', 'https://user:secret@example.com'])(
+    'refuses the address %s',
+    async (address) => {
+      const refused = await cli(['auth', 'login', '--base-url', address, '--team', noTeam], { stdin: 'key' });
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(refused.stderr).not.toContain('secret');
+    },
+  );
+});
+
+describe('auth status, token, logout', () => {
+  it('tells where the credential comes from, and never the credential', async () => {
+    await login();
+    const status = await cli(['auth', 'status', '--json']);
+    expect(status).toMatchObject({ code: 0, stderr: '' });
+    expect(status.json()).toMatchObject({
+      profile: 'default',
+      base_url: service.service.url,
+      team: 'Local',
+      credential: { type: 'token', source: 'profile default' },
+    });
+    expect(status.stdout).not.toContain(service.service.token);
+    const fromEnvironment = await service.cli(['auth', 'status', '--json']);
+    expect(fromEnvironment.json()).toMatchObject({ credential: { source: 'AOPS_API_KEY' } });
+    expect((await cli(['auth', 'status'], { env: { AOPS_API_KEY: 'wrong' } })).code).toBe(4);
+  });
+
+  it('prints the key for another program only', async () => {
+    await login();
+    expect(await cli(['auth', 'token'])).toMatchObject({ code: 0, stdout: `${service.service.token}\n`, stderr: '' });
+    const refused = await cli(['auth', 'token', '--json']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).not.toContain(service.service.token);
+    expect((await cli(['auth', 'token'], { env: { AOPS_CONFIG_DIR: `${env.AOPS_CONFIG_DIR}-other` } })).code).toBe(4);
+  });
+
+  it('forgets it', async () => {
+    await login();
+    expect(await cli(['auth', 'logout'])).toMatchObject({ code: 0, stdout: 'Signed out of profile "default".\n', stderr: '' });
+    expect((await cli(['auth', 'logout'])).stdout).toContain('had no credential');
+    expect((await cli(['agents', 'list'])).code).toBe(4);
+    expect(await readFile(path.join(env.AOPS_CONFIG_DIR as string, 'credentials.json'), 'utf8')).not.toContain(service.service.token);
+  });
+
+  it('never sends it to another address', async () => {
+    await login();
+    const refused = await cli(['agents', 'list', '--base-url', 'http://127.0.0.1:1']);
+    expect(refused).toMatchObject({ code: 4, stdout: '' });
+    expect(refused.stderr).toContain('is not sent to http://127.0.0.1:1');
+  });
+});
+
+describe('profiles', () => {
+  it('are used, renamed and removed', async () => {
+    await login('--profile', 'one');
+    await login('--profile', 'two');
+    const listed = (await cli(['profiles', 'list', '--json'])).json<{ data: unknown[] }>();
+    expect(listed.data).toMatchObject([
+      { name: 'one', signed_in: true, current: false },
+      { name: 'two', signed_in: true, current: true },
+    ]);
+    expect(await cli(['profiles', 'use', 'one'])).toMatchObject({
+      code: 0,
+      stdout: `Using profile "one" (${service.service.url}).\n`,
+      stderr: '',
+    });
+    expect((await cli(['profiles', 'rename', 'one', 'first'])).code).toBe(0);
+    expect((await cli(['auth', 'status', '--json'])).json()).toMatchObject({ profile: 'first' });
+    const taken = await cli(['profiles', 'rename', 'first', 'two']);
+    expect([2, 6]).toContain(taken.code);
+    expect(taken.stderr).toContain('two');
+    const refused = await cli(['profiles', 'remove', 'first']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('--yes');
+    expect(await cli(['profiles', 'remove', 'first', '--yes'])).toMatchObject({
+      code: 0,
+      stdout: 'Removed profile "first".\n',
+      stderr: '',
+    });
+    expect((await cli(['profiles', 'list', '-o', 'id'])).stdout).toBe('two\n');
+  });
+
+  it('have plain names', async () => {
+    await login('--profile', 'one');
+    for (const name of ['a b', '../up', '', '-x'.repeat(40)]) {
+      const refused = await cli(['profiles', 'rename', '--', 'one', name]);
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+    }
+    expect((await cli(['profiles', 'list', '-o', 'id'])).stdout).toBe('one\n');
+  });
+});
+
+describe('config', () => {
+  it('sets, gets and forgets', async () => {
+    const unset = await cli(['config', 'get', 'team_id']);
+    expect(unset).toMatchObject({ code: 3, stdout: '' });
+    expect(unset.stderr).toContain('aops config set team_id');
+    expect(await cli(['config', 'set', 'team_id', noTeam])).toMatchObject({ code: 0, stdout: `team_id = ${noTeam}\n`, stderr: '' });
+    expect(await cli(['config', 'get', 'team_id'])).toMatchObject({ code: 0, stdout: `${noTeam}\n`, stderr: '' });
+    expect((await cli(['config', 'list', '--json'])).json<{ data: unknown[] }>().data).toContainEqual(
+      expect.objectContaining({ key: 'team_id', value: noTeam }),
+    );
+    expect((await cli(['config', 'set', 'team_id', '--unset'])).code).toBe(0);
+    expect((await cli(['config', 'get', 'team_id'])).code).toBe(3);
+  });
+
+  it.each([
+    [['config', 'get', 'colour'], 'colour'],
+    [['config', 'set', 'colour', 'red'], 'colour'],
+    [['config', 'set', 'output', 'xml'], 'must be one of: table, json'],
+    [['config', 'set', 'timeout', 'soon'], 'is not a duration'],
+    [['config', 'set', 'base_url', 'nonsense'], 'base_url'],
+    [['config', 'set', 'output'], 'Give a value, or --unset.'],
+    [['config', 'set', 'output', 'json', '--unset'], 'Give a value, or --unset.'],
+    [['config', 'explain', 'colour'], 'There is no setting "colour".'],
+  ])('refuses %j', async (argv, message) => {
+    const refused = await cli(argv);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain(message);
+  });
+
+  it('explains which value won, and what it beat', async () => {
+    await login('--profile', 'one');
+    await cli(['config', 'set', 'team_id', noTeam]);
+    const explain = async (argv: string[], extra: Record<string, string> = {}) =>
+      (await cli(['config', 'explain', 'team_id', '--json', ...argv], { env: extra })).json<{
+        data: { value: string; source: string; shadowed: unknown[] }[];
+      }>().data[0];
+    expect(await explain([])).toMatchObject({
+      value: service.service.teamId,
+      source: 'profile one',
+      shadowed: [{ value: noTeam, source: 'setting team_id' }],
+    });
+    expect(await explain([], { AOPS_TEAM_ID: 'from-env' })).toMatchObject({ value: 'from-env', source: 'AOPS_TEAM_ID' });
+    expect(await explain(['--team', 'from-flag'], { AOPS_TEAM_ID: 'from-env' })).toMatchObject({
+      value: 'from-flag',
+      source: '--team',
+      shadowed: [{ source: 'AOPS_TEAM_ID' }, { source: 'profile one' }, {}],
+    });
+    const all = await cli(['config', 'explain']);
+    expect(all.code).toBe(0);
+    expect(all.stdout).toContain('credential\t');
+    expect(all.stdout).not.toContain(service.service.token);
+  });
+
+  it('can be mended when the file is broken', async () => {
+    await login();
+    const { writeFile } = await import('node:fs/promises');
+    await writeFile(path.join(env.AOPS_CONFIG_DIR as string, 'config.json'), '{ broken');
+    const refused = await cli(['agents', 'list']);
+    expect(refused.stdout).toBe('');
+    expect(refused.code).toBeGreaterThan(0);
+    expect(refused.stderr).toContain('config.json');
+  });
+});

@@ -1,0 +1,127 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { startTestService, type TestService } from '../support/service.ts';
+
+const noRun = '00000000-0000-4000-8000-000000000002';
+const vendor = '- ask: { id: who, questions: [{ question: "Which vendor?", options: [{ label: Acme GmbH }, { label: Acme Inc }] }] }';
+const centres =
+  '- ask: { id: centres, questions: [{ question: "Cost centres", options: [{ label: Alpha }, { label: Beta }, { label: Gamma }], multi_select: true }] }';
+const both = `
+- ask:
+    id: both
+    questions:
+      - { question: "Which vendor?", header: Vendor, options: [{ label: Acme GmbH }, { label: Acme Inc }] }
+      - { question: "A note?" }
+- say: "{{ answers.both['Which vendor?'] }} and {{ answers.both['A note?'] }}"`;
+const pay = '- approve: { id: pay, title: "Pay 3 invoices?" }\n- say: paid';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+
+/** A run that waits for a person. */
+async function waiting(steps: string): Promise<string> {
+  const run = await service.run(steps);
+  await service.until(run, 'waiting');
+  return run;
+}
+
+const texts = async (run: string): Promise<(string | null | undefined)[]> =>
+  (await service.messages(run)).map(({ text_content }) => text_content);
+
+describe('runs respond', () => {
+  it('approves the pending request', async () => {
+    const run = await waiting(pay);
+    const answered = await service.cli(['runs', 'respond', run, '--approve', '--json']);
+    expect(answered).toMatchObject({ code: 0, stderr: '' });
+    expect(answered.json()).toMatchObject({ run_id: run, title: 'Pay 3 invoices?' });
+    await service.until(run, 'completed');
+    expect(await texts(run)).toContain('paid');
+  });
+
+  it('denies it', async () => {
+    const run = await waiting(pay);
+    expect((await service.cli(['runs', 'respond', run, '--deny'])).code).toBe(0);
+    const { run: failed } = await service.until(run, 'failed');
+    expect(failed.error).toContain('Pay 3 invoices?');
+  });
+
+  it.each([
+    ['the answer alone', vendor, ['Acme Inc'], 'Acme Inc'],
+    ['the answer in another case', vendor, ['acme gmbh'], 'Acme GmbH'],
+    ['QUESTION=ANSWER', vendor, ['Which vendor?=Acme Inc'], 'Acme Inc'],
+    ['several choices', centres, ['Cost centres=Alpha', 'Cost centres=Gamma'], 'Alpha, Gamma'],
+    ['several choices in one', centres, ['alpha, beta'], 'Alpha, Beta'],
+  ])('takes %s', async (_, steps, answers, kept) => {
+    const run = await waiting(steps);
+    const answered = await service.cli(['runs', 'respond', run, ...answers.flatMap((answer) => ['--answer', answer]), '--json']);
+    expect(answered).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.stringify(answered.json())).toContain(kept);
+    await service.until(run, 'completed');
+  });
+
+  it('answers several questions at once, by question or header', async () => {
+    const run = await waiting(both);
+    const answered = await service.cli(['runs', 'respond', run, '--answer', 'vendor=Acme Inc', '--answer', 'A note?=1=1, really']);
+    expect(answered.code).toBe(0);
+    await service.until(run, 'completed');
+    expect(await texts(run)).toContain('Acme Inc and 1=1, really');
+  });
+
+  it.each([
+    [
+      'an option that is not offered',
+      vendor,
+      ['--answer', 'Globex'],
+      /"Globex" is not an option of "Which vendor\?"\.[\s\S]*Choose from: Acme GmbH \| Acme Inc/,
+    ],
+    [
+      'two answers where one is asked',
+      vendor,
+      ['--answer', 'Which vendor?=Acme GmbH', '--answer', 'Which vendor?=Acme Inc'],
+      /takes one answer, not 2[\s\S]*Acme GmbH \| Acme Inc/,
+    ],
+    [
+      'one choice of several that is not offered',
+      centres,
+      ['--answer', 'Cost centres=Alpha', '--answer', 'Cost centres=Delta'],
+      /"Delta" is not an option[\s\S]*Alpha \| Beta \| Gamma/,
+    ],
+    ['a question that is not asked', vendor, ['--answer', 'Which colour?=red'], /names no question of this request[\s\S]*"Which vendor\?"/],
+    ['an answer for one of two questions', both, ['--answer', 'Vendor=Acme Inc'], /There is no answer to "A note\?"/],
+    ['an empty answer', both, ['--answer', 'Vendor=Acme Inc', '--answer', 'A note?='], /"A note\?" needs an answer that is not empty/],
+    ['an approval of a question', vendor, ['--approve'], /"Which vendor\?" asks questions\.[\s\S]*--answer/],
+    ['an answer to an approval', pay, ['--answer', 'yes'], /"Pay 3 invoices\?" is an approval\.[\s\S]*--approve or --deny/],
+    ['both decisions', pay, ['--approve', '--deny'], /--approve, --deny, or --answer/],
+    ['no decision', pay, [], /--approve, --deny, or --answer/],
+  ])('refuses %s, and leaves the request pending', async (_, steps, argv, message) => {
+    const run = await waiting(steps);
+    const refused = await service.cli(['runs', 'respond', run, ...argv]);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toMatch(message);
+    const json = await service.cli(['runs', 'respond', run, ...argv, '--json']);
+    expect(json).toMatchObject({ code: 2, stdout: '' });
+    expect((JSON.parse(json.stderr) as { error: unknown }).error).toMatchObject({ exit: 2 });
+    expect((await service.get(run)).request).not.toBeNull();
+  });
+
+  it('refuses a second answer to the same request', async () => {
+    const run = await waiting(`${pay}\n- sleep: 1h`);
+    const { request } = await service.get(run);
+    expect((await service.cli(['runs', 'respond', run, request?.id ?? '', '--approve'])).code).toBe(0);
+    const second = await service.cli(['runs', 'respond', run, request?.id ?? '', '--deny', '--json']);
+    expect(second).toMatchObject({ code: 6, stdout: '' });
+    expect((JSON.parse(second.stderr) as { error: unknown }).error).toMatchObject({ exit: 6, status: 409 });
+    const nothingPending = await service.cli(['runs', 'respond', run, '--approve']);
+    expect(nothingPending).toMatchObject({ code: 6, stdout: '' });
+    expect(nothingPending.stderr).toContain('error: The run waits for nobody');
+    await service.cli(['runs', 'stop', run]);
+  });
+
+  it('does not find a request that is not there', async () => {
+    const run = await waiting(pay);
+    const missing = await service.cli(['runs', 'respond', run, noRun, '--approve']);
+    expect(missing).toMatchObject({ code: 3, stdout: '' });
+    expect((await service.get(run)).request).not.toBeNull();
+  });
+});

@@ -1,0 +1,58 @@
+/** Whether what a document shows is what a command printed, apart from what differs every time. Pure. */
+import type { Output } from './run-examples.ts';
+
+/** A line that stands for any lines. */
+const anything = '…';
+
+/**
+ * Whether the shown lines are stdout and stderr, interleaved in any way: a terminal shows both, and which of them comes first
+ * is a matter of chance.
+ */
+export function matches(shown: readonly string[], output: Output, home: string): boolean {
+  const wanted = normalised(shown, home);
+  const out = normalised(output.stdout, home);
+  const err = normalised(output.stderr, home);
+  const failed = new Set<string>();
+  const fits = (at: number, outAt: number, errAt: number): boolean => {
+    if (at === wanted.length) return outAt === out.length && errAt === err.length;
+    const state = `${at} ${outAt} ${errAt}`;
+    if (failed.has(state)) return false;
+    const line = wanted[at];
+    const any = line === anything;
+    const found =
+      (any && fits(at + 1, outAt, errAt)) ||
+      (outAt < out.length && (any || out[outAt] === line) && fits(any ? at : at + 1, outAt + 1, errAt)) ||
+      (errAt < err.length && (any || err[errAt] === line) && fits(any ? at : at + 1, outAt, errAt + 1));
+    if (!found) failed.add(state);
+    return found;
+  };
+  return fits(0, 0, 0);
+}
+
+/** Lines without what differs every time. */
+const normalised = (lines: readonly string[], home: string): string[] =>
+  lines
+    .map((line) => normalise(line, home))
+    // Which statuses are seen on the way depends on the moments of polling.
+    .filter((line) => !/^\[[a-z_]+\]$/.test(line));
+
+const replacements: readonly (readonly [RegExp, string])[] = [
+  [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<id>'],
+  [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>'],
+  [/just now|\b\d+[smh] ago\b|\bin \d+[smh]\b/g, '<time>'],
+  [/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>'],
+  [/\S*\/aops-local-\w+/g, '<temporary folder>'],
+  [/\b\d+\.\d+\.\d+\b/g, '<version>'],
+  [/\b\d+(?:\.\d+)?(?:ms|s)\b|\b\d+m \d+s\b/g, '<duration>'],
+  [/(\bprocess:? +|"pid": ?)\d+/gi, '$1<pid>'],
+  [/aops_local_…\S{4}/g, '<masked token>'],
+  // Columns are as wide as what is in them.
+  [/ {2,}/g, '  '],
+  [/\s+$/, ''],
+];
+
+function normalise(line: string, home: string): string {
+  let text = line.replaceAll(home, '/home/you');
+  for (const [pattern, replacement] of replacements) text = text.replace(pattern, replacement);
+  return text;
+}

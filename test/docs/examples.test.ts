@@ -1,0 +1,27 @@
+/** Everything that the documents show in a console is run, and has to print what they show. */
+import { describe, expect, it } from 'vitest';
+import { matches } from './compare.ts';
+import { consoleExamples, documents, readDocument } from './markdown.ts';
+import { runExamples } from './run-examples.ts';
+
+describe.concurrent('the examples of', () => {
+  for (const document of documents) {
+    const examples = consoleExamples(readDocument(document));
+    if (examples.length === 0) continue;
+    it(document, { timeout: 60_000 }, async ({ expect: expectHere }) => {
+      const { home, outputs } = await runExamples(examples);
+      const wrong = examples.flatMap(({ command, line, shown }, index) => {
+        const output = outputs[index] ?? { stdout: [], stderr: [] };
+        if (matches(shown, output, home)) return [];
+        return [`${document}:${line}: $ ${command}\nshows\n${indent(shown)}\nbut prints\n${indent([...output.stderr, ...output.stdout])}`];
+      });
+      expectHere(wrong.join('\n\n')).toBe('');
+    });
+  }
+
+  it('there are some', () => {
+    expect(documents.flatMap((document) => consoleExamples(readDocument(document))).length).toBeGreaterThan(20);
+  });
+});
+
+const indent = (lines: readonly string[]): string => lines.map((line) => `  ${line}`).join('\n');

@@ -1,0 +1,53 @@
+/** Links lead somewhere, and JSON and YAML in the documents is what it says. */
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { documents, fencedBlocks, readDocument, root } from './markdown.ts';
+
+const pages = [...documents, ...readdirSync(path.join(root, 'docs/manual')).map((name) => `docs/manual/${name}`)];
+
+const withoutBlocks = (markdown: string): string => markdown.replace(/^```[\s\S]*?^```$/gm, '');
+
+/** The text outside of code. */
+const prose = (markdown: string): string => withoutBlocks(markdown).replace(/`[^`\n]*`/g, 'code');
+
+/** The anchors of a page's headings, as GitHub makes them. */
+const anchors = (markdown: string): string[] =>
+  [...withoutBlocks(markdown).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+
+describe.each(pages)('%s', (page) => {
+  const markdown = readDocument(page);
+
+  it('has links that lead somewhere', () => {
+    const targets = [...prose(markdown).matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, target = '']) => target)
+      .filter((target) => !/^[a-z]+:/.test(target));
+    const broken = targets.filter((target) => {
+      const [file = '', anchor] = target.split('#');
+      const full = file === '' ? page : path.posix.join(path.posix.dirname(page), file);
+      if (!existsSync(path.join(root, full))) return true;
+      return anchor !== undefined && !anchors(readDocument(full)).includes(anchor);
+    });
+    expect(broken).toEqual([]);
+  });
+
+  it('has blocks that can be read', () => {
+    for (const { language, line, lines } of fencedBlocks(markdown)) {
+      const where = `${page}:${line}`;
+      if (language === 'json') expect(() => JSON.parse(lines.join('\n')), where).not.toThrow();
+      if (language === 'yaml')
+        expect(
+          parseAllDocuments(lines.join('\n')).flatMap(({ errors }) => errors.map(String)),
+          where,
+        ).toEqual([]);
+      expect(language, `${where}: a block names its language`).not.toBe('');
+    }
+  });
+});

@@ -1,0 +1,90 @@
+/** The completion scripts, in the shells they are for. */
+import { spawnSync } from 'node:child_process';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { Machine } from '../support/machine.ts';
+import { keys } from '../support/screen.ts';
+
+const installed = (shell: string): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0;
+
+let machine: Machine;
+beforeAll(async () => {
+  machine = await Machine.create();
+  await machine.file('answers.yaml', '');
+  await machine.file('a folder.txt', '');
+});
+
+describe('bash', () => {
+  /** What is offered for a line, its last word being completed. */
+  async function offers(...words: string[]): Promise<string[]> {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the shell that expands it
+    const script = 'source <(aops completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _aops; printf "%s\\n" "${COMPREPLY[@]}"';
+    const { code, stdout, stderr } = await machine.run('bash', ['--norc', '-c', script, 'bash', 'aops', ...words]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return stdout.trimEnd().split('\n');
+  }
+
+  it('completes groups, commands, flags and their values', async () => {
+    expect(await offers('ru')).toEqual(['runs']);
+    expect(await offers('')).toEqual(expect.arrayContaining(['runs', 'agents', 'local', 'completion']));
+    expect(await offers('')).not.toContain('__complete');
+    expect(await offers('runs', 'st')).toEqual(['start', 'stop']);
+    expect(await offers('runs', 'watch', '--on-r')).toEqual(['--on-request']);
+    expect(await offers('runs', 'watch', '--on-request', '')).toEqual(['prompt', 'wait', 'fail']);
+    expect(await offers('-o', '')).toEqual(['table', 'json', 'ndjson', 'yaml', 'csv', 'id']);
+    expect(await offers('runs', 'watch', '@')).toEqual(['@latest']);
+    expect(await offers('config', 'set', 'ou')).toEqual(['output']);
+    expect(await offers('no-such-group', '')).toEqual(['']);
+  });
+
+  it('completes files where files are wanted', async () => {
+    expect(await offers('runs', 'watch', '--answers', 'an')).toEqual(['answers.yaml']);
+    expect(await offers('runs', 'watch', '--answers', 'a')).toEqual(expect.arrayContaining(['answers.yaml', 'a folder.txt']));
+  });
+});
+
+describe.runIf(installed('zsh'))('zsh', () => {
+  it('completes at the prompt', async () => {
+    await machine.file('home/.zshrc', "PS1='ready> '\nautoload -Uz compinit && compinit -u -D\nsource <(aops completion zsh)\n");
+    const shell = machine.screen('zsh', ['-i']);
+    await shell.shows('ready> ');
+    shell.type('aops loc', keys.tab);
+    await shell.shows('local ');
+    shell.type('sta', keys.tab);
+    await shell.shows('status');
+    shell.type(keys.enter);
+    await shell.shows('Running:');
+    await shell.shows('ready> ');
+    shell.type('exit', keys.enter);
+    expect(await shell.exit).toBeTypeOf('number');
+  });
+});
+
+describe.runIf(installed('fish'))('fish', () => {
+  const offers = async (line: string): Promise<string[]> => {
+    const { stdout, stderr } = await machine.run('fish', ['--no-config', '-c', `aops completion fish | source; complete -C '${line}'`]);
+    expect(stderr).toBe('');
+    return stdout
+      .trimEnd()
+      .split('\n')
+      .map((offer) => offer.split('\t')[0] as string);
+  };
+
+  it('completes commands and flags', async () => {
+    expect(await offers('aops runs st')).toEqual(['start', 'stop']);
+    expect(await offers('aops runs watch --on-request ')).toEqual(expect.arrayContaining(['prompt', 'wait', 'fail']));
+    expect(await offers('aops runs watch --answers an')).toEqual(['answers.yaml']);
+  });
+});
+
+describe('any shell', () => {
+  it('gets its script, and only a shell that is known', async () => {
+    for (const shell of ['bash', 'zsh', 'fish', 'powershell']) {
+      const { code, stdout, stderr } = await machine.aops('completion', shell);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toContain('aops __complete');
+    }
+    const refused = await machine.aops('completion', 'tcsh');
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('bash, zsh, fish, powershell');
+  });
+});

@@ -1,0 +1,130 @@
+/** Nothing acknowledged is lost: the service is killed in the middle of runs and started again. */
+import { describe, expect, it } from 'vitest';
+import type { RunEvent } from '../../src/watch/events.ts';
+import { eventually } from '../support/eventually.ts';
+import { isAlive, kill, Machine } from '../support/machine.ts';
+
+/** A machine of its own for each test, with a service: they are killed independently of each other. */
+async function started(): Promise<Machine> {
+  const machine = await Machine.create();
+  expect((await machine.aops('local', 'up')).code).toBe(0);
+  return machine;
+}
+
+/** Kills the service as a power cut would, and waits until it is gone. */
+async function killService(machine: Machine): Promise<void> {
+  const pid = await machine.servicePid();
+  if (pid === undefined) throw new Error('no service was started');
+  kill(pid, 'SIGKILL');
+  await eventually('the service is gone', () => !isAlive(pid));
+  expect(await machine.json('local', 'status')).toMatchObject({ running: false, url: null, pid: null });
+}
+
+const cat = async (machine: Machine, run: string, file: string): Promise<string> =>
+  (await machine.aops('sandbox', 'cat', run, file)).stdout;
+
+describe.concurrent('kill -9 of the service', () => {
+  it('in the middle of a command: the run continues from its last completed step', async () => {
+    const machine = await started();
+    // The command waits for a file outside of the run, so that the test decides when it may end.
+    const gate = `${machine.folder}/gate`;
+    await machine.agent(
+      'long',
+      `
+- say: "one {{message}}"
+- exec: { id: before, run: "echo before >> steps.log; echo $$" }
+- exec: { id: long, run: "echo long >> steps.log; until test -e ${gate}; do sleep 0.05; done" }
+- exec: { id: after, run: "echo after >> steps.log" }
+- say: "two {{steps.before.stdout}}"`,
+    );
+    const run = await machine.startRun('long', '--message', 'message');
+    await eventually('the command runs', async () => (await cat(machine, run, 'steps.log')) === 'before\nlong\n');
+    await killService(machine);
+    await machine.file('gate', '');
+    expect(await machine.aops('local', 'up')).toMatchObject({ code: 0, stderr: 'The local service is up.\n' });
+
+    const watched = await machine.aops('runs', 'watch', run);
+    expect(watched).toMatchObject({ code: 0, stderr: '' });
+    const steps = (await cat(machine, run, 'steps.log')).trimEnd().split('\n');
+    expect(steps.filter((step) => step === 'before')).toHaveLength(1);
+    expect(steps.filter((step) => step === 'after')).toHaveLength(1);
+    expect(steps.at(-1)).toBe('after');
+    // Said once each, in order, with the result that the step had before.
+    expect(watched.stdout.match(/^one message$/gm)).toHaveLength(1);
+    expect(watched.stdout.match(/^two \d+$/gm)).toHaveLength(1);
+    expect(await machine.getRun(run)).toMatchObject({ status: 'completed' });
+  });
+
+  it('while a run waits or sleeps: the request is the same one, the sleep is not longer', async () => {
+    const machine = await started();
+    await machine.agent('asking', '- say: before\n- approve: { id: pay, title: "Pay?" }\n- say: after');
+    await machine.agent('asleep', '- say: before\n- sleep: 1500ms\n- say: after');
+    const asking = await machine.startRun('asking');
+    const asleep = await machine.startRun('asleep');
+    const { pending_human_request: request } = await machine.json<{ pending_human_request: { id: string } }>(
+      'runs',
+      'wait',
+      asking,
+      '--for',
+      'waiting',
+    );
+    const killed = Date.now();
+    await killService(machine);
+    expect((await machine.aops('local', 'up')).code).toBe(0);
+
+    expect((await machine.getRun(asking)).pending_human_request?.id).toBe(request.id);
+    expect((await machine.aops('runs', 'respond', asking, request.id, '--approve')).code).toBe(0);
+    for (const run of [asking, asleep]) {
+      const watched = await machine.aops('runs', 'watch', run);
+      expect(watched).toMatchObject({ code: 0, stderr: '' });
+      expect(watched.stdout.match(/^before$/gm)).toHaveLength(1);
+      expect(watched.stdout.match(/^after$/gm)).toHaveLength(1);
+    }
+    expect(Date.now() - killed).toBeLessThan(10_000);
+  });
+
+  it('right after a run was started: it is carried out, once', async () => {
+    const machine = await started();
+    await machine.agent('quick', '- exec: { run: "echo x >> once.log" }');
+    const run = await machine.startRun('quick', '--idempotency-key', 'once');
+    await killService(machine);
+    expect((await machine.aops('local', 'up')).code).toBe(0);
+    expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
+    const again = await machine.aops('runs', 'start', '--agent', 'quick', '--idempotency-key', 'once', '-o', 'id');
+    expect(again).toMatchObject({ code: 0, stdout: `${run}\n` });
+    expect(again.stderr).toContain('used before');
+  });
+
+  it('does not stop a client that watches, once the service is back on its port', async () => {
+    const machine = await started();
+    await machine.agent('asking', '- approve: { id: pay, title: "Pay?" }');
+    const run = await machine.startRun('asking');
+    const { url } = await machine.json<{ url: string }>('local', 'status');
+    const watching = machine.start('aops', ['runs', 'watch', run, '--on-request', 'wait', '-o', 'ndjson']);
+    await watching.says('human_request.pending');
+    await killService(machine);
+    expect((await machine.aops('local', 'up', '--port', new URL(url).port)).code).toBe(0);
+    expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
+    const { code, stdout } = await watching.finished;
+    expect(code).toBe(0);
+    const events = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as RunEvent);
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+    expect(events.filter(({ type }) => type === 'human_request.pending')).toHaveLength(1);
+    expect(events.at(-1)).toMatchObject({ type: 'run.finished', data: { run: { status: 'completed' } } });
+  });
+});
+
+describe.concurrent('aops local down', () => {
+  it('in the middle of a run: the run continues after the next start', async () => {
+    const machine = await started();
+    await machine.agent('slow', '- exec: { run: "echo a >> d.log" }\n- sleep: 1s\n- exec: { run: "echo b >> d.log" }');
+    const run = await machine.startRun('slow');
+    expect((await machine.aops('local', 'down')).code).toBe(0);
+    expect((await machine.aops('local', 'up')).code).toBe(0);
+    expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
+    expect(await cat(machine, run, 'd.log')).toBe('a\nb\n');
+  });
+});

@@ -1,0 +1,151 @@
+/** The life of the local service, through the real binary. */
+import { existsSync } from 'node:fs';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { isAlive, Machine } from '../support/machine.ts';
+import { takenPort } from '../support/ports.ts';
+
+interface Status {
+  running: boolean;
+  url: string;
+  pid: number;
+  data_dir: string;
+  profile: string;
+  team_id: string;
+  version: string;
+}
+
+describe.concurrent('up, status, logs, down, reset', () => {
+  it('goes through its life', async () => {
+    const machine = await Machine.create();
+    expect(await machine.json<Status>('local', 'status')).toMatchObject({
+      running: false,
+      url: null,
+      pid: null,
+      profile: null,
+      team_id: null,
+      version: null,
+    });
+    const nothing = await machine.aops('local', 'down');
+    expect(nothing).toMatchObject({ code: 0, stdout: 'The local service is not running.\n', stderr: '' });
+    const noLog = await machine.aops('local', 'logs');
+    expect(noLog).toMatchObject({ code: 3, stdout: '' });
+    expect(noLog.stderr).toContain('hint: Start the local service with `aops local up`.');
+
+    const up = await machine.aops('local', 'up');
+    expect(up).toMatchObject({ code: 0, stderr: 'The local service is up.\n' });
+    expect(up.stdout).toMatch(/^URL\thttp:\/\/127\.0\.0\.1:\d+\nData\t\S+\nProfile\tlocal \(selected\)\nCommands\ton: commands run as you/);
+    const status = await machine.json<Status>('local', 'status');
+    for (const key of ['running', 'url', 'pid', 'data_dir', 'profile', 'team_id', 'version']) expect(Object.keys(status)).toContain(key);
+    expect(status).toMatchObject({ running: true, profile: 'local', data_dir: path.join(machine.folder, 'data/local') });
+    expect(up.stdout).toContain(`URL\t${status.url}\n`);
+    expect(status.version).toBe((await machine.aops('--version')).stdout.trim());
+    expect((await machine.aops('local', 'status')).stdout).toContain('Commands\ton: commands run as you');
+    // Only its owner may look into it.
+    expect((await stat(status.data_dir)).mode & 0o077).toBe(0);
+    expect((await stat(path.join(status.data_dir, 'token'))).mode & 0o777).toBe(0o600);
+    const token = (await readFile(path.join(status.data_dir, 'token'), 'utf8')).trim();
+
+    const again = await machine.aops('local', 'up');
+    expect(again).toMatchObject({ code: 0, stdout: up.stdout, stderr: 'The local service is up already.\n' });
+    expect((await machine.json<Status>('local', 'status')).pid).toBe(status.pid);
+    for (const flags of [['--ephemeral'], ['--data-dir', 'elsewhere'], ['--port', '1'], ['--exec', 'off']]) {
+      const otherwise = await machine.aops('local', 'up', ...flags);
+      expect(otherwise).toMatchObject({ code: 6, stdout: '' });
+      expect(otherwise.stderr).toContain('hint: Stop it with `aops local down`');
+    }
+
+    expect((await machine.json<{ data: unknown[] }>('profiles', 'list')).data).toMatchObject([
+      { name: 'local', current: true, signed_in: true },
+    ]);
+    await machine.agent('kept', '- say: hi');
+    const logs = await machine.aops('local', 'logs');
+    expect(logs).toMatchObject({ code: 0, stderr: '' });
+    expect(logs.stdout).toContain('service started');
+    expect(logs.stdout).not.toContain(token);
+
+    const down = await machine.aops('local', 'down');
+    expect(down).toMatchObject({ code: 0, stdout: `Stopped the local service at ${status.url}.\n`, stderr: '' });
+    await eventually('the process is gone', () => !isAlive(status.pid));
+
+    // The data is there at the next start, and gone after reset.
+    expect((await machine.aops('local', 'up')).code).toBe(0);
+    expect((await machine.aops('agents', 'list', '--jq', '.data[].name')).stdout).toBe('kept\n');
+    const unconfirmed = await machine.aops('local', 'reset');
+    expect(unconfirmed).toMatchObject({ code: 2, stdout: '' });
+    expect(unconfirmed.stderr).toContain('--yes');
+    expect((await machine.json<Status>('local', 'status')).running).toBe(true);
+    const { pid } = await machine.json<Status>('local', 'status');
+    expect(await machine.aops('local', 'reset', '--yes')).toMatchObject({ code: 0, stdout: `Deleted ${status.data_dir}.\n`, stderr: '' });
+    await eventually('the process is gone', () => !isAlive(pid));
+    expect(existsSync(status.data_dir)).toBe(false);
+    expect((await machine.aops('local', 'reset', '--yes')).stdout).toBe(`There is nothing in ${status.data_dir}.\n`);
+  });
+
+  it('keeps no data with --ephemeral', async () => {
+    const machine = await Machine.create();
+    expect((await machine.aops('local', 'up', '--ephemeral')).code).toBe(0);
+    const { data_dir } = await machine.json<Status>('local', 'status');
+    expect(existsSync(data_dir)).toBe(true);
+    expect((await machine.aops('local', 'down')).code).toBe(0);
+    expect(existsSync(data_dir)).toBe(false);
+    expect(await readdir(path.join(machine.folder, 'tmp'))).toEqual([]);
+  });
+
+  it('follows its log until Ctrl-C', async () => {
+    const machine = await Machine.create();
+    expect((await machine.aops('local', 'up', '--ephemeral')).code).toBe(0);
+    const logs = machine.start('aops', ['local', 'logs', '-f']);
+    await logs.says('service started');
+    logs.child.kill('SIGINT');
+    expect(await logs.finished).toMatchObject({ code: 130, stderr: '' });
+    expect((await machine.aops('local', 'down')).code).toBe(0);
+  });
+});
+
+describe.concurrent('what keeps it from starting', () => {
+  it('a port in use: nothing is left behind', async () => {
+    const port = await takenPort();
+    const machine = await Machine.create();
+    const refused = await machine.aops('local', 'up', '--port', String(port));
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain(`error: Port ${port} on 127.0.0.1 is in use.\nhint: Choose another one with --port`);
+    const json = await machine.aops('local', 'up', '--ephemeral', '--port', String(port), '--json');
+    expect(json).toMatchObject({ code: 2, stdout: '' });
+    expect(JSON.parse(json.stderr)).toMatchObject({ error: { code: 'port_in_use', exit: 2 } });
+    expect(await readdir(path.join(machine.folder, 'tmp'))).toEqual([]);
+    expect(await machine.json<Status>('local', 'status')).toMatchObject({ running: false });
+    expect((await machine.aops('profiles', 'list', '-o', 'id')).stdout).toBe('');
+  });
+
+  it('a data directory that another process owns', async () => {
+    const owner = await Machine.create();
+    expect((await owner.aops('local', 'up')).code).toBe(0);
+    const { data_dir, pid } = await owner.json<Status>('local', 'status');
+    const other = await Machine.create();
+    for (const argv of [
+      ['local', 'up', '--data-dir', data_dir],
+      ['serve', '--data-dir', data_dir],
+    ]) {
+      const refused = await other.aops(...argv, '--json');
+      expect(refused).toMatchObject({ code: 6, stdout: '' });
+      const { error } = JSON.parse(refused.stderr) as { error: { message: string } };
+      expect(error).toMatchObject({ code: 'data_directory_in_use', exit: 6 });
+      expect(error.message).toContain(`process ${pid}`);
+    }
+    expect(await owner.json<Status>('local', 'status')).toMatchObject({ running: true, pid });
+    expect((await owner.aops('agents', 'list')).code).toBe(0);
+  });
+
+  it('two at the same moment: both say where it is, and there is one', async () => {
+    const machine = await Machine.create();
+    const ups = await Promise.all([machine.aops('local', 'up'), machine.aops('local', 'up')]);
+    for (const { code } of ups) expect(code).toBe(0);
+    expect(ups[0]?.stdout).toBe(ups[1]?.stdout);
+    expect((await machine.aops('agents', 'list')).code).toBe(0);
+    expect((await machine.aops('local', 'down')).code).toBe(0);
+    expect(await machine.json<Status>('local', 'status')).toMatchObject({ running: false });
+  });
+});

@@ -1,0 +1,179 @@
+/** The whole scenario as a person lives it: the real binary on a pseudo-terminal, answers typed at its prompts. */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { Machine, project } from '../support/machine.ts';
+import { keys, type Screen } from '../support/screen.ts';
+
+const example = path.join(project, 'examples/invoice-check');
+
+let machine: Machine;
+beforeAll(async () => {
+  machine = await Machine.create();
+});
+
+/** The cursor is there again, and no colour goes on. */
+function expectTidy({ raw }: Screen): void {
+  expect(raw.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(raw.lastIndexOf('\u001b[?25l'));
+}
+
+describe('the main job', () => {
+  it('starts a service, an agent and a run, and answers it', async () => {
+    const up = machine.terminal('local', 'up', '--ephemeral');
+    await up.shows('The local service is up.');
+    await up.shows(/URL: +http:\/\/127\.0\.0\.1:\d+/);
+    await up.shows(/Data: +\S+/);
+    await up.shows('Profile:');
+    expect(await up.exit).toBe(0);
+
+    const create = machine.terminal('agents', 'create', '--name', 'invoice-check', '--procedure', path.join(example, 'procedure.yaml'));
+    await create.shows(/Name: +invoice-check/);
+    expect(await create.exit).toBe(0);
+
+    const upload = path.join(example, 'invoices.csv');
+    const run = machine.terminal('runs', 'start', '--agent', 'invoice-check', '--upload', upload, '--watch', '--pull', 'out');
+    await run.shows('Good morning! I am invoice-check.');
+    await run.shows('6 invoices, 4065.75 EUR in all');
+    await run.shows('vendors.search');
+    await run.shows('Which vendor is "ACME"?');
+    await run.shows('Acme GmbH');
+    await run.shows('Leave it pending');
+    run.type(keys.down, keys.enter);
+    await run.shows('Which cost centres share the furniture?');
+    await run.shows('Operations');
+    run.type(keys.space, keys.down, keys.down, keys.space, keys.enter);
+    await run.shows('Is there a note for the books?');
+    run.type('Chairs', keys.enter);
+    await run.shows('Pay 6 invoices, 4065.75 EUR in all?');
+    await run.shows('Approve');
+    run.type(keys.enter);
+    await run.shows('bank.transfer');
+    await run.shows('Paid. Enjoy the chairs!');
+    await run.shows(/completed after \d/);
+    await run.shows(/Pulled \d files to out/);
+    expect(await run.exit).toBe(0);
+    expectTidy(run);
+    const report = await machine.read('out/report.md');
+    expect(report).toContain('"ACME" is Acme Inc.');
+    expect(report).toContain('The furniture goes to: Product, Operations.');
+    expect(report).toContain('Note: Chairs');
+    expect(report).toContain('Paid.');
+  });
+});
+
+describe('a prompt', () => {
+  const pay = '- say: started\n- approve: { id: pay, title: "Pay 3 invoices?" }\n- say: "went on"';
+  beforeAll(() => machine.agent('pay', pay));
+
+  it('goes away when somebody else answers', async () => {
+    const run = await machine.startRun('pay');
+    const watch = machine.terminal('runs', 'watch', run);
+    await watch.shows('Pay 3 invoices?');
+    await watch.shows('Leave it pending');
+    expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
+    await watch.shows('Somebody else answered.');
+    await watch.shows('went on');
+    await watch.shows(/completed after/);
+    expect(await watch.exit).toBe(0);
+    expectTidy(watch);
+  });
+
+  it('goes away when the run is stopped', async () => {
+    const run = await machine.startRun('pay');
+    const watch = machine.terminal('runs', 'watch', run);
+    await watch.shows('Leave it pending');
+    expect((await machine.aops('runs', 'stop', run)).code).toBe(0);
+    await watch.shows('The run no longer asks: Pay 3 invoices?');
+    await watch.shows(/interrupted/);
+    expect(await watch.exit).toBe(11);
+    expectTidy(watch);
+  });
+
+  it('is left by Ctrl-C, which says how to come back', async () => {
+    const run = await machine.startRun('pay');
+    const watch = machine.terminal('runs', 'watch', run);
+    await watch.shows('Leave it pending');
+    watch.type(keys.ctrlC);
+    await watch.shows(`Detached; the run goes on. Re-attach with: aops runs watch ${run}`);
+    expect(await watch.exit).toBe(130);
+    expectTidy(watch);
+    expect((await machine.getRun(run)).pending_human_request?.title).toBe('Pay 3 invoices?');
+
+    const again = machine.terminal('runs', 'watch', run);
+    await again.shows('started');
+    await again.shows('Leave it pending');
+    again.type(keys.down, keys.enter);
+    await again.shows(/failed/);
+    expect(await again.exit).toBe(10);
+  });
+
+  it('can be left pending', async () => {
+    const run = await machine.startRun('pay');
+    const watch = machine.terminal('runs', 'watch', run);
+    await watch.shows('Leave it pending');
+    watch.type(keys.down, keys.down, keys.enter);
+    await watch.shows(`aops runs respond ${run} --approve`);
+    expect(await watch.exit).toBe(12);
+    expectTidy(watch);
+  });
+
+  it('wants a yes before something is deleted', async () => {
+    await machine.agent('doomed', '- say: hi');
+    const kept = machine.terminal('agents', 'delete', 'doomed');
+    await kept.shows('Delete the agent "doomed"');
+    kept.type(keys.enter);
+    await kept.shows('Nothing was changed.');
+    expect(await kept.exit).toBe(2);
+    const deleted = machine.terminal('agents', 'delete', 'doomed');
+    await deleted.shows('Delete the agent "doomed"');
+    deleted.type('y', keys.enter);
+    await deleted.shows('Deleted doomed.');
+    expect(await deleted.exit).toBe(0);
+  });
+});
+
+describe('Ctrl-C while a run works', () => {
+  it('detaches', async () => {
+    await machine.agent('slow', '- say: started\n- sleep: 1h');
+    const watch = machine.terminal('runs', 'start', '--agent', 'slow', '--watch');
+    await watch.shows('started');
+    await watch.shows('running');
+    watch.type(keys.ctrlC);
+    await watch.shows(/Detached; the run goes on\. Re-attach with: aops runs watch [0-9a-f-]{36}/);
+    expect(await watch.exit).toBe(130);
+    expectTidy(watch);
+    expect((await machine.getRun('@latest')).status).toBe('running');
+  });
+});
+
+describe('aops auth login', () => {
+  it('asks for what is missing, and does not show the key', async () => {
+    const { url, team_id, data_dir } = await machine.json<{ url: string; team_id: string; data_dir: string }>('local', 'status');
+    const token = (await readFile(path.join(data_dir, 'token'), 'utf8')).trim();
+    const login = machine.terminal('auth', 'login', '--profile', 'typed', '--base-url', url);
+    await login.shows('Team id');
+    login.type(team_id, keys.enter);
+    await login.shows('API key');
+    login.type(token, keys.enter);
+    await login.shows(`Signed in to ${url} as profile "typed"`);
+    expect(await login.exit).toBe(0);
+    expect(login.text).not.toContain(token);
+
+    const cancelled = machine.terminal('auth', 'login', '--profile', 'never', '--base-url', url, '--team', team_id);
+    await cancelled.shows('API key');
+    cancelled.type(keys.ctrlC);
+    expect(await cancelled.exit).toBe(130);
+    expect((await machine.aops('profiles', 'list', '-o', 'id')).stdout.trimEnd().split('\n').sort()).toEqual(['local', 'typed']);
+  });
+});
+
+describe('aops local down', () => {
+  it('ends the service and removes its temporary data', async () => {
+    const status = await machine.json<{ data_dir: string }>('local', 'status');
+    const down = machine.terminal('local', 'down');
+    await down.shows('Stopped the local service');
+    expect(await down.exit).toBe(0);
+    expect(existsSync(status.data_dir)).toBe(false);
+  });
+});

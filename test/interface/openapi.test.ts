@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest';
+import { interfaceVersion } from '../../src/base/version.ts';
+import { openApiDocument } from '../../src/interface/openapi.ts';
+import { operation, operationGroups, operationIds } from '../../src/interface/operations.ts';
+import { runStatuses, runStatusFilters } from '../../src/interface/run-status.ts';
+import { schemas, schemasOf } from '../../src/interface/schemas.ts';
+
+type Json = Record<string, unknown>;
+
+interface Described extends Json {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  parameters?: ({ $ref: string } | { name: string; in: string; required: boolean; schema: Json })[];
+  requestBody?: { required: boolean; content: Record<string, { schema: Json }> };
+  responses: Record<string, Json>;
+}
+
+/** As it goes over the wire. */
+const document = JSON.parse(JSON.stringify(openApiDocument())) as Json & {
+  info: Json;
+  tags: { name: string }[];
+  paths: Record<string, Record<string, Described>>;
+};
+
+const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, description]) => ({ path, method, description })),
+);
+
+function* everything(value: unknown, at = '#'): Generator<[string, Json]> {
+  if (typeof value !== 'object' || value === null) return;
+  if (!Array.isArray(value)) yield [at, value as Json];
+  for (const [name, part] of Object.entries(value)) yield* everything(part, `${at}/${name}`);
+}
+
+const resolve = (reference: string): unknown =>
+  reference
+    .slice(2)
+    .split('/')
+    .reduce<unknown>((part, name) => (part as Json | undefined)?.[name.replace(/~1/g, '/').replace(/~0/g, '~')], document);
+
+describe('the OpenAPI document', () => {
+  it('is of the version of the interface', () => {
+    expect(document).toMatchObject({ openapi: '3.1.0', info: { version: interfaceVersion } });
+  });
+
+  it('has every operation once, where the table says', () => {
+    expect(described.map(({ description }) => description.operationId).sort()).toEqual([...operationIds].sort());
+    for (const { path, method, description } of described) {
+      const row = operation(description.operationId as (typeof operationIds)[number]);
+      expect([path, method.toUpperCase(), description.summary]).toEqual([row.path, row.method, row.summary]);
+      expect(Object.keys(description.responses)).toContain(String(row.success));
+    }
+  });
+
+  it('has only references that lead somewhere', () => {
+    const references = [...everything(document)].filter(([, part]) => typeof part.$ref === 'string');
+    expect(references.length).toBeGreaterThan(0);
+    for (const [at, { $ref }] of references) expect(resolve($ref as string), `${at} -> ${$ref}`).toBeTypeOf('object');
+  });
+
+  it('declares every parameter of a path, and no other, and no parameter twice', () => {
+    for (const { path, description } of described) {
+      const parameters = (description.parameters ?? []).filter((parameter) => 'name' in parameter);
+      const names = (where: string) => parameters.filter((parameter) => parameter.in === where).map(({ name }) => name);
+      expect(names('path')).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
+      expect(parameters.filter((parameter) => parameter.in === 'path').every(({ required }) => required)).toBe(true);
+      const keys = parameters.map((parameter) => `${parameter.in} ${parameter.name}`);
+      expect(new Set(keys).size).toBe(keys.length);
+    }
+  });
+
+  it('takes an idempotency key exactly where something changes', () => {
+    for (const { method, description } of described) {
+      const takesKey = (description.parameters ?? []).some(
+        (parameter) => '$ref' in parameter && parameter.$ref.endsWith('/IdempotencyKey'),
+      );
+      expect([description.operationId, takesKey]).toEqual([description.operationId, method !== 'get']);
+    }
+  });
+
+  it('gives every answer its rate-limit headers, and every operation all errors', () => {
+    for (const { description } of described) {
+      for (const [status, answer] of Object.entries(description.responses)) {
+        const whole = (typeof answer.$ref === 'string' ? resolve(answer.$ref) : answer) as {
+          headers: Json;
+          content: Json;
+          description: string;
+        };
+        expect(Object.keys(whole.headers)).toEqual(expect.arrayContaining(['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']));
+        expect(whole.content).toHaveProperty('application/json');
+        expect(whole.description, status).toBeTruthy();
+      }
+      expect(Object.keys(description.responses)).toEqual(expect.arrayContaining(['400', '401', '403', '404', '409', '429', '500']));
+    }
+  });
+
+  it('has no body where nothing is sent, and says when one must be', () => {
+    for (const { method, description } of described) {
+      const { body, optionalBody } = schemasOf(description.operationId as (typeof operationIds)[number]);
+      expect(description.requestBody === undefined).toBe(body === undefined);
+      if (method === 'get') expect(description.requestBody).toBeUndefined();
+      if (optionalBody) expect(description.requestBody?.required).toBe(false);
+    }
+  });
+
+  it('names tags that it declares', () => {
+    const tags = document.tags.map(({ name }) => name);
+    expect(tags).toEqual(Object.keys(operationGroups));
+    for (const { description } of described) expect(tags).toEqual(expect.arrayContaining(description.tags));
+  });
+
+  it('is the same every time, and belongs to nobody', () => {
+    expect(JSON.stringify(openApiDocument())).toBe(JSON.stringify(document));
+  });
+
+  it('has schemas whose required properties exist', () => {
+    for (const [at, part] of everything(document)) {
+      if (part.type !== 'object' || !Array.isArray(part.required)) continue;
+      expect(Object.keys((part.properties ?? {}) as Json), at).toEqual(expect.arrayContaining(part.required as string[]));
+    }
+  });
+});
+
+describe('the table of operations', () => {
+  it('has schemas for each, and none besides', () => {
+    expect(Object.keys(schemas).sort()).toEqual([...operationIds].sort());
+  });
+
+  it('has each id, and each method of a path, once', () => {
+    const rows = Object.values(operationGroups).flatMap((group) => Object.entries(group));
+    expect(new Set(rows.map(([id]) => id)).size).toBe(rows.length);
+    expect(rows.length).toBe(operationIds.length);
+    expect(new Set(rows.map(([, { method, path }]) => `${method} ${path.replace(/\{\w+\}/g, '{}')}`)).size).toBe(rows.length);
+  });
+
+  it('is well formed', () => {
+    for (const id of operationIds) {
+      const { method, path, idempotent, summary } = operation(id);
+      expect(path, id).toMatch(/^\/v2(\/[a-z-]+|\/\{\w+\})+$/);
+      expect(idempotent, id).toBe(method !== 'GET');
+      expect(summary, id).toMatch(/^[A-Z].*[^.]$/);
+    }
+  });
+
+  it('has numbers with bounds in every paged read', () => {
+    for (const id of operationIds) {
+      const { limit, offset } = (schemasOf(id).query?.properties ?? {}) as Record<string, Json>;
+      if (limit) expect(limit, id).toMatchObject({ type: 'integer', minimum: 1, maximum: expect.any(Number), default: expect.any(Number) });
+      if (offset) expect(offset, id).toMatchObject({ type: 'integer', minimum: 0 });
+    }
+  });
+});
+
+describe('the statuses of a run', () => {
+  it('can all be filtered by', () => {
+    expect(runStatusFilters).toEqual(expect.arrayContaining([...runStatuses]));
+    expect(new Set(runStatusFilters).size).toBe(runStatusFilters.length);
+  });
+});

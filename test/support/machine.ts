@@ -1,0 +1,169 @@
+/** A machine for end-to-end tests: folders of its own, the real binary, and nothing left running afterwards. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import type { HumanRequest, Run } from '../../src/interface/types.ts';
+import { eventually } from './eventually.ts';
+import { Screen } from './screen.ts';
+import { folderEnv } from './service.ts';
+import { temporaryFolder, whenDone } from './temporary.ts';
+
+/** The project, and the binary under test: AOPS_TEST_BIN names another one, such as that of an installed package. */
+export const project = fileURLToPath(new URL('../..', import.meta.url));
+export const binary = process.env.AOPS_TEST_BIN ?? path.join(project, 'bin/aops.js');
+
+export interface Finished {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Started {
+  child: ChildProcess;
+  finished: Promise<Finished>;
+  /** Resolves when stdout has this text. */
+  says(text: string): Promise<void>;
+}
+
+type WaitingRun = Run & { pending_human_request: HumanRequest | null };
+
+export class Machine {
+  readonly folder: string;
+  readonly env: Record<string, string>;
+  readonly #pids = new Set<number>();
+
+  private constructor(folder: string) {
+    this.folder = folder;
+    // Nothing of the environment that runs the tests, such as CI or NO_COLOR.
+    this.env = {
+      ...folderEnv(folder),
+      PATH: `${path.join(folder, 'bin')}:${process.env.PATH}`,
+      TMPDIR: path.join(folder, 'tmp'),
+      TERM: 'xterm-256color',
+      LANG: 'C.UTF-8',
+    };
+    for (const name of ['home', 'bin', 'tmp']) mkdirSync(path.join(folder, name));
+  }
+
+  /** A new machine with `aops` on its PATH. */
+  static async create(): Promise<Machine> {
+    const machine = new Machine(await temporaryFolder());
+    whenDone(() => machine.#end());
+    const launcher = await machine.file('bin/aops', `#!/bin/sh\nexec "${process.execPath}" "${binary}" "$@"\n`);
+    await chmod(launcher, 0o755);
+    return machine;
+  }
+
+  async file(name: string, content: string): Promise<string> {
+    const file = path.join(this.folder, name);
+    await writeFile(file, content);
+    return file;
+  }
+
+  read(name: string): Promise<string> {
+    return readFile(path.join(this.folder, name), 'utf8');
+  }
+
+  /** Runs `aops` to its end. */
+  aops(...argv: string[]): Promise<Finished> {
+    return this.start(process.execPath, [binary, ...argv]).finished;
+  }
+
+  /** Runs `aops`, which must succeed, and returns what it printed as JSON. */
+  async json<Value>(...argv: string[]): Promise<Value> {
+    const { code, stdout, stderr } = await this.aops(...argv, '--json');
+    if (code !== 0) throw new Error(`aops ${argv.join(' ')} -> ${code}\n${stderr}`);
+    return JSON.parse(stdout) as Value;
+  }
+
+  /** Runs a program to its end, such as a shell with `aops` on its PATH. */
+  run(program: string, argv: readonly string[]): Promise<Finished> {
+    return this.start(program, argv).finished;
+  }
+
+  start(program: string, argv: readonly string[]): Started {
+    const child = spawn(program, argv, { cwd: this.folder, env: this.env, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#pids.add(child.pid as number);
+    const output = { stdout: '', stderr: '' };
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output.stdout += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      output.stderr += text;
+    });
+    const finished = new Promise<Finished>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', (code) => {
+        this.#pids.delete(child.pid as number);
+        resolve({ code, ...output });
+      });
+    });
+    const says = async (text: string): Promise<void> => {
+      await eventually(`${program} says ${text}`, () => output.stdout.includes(text) || child.exitCode !== null);
+      if (!output.stdout.includes(text)) throw new Error(`ended without saying ${text}:\n${output.stdout}\n${output.stderr}`);
+    };
+    return { child, finished, says };
+  }
+
+  /** Runs `aops` on a pseudo-terminal. */
+  terminal(...argv: string[]): Screen {
+    return this.screen(process.execPath, [binary, ...argv]);
+  }
+
+  /** Runs a program on a pseudo-terminal. */
+  screen(program: string, argv: readonly string[]): Screen {
+    const screen = new Screen(program, argv, { cwd: this.folder, env: this.env });
+    this.#pids.add(screen.pid);
+    void screen.exit.then(() => this.#pids.delete(screen.pid));
+    return screen;
+  }
+
+  /** Process id of the local service that `aops local up` noted, whether it is still there or not. */
+  async servicePid(): Promise<number | undefined> {
+    const state = await this.read('data/local.json').catch(() => undefined);
+    return state === undefined ? undefined : (JSON.parse(state) as { pid: number }).pid;
+  }
+
+  /** An agent that follows these steps: YAML list items. Returns its name. */
+  async agent(name: string, steps: string): Promise<string> {
+    const file = await this.file(`${name}.yaml`, `version: 1\nsteps:\n${steps.trim().replace(/^/gm, '  ')}\n`);
+    await this.json('agents', 'create', '--name', name, '--procedure', file);
+    return name;
+  }
+
+  /** Starts a run and returns its id. */
+  async startRun(agent: string, ...flags: string[]): Promise<string> {
+    return (await this.json<Run>('runs', 'start', '--agent', agent, ...flags)).id;
+  }
+
+  getRun(id: string): Promise<WaitingRun> {
+    return this.json<WaitingRun>('runs', 'get', id);
+  }
+
+  /** Ends whatever was started here and is still there. */
+  async #end(): Promise<void> {
+    const service = await this.servicePid();
+    for (const pid of [...this.#pids, ...(service === undefined ? [] : [service])]) kill(pid, 'SIGKILL');
+    for (const pid of this.#pids) await eventually(`process ${pid} is gone`, () => !isAlive(pid));
+  }
+}
+
+export function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It is gone already.
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,21 @@
+/** Ports of this machine for tests of what happens when nobody, or somebody else, listens there. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { whenDone } from './temporary.ts';
+
+/** A port that a server of the test has, until the last test of the file. */
+export async function takenPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  whenDone(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** A port on which nobody listens: it was free a moment ago. */
+export async function closedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,84 @@
+/** A program on a pseudo-terminal: what it shows, and the keys it is sent. */
+import { stripVTControlCharacters } from 'node:util';
+import { type IPty, spawn } from '@lydell/node-pty';
+
+/** Keys as a terminal sends them. */
+export const keys = { enter: '\r', down: '\u001b[B', up: '\u001b[A', space: ' ', tab: '\t', ctrlC: '\u0003', ctrlD: '\u0004' } as const;
+
+/** How long something may take to be shown, in milliseconds. */
+const patience = 15_000;
+
+export class Screen {
+  readonly exit: Promise<number>;
+  readonly #pty: IPty;
+  #raw = '';
+  /** How much of the text was matched already. */
+  #seen = 0;
+  #ended = false;
+  #changed: () => void = () => undefined;
+
+  constructor(
+    program: string,
+    argv: readonly string[],
+    { cwd, env, columns = 100 }: { cwd: string; env: Record<string, string>; columns?: number },
+  ) {
+    this.#pty = spawn(program, [...argv], { name: 'xterm-256color', cols: columns, rows: 40, cwd, env });
+    this.#pty.onData((data) => {
+      this.#raw += data;
+      this.#changed();
+    });
+    this.exit = new Promise((resolve) => {
+      this.#pty.onExit(({ exitCode, signal }) => {
+        this.#ended = true;
+        this.#changed();
+        resolve(signal ? 128 + signal : exitCode);
+      });
+    });
+  }
+
+  get pid(): number {
+    return this.#pty.pid;
+  }
+
+  /** Everything that was written, with control sequences. */
+  get raw(): string {
+    return this.#raw;
+  }
+
+  /** Everything that was written, without control sequences; what was redrawn is there several times. */
+  get text(): string {
+    return stripVTControlCharacters(this.#raw).replaceAll('\r', '');
+  }
+
+  /** Resolves when this is shown after what was matched before. @throws Error when it does not come, or the program ends first */
+  async shows(pattern: string | RegExp): Promise<void> {
+    const deadline = Date.now() + patience;
+    for (;;) {
+      const rest = this.text.slice(this.#seen);
+      const at = typeof pattern === 'string' ? { index: rest.indexOf(pattern), length: pattern.length } : matchOf(pattern, rest);
+      if (at.index >= 0) {
+        this.#seen += at.index + at.length;
+        return;
+      }
+      if (this.#ended || Date.now() > deadline)
+        throw new Error(`${this.#ended ? 'It ended' : 'It went on'} without showing ${pattern} in:\n${rest}`);
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, deadline - Date.now() + 1);
+        this.#changed = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+  }
+
+  /** Sends keys or text. */
+  type(...texts: string[]): void {
+    for (const text of texts) this.#pty.write(text);
+  }
+}
+
+function matchOf(pattern: RegExp, text: string): { index: number; length: number } {
+  const match = pattern.exec(text);
+  return match ? { index: match.index, length: match[0].length } : { index: -1, length: 0 };
+}

@@ -1,0 +1,214 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { HumanQuestion, HumanRequest } from '../../src/interface/types.ts';
+import { answerFromFile, answerFromFlags, fittingAnswer, parseAnswersFile } from '../../src/watch/answers.ts';
+import { failureOf } from '../client/harness.ts';
+import { question as approval } from './fake-run.ts';
+
+const free: HumanQuestion = { question: 'Why?' };
+const colour: HumanQuestion = { question: 'Which colour?', header: 'Colour', options: [{ label: 'Red' }, { label: 'Blue' }] };
+const several: HumanQuestion = {
+  question: 'Which ones?',
+  multi_select: true,
+  options: [{ label: 'Alpha' }, { label: 'Beta' }, { label: 'Gamma' }],
+};
+const withCommas: HumanQuestion = {
+  question: 'Where?',
+  multi_select: true,
+  options: [{ label: 'Bonn, Germany' }, { label: 'Paris' }, { label: 'Bonn' }],
+};
+
+const asking = (...questions: HumanQuestion[]): HumanRequest => ({ ...approval('q'), type: 'question', questions });
+
+describe('an answer to a question', () => {
+  it('without options is what was given, trimmed', () => {
+    expect(fittingAnswer(free, '  because, of = it ')).toBe('because, of = it');
+    expect(fittingAnswer(free, ['one', ' two'])).toBe('one, two');
+    expect(fittingAnswer(free, 'two\nlines')).toBe('two\nlines');
+  });
+
+  it.each([
+    ['', free],
+    ['   ', free],
+    ['', colour],
+    ['', several],
+  ])('must not be empty: %j', (given, question) => {
+    expect(() => fittingAnswer(question, given)).toThrow(`"${question.question}" needs an answer that is not empty.`);
+  });
+
+  it('must not be an empty list, nor hold nothing', () => {
+    expect(() => fittingAnswer(several, [])).toThrow('not empty');
+    expect(() => fittingAnswer(free, ['a', ''])).toThrow('not empty');
+  });
+
+  it('with options is one of them, as the service spells it', () => {
+    expect(fittingAnswer(colour, ' red ')).toBe('Red');
+    const twins: HumanQuestion = { question: 'Which?', options: [{ label: 'US' }, { label: 'us' }] };
+    expect([fittingAnswer(twins, 'us'), fittingAnswer(twins, 'US'), fittingAnswer(twins, 'Us')]).toEqual(['us', 'US', 'US']);
+  });
+
+  it('that is none of them names them all', () => {
+    expect(() => fittingAnswer(colour, 'green')).toThrow(
+      expect.objectContaining({ exit: 2, message: '"green" is not an option of "Which colour?".', hint: 'Choose from: Red | Blue' }),
+    );
+  });
+
+  it('that takes one is not given two', () => {
+    expect(() => fittingAnswer(colour, ['Red', 'Blue'])).toThrow('"Which colour?" takes one answer, not 2.');
+    expect(() => fittingAnswer(colour, 'Red, Blue')).toThrow('is not an option');
+  });
+
+  it('that takes several may be a list or one text, each option once, in the order given', () => {
+    expect(fittingAnswer(several, ['gamma', 'Alpha'])).toBe('Gamma, Alpha');
+    expect(fittingAnswer(several, 'beta,alpha')).toBe('Beta, Alpha');
+    expect(fittingAnswer(several, ['Beta', 'alpha, beta'])).toBe('Beta, Alpha');
+    expect(fittingAnswer(several, 'Beta')).toBe('Beta');
+    expect(() => fittingAnswer(several, 'Beta, Delta')).toThrow('"Beta, Delta" is not an option');
+    expect(() => fittingAnswer(several, ['Beta', 'Delta'])).toThrow('"Delta" is not an option');
+  });
+
+  it('keeps labels whole that have commas in them', () => {
+    expect(fittingAnswer(withCommas, 'bonn, germany')).toBe('Bonn, Germany');
+    expect(fittingAnswer(withCommas, ['Bonn, Germany', 'Paris'])).toBe('Bonn, Germany, Paris');
+    const single: HumanQuestion = { question: 'Where?', options: [{ label: 'Bonn, Germany' }, { label: 'Paris' }] };
+    expect(fittingAnswer(single, 'Bonn, Germany')).toBe('Bonn, Germany');
+  });
+
+  it('in one text finds labels with commas among others', () => {
+    expect(fittingAnswer(withCommas, 'Paris, Bonn, Germany')).toBe('Paris, Bonn, Germany');
+    expect(fittingAnswer(withCommas, 'Bonn, Paris')).toBe('Bonn, Paris');
+  });
+});
+
+describe('answers by flags', () => {
+  it('name the question or its header, or nothing when there is one', () => {
+    expect(answerFromFlags(asking(free), ['because'])).toEqual({ answers: { 'Why?': 'because' } });
+    expect(answerFromFlags(asking(free, colour), ['why?=a=b', 'colour=RED'])).toEqual({
+      answers: { 'Why?': 'a=b', 'Which colour?': 'Red' },
+    });
+    expect(answerFromFlags(asking(several), ['Which ones?=alpha', 'Which ones?=beta'])).toEqual({
+      answers: { 'Which ones?': 'Alpha, Beta' },
+    });
+  });
+
+  it('with an equals sign name their question, also when there is one', () => {
+    expect(answerFromFlags(asking(free), ['Why?=x=1'])).toEqual({ answers: { 'Why?': 'x=1' } });
+    expect(() => answerFromFlags(asking(free), ['x=1'])).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining("--answer 'QUESTION=ANSWER'") }),
+    );
+  });
+
+  it('that fit no question, or leave one out, say how to write them', () => {
+    expect(() => answerFromFlags(asking(free, colour), ['blue'])).toThrow(
+      expect.objectContaining({
+        message: '"blue" names no question of this request.',
+        hint: expect.stringContaining('"Why?", "Which colour?"'),
+      }),
+    );
+    expect(() => answerFromFlags(asking(free, colour), ['Why?=x'])).toThrow(
+      expect.objectContaining({
+        message: 'There is no answer to "Which colour?".',
+        hint: "Add --answer 'Which colour?=Red'. Choose from: Red | Blue",
+      }),
+    );
+    expect(() => answerFromFlags(asking(free, colour), [])).toThrow('"Why?", "Which colour?"');
+  });
+});
+
+describe('an answers file', () => {
+  const parse = (text: string) => parseAnswersFile(text, 'a.yaml');
+
+  it('holds approvals and answers, in YAML or JSON', async () => {
+    expect(
+      await parse('approvals:\n  Pay it: true\n  "*": no\nanswers:\n  Why?: 42\n  Which ones?: [Alpha, Beta]\n  Sure?: true\n').catch(
+        (error) => error.message,
+      ),
+    ).toBe('a.yaml: approvals: "*" must be true or false.');
+    expect(
+      await parse('approvals:\n  Pay it: true\n  "*": false\nanswers:\n  Why?: 42\n  Which ones?: [Alpha, 2]\n  Sure?: true\n'),
+    ).toEqual({
+      approvals: { 'Pay it': true, '*': false },
+      answers: { 'Why?': '42', 'Which ones?': ['Alpha', '2'], 'Sure?': 'true' },
+    });
+    expect(await parse('{"answers": {"Why?": "because"}}')).toEqual({ approvals: {}, answers: { 'Why?': 'because' } });
+  });
+
+  it.each(['', '# nothing\n', '{}', 'answers:\n', 'approvals: null'])('may be empty: %j', async (text) => {
+    expect(await parse(text)).toEqual({ approvals: {}, answers: {} });
+  });
+
+  it.each([
+    ['a: b: c', /^a\.yaml is not valid YAML: /],
+    ['answers: {', /^a\.yaml is not valid YAML: /],
+    ['- a', /^a\.yaml must be a map\./],
+    ['just text', /^a\.yaml must be a map\./],
+    ['answer:\n  a: b', /^a\.yaml: "answer" is not known\./],
+    ['answers: [a]', /^a\.yaml: answers must be a map\./],
+    ['approvals: yes please', /^a\.yaml: approvals must be a map\./],
+    ['approvals: {Pay: "true"}', /^a\.yaml: approvals: "Pay" must be true or false\./],
+    ['answers: {Why: {a: b}}', /^a\.yaml: answers: "Why" must be a text or a list of texts\./],
+    ['answers: {Why: []}', /^a\.yaml: answers: "Why" must be a text/],
+    ['answers: {Why: [[a]]}', /^a\.yaml: answers: "Why" must be a text/],
+    ['answers: {Why: null}', /^a\.yaml: answers: "Why" must be a text/],
+    ['answers: {a: b, a: c}', /^a\.yaml is not valid YAML: .*unique/],
+    ['a: *missing', /^a\.yaml is not valid YAML: /],
+  ])('that is wrong says so: %j', async (text, message) => {
+    expect(await failureOf(parse(text))).toMatchObject({ exit: 2, message: expect.stringMatching(message) });
+  });
+
+  it('treats names of prototypes as any other', async () => {
+    const file = await parse('approvals:\n  "*": true\nanswers:\n  __proto__: x\n  constructor: y\n');
+    expect(answerFromFile(file, asking({ question: 'constructor' }))).toEqual({ answers: { constructor: 'y' } });
+    expect(answerFromFile(file, asking({ question: 'toString' }))).toBeUndefined();
+    expect(answerFromFile(file, approval('q', 'toString'))).toEqual({ approved: true });
+  });
+
+  it('is not brought down by aliases without end', async () => {
+    const bomb = `a0: &a0 [x]\n${Array.from({ length: 30 }, (_, n) => `a${n + 1}: &a${n + 1} [*a${n}, *a${n}]`).join('\n')}\n`;
+    expect(await failureOf(parse(bomb))).toMatchObject({ exit: 2 });
+  });
+});
+
+describe('the answer from a file', () => {
+  const file = {
+    approvals: { 'Pay *': true, 'Pay all': false, 'a.c': true },
+    answers: { 'Which*': ['Blue'], 'Why?': 'because', 'Which ones?': 'alpha,beta' },
+  };
+
+  it('is the one under the exact text, else under the first pattern that fits', () => {
+    expect(answerFromFile(file, approval('q', 'Pay 10'))).toEqual({ approved: true });
+    expect(answerFromFile(file, approval('q', 'Pay all'))).toEqual({ approved: false });
+    expect(answerFromFile(file, approval('q', 'Pay 1\n0'))).toEqual({ approved: true });
+    expect(answerFromFile(file, asking(colour))).toEqual({ answers: { 'Which colour?': 'Blue' } });
+    expect(answerFromFile(file, asking(several, free))).toEqual({ answers: { 'Which ones?': 'Alpha, Beta', 'Why?': 'because' } });
+  });
+
+  it('is none when the request, or one of its questions, is not in it', () => {
+    expect(answerFromFile(file, approval('q', 'Prepay 10'))).toBeUndefined();
+    expect(answerFromFile(file, approval('q', 'abc'))).toBeUndefined();
+    expect(answerFromFile(file, asking(free, { question: 'When?' }))).toBeUndefined();
+  });
+
+  it('that does not fit is an error', () => {
+    expect(() => answerFromFile({ approvals: {}, answers: { '*': 'Green' } }, asking(colour))).toThrow(
+      '"Green" is not an option of "Which colour?".',
+    );
+  });
+
+  it('takes every character but the star as itself', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), fc.string(), (before, between, after) => {
+        fc.pre(![before, after].some((text) => text.includes('*')));
+        expect(
+          answerFromFile({ approvals: { [`${before}*${after}`]: true }, answers: {} }, approval('q', before + between + after)),
+        ).toEqual({ approved: true });
+      }),
+      { seed: 3, numRuns: 300 },
+    );
+  });
+
+  it('is found at once, whatever the pattern', () => {
+    const pattern = `${'*a'.repeat(30)}*b`;
+    expect(answerFromFile({ approvals: { [pattern]: true }, answers: {} }, approval('q', 'a'.repeat(60)))).toBeUndefined();
+  });
+});

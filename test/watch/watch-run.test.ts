@@ -1,0 +1,286 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '../../src/base/clock.ts';
+import type { RunEvent } from '../../src/watch/events.ts';
+import { Pace } from '../../src/watch/pace.ts';
+import { exitOfRun, isFinal } from '../../src/watch/run-status.ts';
+import { watchRun } from '../../src/watch/watch-run.ts';
+import { failureOf, newClient, scripted } from '../client/harness.ts';
+import { json } from '../faults/raw-server.ts';
+import { FakeRun, question, texts } from './fake-run.ts';
+
+/** Time that passes only by sleeping. */
+function sleepingClock(): Clock & { slept: number[] } {
+  const slept: number[] = [];
+  let now = Date.parse('2026-07-18T09:00:00.000Z');
+  return {
+    slept,
+    now: () => now,
+    async sleep(ms, signal) {
+      signal?.throwIfAborted();
+      slept.push(ms);
+      now += ms;
+    },
+  };
+}
+
+async function watched(run: FakeRun, clock = sleepingClock()): Promise<RunEvent[]> {
+  const events: RunEvent[] = [];
+  for await (const event of watchRun(run.client, 'r1', { clock, signal: new AbortController().signal })) events.push(event);
+  return events;
+}
+
+/** Events in few words. */
+const inShort = (events: RunEvent[]): string[] =>
+  events.map((event) => {
+    switch (event.type) {
+      case 'message':
+        return event.data.message.id;
+      case 'run.status':
+        return `${event.data.previous}>${event.data.status}`;
+      case 'human_request.pending':
+        return `?${event.data.human_request.id}`;
+      case 'human_request.resolved':
+        return `!${event.data.human_request_id} ${event.data.resolution}`;
+      case 'run.finished':
+        return `finished ${event.data.run.status}`;
+    }
+  });
+
+describe('watching', () => {
+  it('tells messages before the status that follows them, and the end last', async () => {
+    const run = new FakeRun();
+    run.beforeLook = (look, told) => {
+      if (look === 0) Object.assign(told, { messages: ['a'] });
+      if (look === 2) Object.assign(told, { messages: ['a', 'b', 'c'], status: 'completed' });
+    };
+    const events = await watched(run);
+    expect(inShort(events)).toEqual(['a', 'null>running', 'b', 'c', 'running>completed', 'finished completed']);
+    expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(events.every((event) => event.v === 1 && event.run_id === 'r1' && /^2026-07-18T09:00:0.*Z$/.test(event.ts))).toBe(true);
+  });
+
+  it('tells a run that ended long ago whole', async () => {
+    const run = new FakeRun();
+    run.told = { status: 'failed', messages: texts(0, 120), request: null };
+    expect(inShort(await watched(run))).toEqual([...texts(0, 120), 'null>failed', 'finished failed']);
+    expect(run.pages.map(({ offset }) => offset)).toEqual([0, 49, 98]);
+  });
+
+  it('has the messages that were written while it read the last ones', async () => {
+    const run = new FakeRun();
+    run.told = { status: 'running', messages: texts(0, 60), request: null };
+    run.beforePage = (page, told) => void (page === 1 && told.messages.push(...texts(60, 130)));
+    run.beforeLook = (look, told) => void (look === 1 && (told.status = 'completed'));
+    expect(inShort(await watched(run)).filter((text) => text.startsWith('m'))).toEqual(texts(0, 130));
+  });
+
+  it('follows statuses it does not know', async () => {
+    const run = new FakeRun();
+    const statuses = ['warming_up', 'running', 'hibernating', 'completed'];
+    run.beforeLook = (look, told) => void (told.status = statuses[look] as string);
+    expect(inShort(await watched(run))).toEqual([
+      'null>warming_up',
+      'warming_up>running',
+      'running>hibernating',
+      'hibernating>completed',
+      'finished completed',
+    ]);
+  });
+
+  it('reads pages that are smaller than it asked for', async () => {
+    const run = new FakeRun();
+    run.largestPage = 7;
+    run.told = { status: 'completed', messages: texts(0, 40), request: null };
+    expect(inShort(await watched(run)).slice(0, 40)).toEqual(texts(0, 40));
+  });
+});
+
+describe('a list of messages that changes', () => {
+  /** What is told of messages when the list is one, then the other, then the run ends. */
+  async function told(...lists: string[][]): Promise<string[]> {
+    const run = new FakeRun();
+    run.beforeLook = (look, now) =>
+      Object.assign(now, { messages: lists[look], status: look === lists.length - 1 ? 'completed' : 'running' });
+    return inShort(await watched(run)).filter((text) => !/[ >]/.test(text));
+  }
+
+  it('may shrink and grow again', async () => {
+    expect(await told(['a', 'b', 'c'], ['a'], ['a', 'd'])).toEqual(['a', 'b', 'c', 'd']);
+    expect(await told(['a', 'b', 'c'], [], ['d', 'e'])).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  it('may be another one, even at the last look', async () => {
+    expect(await told(['a', 'b', 'c'], ['x', 'y'])).toEqual(['a', 'b', 'c', 'x', 'y']);
+    expect(await told(['a', 'b', 'c'], ['x', 'y', 'z'])).toEqual(['a', 'b', 'c', 'x', 'y', 'z']);
+    expect(await told(['a', 'b', 'c'], ['x', 'y', 'z', 'd'])).toEqual(['a', 'b', 'c', 'x', 'y', 'z', 'd']);
+  });
+
+  it('may have its last message replaced', async () => {
+    expect(await told(['a', 'b1'], ['a', 'b2', 'c'])).toEqual(['a', 'b1', 'b2', 'c']);
+  });
+
+  it('that is another one for every page does not keep it for ever', async () => {
+    const run = new FakeRun();
+    run.beforePage = (page, now) => void (now.messages = texts(0, 120, `${page}-`));
+    run.beforeLook = (look, now) => void (look === 1 && (now.status = 'completed'));
+    await watched(run);
+    expect(run.pages.length).toBeLessThan(20);
+  });
+
+  it('never misses nor repeats a message, however it grows', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.nat(120), { minLength: 1, maxLength: 8 }),
+        fc.array(fc.nat(60), { maxLength: 8 }),
+        async (looks, pages) => {
+          const run = new FakeRun();
+          let count = 0;
+          const grow = (by: number): void => void run.told.messages.push(...texts(count, (count += by)));
+          run.beforeLook = (look, now) => {
+            grow(looks[look] ?? 0);
+            if (look >= looks.length - 1) now.status = 'completed';
+          };
+          run.beforePage = (page) => grow(pages[page] ?? 0);
+          const seen = inShort(await watched(run)).filter((text) => text.startsWith('m'));
+          expect(seen).toEqual(texts(0, seen.length));
+          // What was there when the end was seen has been told.
+          expect(seen.length).toBeGreaterThanOrEqual(looks.reduce((sum, by) => sum + by, 0));
+        },
+      ),
+      { seed: 7, numRuns: 100 },
+    );
+  });
+});
+
+describe('human requests', () => {
+  async function told(...looks: [string, string | null][]): Promise<string[]> {
+    const run = new FakeRun();
+    run.beforeLook = (look, now) => {
+      const [status, id] = looks[look] as [string, string | null];
+      Object.assign(now, { status, request: id === null ? null : question(id) });
+    };
+    return inShort(await watched(run));
+  }
+
+  it('are told once while they wait, and when they are answered', async () => {
+    expect(await told(['waiting', 'q1'], ['waiting', 'q1'], ['running', null], ['completed', null])).toEqual([
+      'null>waiting',
+      '?q1',
+      '!q1 answered',
+      'waiting>running',
+      'running>completed',
+      'finished completed',
+    ]);
+  });
+
+  it('may follow one another without a look in between', async () => {
+    expect(await told(['waiting', 'q1'], ['waiting', 'q2'], ['completed', null])).toEqual([
+      'null>waiting',
+      '?q1',
+      '!q1 answered',
+      '?q2',
+      '!q2 answered',
+      'waiting>completed',
+      'finished completed',
+    ]);
+  });
+
+  it.each(['failed', 'interrupted'])('that a run leaves behind when it is %s were withdrawn', async (status) => {
+    expect(await told(['waiting', 'q1'], [status, null])).toEqual([
+      'null>waiting',
+      '?q1',
+      '!q1 withdrawn',
+      `waiting>${status}`,
+      `finished ${status}`,
+    ]);
+  });
+});
+
+describe('trouble', () => {
+  it('of a moment neither loses nor repeats a message', async () => {
+    const page = (ids: string[], total: number) => json(200, { messages: ids.map((id) => ({ id })), total, limit: 50, offset: 0 });
+    const look = (status: string) => json(200, { run: { id: 'r1', status }, pending_human_request: null });
+    const server = await scripted(
+      look('running'),
+      page(['a', 'b'], 2),
+      json(503, { error: 'unavailable' }),
+      look('completed'),
+      json(429, { error: 'rate_limited' }, { 'retry-after': '1' }),
+      page(['b', 'c'], 3),
+    );
+    const { client } = newClient(server.url);
+    const events: RunEvent[] = [];
+    for await (const event of watchRun(client, 'r1', { clock: sleepingClock(), signal: new AbortController().signal })) events.push(event);
+    expect(inShort(events)).toEqual(['a', 'b', 'null>running', 'c', 'running>completed', 'finished completed']);
+    expect(server.requests.map(({ path }) => path).filter((path) => path.includes('messages'))).toEqual([
+      '/v2/runs/r1/messages?limit=50&offset=0',
+      '/v2/runs/r1/messages?limit=50&offset=1',
+      '/v2/runs/r1/messages?limit=50&offset=1',
+    ]);
+  });
+
+  it('that lasts ends the stream with its error', async () => {
+    const run = new FakeRun();
+    run.beforeLook = () => {
+      throw new Error('gone');
+    };
+    expect(await failureOf(watched(run))).toMatchObject({ message: 'gone' });
+  });
+
+  it('Ctrl-C ends the stream with its reason', async () => {
+    const run = new FakeRun();
+    const controller = new AbortController();
+    run.beforeLook = (look) => void (look === 2 && controller.abort(new Error('enough')));
+    const all = async () => {
+      for await (const _ of watchRun(run.client, 'r1', { clock: sleepingClock(), signal: controller.signal }));
+    };
+    expect(await failureOf(all())).toMatchObject({ message: 'enough' });
+  });
+});
+
+describe('the pace', () => {
+  it('slows down while nothing happens and is fast again when something does', async () => {
+    const clock = sleepingClock();
+    const run = new FakeRun();
+    run.beforeLook = (look, now) => {
+      if (look === 12) now.messages = ['a'];
+      if (look === 14) now.status = 'completed';
+    };
+    await watched(run, clock);
+    expect(clock.slept.map(Math.round)).toEqual([250, 350, 490, 686, 960, 1345, 1882, 2500, 2500, 2500, 2500, 2500, 250, 350]);
+  });
+
+  it('can be hurried, during a pause and before one', async () => {
+    const clock: Clock = {
+      now: () => 0,
+      sleep: (_, signal) =>
+        new Promise((_resolve, reject) => {
+          if (signal?.aborted) reject(signal.reason);
+          signal?.addEventListener('abort', () => reject(signal.reason));
+        }),
+    };
+    const pace = new Pace(clock);
+    const { signal } = new AbortController();
+    const pause = pace.pause(false, signal);
+    pace.hurry();
+    await pause;
+    pace.hurry();
+    await pace.pause(false, signal);
+  });
+});
+
+describe('a status', () => {
+  it('is final or not, and has an exit code', () => {
+    expect(
+      ['completed', 'failed', 'interrupted', 'waiting', 'running', 'later'].map((status) => [isFinal(status), exitOfRun(status)]),
+    ).toEqual([
+      [true, 0],
+      [true, 10],
+      [true, 11],
+      [false, 12],
+      [false, 0],
+      [false, 0],
+    ]);
+  });
+});
