@@ -13,13 +13,15 @@ const others: readonly (readonly [variable: string, meaning: string])[] = [
   ['AOPS_CLIENT_ID', 'Client credentials instead of a key, with `AOPS_CLIENT_SECRET` and `AOPS_TOKEN_URL`.'],
   ['AOPS_CLIENT_SECRET', 'See `AOPS_CLIENT_ID`.'],
   ['AOPS_TOKEN_URL', 'Where client credentials are exchanged for a token.'],
+  ['AOPS_SCOPE', 'What the token may be used for: words separated by spaces. What the client may do by default when unset.'],
   ['AOPS_CONFIG_DIR', 'Folder of profiles, settings and credentials (default `$XDG_CONFIG_HOME/aops`, `~/.config/aops`).'],
   ['AOPS_DATA_DIR', 'Folder of the data of the local service (default `$XDG_DATA_HOME/aops`, `~/.local/share/aops`).'],
   ['AOPS_CACHE_DIR', 'Folder of what may be deleted at any time (default `$XDG_CACHE_HOME/aops`, `~/.cache/aops`).'],
   ['CI', 'Set: nothing moves, nothing is asked, no colour. `false` and `0` count as not set.'],
   ['HTTP_PROXY', 'Proxy for http addresses.'],
   ['HTTPS_PROXY', 'Proxy for https addresses.'],
-  ['NO_PROXY', 'Hosts that are reached without the proxy.'],
+  ['ALL_PROXY', 'Proxy for both, where no other is named.'],
+  ['NO_PROXY', 'Hosts that are reached without the proxy: names, addresses, networks. This machine always is.'],
 ];
 
 /** Rows of variable and meaning. */

@@ -2,8 +2,9 @@
  * One process at a time: a lock is a file that only one can create. Its holder keeps it fresh, so that a lock which
  * grows old was left by a process that died, and may be broken.
  */
-import { closeSync, openSync, readFileSync, statSync, unlinkSync, utimesSync, writeSync } from 'node:fs';
+
 import { randomUUID } from 'node:crypto';
+import { closeSync, openSync, readFileSync, statSync, unlinkSync, utimesSync, writeSync } from 'node:fs';
 import { systemClock } from './clock.ts';
 
 export interface LockOptions {

@@ -9,14 +9,16 @@ import { type OperationId, operation } from '../interface/operations.ts';
 import type { Input, Response } from '../interface/types.ts';
 import { backoff, retryPolicy } from './backoff.ts';
 import type { Credential } from './credential.ts';
-import { abandonedChange, RateLimitedError, UnusableAnswerError } from './errors.ts';
+import { abandonedChange, OutcomeUnknownError, RateLimitedError, UnusableAnswerError } from './errors.ts';
 import { ChangeKeys, checkedIdempotencyKey, newIdempotencyKey, replacementKey } from './idempotency.ts';
+import type { ChangeJournal } from './journal.ts';
+import { type Network, openDispatcher } from './network.ts';
 import { type Decision, decide, leavesOpen, type Progress, unlessOpen } from './policy.ts';
-import { header, RateGate } from './rate-limit.ts';
+import { header, RateGate, type ResponseHeaders } from './rate-limit.ts';
 import { operationRequest, type ServiceRequest } from './request.ts';
 import { isReplayed } from './response.ts';
 import { attempt, type Outcome, type TransportResponse } from './transport.ts';
-import { Agent, type AgentOptions, type Dispatcher, proxyDispatcher } from './undici.ts';
+import type { Dispatcher } from './undici.ts';
 
 /** What the core does that a person may want to know of. */
 export type ClientEvent =
@@ -25,7 +27,18 @@ export type ClientEvent =
   | { type: 'rate_limit.resumed' }
   /** A change was not carried out now: the user's key had been used for it before, and this is the result it had then. */
   | { type: 'replayed'; method: string; path: string }
-  | { type: 'trace'; method: string; url: string; status?: number; reason?: string; milliseconds: number; requestId?: string };
+  /** One attempt. The headers are as sent and received: whoever shows them chooses which. */
+  | {
+      type: 'trace';
+      method: string;
+      url: string;
+      requestHeaders?: Record<string, string>;
+      milliseconds: number;
+      status?: number;
+      responseHeaders?: ResponseHeaders;
+      /** Why there was no answer. */
+      reason?: string;
+    };
 
 export interface ClientOptions {
   /** Origin and optional path prefix, without a trailing slash. */
@@ -38,15 +51,19 @@ export interface ClientOptions {
   maxWaitMilliseconds?: number;
   /** The key of the command, given by the user to repeat one whose outcome is unknown; a fresh one otherwise. */
   idempotencyKey?: string;
-  /** Whether HTTP_PROXY or HTTPS_PROXY is set. */
-  proxied?: boolean;
+  /** How to get to the service; directly when left out. */
+  network?: Network;
   clock?: Clock;
+  /** Remembers changes whose outcome is unknown. */
+  journal?: ChangeJournal;
   /** Source of jitter, in [0, 1). */
   random?: () => number;
   onEvent?: (event: ClientEvent) => void;
 }
 
 export interface CallOptions {
+  /** The keys of a change that is sent again; by default the client chooses them. */
+  keys?: { key: string; commandKey: string };
   /** In addition to the client's own signal. */
   signal?: AbortSignal;
 }
@@ -84,7 +101,9 @@ export class Client {
 
   /** Sends a request, of the contract or not. The answer has a success status and, unless it is a 204, a JSON body. */
   async send(request: ServiceRequest, options: CallOptions = {}): Promise<TransportResponse> {
-    const keys = request.mutates ? { key: this.#keys.next(request.method, request.path), commandKey: this.#keys.command } : {};
+    const keys = request.mutates
+      ? (options.keys ?? { key: this.#keys.next(request.method, request.path), commandKey: this.#keys.command })
+      : {};
     const progress: Progress = {
       key: undefined,
       commandKey: undefined,
@@ -95,22 +114,33 @@ export class Client {
       rekeyed: false,
     };
     const signal = AbortSignal.any([this.#options.signal, options.signal].filter((given) => given !== undefined));
+    const settled = await this.#noteChange(request, progress);
     try {
       const response = await this.#perform(request, progress, signal);
+      await settled();
       const repeated = this.#options.idempotencyKey !== undefined && progress.retries === 0 && isReplayed(response);
       if (repeated) this.#emit({ type: 'replayed', method: request.method, path: request.path });
       return response;
     } catch (error) {
       if (signal.aborted && error === signal.reason && progress.ambiguous) throw abandonedChange(error, detailsOf(request, progress));
+      if (!(error instanceof OutcomeUnknownError)) await settled();
       throw error;
     }
+  }
+
+  /** Keeps a change in the journal until its outcome is known: until the returned function is called. */
+  async #noteChange(request: ServiceRequest, { key, commandKey }: Progress): Promise<() => Promise<void>> {
+    const { journal } = this.#options;
+    if (!journal || key === undefined || commandKey === undefined || !(await journal.open(request, { key, commandKey }, this.baseUrl)))
+      return async () => undefined;
+    return () => journal.settle(key);
   }
 
   /** Attempts until the policy is content or gives up. */
   async #perform(request: ServiceRequest, progress: Progress, signal: AbortSignal): Promise<TransportResponse> {
     for (;;) {
       await this.#passGate(request, progress, signal);
-      const authorization = await this.#authorization(progress, signal);
+      const authorization = await unlessLeftOpen(progress, signal, () => this.#options.credential.authorization(signal));
       const keyHeader: Record<string, string> = progress.key === undefined ? {} : { 'idempotency-key': progress.key };
       const outcome = await this.#attempt(request, { ...request.headers, authorization, ...keyHeader }, signal).catch((reason: unknown) => {
         progress.ambiguous = true;
@@ -130,14 +160,6 @@ export class Client {
     }
   }
 
-  async #authorization(progress: Progress, signal: AbortSignal): Promise<string> {
-    try {
-      return await this.#options.credential.authorization(signal);
-    } catch (error) {
-      throw error instanceof AopsError && !signal.aborted ? unlessOpen(error, progress) : error;
-    }
-  }
-
   /** Ends all connections. The client cannot be used afterwards. */
   async close(): Promise<void> {
     await (await this.#dispatcher)?.destroy();
@@ -145,8 +167,7 @@ export class Client {
 
   /** The dispatcher, also for file transfers, which the core's loop does not carry. One `close` ends it all. */
   dispatcher(): Promise<Dispatcher> {
-    const options: AgentOptions = { connections: 8, connect: { timeout: 10_000 }, headersTimeout: 0, bodyTimeout: 0 };
-    this.#dispatcher ??= this.#options.proxied ? proxyDispatcher(options) : Promise.resolve(new Agent(options));
+    this.#dispatcher ??= openDispatcher(this.#options.network);
     return this.#dispatcher;
   }
 
@@ -172,25 +193,26 @@ export class Client {
   async #attempt(request: ServiceRequest, headers: Record<string, string>, signal: AbortSignal): Promise<Outcome> {
     const base = new URL(this.baseUrl);
     const path = base.pathname.replace(/\/$/, '') + request.path;
+    const requestHeaders = { accept: 'application/json', 'user-agent': this.#options.userAgent, ...headers };
     const started = this.#clock.now();
     const outcome = await this.#limited(signal, async (limit) =>
       attempt(await this.dispatcher(), {
         origin: base.origin,
         path,
         method: request.method,
-        headers: { accept: 'application/json', 'user-agent': this.#options.userAgent, ...headers },
+        headers: requestHeaders,
         signal: limit,
         ...(request.body === undefined ? {} : { body: request.body }),
       }),
     );
-    const trace = { type: 'trace', method: request.method, url: base.origin + path, milliseconds: this.#clock.now() - started } as const;
+    const milliseconds = this.#clock.now() - started;
+    const trace = { type: 'trace', method: request.method, url: base.origin + path, requestHeaders, milliseconds } as const;
     if (outcome.kind === 'failure') {
       this.#emit({ ...trace, reason: outcome.reason });
       return outcome;
     }
     this.#gate.observe(outcome.response.headers);
-    const requestId = header(outcome.response.headers, 'x-request-id');
-    this.#emit({ ...trace, status: outcome.response.status, ...(requestId === undefined ? {} : { requestId }) });
+    this.#emit({ ...trace, status: outcome.response.status, responseHeaders: outcome.response.headers });
     return outcome;
   }
 
@@ -227,8 +249,8 @@ export class Client {
         throw decision.error;
       case 'refresh':
         progress.refreshed = true;
-        if (!(await this.#options.credential.refresh?.(authorization))) throw decision.otherwise;
-        return;
+        if (await unlessLeftOpen(progress, signal, async () => this.#options.credential.refresh?.(authorization, signal))) return;
+        throw decision.otherwise;
       case 'wait':
         progress.retries += 1;
         return this.#pause(decision.waitMilliseconds, signal);
@@ -245,6 +267,15 @@ export class Client {
 
   #emit(event: ClientEvent): void {
     this.#options.onEvent?.(event);
+  }
+}
+
+/** What the credential gives. Its failure leaves a change open that an earlier attempt may have carried out. */
+async function unlessLeftOpen<Value>(progress: Progress, signal: AbortSignal, ask: () => Promise<Value>): Promise<Value> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw error instanceof AopsError && !signal.aborted ? unlessOpen(error, progress) : error;
   }
 }
 

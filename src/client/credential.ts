@@ -7,7 +7,7 @@ export interface Credential {
    * Told that the service answered 401 to the value it gave last. Returns whether another one is worth a try;
    * absent for a static key, which cannot be refreshed.
    */
-  refresh?(rejected: string): Promise<boolean>;
+  refresh?(rejected: string, signal?: AbortSignal): Promise<boolean>;
 }
 
 /** A workspace-issued bearer credential (interface part 5). */

@@ -1,104 +1,172 @@
-/** Tokens by OAuth 2.0 client credentials (RFC 6749, 4.4), held in memory until shortly before they expire. */
+/**
+ * The credential of OAuth 2.0 clients: a token is fetched when it is first needed, once for all requests and processes
+ * that wait for it, kept until shortly before it expires, and replaced once when the service refuses it.
+ */
 import { type Clock, systemClock } from '../base/clock.ts';
-import { AopsError, exitCodes } from '../base/errors.ts';
+import { retryPolicy } from './backoff.ts';
+import type { ClientEvent } from './client.ts';
 import type { Credential } from './credential.ts';
-import { UnavailableError } from './errors.ts';
-import { attempt } from './transport.ts';
-import { Agent } from './undici.ts';
+import { RateLimitedError, UnavailableError } from './errors.ts';
+import type { Network } from './network.ts';
+import type { Token, TokenCache } from './token-cache.ts';
+import type { ClientCredentials } from './token-request.ts';
 
-export interface ClientCredentials {
-  client_id: string;
-  client_secret: string;
-  token_url: string;
+export type { ClientCredentials } from './token-request.ts';
+
+export interface TokenOptions {
+  userAgent?: string;
+  clock?: Clock;
+  network?: Network;
+  /** Ends a fetch that several requests wait for: the command's signal. */
+  signal?: AbortSignal;
+  /** Longest pause the token endpoint may ask for, in milliseconds. */
+  maxWaitMilliseconds?: number;
+  /** Shared with other processes; without it a token lives in this one alone. */
+  cache?: TokenCache;
+  /** Told every value that must not be shown. */
+  protect?: (secret: string) => void;
+  onEvent?: (event: ClientEvent) => void;
+  /** Source of jitter, in [0, 1). */
+  random?: () => number;
 }
 
-interface Token {
-  value: string;
-  /** Milliseconds; 0 when the service did not say how long it lasts, so that it is used for one request only. */
-  staleAt: number;
-}
+/** A refused replacement is not replaced again for so long: the service refuses the client then, not the token. */
+const replacementMilliseconds = 60_000;
 
-const attemptMilliseconds = 30_000;
-
-/** A credential that fetches its token when it is first needed, once for all requests that wait for it. */
-export function clientCredential(given: ClientCredentials, clock: Clock = systemClock): Credential {
-  let current: Token | undefined;
-  let fetching: Promise<Token> | undefined;
-  const fetchOnce = async (signal: AbortSignal | undefined): Promise<Token> => {
-    fetching ??= fetchToken(given, clock, signal).finally(() => {
-      fetching = undefined;
-    });
-    current = await fetching;
-    return current;
-  };
+export function clientCredential(given: ClientCredentials, options: TokenOptions = {}): Credential {
+  const source = new TokenSource(given, options);
   return {
-    async authorization(signal) {
-      const token = current && current.staleAt > clock.now() ? current : await fetchOnce(signal);
-      return `Bearer ${token.value}`;
-    },
-    async refresh(rejected) {
-      if (current && `Bearer ${current.value}` === rejected) current = undefined;
-      return true;
-    },
+    authorization: async (signal) => bearer(await source.token(signal)),
+    refresh: (rejected, signal) => source.replace(rejected, signal),
   };
 }
 
-/** RFC 6749 2.3.1: id and secret are form-encoded before they are joined. */
-const basic = (id: string, secret: string): string => Buffer.from(`${formEncode(id)}:${formEncode(secret)}`).toString('base64');
+const bearer = ({ value }: Token): string => `Bearer ${value}`;
+
+class TokenSource {
+  readonly #given: ClientCredentials;
+  readonly #options: TokenOptions;
+  readonly #clock: Clock;
+  #current: Token | undefined;
+  #fetching: Promise<Token> | undefined;
+  /** The last token that the service refused. */
+  #rejected: string | undefined;
+
+  constructor(given: ClientCredentials, options: TokenOptions) {
+    this.#given = given;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    options.protect?.(given.client_secret);
+    options.protect?.(basicPair(given));
+  }
+
+  /** A token that is not known to be refused. */
+  async token(signal: AbortSignal | undefined): Promise<Token> {
+    const known = this.#usable(this.#current) ?? this.#usable(this.#onDisk());
+    if (known === undefined) return this.#fetchOnce(signal);
+    this.#options.protect?.(known.value);
+    this.#current = known;
+    return known;
+  }
+
+  /** Gets another token in place of one the service refused. Resolves to whether there is one worth a try. */
+  async replace(rejected: string, signal: AbortSignal | undefined): Promise<boolean> {
+    const refused = this.#current;
+    // Another request got a new one meanwhile.
+    if (refused && bearer(refused) !== rejected && this.#usable(refused)) return true;
+    const value = rejected.replace(/^Bearer /, '');
+    if (refused?.replacement === true && refused.value === value && this.#clock.now() - refused.obtainedAt < replacementMilliseconds) {
+      return false;
+    }
+    this.#rejected = value;
+    const token = await this.#fetchOnce(signal, true);
+    if (token.value !== value) return true;
+    // The same again, and as it was not the token's fault, there is no reason to avoid it.
+    this.#rejected = undefined;
+    return false;
+  }
+
+  #usable(token: Token | undefined): Token | undefined {
+    return token && token.staleAt > this.#clock.now() && token.value !== this.#rejected ? token : undefined;
+  }
+
+  /** One fetch for all who wait; each may stop waiting. */
+  #fetchOnce(signal: AbortSignal | undefined, replacement = false): Promise<Token> {
+    this.#fetching ??= this.#obtain(replacement).finally(() => {
+      this.#fetching = undefined;
+    });
+    return untilAborted(this.#fetching, signal);
+  }
+
+  async #obtain(replacement: boolean): Promise<Token> {
+    try {
+      this.#current = await this.#shared(replacement);
+    } catch (error) {
+      // The margin before the expiry is there for this: the endpoint is away, and the old token still good.
+      const old = this.#current ?? this.#onDisk();
+      const away = error instanceof UnavailableError || error instanceof RateLimitedError;
+      if (!away || !old || old.value === this.#rejected || old.expiresAt <= this.#clock.now()) throw error;
+      this.#current = old;
+    }
+    this.#options.protect?.(this.#current.value);
+    return this.#current;
+  }
+
+  #onDisk(): Token | undefined {
+    return this.#options.cache?.read(this.#clock.now());
+  }
+
+  /** A token of this or another process: whoever has the lock fetches, the others find it on disk. */
+  async #shared(replacement: boolean): Promise<Token> {
+    const { cache, signal } = this.#options;
+    const unlock = await cache?.lock(() => this.#usable(this.#onDisk()) !== undefined, signal);
+    try {
+      const found = this.#usable(this.#onDisk());
+      if (found) return found;
+      const token = { ...(await this.#fetch()), ...(replacement ? { replacement } : {}) };
+      if (token.staleAt > this.#clock.now()) cache?.write(token);
+      return token;
+    } finally {
+      unlock?.();
+    }
+  }
+
+  async #fetch(): Promise<Token> {
+    const { network, signal, onEvent, userAgent = 'aops', random = Math.random } = this.#options;
+    const { maxWaitMilliseconds = retryPolicy.maxWaitMilliseconds } = this.#options;
+    const { requestToken } = await import('./token-request.ts');
+    const started = this.#clock.now();
+    const clock = this.#clock;
+    const granted = await requestToken(this.#given, { userAgent, clock, network, signal, maxWaitMilliseconds, random, onEvent });
+    // Counted from the request: the answer may have been long on its way.
+    const expiresAt = started + granted.lifetime;
+    const margin = Math.max(30_000, granted.lifetime / 10);
+    return {
+      value: granted.value,
+      obtainedAt: started,
+      expiresAt,
+      staleAt: expiresAt - margin > started ? expiresAt - margin : 0,
+      ...(granted.scope === undefined ? {} : { scope: granted.scope }),
+    };
+  }
+}
+
+/** What Basic authentication encodes (RFC 6749, 2.3.1); a secret as well. */
+const basicPair = ({ client_id, client_secret }: ClientCredentials): string => `${formEncode(client_id)}:${formEncode(client_secret)}`;
 const formEncode = (text: string): string => new URLSearchParams({ v: text }).toString().slice(2);
 
-async function fetchToken(
-  { client_id, client_secret, token_url }: ClientCredentials,
-  clock: Clock,
-  signal: AbortSignal | undefined,
-): Promise<Token> {
-  const { origin, pathname, search } = new URL(token_url);
-  const started = clock.now();
-  const agent = new Agent({ connections: 1 });
-  try {
-    const outcome = await attempt(agent, {
-      origin,
-      path: pathname + search,
-      method: 'POST',
-      headers: {
-        accept: 'application/json',
-        'content-type': 'application/x-www-form-urlencoded',
-        authorization: `Basic ${basic(client_id, client_secret)}`,
-      },
-      body: 'grant_type=client_credentials',
-      signal: AbortSignal.any([AbortSignal.timeout(attemptMilliseconds), ...(signal ? [signal] : [])]),
-    });
-    const details = { method: 'POST', path: pathname };
-    if (outcome.kind === 'failure')
-      throw new UnavailableError(`Could not reach ${origin} for a token: ${outcome.reason}.`, details, outcome.cause);
-    return readToken(outcome.response.status, outcome.response.body, started, details);
-  } finally {
-    await agent.destroy();
-  }
-}
-
-/** The token of an answer. What the answer holds never gets into a message: it may be a secret. */
-function readToken(status: number, body: Buffer, started: number, details: { method: string; path: string }): Token {
-  const answer = parse(body);
-  if (status === 200 && typeof answer.access_token === 'string' && /^[\x21-\x7e]+$/.test(answer.access_token)) {
-    const lifetime = Number(answer.expires_in) * 1_000;
-    const margin = Math.max(30_000, lifetime / 10);
-    return { value: answer.access_token, staleAt: lifetime > 0 ? started + lifetime - margin : 0 };
-  }
-  if (status === 429 || status >= 500) throw new UnavailableError(`The token endpoint answered ${status}.`, { ...details, status });
-  const code = typeof answer.error === 'string' && /^[a-z_]{1,40}$/.test(answer.error) ? answer.error : 'token_refused';
-  throw new AopsError(`The token endpoint refused the client credentials (${status} ${code}).`, {
-    code,
-    exit: exitCodes.auth,
-    hint: 'Check the client id and secret, and sign in again with `aops auth login`.',
-    details: { ...details, status },
+async function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  if (signal === undefined) return promise;
+  signal.throwIfAborted();
+  let stopListening = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    stopListening = () => signal.removeEventListener('abort', onAbort);
   });
-}
-
-function parse(body: Buffer): { access_token?: unknown; expires_in?: unknown; error?: unknown } {
   try {
-    return (JSON.parse(body.toString('utf8')) as object | null) ?? {};
-  } catch {
-    return {};
+    return await Promise.race([promise, aborted]);
+  } finally {
+    stopListening();
   }
 }

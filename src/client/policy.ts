@@ -128,10 +128,13 @@ function afterFailure(failure: Failure, situation: Situation): Decision {
   if (progress.key !== undefined && (progress.ambiguous || failure.maybeSent))
     return { next: 'fail', error: new OutcomeUnknownError(reason, details, failure.cause) };
   const { hostname, origin } = new URL(baseUrl);
-  const hint = isLoopback(hostname)
+  const advice = isLoopback(hostname)
     ? 'Start the local service with `aops local up`, or choose another profile with --profile.'
     : 'Check the network and the base URL (`aops config explain`), then run the command again.';
-  return { next: 'fail', error: new UnavailableError(`Could not reach ${origin}: ${reason}`, details, failure.cause, hint) };
+  return {
+    next: 'fail',
+    error: new UnavailableError(`Could not reach ${origin}: ${reason}`, details, failure.cause, failure.hint ?? advice),
+  };
 }
 
 function retry(situation: Situation, reason: string, asked = 0): Decision | undefined {

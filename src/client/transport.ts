@@ -1,5 +1,6 @@
 /** One attempt at one request: sends it, reads the whole answer, and says plainly what happened. Never retries, never follows. */
 import type { Readable } from 'node:stream';
+import { connectionProblem } from './connection-errors.ts';
 import type { ResponseHeaders } from './rate-limit.ts';
 import type { Dispatcher } from './undici.ts';
 
@@ -28,6 +29,8 @@ export interface Failure {
   final: boolean;
   /** Half a sentence for people. */
   reason: string;
+  /** What to do about it, where that is known. */
+  hint?: string;
   cause: unknown;
 }
 
@@ -62,9 +65,6 @@ const reasons: Record<string, string> = {
   EPIPE: 'the connection was closed while sending',
 };
 
-const isTls = (code: string, message: string): boolean =>
-  /^(ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code) || /certificate/i.test(message);
-
 /** Classifies a failure of the connection by its code. */
 export function failure(error: unknown): Failure {
   const { code = '', message = '', name = '', syscall } = error as { code?: string; message?: string; name?: string; syscall?: string };
@@ -75,8 +75,8 @@ export function failure(error: unknown): Failure {
     reason,
     cause: error,
   });
-  if (code.startsWith('ERR_SSL')) return failed(`a TLS connection could not be made (${code})`, false, true);
-  if (isTls(code, message)) return failed(`the TLS certificate was not accepted (${code || message})`, false, true);
+  const problem = connectionProblem(error, failure);
+  if (problem) return { kind: 'failure', maybeSent: false, cause: error, ...problem };
   if (name === 'HTTPParserError' || code.startsWith('HPE_')) return failed('the answer was no valid HTTP', true, true);
   if (code === 'ERR_BODY_LIMIT') return failed(message, true, true);
   return failed(reasons[code] ?? 'the connection failed', !notSentCodes.has(code) && syscall !== 'connect', false);

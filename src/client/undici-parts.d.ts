@@ -10,3 +10,11 @@ declare module 'undici/lib/dispatcher/dispatcher.js' {
   const Dispatcher: { prototype: object };
   export default Dispatcher;
 }
+declare module 'undici/lib/dispatcher/pool.js' {
+  const Pool: unknown;
+  export default Pool;
+}
+declare module 'undici/lib/dispatcher/proxy-agent.js' {
+  const ProxyAgent: unknown;
+  export default ProxyAgent;
+}

@@ -18,9 +18,3 @@ Object.assign(DispatcherClass.prototype, api);
 export const Agent = AgentClass as unknown as typeof UndiciAgent;
 export type AgentOptions = UndiciAgent.Options;
 export type { Dispatcher };
-
-/** A dispatcher that follows HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Loaded only where one of them is set. */
-export async function proxyDispatcher(options: AgentOptions): Promise<Dispatcher> {
-  const { EnvHttpProxyAgent } = await import('undici');
-  return new EnvHttpProxyAgent(options);
-}

@@ -35,7 +35,7 @@ export default defineCommand({
   mutates: true,
   operations: operationIds,
   examples: [
-    { command: 'aops api /v2/teams/{team}/runs -f status=waiting', text: 'A list with a filter' },
+    { command: 'aops api GET /v2/teams/{team}/runs -f status=waiting', text: 'A list with a filter' },
     { command: 'aops api POST runs/RUN/messages -f message=hello', text: 'A change' },
     { command: 'aops api --list', text: 'What there is' },
   ],

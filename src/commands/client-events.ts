@@ -2,6 +2,7 @@
 import { formatDuration } from '../base/duration.ts';
 import type { ClientEvent } from '../client/client.ts';
 import type { Context } from './context.ts';
+import { traceLines } from './trace.ts';
 
 export function reportClientEvent(context: Context): (event: ClientEvent) => void {
   const { terminal, clock, flags } = context;
@@ -27,10 +28,7 @@ export function reportClientEvent(context: Context): (event: ClientEvent) => voi
           terminal.note(`Trying again in ${formatDuration(event.waitMilliseconds)}: ${event.reason}.`);
         return;
       case 'trace':
-        if (flags.debug)
-          terminal.note(
-            `${event.method} ${event.url} -> ${event.status ?? event.reason} (${event.milliseconds} ms${event.requestId ? `, ${event.requestId}` : ''})`,
-          );
+        if (flags.debug) for (const line of traceLines(event)) terminal.warn(line);
     }
   };
 }

@@ -3,46 +3,111 @@ import { AopsError, exitCodes } from '../base/errors.ts';
 import { version } from '../base/version.ts';
 import type { Client } from '../client/client.ts';
 import type { Credential } from '../client/credential.ts';
+import type { Network } from '../client/network.ts';
+import type { ClientCredentials } from '../client/token-request.ts';
+import { originOf } from '../config/base-url.ts';
+import type { UsableCredential } from '../config/credential.ts';
 import { requireBaseUrl, requireCredential } from '../config/resolve.ts';
 import { reportClientEvent } from './client-events.ts';
 import type { Context } from './context.ts';
+import { journalOf } from './journal.ts';
+import { networkTo } from './network.ts';
 
 /** The client of the resolved profile. @throws AopsError when not signed in, or no address is known */
 export async function connect(context: Context): Promise<Client> {
+  const { baseUrl, credential, network } = await resolveAccess(context);
+  return newClient(context, baseUrl, credential, network);
+}
+
+/** The value of a valid token or key for the resolved profile. @throws AopsError when not signed in */
+export async function accessToken(context: Context): Promise<string> {
+  const given = requireCredential(context.config());
+  if (given.type === 'token') return given.token;
+  const { credential } = await resolveAccess(context);
+  return (await credential.authorization(context.signal)).replace(/^Bearer /, '');
+}
+
+/** Where to, as whom, and how to get there. */
+interface Access {
+  baseUrl: string;
+  credential: Credential;
+  network: Network;
+}
+
+async function resolveAccess(context: Context): Promise<Access> {
   const config = context.config();
   const given = requireCredential(config);
   const baseUrl = requireBaseUrl(config);
+  const stored = config.credential.source === 'profile';
   if (given.type === 'token') {
     context.terminal.protect(given.token);
+    const network = await networkTo(context, { urls: [baseUrl], stored });
     const { bearerCredential } = await import('../client/credential.ts');
-    return newClient(context, baseUrl, bearerCredential(given.token));
+    return { baseUrl, credential: bearerCredential(given.token), network };
   }
-  const { client_id, client_secret, token_url } = given;
-  if (token_url === undefined) {
-    throw new AopsError('Client credentials need the address of the token endpoint.', {
-      code: 'token_url_missing',
-      exit: exitCodes.auth,
-      hint: 'Set AOPS_TOKEN_URL.',
-    });
-  }
-  context.terminal.protect(client_secret);
-  const { clientCredential } = await import('../client/oauth.ts');
-  return newClient(context, baseUrl, clientCredential({ client_id, client_secret, token_url }, context.clock));
+  const client = clientCredentials(given);
+  const network = await networkTo(context, { urls: [baseUrl, client.token_url], stored });
+  return { baseUrl, credential: await oauthCredential(context, client, network, originOf(baseUrl)), network };
 }
 
+/** @throws AopsError `token_url_missing` */
+export function clientCredentials(given: Extract<UsableCredential, { type: 'client_credentials' }>): ClientCredentials {
+  const { client_id, client_secret, token_url, scope } = given;
+  if (token_url !== undefined) return { client_id, client_secret, token_url, scope };
+  throw new AopsError('Client credentials need the address of the token endpoint.', {
+    code: 'token_url_missing',
+    exit: exitCodes.auth,
+    hint: 'Set AOPS_TOKEN_URL.',
+  });
+}
+
+/**
+ * A credential that fetches tokens as it needs them.
+ * @param sharedAt origin of the service whose tokens are kept on disk; undefined for none
+ */
+export async function oauthCredential(
+  context: Context,
+  given: ClientCredentials,
+  network: Network,
+  sharedAt?: string,
+): Promise<Credential> {
+  const { clientCredential } = await import('../client/oauth.ts');
+  const cache = sharedAt === undefined ? undefined : await tokenCache(context, given, sharedAt);
+  return clientCredential(given, {
+    userAgent: userAgent(context),
+    clock: context.clock,
+    network,
+    signal: context.signal,
+    maxWaitMilliseconds: context.config().max_wait.value,
+    protect: (secret) => context.terminal.protect(secret),
+    onEvent: reportClientEvent(context),
+    ...(cache ? { cache } : {}),
+  });
+}
+
+/** Where the tokens of a client for a service are kept. */
+export async function tokenCache(context: Context, given: ClientCredentials, origin: string) {
+  const { TokenCache } = await import('../client/token-cache.ts');
+  const { client_id: clientId, client_secret: clientSecret, token_url: tokenUrl, scope } = given;
+  return new TokenCache(context.paths.cache, { origin, tokenUrl, clientId, clientSecret, scope });
+}
+
+const userAgent = ({ launcher }: Context): string => `aops/${version} (node ${launcher.nodeVersion}; ${launcher.platform})`;
+
 /** A client for an address and a credential. The caller closes it. */
-export async function newClient(context: Context, baseUrl: string, credential: Credential): Promise<Client> {
+export async function newClient(context: Context, baseUrl: string, credential: Credential, network: Network): Promise<Client> {
   const { Client, DryRunClient } = await import('../client/index.ts');
-  const { env, flags, clock, signal } = context;
+  const { flags, clock, signal } = context;
   const options = {
     baseUrl,
     credential,
-    userAgent: `aops/${version} (node; ${context.launcher.platform})`,
+    network,
+    userAgent: userAgent(context),
     signal,
     clock,
     maxWaitMilliseconds: context.config().max_wait.value,
-    proxied: ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'].some((name) => env[name]),
     onEvent: reportClientEvent(context),
+    journal: journalOf(context),
     ...(flags.idempotencyKey === undefined ? {} : { idempotencyKey: flags.idempotencyKey }),
   };
   return flags.dryRun ? new DryRunClient(options) : new Client(options);

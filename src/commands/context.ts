@@ -21,7 +21,14 @@ export interface Context {
   readonly signal: AbortSignal;
   readonly store: ConfigStore;
   /** How this process was started, for commands that start another one. */
-  readonly launcher: { executable: string; script: string; platform: string; pid: number; kill(pid: number, signal: 'SIGTERM' | 0): void };
+  readonly launcher: {
+    executable: string;
+    script: string;
+    platform: string;
+    nodeVersion: string;
+    pid: number;
+    kill(pid: number, signal: 'SIGTERM' | 0): void;
+  };
   /** The format to print results in. */
   readonly format: OutputFormat;
   /** Settings and credential, resolved once. With `newProfile` the profile named need not exist yet. @throws AopsError */

@@ -8,6 +8,8 @@ export interface Host {
   pid: number;
   kill(pid: number, signal: 'SIGINT' | 'SIGTERM' | 0): unknown;
   platform: string;
+  /** Of Node: `v20.19.0`. */
+  version: string;
   env: Readonly<Record<string, string | undefined>>;
   stdin: InputStream;
   stdout: OutputStream;

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import path from 'node:path';
+import { exitCodes } from '../base/errors.ts';
 import { version } from '../base/version.ts';
 import type { LogEntry } from '../service/service.ts';
 import { choice, defineCommand, integer, text } from './define.ts';
@@ -17,6 +18,7 @@ export default defineCommand({
     stateFile: text('FILE', 'Write the state of the service here', { hidden: true }),
     ephemeral: text('yes|no', 'Note in the state that the data is not kept', { hidden: true }),
   },
+  exits: [exitCodes.conflict],
   examples: [
     { command: 'aops serve --port 4010', text: 'A service on this machine, on a fixed port' },
     { command: 'aops serve --data-dir ./data --exec host', text: 'Let runs execute commands' },

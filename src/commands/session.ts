@@ -49,6 +49,7 @@ export class Session {
         executable: host.execPath,
         script: host.argv[1] ?? '',
         platform: host.platform,
+        nodeVersion: host.version.replace(/^v/, ''),
         pid: host.pid,
         kill: (pid, signal) => void host.kill(pid, signal),
       },

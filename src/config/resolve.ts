@@ -143,7 +143,7 @@ export function requireTeam(config: ResolvedConfig): string {
   throw new AopsError('This command acts on a team, and none is chosen.', {
     code: 'team_missing',
     exit: exitCodes.usage,
-    hint: 'Pass --team ID, set AOPS_TEAM_ID, or run `aops config set team_id ID`; `aops teams list` shows the ids.',
+    hint: 'Pass --team ID, set AOPS_TEAM_ID, or run `aops config set team_id ID`.',
   });
 }
 

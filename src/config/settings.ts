@@ -10,7 +10,17 @@ export type ColorMode = (typeof colorModes)[number];
 
 /** A value as it is kept in config.json. Durations stay text, as people wrote them. */
 export type SettingValue = string | boolean;
-export type SettingKey = 'profile' | 'base_url' | 'team_id' | 'output' | 'color' | 'timeout' | 'max_wait' | 'pager' | 'prompt' | FileSettingKey;
+export type SettingKey =
+  | 'profile'
+  | 'base_url'
+  | 'team_id'
+  | 'output'
+  | 'color'
+  | 'timeout'
+  | 'max_wait'
+  | 'pager'
+  | 'prompt'
+  | FileSettingKey;
 /** Settings that name a file. */
 export type FileSettingKey = 'ca_file' | 'client_cert' | 'client_key';
 

@@ -1,18 +1,27 @@
 import { describe, expect, it } from 'vitest';
-import { clientCredential } from '../../src/client/oauth.ts';
+import { clientCredential, type TokenOptions } from '../../src/client/oauth.ts';
 import { answer, json, nothing, type RawServer, reply } from '../faults/raw-server.ts';
-import { ManualClock } from '../service/helpers/clock.ts';
-import { failureOf, newClient, scripted } from './harness.ts';
+import { failureOf, newClient, scripted, WaitClock } from './harness.ts';
 
 const getRun = { params: { run_id: 'r1' } };
 const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
 const fine = json(200, { run: { id: 'r1' } });
 const refused = json(401, { error: 'unauthorized' });
 
+const secret = 's/e c:r&é';
 const token = (access_token: string, expires_in?: unknown) => json(200, { access_token, token_type: 'Bearer', expires_in });
 
-function credentialOf(server: RawServer, clock = new ManualClock(), client_secret = 's/e c:r&é') {
-  return clientCredential({ client_id: 'my id', client_secret, token_url: `${server.url}/oauth/token?tenant=1` }, clock);
+/** A credential whose waits pass at once; jitter is half of what it may be. */
+function credentialOf(server: RawServer, clock = new WaitClock(), options: TokenOptions & { scope?: string; client_secret?: string } = {}) {
+  const { scope, client_secret = secret, ...others } = options;
+  const given = { client_id: 'my id', client_secret, token_url: `${server.url}/oauth/token?tenant=1`, scope };
+  return clientCredential(given, {
+    clock,
+    userAgent: 'aops/test',
+    random: () => 0.5,
+    onEvent: (event) => event.type === 'retry' && clock.announce(),
+    ...others,
+  });
 }
 
 describe('client credentials', () => {
@@ -23,7 +32,11 @@ describe('client credentials', () => {
     expect(request).toMatchObject({
       method: 'POST',
       path: '/oauth/token?tenant=1',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      headers: {
+        'content-type': expect.stringMatching(/^application\/x-www-form-urlencoded/),
+        accept: 'application/json',
+        'user-agent': 'aops/test',
+      },
     });
     expect(request?.body.toString()).toBe('grant_type=client_credentials');
     expect(Buffer.from(request?.headers.authorization?.replace('Basic ', '') ?? '', 'base64').toString()).toBe(
@@ -33,7 +46,7 @@ describe('client credentials', () => {
 
   it('give one token for all who wait, until shortly before it expires', async () => {
     const server = await scripted(token('t1', 3600), token('t2', '3600'));
-    const clock = new ManualClock();
+    const clock = new WaitClock();
     const credential = credentialOf(server, clock);
     expect(new Set(await Promise.all(Array.from({ length: 50 }, () => credential.authorization())))).toEqual(new Set(['Bearer t1']));
     clock.advance(3_239_999);
@@ -57,9 +70,25 @@ describe('client credentials', () => {
     ['no token', json(200, { token: 'SECRET' }), { exit: 4 }],
     ['a token that is no header', json(200, { access_token: 'SECRET\r\nX-Evil: 1', expires_in: 60 }), { exit: 4 }],
     ['null', json(200, null), { exit: 4 }],
+    [
+      'a token of another type',
+      json(200, { access_token: 'SECRET', token_type: 'mac', expires_in: 60 }),
+      { exit: 4, code: 'token_refused' },
+    ],
+    ['404', answer(404, 'SECRET'), { exit: 4, hint: expect.stringContaining('--token-url') }],
+    [
+      '401 with a challenge',
+      json(401, { error: 'invalid_client' }, { 'www-authenticate': 'Basic realm="SECRET"' }),
+      { exit: 4, code: 'invalid_client' },
+    ],
+    [
+      'an unknown scope',
+      json(400, { error: 'invalid_scope' }),
+      { exit: 4, code: 'invalid_scope', hint: expect.stringContaining('--scope') },
+    ],
     ['a redirect', answer(302, '', { location: 'https://elsewhere.example/SECRET' }), { exit: 4 }],
     ['500', json(500, { error: 'SECRET' }), { exit: 8 }],
-    ['429', json(429, {}), { exit: 8 }],
+    ['429', json(429, { error: 'SECRET' }), { exit: 7 }],
     ['a reset', nothing('reset'), { exit: 8 }],
   ])('answered with %s fail, and no secret is told', async (_, step, expected) => {
     const server = (await scripted()).always(step);
@@ -68,6 +97,60 @@ describe('client credentials', () => {
     const told = JSON.stringify([error, error.message, error.hint, String(error.stack)]);
     expect(told).not.toContain('SECRET');
     expect(told).not.toContain('s/e c');
+  });
+
+  it.each([
+    ['a reset', nothing('reset')],
+    ['500', json(500, {})],
+    ['503', json(503, {}, { 'retry-after': '2' })],
+    ['429', json(429, {}, { 'retry-after': '1' })],
+  ])('are asked for again after %s', async (_, step) => {
+    const server = await scripted(step, step, token('t1', 3600));
+    const clock = new WaitClock();
+    expect(await credentialOf(server, clock).authorization()).toBe('Bearer t1');
+    expect([server.requests.length, clock.waits.length]).toEqual([3, 2]);
+    const asked = { 503: 2_000, 429: 1_000 }[_] ?? 0;
+    for (const wait of clock.waits) expect(wait).toBeGreaterThanOrEqual(asked);
+  });
+
+  it.each([400, 401, 403, 404, 302])('are not asked for again after %i', async (status) => {
+    const server = (await scripted()).always(answer(status, ''));
+    await failureOf(credentialOf(server).authorization());
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('wait no longer than --max-wait', async () => {
+    const server = (await scripted()).always(json(429, {}, { 'retry-after': '61' }));
+    expect(await failureOf(credentialOf(server).authorization())).toMatchObject({ exit: 7, code: 'rate_limited' });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('ask for the scope that is wanted', async () => {
+    const server = await scripted(token('t1', 3600));
+    await credentialOf(server, new WaitClock(), { scope: 'runs:read runs:write' }).authorization();
+    expect(Object.fromEntries(new URLSearchParams(server.requests[0]?.body.toString()))).toEqual({
+      grant_type: 'client_credentials',
+      scope: 'runs:read runs:write',
+    });
+  });
+
+  it('keep the old token when the endpoint is away shortly before it expires', async () => {
+    const server = await scripted(token('t1', 3600));
+    server.always(json(503, {}));
+    const clock = new WaitClock();
+    const credential = credentialOf(server, clock);
+    await credential.authorization();
+    clock.advance(3_300_000);
+    expect(await credential.authorization()).toBe('Bearer t1');
+    clock.advance(300_000);
+    expect(await failureOf(credential.authorization())).toMatchObject({ exit: 8 });
+  });
+
+  it('tell what must not be shown', async () => {
+    const server = await scripted(token('t1', 3600));
+    const secrets: string[] = [];
+    await credentialOf(server, new WaitClock(), { protect: (value) => secrets.push(value) }).authorization();
+    expect(secrets).toEqual(expect.arrayContaining([secret, 'my+id:s%2Fe+c%3Ar%26%C3%A9', 't1']));
   });
 
   it('that failed once are asked for again', async () => {
@@ -99,12 +182,27 @@ describe('a token that the service refuses', () => {
     expect(clock.waits).toEqual([]);
   });
 
-  it('twice is the end', async () => {
+  it('twice is the end, also for the requests after it', async () => {
+    const tokens = await scripted(token('t1', 3600), token('t2', 3600), token('t3', 3600));
+    const server = (await scripted()).always(refused);
+    const clock = new WaitClock();
+    const { client } = newClient(server.url, { credential: credentialOf(tokens, clock) });
+    expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 4, status: 401 });
+    expect(server.header('authorization')).toEqual(['Bearer t1', 'Bearer t2']);
+    expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 4, status: 401 });
+    expect([server.requests.length, tokens.requests.length]).toEqual([3, 2]);
+    // Much later it may be the token after all.
+    clock.advance(60_000);
+    await failureOf(client.call('getRun', getRun));
+    expect([server.requests.length, tokens.requests.length]).toEqual([5, 3]);
+  });
+
+  it('and given out again is not tried again', async () => {
     const tokens = (await scripted()).always(token('t1', 3600));
     const server = (await scripted()).always(refused);
     const { client } = newClient(server.url, { credential: credentialOf(tokens) });
-    expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 4 });
-    expect([server.requests.length, tokens.requests.length]).toEqual([2, 2]);
+    for (const _ of [1, 2, 3]) expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 4, status: 401 });
+    expect([server.requests.length, tokens.requests.length]).toEqual([3, 2]);
   });
 
   it('is renewed once for all requests that it failed', async () => {

@@ -87,6 +87,33 @@ describe('--idempotency-key', () => {
     expect(await service.countRuns()).toBe(runs + 1);
   });
 
+  it('covers every change of a command: a run with an upload is the same run again', async () => {
+    const runs = await service.countRuns();
+    const file = await service.file('numbers.csv', 'a,b\n1,2\n');
+    const argv = [
+      'runs',
+      'start',
+      '--agent',
+      'greeter',
+      '--message',
+      'with a file',
+      '--upload',
+      file,
+      '--idempotency-key',
+      'with-upload',
+      '--json',
+    ];
+    const first = await service.cli(argv);
+    expect(first).toMatchObject({ code: 0 });
+    const second = await service.cli(argv);
+    expect(second).toMatchObject({ code: 0 });
+    expect(second.json()).toMatchObject({
+      id: first.json<{ id: string }>().id,
+      sandbox_id: first.json<{ sandbox_id: string }>().sandbox_id,
+    });
+    expect(await service.countRuns()).toBe(runs + 1);
+  });
+
   it('for something else is refused', async () => {
     const key = ['--idempotency-key', 'one-thing'];
     expect((await service.cli(['runs', 'start', '--agent', 'greeter', '--message', 'a', ...key])).code).toBe(0);

@@ -38,6 +38,8 @@ const normalised = (lines: readonly string[], home: string): string[] =>
 
 const replacements: readonly (readonly [RegExp, string])[] = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<id>'],
+  // One that was cut to fit.
+  [/[0-9a-f]{8}-[0-9a-f-]{0,27}…/g, '<id>…'],
   [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>'],
   [/just now|\b\d+[smh] ago\b|\bin \d+[smh]\b/g, '<time>'],
   [/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>'],

@@ -38,7 +38,7 @@ describe.each(pages)('%s', (page) => {
     expect(broken).toEqual([]);
   });
 
-  it('has blocks that can be read', () => {
+  it('has JSON and YAML that can be read', () => {
     for (const { language, line, lines } of fencedBlocks(markdown)) {
       const where = `${page}:${line}`;
       if (language === 'json') expect(() => JSON.parse(lines.join('\n')), where).not.toThrow();
@@ -47,7 +47,6 @@ describe.each(pages)('%s', (page) => {
           parseAllDocuments(lines.join('\n')).flatMap(({ errors }) => errors.map(String)),
           where,
         ).toEqual([]);
-      expect(language, `${where}: a block names its language`).not.toBe('');
     }
   });
 });

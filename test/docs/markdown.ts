@@ -48,7 +48,7 @@ export interface Example {
   shown: string[];
 }
 
-/** The commands of all console blocks: lines that begin with `$ `, gone on with in lines that begin with `> ` after a backslash. */
+/** The commands of all console blocks: lines that begin with `$ `, and `> ` where a shell goes on (after a backslash, in a here-document). */
 export function consoleExamples(markdown: string): Example[] {
   return fencedBlocks(markdown)
     .filter(({ language }) => language === 'console')
@@ -61,7 +61,8 @@ function blockExamples(lines: readonly string[], firstLine: number): Example[] {
     const current = examples.at(-1);
     if (text.startsWith('$ ')) examples.push({ command: text.slice(2), line: firstLine + index, shown: [] });
     else if (current === undefined) throw new Error(`line ${firstLine + index}: a console block begins with a command`);
-    else if (current.shown.length === 0 && current.command.endsWith('\\') && text.startsWith('> ')) current.command += `\n${text.slice(2)}`;
+    else if (current.shown.length === 0 && /\\$|<<|\n/.test(current.command) && text.startsWith('> '))
+      current.command += `\n${text.slice(2)}`;
     else current.shown.push(text);
   }
   return examples;

@@ -1,6 +1,6 @@
 /** The whole scenario as a person lives it: the real binary on a pseudo-terminal, answers typed at its prompts. */
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { chmod, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Machine, project } from '../support/machine.ts';
@@ -115,6 +115,22 @@ describe('a prompt', () => {
     watch.type(keys.down, keys.down, keys.enter);
     await watch.shows(`aops runs respond ${run} --approve`);
     expect(await watch.exit).toBe(12);
+    expectTidy(watch);
+  });
+
+  it('opens the editor for a long answer', async () => {
+    const editor = await machine.file('bin/fake-editor', '#!/bin/sh\nprintf "line one\\nline two\\n" > "$1"\n');
+    await chmod(editor, 0o755);
+    await machine.agent('note', '- ask: { id: note, questions: [ { question: "Any notes?" } ] }\n- say: "noted: {{ answers.note }}"');
+    const run = await machine.startRun('note');
+    machine.env.EDITOR = editor;
+    const watch = machine.terminal('runs', 'watch', run);
+    delete machine.env.EDITOR;
+    await watch.shows('Enter alone opens your editor');
+    watch.type(keys.enter);
+    await watch.shows('noted: line one');
+    await watch.shows('line two');
+    expect(await watch.exit).toBe(0);
     expectTidy(watch);
   });
 

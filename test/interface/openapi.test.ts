@@ -1,3 +1,4 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
 import { interfaceVersion } from '../../src/base/version.ts';
 import { openApiDocument } from '../../src/interface/openapi.ts';
@@ -42,6 +43,10 @@ const resolve = (reference: string): unknown =>
 describe('the OpenAPI document', () => {
   it('is of the version of the interface', () => {
     expect(document).toMatchObject({ openapi: '3.1.0', info: { version: interfaceVersion } });
+  });
+
+  it('is valid by the schema of OpenAPI 3.1', async () => {
+    expect(await new Validator().validate(structuredClone(document))).toEqual({ valid: true });
   });
 
   it('has every operation once, where the table says', () => {

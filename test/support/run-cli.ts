@@ -72,6 +72,7 @@ export async function runCli(argv: readonly string[], options: CliOptions = {}):
       throw new Error('tests in this process kill nothing');
     },
     platform: process.platform,
+    version: process.version,
     env: { HOME: '/nonexistent', TERM: 'xterm-256color', ...options.env },
     stdin: stdin as never,
     stdout,

@@ -1,9 +1,12 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { bearerCredential } from '../../client/credential.ts';
-import { requireBaseUrl } from '../../config/resolve.ts';
-import { newClient } from '../connection.ts';
+import { normaliseBaseUrl, normaliseTokenUrl } from '../../config/base-url.ts';
+import { checkScope } from '../../config/secret.ts';
+import type { Credential as SavedCredential } from '../../config/store.ts';
+import { newClient, oauthCredential } from '../connection.ts';
 import type { Context } from '../context.ts';
-import { defineCommand } from '../define.ts';
+import { defineCommand, text } from '../define.ts';
+import { networkTo } from '../network.ts';
 import { textOutput } from '../output.ts';
 
 interface SignedIn {
@@ -16,25 +19,34 @@ interface SignedIn {
 export default defineCommand({
   summary: 'Save a credential, after checking it with the service',
   description:
-    'The key is asked for on a terminal and read from standard input elsewhere; it is never an argument. It is saved for the profile given with --profile (default "default"), and sent to the address it was saved for only. Address and team come from --base-url and --team, or are asked for.',
+    'The key, or with --client-id the client secret, is asked for on a terminal and read from standard input elsewhere; it is never an argument. It is saved for the profile given with --profile (default "default"), and sent to the address it was saved for only. Address and team come from --base-url and --team, or are asked for.',
+  options: {
+    clientId: text('ID', 'Sign in by OAuth 2.0 client credentials, as this client'),
+    tokenUrl: text('URL', 'Where client credentials are exchanged for an access token'),
+    scope: text('WORDS', 'What the access token may be used for (default: what the client may do)'),
+  },
   operations: ['getTeam'],
   examples: [
     { command: 'aops auth login --base-url https://agents.example.com --team TEAM', text: 'Asks for the key' },
     { command: 'aops auth login --profile ci --base-url https://agents.example.com --team TEAM < key.txt', text: 'In a script' },
+    {
+      command:
+        'aops auth login --base-url https://agents.example.com --team TEAM --client-id ID --token-url https://id.example.com/oauth/token < secret.txt',
+      text: 'As an OAuth client',
+    },
   ],
   output: textOutput<SignedIn>(({ profile, base_url, team }) => `Signed in to ${base_url} as profile "${profile}" (team ${team}).`),
-  async run(context): Promise<SignedIn> {
+  async run(context, input): Promise<SignedIn> {
     const config = context.config({ newProfile: true });
     const profile = config.profile.value ?? 'default';
     const baseUrl = config.base_url.value ?? (await ask(context, 'Address of the service (https://...)', '--base-url'));
+    const base_url = normaliseBaseUrl(baseUrl, 'The address of the service');
     const team_id = config.team_id.value ?? (await ask(context, 'Team id', '--team'));
-    const token = await readKey(context);
-    context.terminal.protect(token);
-    const base_url = requireBaseUrl({ ...config, base_url: { ...config.base_url, value: baseUrl } });
-    const client = await newClient(context, base_url, bearerCredential(token));
+    const credential = await readCredential(context, input);
+    const client = await connectWith(context, base_url, credential);
     try {
       const { team } = await client.call('getTeam', { params: { teamId: team_id } });
-      await context.store.saveProfile(profile, { base_url, team_id }, { type: 'token', token });
+      await context.store.saveProfile(profile, { base_url, team_id }, credential);
       await context.store.useProfile(profile);
       return { profile, base_url, team_id, team: team.name };
     } finally {
@@ -43,20 +55,56 @@ export default defineCommand({
   },
 });
 
+interface ClientInput {
+  clientId: string | undefined;
+  tokenUrl: string | undefined;
+  scope: string | undefined;
+}
+
+/** What to save, from the flags and what is asked. */
+async function readCredential(context: Context, { clientId, tokenUrl, scope }: ClientInput): Promise<SavedCredential> {
+  if (clientId === undefined) {
+    const [flag] = Object.entries({ '--token-url': tokenUrl, '--scope': scope }).find(([, value]) => value !== undefined) ?? [];
+    if (flag !== undefined) throw new UsageError(`${flag} is for client credentials.`, 'Give --client-id too.');
+    return { type: 'token', token: await readSecret(context, 'API key', 'a key') };
+  }
+  const client_id = clientId.trim();
+  if (!/^[\x20-\x7e]+$/.test(client_id)) throw new UsageError('--client-id is empty, or holds unprintable characters.');
+  const given = tokenUrl ?? (await ask(context, 'Token URL (https://...)', '--token-url'));
+  return {
+    type: 'client_credentials',
+    client_id,
+    token_url: normaliseTokenUrl(given, '--token-url'),
+    ...(scope === undefined ? {} : { scope: checkScope(scope, '--scope') }),
+    client_secret: await readSecret(context, 'Client secret', 'a client secret'),
+  };
+}
+
+/** A client with a credential that is not saved yet. A token fetched for the check is not kept either. */
+async function connectWith(context: Context, baseUrl: string, credential: SavedCredential) {
+  if (credential.type === 'token') {
+    context.terminal.protect(credential.token);
+    const network = await networkTo(context, { urls: [baseUrl], stored: true });
+    return newClient(context, baseUrl, bearerCredential(credential.token), network);
+  }
+  const network = await networkTo(context, { urls: [baseUrl, credential.token_url], stored: true });
+  return newClient(context, baseUrl, await oauthCredential(context, credential, network), network);
+}
+
 async function ask(context: Context, what: string, flag: string): Promise<string> {
   if (!context.terminal.interactive) throw new UsageError(`${what} is not known, and nobody can be asked here.`, `Give it with ${flag}.`);
   return (await context.prompter.input({ message: what })).trim();
 }
 
-async function readKey(context: Context): Promise<string> {
-  const key = context.terminal.interactive
-    ? await context.prompter.password({ message: 'API key' })
+async function readSecret(context: Context, label: string, what: string): Promise<string> {
+  const secret = context.terminal.interactive
+    ? await context.prompter.password({ message: label })
     : (await context.readStandardInput()).toString('utf8');
-  const trimmed = key.trim();
+  const trimmed = secret.trim();
   if (/^[\x21-\x7e]+$/.test(trimmed)) return trimmed;
-  throw new AopsError('That is not a key: it is empty, or holds spaces or unprintable characters.', {
+  throw new AopsError(`That is not ${what}: it is empty, or holds spaces or unprintable characters.`, {
     code: 'credential_invalid',
     exit: exitCodes.usage,
-    hint: 'Copy the key again, without quotes or line breaks.',
+    hint: 'Copy it again, without quotes or line breaks.',
   });
 }

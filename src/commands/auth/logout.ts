@@ -1,15 +1,24 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { originOf } from '../../config/base-url.ts';
+import type { Context } from '../context.ts';
 import { defineCommand } from '../define.ts';
 import { textOutput } from '../output.ts';
 
+interface SignedOut {
+  profile: string;
+  removed: boolean;
+  /** Access tokens for its service that were kept on disk. */
+  tokens_removed: number;
+}
+
 export default defineCommand({
-  summary: 'Forget the credential of a profile',
-  description: 'The profile stays, with its address and team. A key in the environment is not affected.',
+  summary: 'Forget the credential of a profile, and the access tokens for its service',
+  description: 'The profile stays, with its address and team. A key or client in the environment is not affected.',
   examples: [{ command: 'aops auth logout --profile ci', text: 'Forget what was saved for "ci"' }],
-  output: textOutput<{ profile: string; removed: boolean }>(({ profile, removed }) =>
+  output: textOutput<SignedOut>(({ profile, removed }) =>
     removed ? `Signed out of profile "${profile}".` : `Profile "${profile}" had no credential.`,
   ),
-  async run(context) {
+  async run(context): Promise<SignedOut> {
     const profile = context.config().profile.value;
     if (profile === undefined)
       throw new AopsError('There is no profile to sign out of.', {
@@ -17,6 +26,22 @@ export default defineCommand({
         exit: exitCodes.notFound,
         hint: 'See `aops profiles list`.',
       });
-    return { profile, removed: await context.store.removeCredential(profile) };
+    const origins = originsOf(context, profile);
+    const removed = await context.store.removeCredential(profile);
+    const { dropTokens } = await import('../../client/token-cache.ts');
+    const dropped = origins.map((origin) => dropTokens(context.paths.cache, origin));
+    return { profile, removed, tokens_removed: dropped.reduce((sum, count) => sum + count, 0) };
   },
 });
+
+/** Where its credential was sent: the address now, and the one it was saved for. */
+function originsOf({ store }: Context, profile: string): string[] {
+  const origins = new Set([originOf(store.profile(profile).base_url)]);
+  try {
+    const saved = store.credential(profile)?.origin;
+    if (saved !== undefined) origins.add(saved);
+  } catch {
+    // A broken entry is forgotten all the same.
+  }
+  return [...origins];
+}

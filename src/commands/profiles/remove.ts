@@ -1,3 +1,4 @@
+import { originOf } from '../../config/base-url.ts';
 import { confirm } from '../confirm.ts';
 import { argument, defineCommand } from '../define.ts';
 import { textOutput } from '../output.ts';
@@ -12,6 +13,8 @@ export default defineCommand({
     const { name, base_url } = context.store.profile(input.name);
     await confirm(context, `Remove profile "${name}" (${base_url}) and its credential?`);
     await context.store.removeProfile(name);
+    const { dropTokens } = await import('../../client/token-cache.ts');
+    dropTokens(context.paths.cache, originOf(base_url));
     return { name };
   },
 });

@@ -52,7 +52,13 @@ export async function followRun(context: Context, runId: string, options: Follow
   const sink = await newSink(context);
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
-  const responder: ResponderOptions = { client, prompter: context.prompter, ...options, note: (line) => context.terminal.note(line) };
+  const responder: ResponderOptions = {
+    client,
+    prompter: context.prompter,
+    editor: Boolean(context.env.VISUAL || context.env.EDITOR),
+    ...options,
+    note: (line) => context.terminal.note(line),
+  };
   const pace = new Pace(context.clock);
   const asking = new Asking(responder, { sink, runId, stop, pace });
   try {

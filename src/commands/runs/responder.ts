@@ -21,6 +21,8 @@ export interface ResponderOptions {
   prompter: Prompter;
   onRequest: OnRequest;
   answers: AnswersFile | undefined;
+  /** Whether the person has an editor for long answers ($VISUAL or $EDITOR). */
+  editor: boolean;
   note: (text: string) => void;
 }
 
@@ -31,11 +33,11 @@ export interface ResponderOptions {
  * @throws AopsError exit 12 when nobody may be asked, UsageError when the answers file does not fit, LeftPending, PromptCancelled
  */
 export async function respond(options: ResponderOptions, runId: string, request: HumanRequest, withdrawn: AbortSignal): Promise<boolean> {
-  const { client, prompter, onRequest, answers, note } = options;
+  const { client, onRequest, answers, note } = options;
   const prepared = answers && answerFromFile(answers, request);
   if (!prepared && onRequest === 'wait') return false;
   if (!prepared && onRequest === 'fail') throw waitingError(runId, request);
-  const answer = prepared ?? (await ask(prompter, request, withdrawn));
+  const answer = prepared ?? (await ask(options, request, withdrawn));
   if (answer === undefined) return false;
   try {
     await sendAnswer(client, runId, request.id, answer);
@@ -49,10 +51,14 @@ export async function respond(options: ResponderOptions, runId: string, request:
   }
 }
 
+type Asker = Pick<ResponderOptions, 'prompter' | 'editor'>;
+
 /** Asks the person. Undefined when the request was withdrawn while it was on the screen. */
-async function ask(prompter: Prompter, request: HumanRequest, withdrawn: AbortSignal): Promise<Answer | undefined> {
+async function ask(asker: Asker, request: HumanRequest, withdrawn: AbortSignal): Promise<Answer | undefined> {
   try {
-    return request.type === 'approval' ? await askApproval(prompter, request, withdrawn) : await askQuestions(prompter, request, withdrawn);
+    return request.type === 'approval'
+      ? await askApproval(asker.prompter, request, withdrawn)
+      : await askQuestions(asker, request, withdrawn);
   } catch (error) {
     if (withdrawn.aborted && !(error instanceof LeftPending)) return undefined;
     throw error;
@@ -76,13 +82,14 @@ async function askApproval(prompter: Prompter, request: HumanRequest, signal: Ab
   return { approved: choice === 'approve' };
 }
 
-async function askQuestions(prompter: Prompter, request: HumanRequest, signal: AbortSignal): Promise<Answer> {
+async function askQuestions(asker: Asker, request: HumanRequest, signal: AbortSignal): Promise<Answer> {
   const answers: Record<string, string> = {};
-  for (const question of request.questions ?? []) answers[question.question] = await askQuestion(prompter, question, signal);
+  for (const question of request.questions ?? []) answers[question.question] = await askQuestion(asker, question, signal);
   return { answers };
 }
 
-async function askQuestion(prompter: Prompter, question: HumanQuestion, signal: AbortSignal): Promise<string> {
+async function askQuestion(asker: Asker, question: HumanQuestion, signal: AbortSignal): Promise<string> {
+  const { prompter } = asker;
   const labels = optionLabels(question);
   const choices = (question.options ?? []).map(({ label, description }) => ({
     name: label,
@@ -97,8 +104,16 @@ async function askQuestion(prompter: Prompter, question: HumanQuestion, signal: 
     if (chosen === leave.value) throw new LeftPending();
     return chosen;
   }
-  return prompter.input(
-    { message: question.question, validate: (text) => text.trim() !== '' || 'Write an answer; Ctrl-C leaves it pending.' },
-    { signal },
-  );
+  return askText(asker, question.question, signal);
+}
+
+/** A free answer, on the line or in the editor. */
+async function askText({ prompter, editor }: Asker, question: string, signal: AbortSignal): Promise<string> {
+  const message = editor ? `${question} (Enter alone opens your editor)` : question;
+  const validate = (text: string): true | string => editor || text.trim() !== '' || 'Write an answer; Ctrl-C leaves it pending.';
+  for (;;) {
+    const line = await prompter.input({ message, validate }, { signal });
+    const answer = line.trim() === '' ? (await prompter.editor({ message: question, extension: '.md' }, { signal })).trim() : line;
+    if (answer !== '') return answer;
+  }
 }

@@ -74,7 +74,7 @@ export class Transcript {
 /** A message on one line, for tables. */
 export function messageSummary(message: RunMessage): string {
   if (message.tool_call) return callSummary(message.tool_call);
-  if (message.tool_result) return `→ ${resultSummary(message.tool_result)}`;
+  if (message.tool_result) return `→ ${resultSummary(message.tool_result) || 'done'}`;
   return message.text_content ?? '';
 }
 

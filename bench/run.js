@@ -1,0 +1,143 @@
+#!/usr/bin/env node
+/**
+ * Start-up times, next to those of bare Node, in one run: every round measures each case once, so that a busy
+ * machine slows all of them alike. A figure is a ratio of medians of the same run; goals are for ratios.
+ *
+ *   node bench/run.js [--rounds N] [--json]        (npm run bench builds first)
+ *
+ * Exits with 0 whether the goals are met or not; otherwise only when measuring failed.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const launcher = path.join(path.dirname(fileURLToPath(import.meta.url)), '..', 'bin', 'aops.js');
+const warmUpRounds = 3;
+const runsPresent = 20;
+
+/** What is measured; the first case is what the others are compared with. */
+const cases = [
+  { name: 'node -e 0', args: ['-e', '0'] },
+  { name: 'aops --version', args: [launcher, '--version'], goal: 1.25 },
+  { name: 'aops runs list', args: [launcher, 'runs', 'list'], goal: 2 },
+  { name: 'aops completion bash', args: [launcher, 'completion', 'bash'], goal: 2 },
+];
+
+/** Milliseconds from starting a process to its end, with its output read. Throws when it fails. */
+async function timed(args, env) {
+  const started = process.hrtime.bigint();
+  const { code, stderr } = await finished(args, env);
+  const milliseconds = Number(process.hrtime.bigint() - started) / 1e6;
+  if (code !== 0) throw new Error(`node ${args.join(' ')} ended with ${code}: ${stderr}`);
+  return milliseconds;
+}
+
+/** Runs Node with these arguments to its end. */
+async function finished(args, env) {
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr']) {
+    child[name].setEncoding('utf8');
+    child[name].on('data', (text) => {
+      output[name] += text;
+    });
+  }
+  const [code] = await once(child, 'close');
+  return { code, ...output };
+}
+
+/** A local service of its own with runs in it, for as long as `work` takes. */
+async function withService(work) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'aops-bench-'));
+  const kept = Object.entries(process.env).filter(([name]) => !/^(AOPS_|NODE_OPTIONS$|https?_proxy$)/i.test(name));
+  const folders = Object.fromEntries(
+    ['CONFIG', 'DATA', 'CACHE'].map((kind) => [`AOPS_${kind}_DIR`, path.join(folder, kind.toLowerCase())]),
+  );
+  const env = { ...Object.fromEntries(kept), HOME: folder, ...folders };
+  const aops = async (...args) => {
+    const result = await finished([launcher, ...args], env);
+    if (result.code !== 0) throw new Error(`aops ${args.join(' ')} ended with ${result.code}: ${result.stderr}`);
+    return result.stdout;
+  };
+  try {
+    await aops('local', 'up');
+    try {
+      await prepareRuns(aops, folder);
+      return await work(env);
+    } finally {
+      await aops('local', 'down');
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+async function prepareRuns(aops, folder) {
+  const { writeFile } = await import('node:fs/promises');
+  const procedure = path.join(folder, 'procedure.yaml');
+  await writeFile(procedure, 'version: 1\nsteps:\n  - say: Done.\n');
+  await aops('agents', 'create', '--name', 'Bench', '--procedure', procedure);
+  for (let count = 0; count < runsPresent; count += 1) await aops('runs', 'start', '--agent', 'Bench');
+  const { data } = JSON.parse(await aops('runs', 'list', '--json'));
+  if (data.length !== runsPresent) throw new Error(`${data.length} runs are listed instead of ${runsPresent}`);
+}
+
+const median = (values) => {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+};
+
+async function measure(rounds, env) {
+  const times = cases.map(() => []);
+  for (let round = -warmUpRounds; round < rounds; round += 1) {
+    for (const [index, { args }] of cases.entries()) {
+      const milliseconds = await timed(args, env);
+      if (round >= 0) times[index].push(milliseconds);
+    }
+  }
+  const base = median(times[0]);
+  return cases.map(({ name, goal }, index) => {
+    const row = { name, median_ms: median(times[index]), min_ms: Math.min(...times[index]), ratio: median(times[index]) / base };
+    return goal === undefined ? row : { ...row, goal, met: row.ratio <= goal };
+  });
+}
+
+function table(results) {
+  const rows = results.map(({ name, median_ms, min_ms, ratio, goal, met }) => [
+    name,
+    `${median_ms.toFixed(1)} ms`,
+    `${min_ms.toFixed(1)} ms`,
+    `${ratio.toFixed(2)}x`,
+    goal === undefined ? '' : `${goal}x ${met ? 'met' : 'MISSED'}`,
+  ]);
+  const all = [['', 'median', 'min', 'ratio', 'goal'], ...rows];
+  const widths = all[0].map((_, column) => Math.max(...all.map((row) => row[column].length)));
+  return all
+    .map((row) =>
+      row
+        .map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column])))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+const { values } = parseArgs({ options: { rounds: { type: 'string', default: '25' }, json: { type: 'boolean', default: false } } });
+const rounds = Number(values.rounds);
+if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds is a whole number from 1 on.');
+const loadBefore = loadavg()[0];
+const results = await withService((env) => measure(rounds, env));
+const circumstances = { node: process.version, cpus: availableParallelism(), load: [loadBefore, loadavg()[0]], rounds };
+if (values.json) process.stdout.write(`${JSON.stringify({ ...circumstances, results }, null, 2)}\n`);
+else {
+  const [before, after] = circumstances.load.map((load) => load.toFixed(1));
+  process.stdout.write(
+    `${table(results)}\n\nNode ${process.version}, ${circumstances.cpus} CPUs, load ${before} to ${after}, ${rounds} rounds\n`,
+  );
+}

@@ -1,0 +1,114 @@
+/**
+ * Changes that were sent and whose outcome is not known yet, one private file each: written before a change is first
+ * sent, removed when its outcome is known. What is left can be sent again with its key while the service remembers it.
+ * Entries hold the request, never a credential.
+ */
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import type { ServiceRequest } from './request.ts';
+
+export interface JournalEntry {
+  /** The Idempotency-Key it was sent with. */
+  key: string;
+  /** The key of its command: what the user was told. */
+  command_key: string;
+  base_url: string;
+  method: string;
+  path: string;
+  content_type: string | null;
+  /** Base64; null when there is no body. */
+  body: string | null;
+  /** ISO 8601. */
+  sent_at: string;
+}
+
+/** The service keeps results for 24 hours (interface part 8); an hour of it is the margin for clocks. */
+export const journalLifeMilliseconds = 23 * 3_600_000;
+
+/** Larger bodies are not kept: repeating the command sends them again. */
+const largestBody = 1024 * 1024;
+
+export class ChangeJournal {
+  readonly #folder: string;
+  readonly #clock: Clock;
+
+  /** @param folder made at the first write, with mode 0700 */
+  constructor(folder: string, clock: Clock) {
+    this.#folder = folder;
+    this.#clock = clock;
+  }
+
+  /** Notes a change before it is sent. Resolves to whether it could be kept. */
+  async open(request: ServiceRequest, keys: { key: string; commandKey: string }, baseUrl: string): Promise<boolean> {
+    const body = request.body === undefined ? null : Buffer.from(request.body);
+    if (body !== null && body.length > largestBody) return false;
+    const entry: JournalEntry = {
+      key: keys.key,
+      command_key: keys.commandKey,
+      base_url: baseUrl,
+      method: request.method,
+      path: request.path,
+      content_type: request.headers['content-type'] ?? null,
+      body: body === null ? null : body.toString('base64'),
+      sent_at: new Date(this.#clock.now()).toISOString(),
+    };
+    const file = this.#fileOf(keys.key);
+    try {
+      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+      await writeFile(`${file}.new`, JSON.stringify(entry), { mode: 0o600 });
+      await rename(`${file}.new`, file);
+      return true;
+    } catch {
+      // A journal that cannot be written (a read-only home) must not keep anybody from working.
+      return false;
+    }
+  }
+
+  /** Forgets a change whose outcome is known. */
+  async settle(key: string): Promise<void> {
+    await rm(this.#fileOf(key), { force: true }).catch(() => undefined);
+  }
+
+  /** The changes whose outcome is unknown, the oldest first. Those that are too old to be sent again are dropped. */
+  async list(): Promise<JournalEntry[]> {
+    const names = await readdir(this.#folder).catch((): string[] => []);
+    const entries = await Promise.all(names.filter((name) => name.endsWith('.json')).map((name) => this.#read(name)));
+    return entries.filter((entry) => entry !== undefined).sort((a, b) => (a.sent_at < b.sent_at ? -1 : 1));
+  }
+
+  async #read(name: string): Promise<JournalEntry | undefined> {
+    const file = path.join(this.#folder, name);
+    const entry = await readFile(file, 'utf8').then(parseEntry, () => undefined);
+    const age = entry ? this.#clock.now() - Date.parse(entry.sent_at) : Number.POSITIVE_INFINITY;
+    if (entry && age < journalLifeMilliseconds) return entry;
+    await rm(file, { force: true }).catch(() => undefined);
+    return undefined;
+  }
+
+  #fileOf(key: string): string {
+    return path.join(this.#folder, `${createHash('sha256').update(key).digest('hex').slice(0, 40)}.json`);
+  }
+}
+
+/** The request of an entry, as it was first sent. */
+export function requestOf(entry: JournalEntry): ServiceRequest {
+  return {
+    method: entry.method,
+    path: entry.path,
+    headers: entry.content_type === null ? {} : { 'content-type': entry.content_type },
+    ...(entry.body === null ? {} : { body: Buffer.from(entry.body, 'base64') }),
+    mutates: true,
+  };
+}
+
+function parseEntry(text: string): JournalEntry | undefined {
+  try {
+    const entry = JSON.parse(text) as Partial<JournalEntry> | null;
+    const texts = [entry?.key, entry?.command_key, entry?.base_url, entry?.method, entry?.path, entry?.sent_at];
+    return texts.every((value) => typeof value === 'string') ? (entry as JournalEntry) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * Access tokens on disk, so that a script of many commands fetches one. A file holds a token and what it is for, never
+ * the client secret; its name is a hash over all that the token depends on, so that another secret means another file.
+ * A cache that cannot be read or written is no failure: the token is then fetched.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { takeLock, type Unlock } from '../base/lock-file.ts';
+
+export interface Token {
+  value: string;
+  /** Milliseconds since the epoch. */
+  obtainedAt: number;
+  /** From then on another one is fetched; 0 for a token that is used once. */
+  staleAt: number;
+  expiresAt: number;
+  /** What the service granted, when it said so. */
+  scope?: string;
+  /** It took the place of one that the service had refused: when it is refused too, no other will do better. */
+  replacement?: boolean;
+}
+
+/** What a token depends on. */
+export interface TokenOwner {
+  /** Origin of the service that takes the token. */
+  origin: string;
+  tokenUrl: string;
+  clientId: string;
+  clientSecret: string;
+  scope?: string | undefined;
+}
+
+/** Longest a fetch by another process is waited for. */
+const lockWaitMilliseconds = 40_000;
+/** Clocks of machines that share a home may differ so much. */
+const futureMilliseconds = 60_000;
+const folderName = 'tokens';
+
+export class TokenCache {
+  readonly #folder: string;
+  readonly #owner: TokenOwner;
+  readonly #file: string;
+
+  /** @param cacheFolder absolute; the tokens are kept in a folder of their own below it */
+  constructor(cacheFolder: string, owner: TokenOwner) {
+    this.#folder = path.join(cacheFolder, folderName);
+    this.#owner = owner;
+    const secret = sha256(owner.clientSecret);
+    const name = sha256(JSON.stringify([owner.origin, owner.tokenUrl, owner.clientId, owner.scope ?? null, secret]));
+    this.#file = path.join(this.#folder, `${name}.json`);
+  }
+
+  /** The token on disk, unless it has expired. `now` in milliseconds. */
+  read(now: number): Token | undefined {
+    const entry = readEntry(this.#file);
+    if (entry === undefined || entry.token.expiresAt <= now || entry.token.obtainedAt > now + futureMilliseconds) return undefined;
+    return entry.origin === this.#owner.origin && entry.client_id === this.#owner.clientId ? entry.token : undefined;
+  }
+
+  /** Keeps a token, for its owner alone (0600), all or nothing. Tokens that have expired are removed. */
+  write(token: Token): void {
+    const temporary = `${this.#file}.${randomUUID()}.tmp`;
+    try {
+      const { origin, clientId, tokenUrl } = this.#owner;
+      writeFileSync(temporary, JSON.stringify({ origin, client_id: clientId, token_url: tokenUrl, token }), { mode: 0o600, flag: 'wx' });
+      renameSync(temporary, this.#file);
+      removeTokens(this.#folder, ({ token: { expiresAt } }) => expiresAt <= token.obtainedAt);
+    } catch {
+      rmSync(temporary, { force: true });
+    }
+  }
+
+  /**
+   * Takes the lock under which a token is fetched; undefined when `until` became true first, when another process kept
+   * it for too long, or when there can be no lock here.
+   * @throws the signal's reason
+   */
+  async lock(until: () => boolean, signal: AbortSignal | undefined): Promise<Unlock | undefined> {
+    try {
+      prepareFolder(this.#folder);
+      return await takeLock(`${this.#file}.lock`, { waitMilliseconds: lockWaitMilliseconds, signal, until });
+    } catch {
+      signal?.throwIfAborted();
+      return undefined;
+    }
+  }
+}
+
+/** Removes all tokens for a service. Returns how many there were. */
+export function dropTokens(cacheFolder: string, origin: string): number {
+  return removeTokens(path.join(cacheFolder, folderName), (entry) => entry.origin === origin);
+}
+
+interface Entry {
+  origin: string;
+  client_id: string;
+  token: Token;
+}
+
+function readEntry(file: string): Entry | undefined {
+  try {
+    // A link, or a file that others may read or write, is not what was written here.
+    const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+    try {
+      const { mode } = fstatSync(descriptor);
+      if (constants.O_NOFOLLOW !== undefined && (mode & 0o077) !== 0) return undefined;
+      const entry = JSON.parse(readFileSync(descriptor, 'utf8')) as Entry;
+      return isEntry(entry) ? entry : undefined;
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+function isEntry(entry: Partial<Entry> | null): boolean {
+  const token: Partial<Token> = entry?.token ?? {};
+  return (
+    typeof entry?.origin === 'string' &&
+    typeof entry.client_id === 'string' &&
+    typeof token.value === 'string' &&
+    /^[\x21-\x7e]+$/.test(token.value) &&
+    [token.obtainedAt, token.staleAt, token.expiresAt].every((time) => typeof time === 'number') &&
+    (token.scope === undefined || typeof token.scope === 'string')
+  );
+}
+
+function removeTokens(folder: string, which: (entry: Entry) => boolean): number {
+  let removed = 0;
+  for (const name of names(folder)) {
+    const file = path.join(folder, name);
+    const entry = name.endsWith('.json') ? readEntry(file) : undefined;
+    if (entry === undefined || !which(entry)) continue;
+    try {
+      unlinkSync(file);
+      removed += 1;
+    } catch {
+      // Another process removed it first.
+    }
+  }
+  return removed;
+}
+
+function names(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** @throws Error when the folder is a link, or cannot be made */
+function prepareFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const found = lstatSync(folder);
+  if (!found.isDirectory()) throw new Error('not a folder');
+  if (constants.O_NOFOLLOW !== undefined && (found.mode & 0o077) !== 0) chmodSync(folder, 0o700);
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

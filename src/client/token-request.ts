@@ -1,0 +1,196 @@
+/** One access token from a token endpoint (RFC 6749, 4.4), by oauth4webapi over the dispatcher of the HTTP core. */
+import type { Clock } from '../base/clock.ts';
+import { AopsError, type ErrorDetails, exitCodes } from '../base/errors.ts';
+import { backoff, retryPolicy } from './backoff.ts';
+import type { ClientEvent } from './client.ts';
+import { RateLimitedError, UnavailableError } from './errors.ts';
+import { type Network, openDispatcher } from './network.ts';
+import { header, retryAfter, serverTime } from './rate-limit.ts';
+import { attempt, type Failure, type TransportResponse } from './transport.ts';
+import type { Dispatcher } from './undici.ts';
+
+export interface ClientCredentials {
+  client_id: string;
+  client_secret: string;
+  token_url: string;
+  /** Words separated by spaces; what the client may do by default when left out. */
+  scope?: string | undefined;
+}
+
+export interface TokenRequestOptions {
+  userAgent: string;
+  clock: Clock;
+  network: Network | undefined;
+  signal: AbortSignal | undefined;
+  maxWaitMilliseconds: number;
+  random: () => number;
+  onEvent: ((event: ClientEvent) => void) | undefined;
+}
+
+/** A token as the endpoint gave it. */
+export interface GrantedToken {
+  value: string;
+  /** Milliseconds that it lives, counted from when it was asked for; 0 when the endpoint did not say. */
+  lifetime: number;
+  scope?: string;
+}
+
+/**
+ * Asks for a token; again after network errors, 429 and 5xx, never after a refusal. No message holds what the endpoint
+ * said beside an error code of the standard: it may be a secret.
+ * @throws AopsError (exit 4) when refused, UnavailableError, RateLimitedError, or the signal's reason
+ */
+export async function requestToken(given: ClientCredentials, options: TokenRequestOptions): Promise<GrantedToken> {
+  const oauth = await import('oauth4webapi');
+  const dispatcher = await openDispatcher(options.network, 1);
+  const url = new URL(given.token_url);
+  const details = { method: 'POST', path: url.pathname };
+  const server = { issuer: url.origin, token_endpoint: given.token_url };
+  const client = { client_id: given.client_id };
+  try {
+    const response = await oauth.clientCredentialsGrantRequest(
+      server,
+      client,
+      oauth.ClientSecretBasic(given.client_secret),
+      given.scope === undefined ? {} : { scope: given.scope },
+      {
+        // Plain http is accepted for this machine alone, where the URL is taken in (config/base-url.ts).
+        [oauth.allowInsecureRequests]: url.protocol === 'http:',
+        [oauth.customFetch]: async (_, { headers, body }) => {
+          const form = { headers: { ...headers, 'user-agent': options.userAgent }, body: String(body) };
+          const answer = await send(dispatcher, url, form, options);
+          if (answer.status !== 200) throw refusal(answer, details);
+          return webResponse(answer);
+        },
+      },
+    );
+    const token = await oauth.processClientCredentialsResponse(server, client, response).catch(() => {
+      throw unusable(details);
+    });
+    if (!/^[\x21-\x7e]+$/.test(token.access_token)) throw unusable(details);
+    return {
+      value: token.access_token,
+      lifetime: (token.expires_in ?? 0) * 1_000,
+      ...(token.scope === undefined ? {} : { scope: token.scope }),
+    };
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+interface Form {
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** The final answer to a form, whatever it says. */
+async function send(dispatcher: Dispatcher, url: URL, form: Form, options: TokenRequestOptions): Promise<TransportResponse> {
+  const details = { method: 'POST', path: url.pathname };
+  for (let retry = 0; ; retry += 1) {
+    const started = options.clock.now();
+    const late = AbortSignal.timeout(retryPolicy.attemptMilliseconds);
+    const outcome = await attempt(dispatcher, {
+      ...form,
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: 'POST',
+      signal: AbortSignal.any([late, ...(options.signal ? [options.signal] : [])]),
+    }).catch((reason: unknown) => {
+      options.signal?.throwIfAborted();
+      return tooLate(reason);
+    });
+    const trace = { type: 'trace', method: 'POST', url: url.origin + url.pathname, milliseconds: options.clock.now() - started } as const;
+    options.onEvent?.(outcome.kind === 'failure' ? { ...trace, reason: outcome.reason } : { ...trace, status: outcome.response.status });
+    const problem = outcome.kind === 'failure' ? unreachable(outcome, url, details) : unavailable(outcome.response, details, options);
+    if (outcome.kind === 'response' && problem === undefined) return outcome.response;
+    if (problem?.waitMilliseconds === undefined || retry >= retryPolicy.retries) throw problem?.error;
+    const waitMilliseconds = Math.max(problem.waitMilliseconds, backoff(retry, options.random));
+    options.onEvent?.({ type: 'retry', reason: problem.reason, waitMilliseconds, attempt: retry + 1 });
+    await options.clock.sleep(waitMilliseconds, options.signal);
+  }
+}
+
+const tooLate = (cause: unknown): Failure => ({
+  kind: 'failure',
+  maybeSent: true,
+  final: false,
+  reason: `no complete answer came within ${retryPolicy.attemptMilliseconds / 1_000} s`,
+  cause,
+});
+
+/** Why there is no answer to go on with, and the least pause after which another attempt may help, if any can. */
+interface Problem {
+  error: AopsError;
+  reason: string;
+  waitMilliseconds?: number;
+}
+
+function unreachable({ reason, hint, cause, final }: Failure, { origin }: URL, details: ErrorDetails): Problem {
+  const advice = hint ?? 'Check the network and the token URL (`aops auth status`), then run the command again.';
+  const error = new UnavailableError(`Could not reach ${origin} for an access token: ${reason}.`, details, cause, advice);
+  return { error, reason: `no access token: ${reason}`, ...(final ? {} : { waitMilliseconds: 0 }) };
+}
+
+function unavailable({ status, headers }: TransportResponse, given: ErrorDetails, options: TokenRequestOptions): Problem | undefined {
+  if (status !== 429 && status < 500) return undefined;
+  const details = { ...given, status };
+  const now = options.clock.now();
+  const asked = retryAfter(headers, serverTime(headers, now)) ?? 0;
+  const reason = `the token endpoint answered ${status}`;
+  if (asked <= options.maxWaitMilliseconds) {
+    return { error: status === 429 ? tooMany(details) : down(reason, details), reason, waitMilliseconds: asked };
+  }
+  return { error: status === 429 ? new RateLimitedError(asked, options.maxWaitMilliseconds, details) : down(reason, details), reason };
+}
+
+const down = (reason: string, details: ErrorDetails): UnavailableError =>
+  new UnavailableError(`There is no access token: ${reason}.`, details, undefined, 'Run the command again later.');
+
+const tooMany = (details: ErrorDetails): AopsError =>
+  new AopsError('There is no access token: the token endpoint answered 429 to every attempt.', {
+    code: 'rate_limited',
+    exit: exitCodes.rateLimited,
+    hint: 'Run the command again later.',
+    details,
+  });
+
+function refusal({ status, body }: TransportResponse, details: ErrorDetails): AopsError {
+  const { error } = parsed(body.toString('utf8'));
+  const code = typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? error : 'token_refused';
+  const redirected = status >= 300 && status < 400;
+  const message = redirected
+    ? `The token endpoint answered with a redirect (${status}), and aops does not follow redirects.`
+    : `The token endpoint refused the client credentials (${status} ${code}).`;
+  const hints: Record<string, string> = { invalid_scope: 'Check the scope: --scope of `aops auth login`, or AOPS_SCOPE.' };
+  const hint =
+    redirected || status === 404 || status === 405
+      ? 'Check the token URL: --token-url of `aops auth login`, or AOPS_TOKEN_URL.'
+      : 'Check the client id and secret, and sign in again with `aops auth login --client-id ID --token-url URL`.';
+  return new AopsError(message, { code, exit: exitCodes.auth, hint: hints[code] ?? hint, details: { ...details, status } });
+}
+
+const unusable = (details: ErrorDetails): AopsError =>
+  new AopsError('The token endpoint answered without a usable bearer token.', {
+    code: 'token_refused',
+    exit: exitCodes.auth,
+    hint: 'Check that the token URL is that of an OAuth 2.0 token endpoint.',
+    details: { ...details, status: 200 },
+  });
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** What oauth4webapi reads. A lifetime that is none counts as not given: the token is good all the same. */
+function webResponse({ headers, body }: TransportResponse): Response {
+  const text = body.toString('utf8');
+  const answer = parsed(text);
+  const broken = 'expires_in' in answer && !(Number.parseFloat(String(answer.expires_in)) >= 0);
+  const contentType = header(headers, 'content-type') ?? '';
+  return new Response(broken ? JSON.stringify({ ...answer, expires_in: undefined }) : text, { headers: { 'content-type': contentType } });
+}

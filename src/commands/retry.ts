@@ -1,0 +1,80 @@
+import { AopsError, exitCodes, UsageError } from '../base/errors.ts';
+import { type JournalEntry, requestOf } from '../client/journal.ts';
+import type { Context } from './context.ts';
+import { defineCommand, optionalArgument } from './define.ts';
+import { journalOf } from './journal.ts';
+import { wholeList } from './list.ts';
+import { column, listOutput, rawOutput, timeColumn } from './output.ts';
+
+interface OpenChange {
+  id: string;
+  method: string;
+  path: string;
+  base_url: string;
+  sent_at: string;
+}
+
+export default defineCommand({
+  summary: 'Settle a change whose outcome is unknown, or list those there are',
+  description:
+    'A change that ended with exit 13, or that Ctrl-C or --timeout cut off, may or may not have been carried out. KEY is the one the message named. The same request is sent again with the same key: the service carries it out now, or answers with what it did then. Changes are remembered for 23 hours.',
+  arguments: { key: optionalArgument('The key that the message named; without it, all are listed') },
+  exits: [
+    exitCodes.notFound,
+    exitCodes.auth,
+    exitCodes.forbidden,
+    exitCodes.conflict,
+    exitCodes.rateLimited,
+    exitCodes.unavailable,
+    exitCodes.timeout,
+    exitCodes.outcomeUnknown,
+  ],
+  examples: [
+    { command: 'aops retry', text: 'What is open' },
+    { command: 'aops retry aops-6f1c0a51-6c6e-4b0e-9f0e-0d4d4f3a2b11', text: 'Settle one' },
+  ],
+  output: rawOutput(
+    listOutput<OpenChange>({
+      columns: [
+        column('KEY', (change) => change.id),
+        column('METHOD', (change) => change.method),
+        column('PATH', (change) => change.path, { shrink: true }),
+        column('SERVICE', (change) => change.base_url, { shrink: true }),
+        timeColumn('SENT', (change) => change.sent_at),
+      ],
+      empty: 'No change is open.',
+    }),
+  ),
+  async run(context, input): Promise<unknown> {
+    const open = await journalOf(context).list();
+    if (input.key === undefined) {
+      return wholeList(
+        open.map(({ command_key, method, path, base_url, sent_at }): OpenChange => ({ id: command_key, method, path, base_url, sent_at })),
+      );
+    }
+    const entries = open.filter(({ key, command_key }) => key === input.key || command_key === input.key);
+    if (entries.length === 0) throw notOpen(input.key);
+    let answer: unknown;
+    for (const entry of entries) answer = await resend(context, entry);
+    return answer;
+  },
+});
+
+async function resend(context: Context, entry: JournalEntry): Promise<unknown> {
+  const client = await context.client();
+  if (client.baseUrl !== entry.base_url) {
+    throw new UsageError(
+      `The change was sent to ${entry.base_url}, and this profile is for ${client.baseUrl}.`,
+      'Choose the profile it was made with: --profile NAME.',
+    );
+  }
+  const response = await client.send(requestOf(entry), { keys: { key: entry.key, commandKey: entry.command_key } });
+  return response.body.length === 0 ? undefined : (JSON.parse(response.body.toString('utf8')) as unknown);
+}
+
+const notOpen = (key: string): AopsError =>
+  new AopsError(`No change is open under the key ${key}.`, {
+    code: 'change_not_open',
+    exit: exitCodes.notFound,
+    hint: 'It was settled, or it is too old to be sent again. `aops retry` lists what is open.',
+  });
