@@ -1,8 +1,28 @@
 import { defineConfig } from 'rolldown';
 
 /**
- * One code-split bundle: the launcher loads `main`, and each command pulls in
- * only the chunks it needs. Start-up is measured by `npm run bench`.
+ * What libraries would load at every start and never use here, and what takes its place. Each of these was measured
+ * by `npm run bench`; a library that comes to use it after all fails loudly.
+ */
+const replacements = [
+  // conf constructs ajv only when it is given a schema; aops gives none.
+  { library: 'conf', id: /^(ajv\/dist\/2020\.js|ajv-formats)$/, code: 'export class Ajv2020 {}\nexport default () => {};' },
+  // undici speaks HTTP/2 only where `allowH2` is set; this would load node:http2 and node:tls.
+  { library: 'undici', id: /[\\/]client-h2\.js$/, code: "export default () => { throw new Error('HTTP/2 is not built in.'); };" },
+  // Bodies are bytes or streams; this turns FormData into bytes, with the half of fetch.
+  {
+    library: 'undici',
+    id: /[\\/]web\/fetch\/body\.js$/,
+    code: "export const extractBody = () => { throw new Error('FormData is not built in.'); };",
+  },
+  // commander starts programs for subcommands that are files of their own; aops has none.
+  { library: 'commander', id: /^(node:)?child_process$/, code: 'export {};' },
+];
+
+/**
+ * One code-split bundle: the launcher loads `main`, which knows the version; every command loads `core`, those that
+ * talk to the service `client`, and each its own few lines. Fewer files start faster. What only some need (service,
+ * prompts, yaml, jq) stays in chunks of its own behind `import()`. Start-up is measured by `npm run bench`.
  */
 export default defineConfig({
   input: { main: 'src/main.ts' },
@@ -11,14 +31,16 @@ export default defineConfig({
   external: ['libsql', 'jq-wasm'],
   plugins: [
     {
-      // conf constructs ajv only when it is given a schema; aops gives none, and
-      // the validator would be a quarter of the start-up time of every command.
-      name: 'conf-without-ajv',
+      name: 'replacements',
       resolveId(id, importer) {
-        if (!importer?.includes('/conf/')) return null;
-        return id === 'ajv/dist/2020.js' || id === 'ajv-formats' ? '\0no-ajv' : null;
+        const folders = importer?.split(/[\\/]/) ?? [];
+        const index = replacements.findIndex((one) => one.id.test(id) && folders.includes(one.library));
+        return index < 0 ? null : `\0replacement-${index}`;
       },
-      load: (id) => (id === '\0no-ajv' ? 'export class Ajv2020 {}\nexport default () => {};' : null),
+      load(id) {
+        const index = /^\0replacement-(\d+)$/.exec(id)?.[1];
+        return index === undefined ? null : (replacements[Number(index)]?.code ?? null);
+      },
     },
   ],
   output: {
@@ -27,5 +49,13 @@ export default defineConfig({
     minify: true,
     cleanDir: true,
     chunkFileNames: '[name]-[hash].js',
+    // A group takes what its modules import statically, too, except what one before it has.
+    codeSplitting: {
+      groups: [
+        { name: 'version', test: /[\\/]src[\\/]base[\\/]version\.ts$/, priority: 3 },
+        { name: 'core', test: /[\\/]src[\\/]commands[\\/](program|define|list|resolve|output)\.ts$/, priority: 2 },
+        { name: 'client', test: /[\\/]src[\\/](commands[\\/]connection|client[\\/](index|credential|paging))\.ts$/, priority: 1 },
+      ],
+    },
   },
 });

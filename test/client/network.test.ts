@@ -1,0 +1,223 @@
+/** Proxies and certificates, over real sockets: what is reached, what is shown to whom, and what a failure says. */
+import http from 'node:http';
+import type net from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { AopsError } from '../../src/base/errors.ts';
+import type { Network } from '../../src/client/network.ts';
+import { proxiesOf } from '../../src/config/proxy.ts';
+import { ConnectProxy, type ProxyOptions } from '../support/connect-proxy.ts';
+import { authority, type CertificateName, certificate, clientNameOf, startHttps } from '../support/tls.ts';
+import { failureOf, newClient } from './harness.ts';
+
+const getRun = { params: { run_id: 'r1' } };
+const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
+const password = 'hunter2-hunter2';
+const trusting: Network = { certificates: { authorities: authority } };
+
+const cleanUps: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+interface Seen {
+  requests: { path: string | undefined; client: string | undefined; headers: http.IncomingHttpHeaders }[];
+}
+
+async function service(name: CertificateName = 'server', client: 'ignored' | 'asked' | 'required' = 'ignored') {
+  const seen: Seen = { requests: [] };
+  const answer: http.RequestListener = (request, response) => {
+    seen.requests.push({ path: request.url, client: clientNameOf(request), headers: request.headers });
+    response.setHeader('content-type', 'application/json').end('{"run":{}}');
+  };
+  const server = await startHttps(name, answer, client);
+  cleanUps.push(server.close);
+  return { ...seen, port: server.port, url: `https://127.0.0.1:${server.port}` };
+}
+
+async function proxy(options: ProxyOptions): Promise<ConnectProxy> {
+  const started = await ConnectProxy.start(options);
+  cleanUps.push(() => started.close());
+  return started;
+}
+
+const through = (value: string, more: Network = trusting): Network => ({
+  ...more,
+  proxyFor: proxiesOf({ HTTPS_PROXY: value, HTTP_PROXY: value }) as NonNullable<Network['proxyFor']>,
+});
+
+describe('TLS', () => {
+  it.each([
+    ['self-signed', 'is self-signed', '--ca-file FILE'],
+    ['expired', 'has expired', '--ca-file cannot help'],
+    ['wrong-name', 'is for another name than 127.0.0.1: other.test', '--ca-file does not change'],
+  ] as const)('of a %s certificate fails once, and says why', async (name, reason, hint) => {
+    const { url, requests } = await service(name);
+    const { client, clock } = newClient(url, { network: trusting });
+    const error = await failureOf<AopsError>(client.call('startRun', start));
+    expect(error).toMatchObject({ exit: 8, message: expect.stringContaining(reason), hint: expect.stringContaining(hint) });
+    expect(clock.waits).toEqual([]);
+    expect(requests).toEqual([]);
+  });
+
+  it('of an authority that is not known is refused, and accepted with --ca-file', async () => {
+    const { url } = await service();
+    expect(await failureOf(newClient(url).client.call('getRun', getRun))).toMatchObject({
+      exit: 8,
+      message: expect.stringContaining('an authority that is not trusted here'),
+      hint: expect.stringContaining('--ca-file FILE'),
+    });
+    expect(await newClient(url, { network: trusting }).client.call('getRun', getRun)).toEqual({ run: {} });
+  });
+
+  it('of a self-signed certificate is accepted when that is named itself', async () => {
+    const { url } = await service('self-signed');
+    const network = { certificates: { authorities: certificate('self-signed').cert } };
+    expect(await newClient(url, { network }).client.call('getRun', getRun)).toEqual({ run: {} });
+  });
+
+  it('identifies with the client certificate, at the origins it is for alone', async () => {
+    const asking = await service('server', 'asked');
+    const { cert, key } = certificate('client');
+    const identity = (origin: string): Network => ({
+      certificates: { authorities: authority, client: { certificate: cert, key, origins: [origin] } },
+    });
+    await newClient(asking.url, { network: identity(asking.url) }).client.call('getRun', getRun);
+    await newClient(asking.url, { network: identity('https://elsewhere.test') }).client.call('getRun', getRun);
+    expect(asking.requests.map(({ client }) => client)).toEqual(['aops-client', undefined]);
+    const { host } = await proxy({ port: asking.port });
+    await newClient('https://agents.test', { network: through(host, identity('https://agents.test')) }).client.call('getRun', getRun);
+    expect(asking.requests.at(-1)?.client).toBe('aops-client');
+  });
+
+  it('says when a client certificate is needed', async () => {
+    const { url } = await service('server', 'required');
+    const error = await failureOf(newClient(url, { network: trusting }).client.call('startRun', start));
+    expect(error).toMatchObject({
+      exit: 8,
+      message: expect.stringContaining('asks for a client certificate'),
+      hint: expect.stringContaining('--client-cert'),
+    });
+  });
+
+  it('refuses a certificate that is not that of the key', async () => {
+    const { url } = await service();
+    const client = { certificate: certificate('client').cert, key: certificate('server').key, origins: [url] };
+    const error = await failureOf(newClient(url, { network: { certificates: { client } } }).client.call('getRun', getRun));
+    expect(error).toMatchObject({ exit: 2, message: expect.stringContaining('cannot be used with its key') });
+  });
+});
+
+describe('a proxy', () => {
+  it.each([
+    ['with a scheme', (host: string) => `http://${host}`],
+    ['without a scheme', (host: string) => host],
+  ])('%s tunnels to the service, which is verified as ever', async (_, write) => {
+    const { port, requests } = await service();
+    const tunnel = await proxy({ port });
+    const { client } = newClient('https://agents.test', { network: through(write(tunnel.host)) });
+    expect(await client.call('getRun', getRun)).toEqual({ run: {} });
+    expect(tunnel.asked).toEqual(['CONNECT agents.test:443']);
+    expect(requests[0]?.headers.authorization).toBe('Bearer secret-token');
+    expect(JSON.stringify(requests)).not.toContain('proxy-');
+    const other = newClient('https://agents.test', { network: through(tunnel.host, {}) });
+    expect(await failureOf(other.client.call('getRun', getRun))).toMatchObject({
+      exit: 8,
+      hint: expect.stringContaining('--ca-file FILE'),
+    });
+    const misnamed = newClient('https://else.test', { network: through(tunnel.host) });
+    expect(await failureOf(misnamed.client.call('getRun', getRun))).toMatchObject({
+      message: expect.stringContaining('another name than else.test'),
+    });
+  });
+
+  it('may be spoken to by TLS, with the same authorities', async () => {
+    const { port } = await service();
+    const tunnel = await proxy({ port, tls: 'server' });
+    const url = `https://localhost:${tunnel.host.split(':')[1]}`;
+    expect(await newClient('https://agents.test', { network: through(url) }).client.call('getRun', getRun)).toEqual({ run: {} });
+    const distrusting = newClient('https://agents.test', { network: through(url, {}) });
+    expect(await failureOf(distrusting.client.call('getRun', getRun))).toMatchObject({
+      exit: 8,
+      message: expect.stringMatching(/the proxy localhost:\d+ \(HTTPS_PROXY\) failed: its TLS certificate/),
+      hint: expect.stringContaining('--ca-file FILE'),
+    });
+    const wrong = await proxy({ port, tls: 'wrong-name' });
+    const misnamed = newClient('https://agents.test', { network: through(`https://localhost:${wrong.host.split(':')[1]}`) });
+    expect(await failureOf(misnamed.client.call('getRun', getRun))).toMatchObject({
+      message: expect.stringContaining('is for another name'),
+    });
+  });
+
+  it('is given the user name and password', async () => {
+    const { port } = await service();
+    const tunnel = await proxy({ port, login: `us er:${password}` });
+    await newClient('https://agents.test', { network: through(`us%20er:${password}@${tunnel.host}`) }).client.call('getRun', getRun);
+    expect(tunnel.authorizations).toEqual([`Basic ${Buffer.from(`us er:${password}`).toString('base64')}`]);
+  });
+
+  it.each([
+    ['asks for a password', '', 'asks for a user name and password (407)'],
+    ['does not accept the password', `me:${password}@`, 'did not accept the user name and password (407)'],
+  ])('that %s is told once, with nothing of it', async (_, login, message) => {
+    const { port, requests } = await service();
+    const tunnel = await proxy({ port, login: 'me:other' });
+    const { client, clock } = newClient('https://agents.test', { network: through(`${login}${tunnel.host}`) });
+    const error = await failureOf<AopsError>(client.call('startRun', start));
+    expect(error).toMatchObject({ exit: 8, message: expect.stringContaining(`the proxy ${tunnel.host} (HTTPS_PROXY) ${message}`) });
+    expect(error.hint).toContain('USER:PASSWORD@');
+    expect([tunnel.asked.length, requests.length, clock.waits.length]).toEqual([1, 0, 0]);
+    expect(JSON.stringify([error, String(error.stack), error.cause, String((error.cause as Error).stack)])).not.toContain(password);
+  });
+
+  it.each([
+    [403, 1],
+    [503, 4],
+  ])('that answers %i to CONNECT was asked %i times, and nothing was sent', async (status, times) => {
+    const tunnel = await proxy({ port: 1, status });
+    const { client } = newClient('https://agents.test', { network: through(tunnel.host) });
+    expect(await failureOf(client.call('startRun', start))).toMatchObject({
+      exit: 8,
+      message: expect.stringContaining(`refused to connect: it answered ${status}`),
+      hint: expect.stringContaining('NO_PROXY'),
+    });
+    expect(tunnel.asked).toHaveLength(times);
+  });
+
+  it('that hangs up before the tunnel stands is tried again a few times', async () => {
+    const tunnel = await proxy({ port: 1, hangsUp: true });
+    const { client } = newClient('https://agents.test', { network: through(tunnel.host) });
+    expect(await failureOf(client.call('startRun', start))).toMatchObject({
+      exit: 8,
+      message: expect.stringContaining(`the proxy ${tunnel.host}`),
+    });
+    expect(tunnel.asked).toHaveLength(4);
+  });
+
+  it('that is not there is named', async () => {
+    const { client } = newClient('https://agents.test', { network: through('127.0.0.1:1') });
+    expect(await failureOf(client.call('startRun', start))).toMatchObject({
+      exit: 8,
+      message: expect.stringContaining('the proxy 127.0.0.1:1 (HTTPS_PROXY) failed: the connection was refused'),
+    });
+  });
+
+  it('is left out for this machine', async () => {
+    const { url } = await service();
+    const tunnel = await proxy({ port: 1 });
+    await newClient(url, { network: through(tunnel.host) }).client.call('getRun', getRun);
+    expect(tunnel.asked).toEqual([]);
+  });
+
+  it('is asked for plain http without a tunnel, as signed URLs may have it', async () => {
+    const plain = http.createServer((_, response) => response.setHeader('content-type', 'application/json').end('{"run":{}}'));
+    await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve));
+    cleanUps.push(() => new Promise((resolve) => plain.close(resolve)));
+    const { port } = plain.address() as net.AddressInfo;
+    const tunnel = await proxy({ port });
+    expect(await newClient('http://store.test', { network: through(tunnel.host) }).client.call('getRun', getRun)).toEqual({ run: {} });
+    expect(tunnel.asked).toEqual(['GET http://store.test/v2/runs/r1']);
+    const locked = await proxy({ port, login: 'me:other' });
+    const error = await failureOf(newClient('http://store.test', { network: through(locked.host) }).client.call('getRun', getRun));
+    expect(error).toMatchObject({ message: expect.stringContaining('407') });
+  });
+});

@@ -1,0 +1,93 @@
+/** Changes whose outcome is unknown: the journal keeps them, `aops retry` settles them. */
+import { randomUUID } from 'node:crypto';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { scripted } from '../client/harness.ts';
+import { json, nothing, type RawServer } from '../faults/raw-server.ts';
+import { runCli } from '../support/run-cli.ts';
+import { folderEnv } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const secret = 'aops_key_of_nobody_0123456789';
+const run = randomUUID();
+const stop = ['runs', 'stop', run, '--idempotency-key', 'stop-it'];
+const stopped = json(200, { success: true });
+
+let folder: string;
+let server: RawServer;
+let env: Record<string, string>;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  server = await scripted();
+  env = { ...folderEnv(folder), AOPS_API_KEY: secret, AOPS_BASE_URL: server.url, AOPS_TEAM_ID: randomUUID(), AOPS_NO_RATE_SHARING: '1' };
+});
+
+const aops = (...argv: string[]) => runCli(argv, { env, cwd: folder });
+const journal = () => path.join(folder, 'data', 'journal');
+
+/** A change that is cut off by --timeout after it was sent. */
+async function cutOff(): Promise<void> {
+  server.plan(nothing('stall'));
+  const cut = await aops(...stop, '--timeout', '200ms', '--json');
+  expect(cut).toMatchObject({ code: 9, stdout: '' });
+  expect(JSON.parse(cut.stderr.trimEnd().split('\n').at(-1) as string)).toMatchObject({ error: { exit: 9, idempotency_key: 'stop-it' } });
+}
+
+describe('aops retry', () => {
+  it('sends a change whose answers never came again, with its key, and forgets it', async () => {
+    server.always(nothing('reset'));
+    const unknown = await aops(...stop);
+    expect(unknown).toMatchObject({ code: 13, stdout: '' });
+    expect(unknown.stderr).toContain('aops retry stop-it');
+    const attempts = server.requests.length;
+    expect((await aops('retry', '--json')).json<{ data: unknown[] }>().data).toMatchObject([
+      { id: 'stop-it', method: 'POST', path: `/v2/runs/${run}/stop`, base_url: server.url },
+    ]);
+
+    server.always(stopped);
+    const settled = await aops('retry', 'stop-it');
+    expect(settled).toMatchObject({ code: 0, stdout: '{"success":true}\n' });
+    expect(server.requests.slice(attempts)).toMatchObject([{ method: 'POST', path: `/v2/runs/${run}/stop` }]);
+    expect(new Set(server.requests.map(({ headers }) => headers['idempotency-key']))).toEqual(new Set(['stop-it']));
+    expect((await aops('retry', '-o', 'id')).stdout).toBe('');
+    expect((await aops('retry', 'stop-it')).code).toBe(3);
+    for (const text of [unknown.stderr, settled.stderr]) expect(text).not.toContain(secret);
+  });
+
+  it('keeps a change that --timeout cut off, privately and without the credential', async () => {
+    await cutOff();
+    const [name = ''] = await readdir(journal());
+    const file = path.join(journal(), name);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await stat(journal())).mode & 0o777).toBe(0o700);
+    expect(await readFile(file, 'utf8')).not.toContain(secret);
+  });
+
+  it('keeps nothing of a change that was answered, be it with a refusal', async () => {
+    server.plan(stopped, json(409, { error: 'conflict' }));
+    expect((await aops(...stop)).code).toBe(0);
+    expect((await aops('runs', 'stop', run)).code).toBe(6);
+    expect(await readdir(journal())).toEqual([]);
+  });
+
+  it('sends nothing to another service than it was meant for', async () => {
+    await cutOff();
+    const other = await scripted();
+    env.AOPS_BASE_URL = other.url;
+    expect(await aops('retry', 'stop-it')).toMatchObject({ code: 2, stdout: '' });
+    expect(other.requests).toEqual([]);
+    env.AOPS_BASE_URL = server.url;
+    expect((await aops('retry', '-o', 'id')).stdout).toBe('stop-it\n');
+  });
+
+  it('forgets what is too old to be sent again', async () => {
+    await cutOff();
+    const [name = ''] = await readdir(journal());
+    const file = path.join(journal(), name);
+    const entry = JSON.parse(await readFile(file, 'utf8')) as { sent_at: string };
+    await writeFile(file, JSON.stringify({ ...entry, sent_at: new Date(Date.now() - 24 * 3_600_000).toISOString() }));
+    expect(await aops('retry', 'stop-it')).toMatchObject({ code: 3 });
+    expect(await readdir(journal())).toEqual([]);
+  });
+});

@@ -1,0 +1,87 @@
+/** A forward proxy on this machine. Whatever name it is asked for, it connects to one port here: names need no DNS. */
+import http from 'node:http';
+import https from 'node:https';
+import net from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type CertificateName, certificate } from './tls.ts';
+
+export interface ProxyOptions {
+  /** Where every tunnel and request really goes. */
+  port: number;
+  /** `user:password` that it asks for. */
+  login?: string;
+  /** Answers every CONNECT with this status. */
+  status?: number;
+  /** Hangs up instead of answering. */
+  hangsUp?: boolean;
+  /** Is spoken to by TLS itself. */
+  tls?: CertificateName;
+}
+
+export class ConnectProxy {
+  /** What was asked for: `CONNECT agents.test:443`, `GET http://agents.test/x`. */
+  readonly asked: string[] = [];
+  readonly authorizations: (string | undefined)[] = [];
+  readonly #server: http.Server;
+  readonly #sockets = new Set<Duplex>();
+
+  private constructor(options: ProxyOptions) {
+    this.#server = options.tls ? https.createServer(certificate(options.tls)) : http.createServer();
+    this.#server.on('connection', (socket: net.Socket) => {
+      this.#sockets.add(socket);
+      socket.on('error', () => undefined);
+    });
+    this.#server.on('connect', (request: http.IncomingMessage, socket: Duplex) => this.#tunnel(options, request, socket));
+    this.#server.on('request', (request: http.IncomingMessage, response: http.ServerResponse) => this.#forward(options, request, response));
+  }
+
+  static async start(options: ProxyOptions): Promise<ConnectProxy> {
+    const proxy = new ConnectProxy(options);
+    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
+    return proxy;
+  }
+
+  /** Host and port. */
+  get host(): string {
+    return `127.0.0.1:${(this.#server.address() as net.AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #refuses({ login, status }: ProxyOptions, request: http.IncomingMessage): number | undefined {
+    this.asked.push(`${request.method} ${request.url}`);
+    this.authorizations.push(request.headers['proxy-authorization']);
+    const expected = login && `Basic ${Buffer.from(login).toString('base64')}`;
+    return expected && request.headers['proxy-authorization'] !== expected ? 407 : status;
+  }
+
+  #tunnel(options: ProxyOptions, request: http.IncomingMessage, socket: Duplex): void {
+    const refused = this.#refuses(options, request);
+    socket.on('error', () => undefined);
+    if (options.hangsUp) return void socket.destroy();
+    if (refused !== undefined) return void socket.end(`HTTP/1.1 ${refused} Refused\r\ncontent-length: 0\r\n\r\n`);
+    const upstream = net.connect(options.port, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      upstream.pipe(socket).pipe(upstream);
+    });
+    this.#sockets.add(upstream);
+    upstream.on('error', () => socket.destroy());
+  }
+
+  #forward(options: ProxyOptions, request: http.IncomingMessage, response: http.ServerResponse): void {
+    const refused = this.#refuses(options, request);
+    if (refused !== undefined) return void response.writeHead(refused).end();
+    const { pathname } = new URL(String(request.url));
+    const upstream = http.request(
+      { port: options.port, host: '127.0.0.1', path: pathname, method: request.method, headers: request.headers },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      },
+    );
+    request.pipe(upstream);
+  }
+}

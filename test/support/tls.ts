@@ -1,0 +1,43 @@
+/** The test-only certificates, and an https server with one of them. */
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, RequestListener } from 'node:http';
+import https from 'node:https';
+import type net from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { fileURLToPath } from 'node:url';
+
+export type CertificateName = 'server' | 'wrong-name' | 'expired' | 'self-signed' | 'client';
+
+/** Path of a file of test/fixtures/tls. */
+export const tlsFile = (name: string): string => fileURLToPath(new URL(`../fixtures/tls/${name}`, import.meta.url));
+const read = (name: string): string => readFileSync(tlsFile(name), 'utf8');
+
+export const authority = read('ca.pem');
+export const certificate = (name: CertificateName) => ({ cert: read(`${name}.pem`), key: read(`${name}-key.pem`) });
+
+/** Name of the client certificate a request came with. */
+export const clientNameOf = (request: IncomingMessage): string | undefined =>
+  (request.socket as TLSSocket).getPeerCertificate().subject?.CN as string | undefined;
+
+export interface HttpsServer {
+  port: number;
+  close(): Promise<unknown>;
+}
+
+/** An https server on a free port of 127.0.0.1. With `client` it takes nobody without a certificate of the test authority. */
+export async function startHttps(
+  name: CertificateName,
+  answer: RequestListener,
+  client: 'ignored' | 'asked' | 'required' = 'ignored',
+): Promise<HttpsServer> {
+  const asking = client === 'ignored' ? {} : { requestCert: true, rejectUnauthorized: client === 'required', ca: authority };
+  const server = https.createServer({ ...certificate(name), ...asking }, answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as net.AddressInfo).port,
+    close: () => {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
