@@ -27,7 +27,7 @@ export type ClientEvent =
   | { type: 'rate_limit.resumed' }
   /** A change was not carried out now: the user's key had been used for it before, and this is the result it had then. */
   | { type: 'replayed'; method: string; path: string }
-  /** One attempt. The headers are as sent and received: whoever shows them chooses which. */
+  /** One attempt. The headers are as sent and received, but for the credential: whoever shows them chooses which. */
   | {
       type: 'trace';
       method: string;
@@ -99,11 +99,14 @@ export class Client {
     throw new UnusableAnswerError({ status: response.status, method: operation(id).method, path: operation(id).path });
   }
 
+  /** Takes the keys of the next change of a target: changes sent side by side take them in a fixed order, before they start. */
+  reserveKeys(method: string, path: string): { key: string; commandKey: string } {
+    return { key: this.#keys.next(method, path), commandKey: this.#keys.command };
+  }
+
   /** Sends a request, of the contract or not. The answer has a success status and, unless it is a 204, a JSON body. */
   async send(request: ServiceRequest, options: CallOptions = {}): Promise<TransportResponse> {
-    const keys = request.mutates
-      ? (options.keys ?? { key: this.#keys.next(request.method, request.path), commandKey: this.#keys.command })
-      : {};
+    const keys = request.mutates ? (options.keys ?? this.reserveKeys(request.method, request.path)) : {};
     const progress: Progress = {
       key: undefined,
       commandKey: undefined,
@@ -162,7 +165,8 @@ export class Client {
 
   /** Ends all connections. The client cannot be used afterwards. */
   async close(): Promise<void> {
-    await (await this.#dispatcher)?.destroy();
+    // One that could not be opened was told of by the request that needed it.
+    await (await this.#dispatcher?.catch(() => undefined))?.destroy();
   }
 
   /** The dispatcher, also for file transfers, which the core's loop does not carry. One `close` ends it all. */
@@ -206,7 +210,8 @@ export class Client {
       }),
     );
     const milliseconds = this.#clock.now() - started;
-    const trace = { type: 'trace', method: request.method, url: base.origin + path, requestHeaders, milliseconds } as const;
+    const traced = { ...requestHeaders, authorization: `${headers.authorization?.split(' ', 1)[0]} ***` };
+    const trace = { type: 'trace', method: request.method, url: base.origin + path, requestHeaders: traced, milliseconds } as const;
     if (outcome.kind === 'failure') {
       this.#emit({ ...trace, reason: outcome.reason });
       return outcome;

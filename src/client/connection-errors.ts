@@ -14,13 +14,20 @@ export interface ConnectionProblem {
 /** A proxy could not be reached, or would not connect to the service. The service has seen nothing. */
 export class ProxyError extends Error {
   readonly code = 'ERR_PROXY';
-  readonly proxy: ProxyServer;
+  /** Host and port. */
+  readonly host: string;
+  readonly variable: string;
+  /** Whether it was given a user name and password; they themselves are not kept here. */
+  readonly identified: boolean;
   readonly status: number | undefined;
 
   constructor(proxy: ProxyServer, { status, cause }: { status?: number; cause?: unknown }) {
-    super(`proxy ${new URL(proxy.origin).host} failed`, { cause });
+    const { host } = new URL(proxy.origin);
+    super(`proxy ${host} failed`, { cause });
     this.name = 'ProxyError';
-    this.proxy = proxy;
+    this.host = host;
+    this.variable = proxy.variable;
+    this.identified = proxy.login !== undefined;
     this.status = status;
   }
 }
@@ -31,23 +38,30 @@ export function connectionProblem(error: unknown, plain: (error: unknown) => Con
   // A proxy's address that cannot be used, found out when it was needed.
   if (error instanceof UsageError)
     return { reason: error.message.replace(/\.$/, ''), final: true, ...(error.hint === undefined ? {} : { hint: error.hint }) };
+  // undici's own words, where plain http goes through a proxy without a tunnel.
+  if (error instanceof Error && error.message === 'Proxy Authentication Required (407)')
+    return {
+      reason: 'the proxy asks for a user name and password (407)',
+      final: true,
+      hint: 'Put them in HTTP_PROXY: http://USER:PASSWORD@HOST:PORT',
+    };
   return tlsProblem(error);
 }
 
-function proxyProblem({ proxy, status, cause }: ProxyError, plain: (error: unknown) => ConnectionProblem): ConnectionProblem {
-  const { host } = new URL(proxy.origin);
-  const name = `the proxy ${host} (${proxy.variable})`;
+function proxyProblem(error: ProxyError, plain: (error: unknown) => ConnectionProblem): ConnectionProblem {
+  const { host, variable, identified, status, cause } = error;
+  const name = `the proxy ${host} (${variable})`;
   if (status === 407) {
     return {
-      reason: proxy.login ? `${name} did not accept the user name and password (407)` : `${name} asks for a user name and password (407)`,
+      reason: identified ? `${name} did not accept the user name and password (407)` : `${name} asks for a user name and password (407)`,
       final: true,
-      hint: `Put them in ${proxy.variable}: http://USER:PASSWORD@${host}`,
+      hint: `Put them in ${variable}: http://USER:PASSWORD@${host}`,
     };
   }
-  const hint = `Check ${proxy.variable}, or name the host in NO_PROXY to do without the proxy.`;
-  if (status !== undefined) return { reason: `${name} refused to connect: it answered ${status}`, final: status < 500, hint };
-  const behind = tlsProblem(cause) ?? plain(cause);
-  return { hint, ...behind, reason: `${name} failed: ${behind.reason}` };
+  const otherwise = `Check ${variable}, or name the host in NO_PROXY to do without the proxy.`;
+  if (status !== undefined) return { reason: `${name} refused to connect: it answered ${status}`, final: status < 500, hint: otherwise };
+  const { reason, final, hint = otherwise } = tlsProblem(cause) ?? plain(cause);
+  return { reason: `${name} failed: ${reason}`, final, hint };
 }
 
 interface TlsError {

@@ -6,7 +6,7 @@ import type { ClientEvent } from '../client/client.ts';
 
 type Trace = Extract<ClientEvent, { type: 'trace' }>;
 
-const shownRequestHeaders = ['accept', 'content-type', 'content-length', 'user-agent', 'idempotency-key'];
+const shownRequestHeaders = ['authorization', 'accept', 'content-type', 'content-length', 'user-agent', 'idempotency-key'];
 const shownResponseHeaders = [
   'content-type',
   'content-length',
@@ -25,7 +25,6 @@ export function traceLines(trace: Trace): string[] {
   const { method, url, requestHeaders = {}, responseHeaders = {}, status, reason, milliseconds } = trace;
   return [
     `> ${method} ${withoutQueryValues(url)}`,
-    ...(requestHeaders.authorization === undefined ? [] : [`> authorization: ${scheme(requestHeaders.authorization)} ***`]),
     ...shown('>', requestHeaders, shownRequestHeaders),
     `< ${status ?? reason} (${milliseconds} ms)`,
     ...shown('<', responseHeaders, shownResponseHeaders),
@@ -35,8 +34,6 @@ export function traceLines(trace: Trace): string[] {
 function shown(sign: string, headers: Record<string, string | string[] | undefined>, names: readonly string[]): string[] {
   return names.flatMap((name) => (headers[name] === undefined ? [] : [`${sign} ${name}: ${[headers[name]].flat().join(', ')}`]));
 }
-
-const scheme = (authorization: string): string => authorization.split(' ', 1)[0] ?? '';
 
 /** Values in a query may be anything that was typed; their names say enough. */
 function withoutQueryValues(url: string): string {

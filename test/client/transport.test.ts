@@ -78,10 +78,9 @@ describe('a body', () => {
 
 describe('a header that came twice', () => {
   it('is read once', async () => {
-    const server = await scripted(json(200, { run: {} }, { 'x-request-id': ['one', 'two'] }));
-    const { client, events } = newClient(server.url);
-    await client.call('getRun', getRun);
-    expect(events).toEqual([expect.objectContaining({ type: 'trace', requestId: 'one', status: 200 })]);
+    const server = await scripted(json(404, { error: 'run_not_found' }, { 'x-request-id': ['one', 'two'] }));
+    const { client } = newClient(server.url);
+    expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ details: { request_id: 'one' } });
   });
 });
 

@@ -207,7 +207,11 @@ describe('--debug', () => {
   it('traces requests on stderr, without the key', async () => {
     const traced = await list('--debug', '-o', 'id');
     expect(traced).toMatchObject({ code: 0, stdout: `${ids.join('\n')}\n` });
-    expect(traced.stderr).toMatch(/^GET http:\/\/127\.0\.0\.1:\d+\/v2\/teams\/\S+\/agents\S* -> 200 \(\d+ ms, /);
+    expect(traced.stderr).toMatch(
+      /^> GET http:\/\/127\.0\.0\.1:\d+\/v2\/teams\/\S+\/agents\?limit=…&offset=…\n> authorization: Bearer \*\*\*\n/,
+    );
+    expect(traced.stderr).toMatch(/^< 200 \(\d+ ms\)\n/m);
+    expect(traced.stderr).toMatch(/^< ratelimit-remaining: \d+$/m);
     expect(traced.stderr).not.toContain(service.service.token);
   });
 });

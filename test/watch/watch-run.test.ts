@@ -31,21 +31,22 @@ async function watched(run: FakeRun, clock = sleepingClock()): Promise<RunEvent[
 }
 
 /** Events in few words. */
-const inShort = (events: RunEvent[]): string[] =>
-  events.map((event) => {
-    switch (event.type) {
-      case 'message':
-        return event.data.message.id;
-      case 'run.status':
-        return `${event.data.previous}>${event.data.status}`;
-      case 'human_request.pending':
-        return `?${event.data.human_request.id}`;
-      case 'human_request.resolved':
-        return `!${event.data.human_request_id} ${event.data.resolution}`;
-      case 'run.finished':
-        return `finished ${event.data.run.status}`;
-    }
-  });
+const inShort = (events: RunEvent[]): string[] => events.map(eventInShort);
+
+function eventInShort(event: RunEvent): string {
+  switch (event.type) {
+    case 'message':
+      return event.data.message.id;
+    case 'run.status':
+      return `${event.data.previous}>${event.data.status}`;
+    case 'human_request.pending':
+      return `?${event.data.human_request.id}`;
+    case 'human_request.resolved':
+      return `!${event.data.human_request_id} ${event.data.resolution}`;
+    case 'run.finished':
+      return `finished ${event.data.run.status}`;
+  }
+}
 
 describe('watching', () => {
   it('tells messages before the status that follows them, and the end last', async () => {
@@ -71,14 +72,18 @@ describe('watching', () => {
     const run = new FakeRun();
     run.told = { status: 'running', messages: texts(0, 60), request: null };
     run.beforePage = (page, told) => void (page === 1 && told.messages.push(...texts(60, 130)));
-    run.beforeLook = (look, told) => void (look === 1 && (told.status = 'completed'));
+    run.beforeLook = (look, told) => {
+      if (look === 1) told.status = 'completed';
+    };
     expect(inShort(await watched(run)).filter((text) => text.startsWith('m'))).toEqual(texts(0, 130));
   });
 
   it('follows statuses it does not know', async () => {
     const run = new FakeRun();
     const statuses = ['warming_up', 'running', 'hibernating', 'completed'];
-    run.beforeLook = (look, told) => void (told.status = statuses[look] as string);
+    run.beforeLook = (look, told) => {
+      told.status = statuses[look] as string;
+    };
     expect(inShort(await watched(run))).toEqual([
       'null>warming_up',
       'warming_up>running',
@@ -122,8 +127,12 @@ describe('a list of messages that changes', () => {
 
   it('that is another one for every page does not keep it for ever', async () => {
     const run = new FakeRun();
-    run.beforePage = (page, now) => void (now.messages = texts(0, 120, `${page}-`));
-    run.beforeLook = (look, now) => void (look === 1 && (now.status = 'completed'));
+    run.beforePage = (page, now) => {
+      now.messages = texts(0, 120, `${page}-`);
+    };
+    run.beforeLook = (look, now) => {
+      if (look === 1) now.status = 'completed';
+    };
     await watched(run);
     expect(run.pages.length).toBeLessThan(20);
   });
@@ -136,7 +145,10 @@ describe('a list of messages that changes', () => {
         async (looks, pages) => {
           const run = new FakeRun();
           let count = 0;
-          const grow = (by: number): void => void run.told.messages.push(...texts(count, (count += by)));
+          const grow = (by: number): void => {
+            run.told.messages.push(...texts(count, count + by));
+            count += by;
+          };
           run.beforeLook = (look, now) => {
             grow(looks[look] ?? 0);
             if (look >= looks.length - 1) now.status = 'completed';
