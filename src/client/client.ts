@@ -14,7 +14,7 @@ import { ChangeKeys, checkedIdempotencyKey, newIdempotencyKey, replacementKey } 
 import type { ChangeJournal } from './journal.ts';
 import { type Network, openDispatcher } from './network.ts';
 import { type Decision, decide, leavesOpen, type Progress, unlessOpen } from './policy.ts';
-import { header, RateGate, type ResponseHeaders } from './rate-limit.ts';
+import { header, RateGate, type ResponseHeaders, retryAfter, serverTime } from './rate-limit.ts';
 import { operationRequest, type ServiceRequest } from './request.ts';
 import { isReplayed } from './response.ts';
 import { attempt, type Outcome, type TransportResponse } from './transport.ts';
@@ -175,9 +175,14 @@ export class Client {
     return this.#dispatcher;
   }
 
-  /** Waits before retry `retry` (0 for the first) of a file transfer, saying why. */
-  async backOff(retry: number, reason: string, signal: AbortSignal): Promise<void> {
-    const waitMilliseconds = backoff(retry, this.#options.random ?? Math.random);
+  /**
+   * Waits before retry `retry` (0 for the first) of a file transfer, saying why; as long as the answer asks for, if it does.
+   * @throws RateLimitedError when that is longer than the user allows
+   */
+  async backOff(retry: number, reason: string, signal: AbortSignal, headers: ResponseHeaders = {}): Promise<void> {
+    const asked = retryAfter(headers, serverTime(headers, this.#clock.now())) ?? 0;
+    if (asked > this.#maxWait) throw new RateLimitedError(asked, this.#maxWait, {});
+    const waitMilliseconds = Math.max(asked, backoff(retry, this.#options.random ?? Math.random));
     this.#emit({ type: 'retry', reason, waitMilliseconds, attempt: retry + 1 });
     await this.#clock.sleep(waitMilliseconds, signal);
   }

@@ -1,90 +1,123 @@
 /**
- * Downloading from signed URLs: without a credential, streamed with flat memory. A download that breaks off is
- * resumed where the service says that the file is still the same one, and never passes for complete.
+ * Downloading from signed URLs: without a credential, streamed with flat memory. A download that breaks off is resumed
+ * where the service proves that the file is still the same one, else begun again, and never passes for complete.
  */
-import { AopsError, type ErrorDetails } from '../base/errors.ts';
+import { createHash, type Hash } from 'node:crypto';
+import { AopsError } from '../base/errors.ts';
 import { retryPolicy } from './backoff.ts';
 import type { Client } from './client.ts';
-import { ServiceAnswerError, UnavailableError } from './errors.ts';
-import { header, type ResponseHeaders } from './rate-limit.ts';
+import { type Digest, type Examined, examine } from './download-answer.ts';
+import { UnavailableError } from './errors.ts';
+import type { ResponseHeaders } from './rate-limit.ts';
+import { shownPath, signedUrl } from './signed-url.ts';
 import { failure, send } from './transport.ts';
-import type { Dispatcher } from './undici.ts';
+
+export interface DownloadOptions {
+  signal: AbortSignal;
+  /** Bytes of the file, as far as the service said so before. */
+  size?: number;
+  /** Forgets everything that was yielded. Without it, a download that cannot be resumed fails. */
+  restart?: () => Promise<void>;
+  /** Another URL of the same file, for when the first expires on the way. */
+  renew?: () => Promise<string>;
+}
 
 /** How far a download has come. */
-interface Position {
+export interface Position {
   received: number;
   /** Strong validator of what was received (RFC 9110, 8.8.3); without one there is nothing to resume. */
   etag: string | undefined;
+  /** Bytes of the whole, once it is known. */
+  total: number | undefined;
+  digest: (Digest & { hash: Hash }) | undefined;
 }
 
 /** A failure after which another attempt may help. */
 class Interrupted extends Error {
   readonly outcome: AopsError;
+  /** What was received is of no use. */
+  readonly startOver: boolean;
+  /** The answer's, which may ask for a pause. */
+  readonly headers: ResponseHeaders;
 
-  constructor(outcome: AopsError) {
+  constructor(outcome: AopsError, { startOver = false, headers = {} }: { startOver?: boolean; headers?: ResponseHeaders } = {}) {
     super(outcome.message);
     this.outcome = outcome;
+    this.startOver = startOver;
+    this.headers = headers;
   }
 }
 
 /**
  * The bytes behind a signed URL, which the service gives relative to itself or absolute.
- * @throws ServiceAnswerError, UnavailableError when it cannot be completed, or the signal's reason
+ * @throws ServiceAnswerError, UnavailableError, `file_changed` or `file_damaged` when it cannot be completed, or the signal's reason
  */
-export async function* download(client: Client, url: string, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
-  const address = new URL(url, client.baseUrl);
-  const position: Position = { received: 0, etag: undefined };
+export async function* download(client: Client, url: string, options: DownloadOptions): AsyncGenerator<Uint8Array, void, undefined> {
+  const { signal } = options;
+  let address = signedUrl(client.baseUrl, url);
+  const position: Position = { received: 0, etag: undefined, total: undefined, digest: undefined };
+  let renewed = false;
   for (let retry = 0; ; retry += 1) {
-    const before = position.received;
+    const progress = { resumed: false, from: position.received };
     try {
-      yield* rest(await client.dispatcher(), address, position, signal);
+      yield* rest(client, address, position, options, progress);
       return;
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof Interrupted)) throw error;
-      if (position.received > before) retry = 0;
-      if (retry >= retryPolicy.retries || (position.received > 0 && position.etag === undefined)) throw error.outcome;
-      await client.backOff(retry, error.message, signal);
+      if (!(error instanceof Interrupted)) {
+        if (!isExpired(error) || retry === 0 || renewed || !options.renew) throw error;
+        renewed = true;
+        address = signedUrl(client.baseUrl, await options.renew());
+        continue;
+      }
+      // A long download may break off many times, as long as every attempt brings it further.
+      if (progress.resumed && position.received > progress.from) retry = 0;
+      if (retry >= retryPolicy.retries) throw error.outcome;
+      if (error.startOver || position.etag === undefined) await startOver(position, options, error.outcome);
+      await client.backOff(retry, error.message, signal, error.headers);
     }
   }
 }
 
 /** What has not been received yet, by one request. */
 async function* rest(
-  dispatcher: Dispatcher,
+  client: Client,
   address: URL,
   position: Position,
-  signal: AbortSignal,
+  options: DownloadOptions,
+  progress: { resumed: boolean },
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const details = { method: 'GET', path: address.pathname };
+  const { signal } = options;
+  const details = { method: 'GET', path: shownPath(address) };
   const resume: Record<string, string> =
     position.received > 0 && position.etag ? { range: `bytes=${position.received}-`, 'if-range': position.etag } : {};
   try {
-    const { statusCode, headers, body } = await send(dispatcher, {
+    const { statusCode, headers, body } = await send(await client.dispatcher(), {
       origin: address.origin,
       path: address.pathname + address.search,
       method: 'GET',
-      headers: resume,
+      // Lengths, ranges and digests are those of the file itself only when it is not compressed on the way.
+      headers: { 'accept-encoding': 'identity', ...resume },
       signal,
       // Idle times: a long download may take as long as it keeps moving.
       headersTimeout: retryPolicy.attemptMilliseconds,
       bodyTimeout: retryPolicy.attemptMilliseconds,
     });
-    const problem = problemWith(statusCode, headers, position, details);
-    if (problem !== undefined) {
-      await body.dump();
-      throw problem;
+    const examined = examine(statusCode, headers, position, options.size, details);
+    if (examined.next !== 'take') {
+      // Never the whole of it: an error's body is of no interest, and may be of any size.
+      body.on('error', () => undefined).destroy();
+      throw examined.next === 'fail' ? examined.error : new Interrupted(examined.error, { startOver: examined.startOver, headers });
     }
-    const etag = header(headers, 'etag');
-    position.etag = etag?.startsWith('"') ? etag : undefined;
-    const end = position.received + Number(header(headers, 'content-length') ?? Number.NaN);
-    for await (const chunk of body) {
-      position.received += (chunk as Uint8Array).length;
-      yield chunk as Uint8Array;
+    progress.resumed = examined.from > 0;
+    await begin(position, examined, options);
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+      position.received += chunk.length;
+      if (options.size !== undefined && position.received > options.size) break;
+      position.digest?.hash.update(chunk);
+      yield chunk;
     }
-    if (!Number.isNaN(end) && position.received !== end) {
-      throw new Interrupted(new UnavailableError(`The download ended after ${position.received} of ${end} bytes.`, details));
-    }
+    finish(position, options.size ?? position.total, details);
   } catch (error) {
     if (signal.aborted || error instanceof AopsError || error instanceof Interrupted) throw error;
     const { reason, final } = failure(error);
@@ -93,15 +126,40 @@ async function* rest(
   }
 }
 
-/** Why an answer is not what was asked for. */
-function problemWith(status: number, headers: ResponseHeaders, { received }: Position, details: ErrorDetails): Error | undefined {
-  if (status === (received > 0 ? 206 : 200)) {
-    const starts = received === 0 || header(headers, 'content-range')?.startsWith(`bytes ${received}-`) === true;
-    return starts ? undefined : new UnavailableError('The service sent another part of the file than was asked for.', details);
+/** Takes note of what an answer is going to bring. */
+async function begin(position: Position, examined: Extract<Examined, { next: 'take' }>, options: DownloadOptions): Promise<void> {
+  const { from, total, etag, digest } = examined;
+  if (from < position.received) {
+    const changed = new UnavailableError('The file changed while it was downloaded.', {}, undefined, 'Run the command again.');
+    await startOver(position, options, changed);
   }
-  if (status === 200)
-    return new UnavailableError('The file changed while it was downloaded.', details, undefined, 'Run the command again.');
-  const message = `The file could not be downloaded: the service answered ${status}.`;
-  const error = new ServiceAnswerError(status, { error: 'download_failed', message }, details);
-  return status >= 500 ? new Interrupted(error) : error;
+  position.total = total;
+  if (from > 0) return;
+  position.etag = etag;
+  position.digest = digest && { ...digest, hash: createHash(digest.algorithm) };
 }
+
+/** Makes sure that everything has come, as it was sent. */
+function finish({ received, digest }: Position, expected: number | undefined, details: { method: string; path: string }): void {
+  if (expected !== undefined && received !== expected) {
+    const message = `The download ended after ${received} of ${expected} bytes.`;
+    throw new Interrupted(new UnavailableError(message, details), { startOver: received > expected });
+  }
+  if (digest && digest.hash.digest('base64') !== digest.value) {
+    const message = `The file arrived damaged: its ${digest.algorithm.toUpperCase()} digest is not the one the service gave.`;
+    throw new Interrupted(damaged(message, details), { startOver: true });
+  }
+}
+
+const damaged = (message: string, details: { method: string; path: string }): AopsError =>
+  new UnavailableError(message, details, undefined, 'Run the command again; if it stays so, the file is damaged at the service.');
+
+async function startOver(position: Position, { restart }: DownloadOptions, otherwise: AopsError): Promise<void> {
+  if (position.received > 0) {
+    if (!restart) throw otherwise;
+    await restart();
+  }
+  Object.assign(position, { received: 0, etag: undefined, total: undefined, digest: undefined } satisfies Position);
+}
+
+const isExpired = (error: unknown): boolean => error instanceof AopsError && [401, 403, 410].includes(error.details.status ?? 0);

@@ -100,7 +100,8 @@ async function put(
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH')
       throw new UsageError(`${file} changed while it was uploaded.`, 'Run the command again.');
-    if (syscall === 'open' || syscall === 'read') throw error;
+    // A file that cannot be read; a socket that fails has `read` for its system call, too.
+    if (syscall === 'open' || code === 'EISDIR' || code === 'EIO') throw error;
     const { reason, final } = failure(error);
     return { error: new UnavailableError(`${file} could not be uploaded: ${reason}.`, details, error), final };
   }

@@ -1,5 +1,6 @@
 /** From what a person writes to ids: agents by name, `@latest` for the newest run. */
 import { AopsError, exitCodes, UsageError } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
 import { pagedRows } from '../client/paging.ts';
 import type { AgentListItem } from '../interface/types.ts';
 import type { Context } from './context.ts';
@@ -15,22 +16,24 @@ export async function agentId(context: Context, idOrName: string): Promise<strin
   const client = await context.client();
   const teamId = context.teamId();
   const found: AgentListItem[] = [];
-  const close: string[] = [];
+  const names: string[] = [];
   const rows = pagedRows(async (limit, offset) => {
     const page = await client.call('listAgents', { params: { teamId }, query: { limit, offset } });
     return { items: page.agents, total: page.total };
   }, 100);
   for await (const agent of rows) {
     if (agent.name === idOrName) found.push(agent);
-    else if (agent.name.toLowerCase().includes(idOrName.toLowerCase())) close.push(agent.name);
+    names.push(agent.name);
   }
   if (found.length === 1) return (found[0] as AgentListItem).id;
   if (found.length > 1)
     throw new UsageError(`${found.length} agents are called "${idOrName}".`, `Give the id of one: ${found.map(({ id }) => id).join(', ')}`);
+  const similar = nearest(idOrName, names);
+  const meant = similar === undefined ? names.filter((name) => name.toLowerCase().includes(idOrName.toLowerCase())) : [similar];
   throw new AopsError(`There is no agent "${idOrName}".`, {
     code: 'agent_not_found',
     exit: exitCodes.notFound,
-    hint: close.length > 0 ? `Did you mean ${close.slice(0, 3).join(', ')}?` : 'See the agents with `aops agents list`.',
+    hint: meant.length > 0 ? `Did you mean ${meant.slice(0, 3).join(', ')}?` : 'See the agents with `aops agents list`.',
   });
 }
 

@@ -3,7 +3,7 @@ import { AopsError, exitCodes } from '../base/errors.ts';
 import { normaliseTokenUrl, originOf } from './base-url.ts';
 import type { Environment } from './paths.ts';
 import type { Resolved } from './resolve.ts';
-import { checkScope, checkSecret, maskSecret } from './secret.ts';
+import { checkClientText, checkScope, checkSecret, maskSecret } from './secret.ts';
 import type { ConfigStore, Credential, StoredCredential } from './store.ts';
 
 /** A credential that can be used; the token URL may be unknown when the environment names only id and secret. */
@@ -92,8 +92,8 @@ function clientFromEnvironment(env: Environment): CredentialCandidate[] {
   const scope = env.AOPS_SCOPE?.trim();
   const value: UsableCredential = {
     type: 'client_credentials',
-    client_id: checkSecret(id, 'AOPS_CLIENT_ID'),
-    client_secret: checkSecret(secret, 'AOPS_CLIENT_SECRET'),
+    client_id: checkClientText(id, 'AOPS_CLIENT_ID'),
+    client_secret: checkClientText(secret, 'AOPS_CLIENT_SECRET'),
     ...(tokenUrl ? { token_url: normaliseTokenUrl(tokenUrl, 'AOPS_TOKEN_URL') } : {}),
     ...(scope ? { scope: checkScope(scope, 'AOPS_SCOPE') } : {}),
   };
@@ -112,8 +112,8 @@ function checked(stored: StoredCredential, profile: string): Credential {
   const { client_id, client_secret, token_url, scope } = stored;
   return {
     type: 'client_credentials',
-    client_id: checkSecret(client_id, name),
-    client_secret: checkSecret(client_secret, name),
+    client_id: checkClientText(client_id, name),
+    client_secret: checkClientText(client_secret, name),
     token_url: normaliseTokenUrl(token_url, `The token URL of profile "${profile}"`),
     ...(scope === undefined ? {} : { scope: checkScope(scope, `The scope of profile "${profile}"`) }),
   };

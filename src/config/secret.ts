@@ -21,9 +21,20 @@ export function maskSecret(secret: string): string {
  * @throws AopsError `credential_invalid`, exit 4, naming `name` and never echoing the value.
  */
 export function checkSecret(secret: string, name: string): string {
-  const trimmed = secret.trim();
-  if (headerSafe.test(trimmed)) return trimmed;
-  throw new AopsError(`${name} is not a usable credential: it is empty or holds spaces or unprintable characters.`, {
+  return checked(secret, headerSafe, `${name} is not a usable credential: it is empty or holds spaces or unprintable characters.`);
+}
+
+/** A client id or secret, trimmed; spaces may be part of it (RFC 6749, appendix A.1). @throws as `checkSecret` */
+export function checkClientText(text: string, name: string): string {
+  return checked(text, visible, `${name} is not usable: it is empty or holds characters other than visible ASCII.`);
+}
+
+const visible = /^[\x20-\x7e]+$/;
+
+function checked(text: string, accepted: RegExp, message: string): string {
+  const trimmed = text.trim();
+  if (accepted.test(trimmed)) return trimmed;
+  throw new AopsError(message, {
     code: 'credential_invalid',
     exit: exitCodes.auth,
     hint: 'Copy the credential again, without quotes or line breaks.',

@@ -36,13 +36,13 @@ describe.concurrent('up, status, logs, down, reset', () => {
 
     const up = await machine.aops('local', 'up');
     expect(up).toMatchObject({ code: 0, stderr: 'The local service is up.\n' });
-    expect(up.stdout).toMatch(/^URL\thttp:\/\/127\.0\.0\.1:\d+\nData\t\S+\nProfile\tlocal \(selected\)\nCommands\ton: commands run as you/);
+    expect(up.stdout).toMatch(/^URL\thttp:\/\/127\.0\.0\.1:\d+\nData\t\S+\nProfile\tlocal \(selected\)\nCommands\trun as you/);
     const status = await machine.json<Status>('local', 'status');
     for (const key of ['running', 'url', 'pid', 'data_dir', 'profile', 'team_id', 'version']) expect(Object.keys(status)).toContain(key);
     expect(status).toMatchObject({ running: true, profile: 'local', data_dir: path.join(machine.folder, 'data/local') });
     expect(up.stdout).toContain(`URL\t${status.url}\n`);
     expect(status.version).toBe((await machine.aops('--version')).stdout.trim());
-    expect((await machine.aops('local', 'status')).stdout).toContain('Commands\ton: commands run as you');
+    expect((await machine.aops('local', 'status')).stdout).toContain('Commands\trun as you');
     // Only its owner may look into it.
     expect((await stat(status.data_dir)).mode & 0o077).toBe(0);
     expect((await stat(path.join(status.data_dir, 'token'))).mode & 0o777).toBe(0o600);

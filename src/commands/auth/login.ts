@@ -66,7 +66,7 @@ async function readCredential(context: Context, { clientId, tokenUrl, scope }: C
   if (clientId === undefined) {
     const [flag] = Object.entries({ '--token-url': tokenUrl, '--scope': scope }).find(([, value]) => value !== undefined) ?? [];
     if (flag !== undefined) throw new UsageError(`${flag} is for client credentials.`, 'Give --client-id too.');
-    return { type: 'token', token: await readSecret(context, 'API key', 'a key') };
+    return { type: 'token', token: await readSecret(context, { label: 'API key', what: 'a key', accepted: /^[\x21-\x7e]+$/ }) };
   }
   const client_id = clientId.trim();
   if (!/^[\x20-\x7e]+$/.test(client_id)) throw new UsageError('--client-id is empty, or holds unprintable characters.');
@@ -76,7 +76,7 @@ async function readCredential(context: Context, { clientId, tokenUrl, scope }: C
     client_id,
     token_url: normaliseTokenUrl(given, '--token-url'),
     ...(scope === undefined ? {} : { scope: checkScope(scope, '--scope') }),
-    client_secret: await readSecret(context, 'Client secret', 'a client secret'),
+    client_secret: await readSecret(context, { label: 'Client secret', what: 'a client secret', accepted: /^[\x20-\x7e]+$/ }),
   };
 }
 
@@ -96,13 +96,19 @@ async function ask(context: Context, what: string, flag: string): Promise<string
   return (await context.prompter.input({ message: what })).trim();
 }
 
-async function readSecret(context: Context, label: string, what: string): Promise<string> {
+interface Wanted {
+  label: string;
+  what: string;
+  accepted: RegExp;
+}
+
+async function readSecret(context: Context, { label, what, accepted }: Wanted): Promise<string> {
   const secret = context.terminal.interactive
     ? await context.prompter.password({ message: label })
     : (await context.readStandardInput()).toString('utf8');
   const trimmed = secret.trim();
-  if (/^[\x21-\x7e]+$/.test(trimmed)) return trimmed;
-  throw new AopsError(`That is not ${what}: it is empty, or holds spaces or unprintable characters.`, {
+  if (accepted.test(trimmed)) return trimmed;
+  throw new AopsError(`That is not ${what}: it is empty, or holds characters that none can have.`, {
     code: 'credential_invalid',
     exit: exitCodes.usage,
     hint: 'Copy it again, without quotes or line breaks.',

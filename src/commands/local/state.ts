@@ -62,4 +62,4 @@ export async function runningService(context: Context): Promise<LocalState | und
 
 /** What `exec` means, in words a person can judge. */
 export const execInWords = (exec: LocalState['exec']): string =>
-  exec === 'host' ? "on: commands run as you, in the run's directory, without containment" : 'off';
+  exec === 'host' ? "run as you, in the run's directory, without containment" : 'off';

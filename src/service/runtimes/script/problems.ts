@@ -1,4 +1,5 @@
 /** Problems of a procedure: where they are, how they are reported, and what was probably meant. */
+import { nearest } from '../../../base/nearest.ts';
 import { ServiceError } from '../../errors.ts';
 
 export interface Position {
@@ -32,27 +33,7 @@ export function oneOf(words: readonly string[]): string {
 
 /** What to say about an unknown word: the known one that is nearly the same, or all of them. */
 export function suggestion(word: string, known: readonly string[]): string {
-  const [nearest] = known
-    .map((candidate) => ({ candidate, edits: distance(word.toLowerCase(), candidate.toLowerCase()) }))
-    .sort((a, b) => a.edits - b.edits);
-  if (nearest && nearest.edits <= Math.max(1, Math.floor(nearest.candidate.length / 3))) return `did you mean \`${nearest.candidate}\`?`;
+  const meant = nearest(word, known);
+  if (meant !== undefined) return `did you mean \`${meant}\`?`;
   return known.length === 0 ? 'none is known here' : `allowed: ${oneOf(known)}`;
-}
-
-/** Edits from one word to another, where swapping two neighbours is one edit. Long words are not compared. */
-function distance(a: string, b: string): number {
-  if (a.length > 64 || b.length > 64) return Number.POSITIVE_INFINITY;
-  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
-  const cell = (i: number, j: number): number => rows[i]?.[j] ?? 0;
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    rows.push(row);
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1];
-      let edits = Math.min(cell(i - 1, j) + 1, cell(i, j - 1) + 1, cell(i - 1, j - 1) + (same ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) edits = Math.min(edits, cell(i - 2, j - 2) + 1);
-      row.push(edits);
-    }
-  }
-  return cell(a.length, b.length);
 }

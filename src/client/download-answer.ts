@@ -1,0 +1,97 @@
+/** What the head of a download's answer means: whether its body is what is missing. Pure. */
+import { AopsError, type ErrorDetails, exitCodes } from '../base/errors.ts';
+import type { Position } from './download.ts';
+import { ServiceAnswerError, UnavailableError } from './errors.ts';
+import { header, type ResponseHeaders } from './rate-limit.ts';
+
+/** A digest of the whole file (RFC 9530), in base64. */
+export interface Digest {
+  algorithm: 'sha256' | 'sha512';
+  value: string;
+}
+
+export type Examined =
+  /** The body is the file from byte `from` on. */
+  | { next: 'take'; from: number; total: number | undefined; etag: string | undefined; digest: Digest | undefined }
+  /** Another request may bring it. */
+  | { next: 'again'; error: AopsError; startOver: boolean }
+  | { next: 'fail'; error: AopsError };
+
+/** @param size bytes of the file, as far as the service said so before */
+export function examine(
+  status: number,
+  headers: ResponseHeaders,
+  position: Position,
+  size: number | undefined,
+  details: ErrorDetails,
+): Examined {
+  if (status === 200 || status === 206) {
+    const taken = status === 200 ? whole(headers) : part(headers, position);
+    if (taken === undefined) {
+      const error = new UnavailableError('The service sent another part of the file than was asked for.', details);
+      return position.received > 0 ? { next: 'again', error, startOver: true } : { next: 'fail', error };
+    }
+    const encoding = header(headers, 'content-encoding') ?? 'identity';
+    if (encoding !== 'identity')
+      return { next: 'fail', error: new UnavailableError('The service sent the file compressed, which was not asked for.', details) };
+    if (size !== undefined && taken.total !== undefined && taken.total !== size)
+      return { next: 'fail', error: fileChanged(size, taken.total, details) };
+    return taken;
+  }
+  // What is being continued is not there any more, as it was.
+  const startOver = position.received > 0 && (status === 412 || status === 416);
+  const error = refusal(status, headers, details);
+  return startOver || status === 408 || status === 429 || status >= 500 ? { next: 'again', error, startOver } : { next: 'fail', error };
+}
+
+function whole(headers: ResponseHeaders): Extract<Examined, { next: 'take' }> {
+  const etag = header(headers, 'etag');
+  return {
+    next: 'take',
+    from: 0,
+    total: wholeNumber(header(headers, 'content-length')),
+    etag: etag?.startsWith('"') ? etag : undefined,
+    // On an answer with status 200 both are about the whole file.
+    digest: readDigest(header(headers, 'repr-digest')) ?? readDigest(header(headers, 'content-digest')),
+  };
+}
+
+/** The missing part, if it provably belongs to what was received: the same strong tag, from the next byte to the same end. */
+function part(headers: ResponseHeaders, position: Position): Extract<Examined, { next: 'take' }> | undefined {
+  const [, start, end, size] = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(header(headers, 'content-range') ?? '') ?? [];
+  const total = Number(size);
+  const same = position.etag !== undefined && header(headers, 'etag') === position.etag;
+  if (!same || position.received === 0 || Number(start) !== position.received || Number(end) !== total - 1) return undefined;
+  if (position.total !== undefined && total !== position.total) return undefined;
+  return { next: 'take', from: position.received, total, etag: position.etag, digest: undefined };
+}
+
+const wholeNumber = (text: string | undefined): number | undefined =>
+  text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+
+/** The strongest digest of a field that is known here: `sha-256=:base64:, sha-512=:base64:`. */
+export function readDigest(field: string | undefined): Digest | undefined {
+  for (const algorithm of ['sha512', 'sha256'] as const) {
+    const name = algorithm.replace('sha', 'sha-');
+    const value = new RegExp(`(?:^|,)\\s*${name}=:([A-Za-z0-9+/]+={0,2}):`).exec(field ?? '')?.[1];
+    if (value !== undefined) return { algorithm, value };
+  }
+  return undefined;
+}
+
+export function fileChanged(expected: number, found: number, details: ErrorDetails): AopsError {
+  return new AopsError(`The file has ${found} bytes, not the ${expected} that the service said before.`, {
+    code: 'file_changed',
+    exit: exitCodes.unavailable,
+    hint: 'It may just have been written. Run the command again.',
+    details,
+  });
+}
+
+function refusal(status: number, headers: ResponseHeaders, details: ErrorDetails): ServiceAnswerError {
+  const target = header(headers, 'location') ?? '';
+  const redirect = status >= 300 && status < 400;
+  const where = URL.canParse(target) ? new URL(target).origin : 'another address';
+  const message = `The file could not be downloaded: the service answered ${status}${redirect ? ` with a redirect to ${where}, and aops does not follow redirects` : ''}.`;
+  return new ServiceAnswerError(status, { error: 'download_failed', message }, details);
+}

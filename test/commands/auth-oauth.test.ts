@@ -1,0 +1,298 @@
+/** Signing in by OAuth client credentials, over the real command line, token endpoint and service. */
+import { chmod, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type CliOptions, type CliResult, runCli } from '../support/run-cli.ts';
+import { folderEnv, startTestService, type TestService } from '../support/service.ts';
+import { temporaryFolder, whenDone } from '../support/temporary.ts';
+import { TokenEndpoint } from '../support/token-endpoint.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+  await service.agent('- say: hi', 'greeter');
+});
+
+let env: Record<string, string>;
+let tokens: TokenEndpoint;
+beforeEach(async () => {
+  env = folderEnv(await temporaryFolder());
+  tokens = await TokenEndpoint.start();
+  whenDone(() => tokens.close());
+  tokens.grant = () => granted();
+});
+
+const granted = (more: object = {}) => ({
+  status: 200,
+  body: { access_token: service.service.token, token_type: 'Bearer', expires_in: 3600, ...more },
+});
+const encoded = (text: string): string[] => [text, encodeURIComponent(text), Buffer.from(text).toString('base64')];
+
+/** Runs the command line and makes sure that no secret is shown, unless it is asked for. */
+async function cli(argv: readonly string[], options: CliOptions & { shows?: string } = {}): Promise<CliResult> {
+  const { shows, ...rest } = options;
+  const result = await runCli([...argv], { ...rest, env: { ...env, ...rest.env } });
+  const told = (shows === undefined ? result.stdout : result.stdout.replaceAll(shows, '')) + result.stderr;
+  const pair = new URLSearchParams({ v: tokens.clientSecret }).toString().slice(2);
+  for (const secret of [service.service.token, tokens.clientSecret, pair].flatMap(encoded)) expect(told).not.toContain(secret);
+  return result;
+}
+
+const target = (): string[] => ['--base-url', service.service.url, '--team', service.service.teamId];
+const login = (...flags: string[]): Promise<CliResult> =>
+  cli(['auth', 'login', ...target(), '--client-id', tokens.clientId, '--token-url', tokens.url, ...flags], {
+    stdin: `${tokens.clientSecret}\n`,
+  });
+const tokenFiles = async (): Promise<string[]> =>
+  (await readdir(path.join(env.AOPS_CACHE_DIR as string, 'tokens')).catch(() => [])).map((name) =>
+    path.join(env.AOPS_CACHE_DIR as string, 'tokens', name),
+  );
+const signedIn = (): Record<string, string> => ({
+  ...tokens.env,
+  AOPS_BASE_URL: service.service.url,
+  AOPS_TEAM_ID: service.service.teamId,
+});
+
+describe('auth login --client-id', () => {
+  it('checks the client with the token endpoint and the service, and keeps it for its owner alone', async () => {
+    expect(await login('--scope', ' runs:read  runs:write')).toMatchObject({ code: 0, stderr: '' });
+    expect(tokens.forms).toEqual([{ grant_type: 'client_credentials', scope: 'runs:read runs:write' }]);
+    const file = path.join(env.AOPS_CONFIG_DIR as string, 'credentials.json');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(await readFile(file, 'utf8')).default).toEqual({
+      type: 'client_credentials',
+      client_id: tokens.clientId,
+      client_secret: tokens.clientSecret,
+      token_url: tokens.url,
+      scope: 'runs:read runs:write',
+      origin: service.service.url,
+    });
+    expect(await tokenFiles()).toEqual([]);
+    expect((await cli(['agents', 'list', '--jq', '.data[].name'])).stdout).toBe('greeter\n');
+  });
+
+  it('keeps nothing of a secret that is refused', async () => {
+    const refused = await cli(['auth', 'login', ...target(), '--client-id', tokens.clientId, '--token-url', tokens.url, '--json'], {
+      stdin: 'wrong-secret-value',
+    });
+    expect(refused).toMatchObject({ code: 4, stdout: '' });
+    expect(refused.stderr).not.toContain('wrong-secret-value');
+    expect(JSON.parse(refused.stderr).error).toMatchObject({ code: 'invalid_client', status: 401, exit: 4 });
+    expect(tokens.refused).toBe(1);
+    expect((await cli(['profiles', 'list', '-o', 'id'])).stdout).toBe('');
+  });
+
+  it('keeps nothing of a client that the service does not know', async () => {
+    tokens.grant = () => granted({ access_token: 'at_unknown_to_the_service' });
+    const refused = await login();
+    expect(refused).toMatchObject({ code: 4, stdout: '' });
+    expect(refused.stderr).not.toContain('at_unknown');
+    expect((await cli(['profiles', 'list', '-o', 'id'])).stdout).toBe('');
+  });
+
+  it.each([
+    [['--token-url', 'https://id.test/t'], '--token-url is for client credentials'],
+    [['--scope', 'a'], '--scope is for client credentials'],
+    [['--client-id', 'a'], 'Give it with --token-url'],
+    [['--client-id', '', '--token-url', 'https://id.test/t'], '--client-id is empty'],
+    [['--client-id', 'a', '--token-url', 'http://id.test/t'], 'must use https'],
+    [['--client-id', 'a', '--token-url', 'https://u:p@id.test/t'], 'must not contain a user name'],
+    [['--client-id', 'a', '--token-url', 'https://id.test/t', '--scope', 'a"b'], '--scope is not a scope'],
+  ])('refuses %j', async (flags, message) => {
+    const refused = await cli(['auth', 'login', ...target(), ...flags], { stdin: 'x' });
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain(message);
+  });
+
+  it('never takes the secret as an argument', async () => {
+    expect((await cli(['auth', 'login', '--help'])).stdout).not.toMatch(/--(client-)?secret/);
+    expect((await cli(['auth', 'login', ...target(), '--client-id', 'a', '--token-url', tokens.url], { stdin: '' })).stderr).toContain(
+      'not a client secret',
+    );
+  });
+});
+
+describe('tokens', () => {
+  it('are kept on disk for the commands after, for their owner alone and without the secret', async () => {
+    await login();
+    for (const _ of [1, 2, 3]) expect((await cli(['agents', 'list'])).code).toBe(0);
+    expect(tokens.forms).toHaveLength(2);
+    const [file = ''] = await tokenFiles();
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700);
+    const content = await readFile(file, 'utf8');
+    expect(content).toContain(service.service.token);
+    for (const secret of encoded(tokens.clientSecret)) expect(content).not.toContain(secret);
+  });
+
+  it('of the environment need no profile, and depend on id, secret, scope and address', async () => {
+    const list = (more: Record<string, string> = {}) => cli(['agents', 'list'], { env: { ...signedIn(), ...more } });
+    expect((await list()).code).toBe(0);
+    expect((await list()).code).toBe(0);
+    expect(tokens.forms).toEqual([{ grant_type: 'client_credentials' }]);
+    await list({ AOPS_SCOPE: 'runs:read' });
+    expect(tokens.forms[1]).toEqual({ grant_type: 'client_credentials', scope: 'runs:read' });
+    await list({ AOPS_TOKEN_URL: `${tokens.url}?tenant=2` });
+    await list({ AOPS_BASE_URL: service.service.url.replace('127.0.0.1', 'localhost') });
+    expect(tokens.forms).toHaveLength(4);
+    expect((await list({ AOPS_CLIENT_SECRET: 'another' })).code).toBe(4);
+    expect(tokens.userAgents[0]).toMatch(/^aops\/\S+ \(node \d+\.\d+\.\d+; \w+\)$/);
+  });
+
+  it('without a lifetime are not kept', async () => {
+    tokens.grant = () => granted({ expires_in: undefined });
+    for (const _ of [1, 2]) expect((await cli(['agents', 'list'], { env: signedIn() })).code).toBe(0);
+    expect(tokens.forms).toHaveLength(2);
+    expect(await tokenFiles()).toEqual([]);
+  });
+
+  it('that the service refuses are replaced once, on disk too', async () => {
+    tokens.grant = (count) => (count === 1 ? granted({ access_token: 'at_revoked_abcdef' }) : granted());
+    expect((await cli(['agents', 'list'], { env: signedIn() })).code).toBe(0);
+    expect((await cli(['agents', 'list'], { env: signedIn() })).code).toBe(0);
+    expect(tokens.forms).toHaveLength(2);
+  });
+
+  it('that are refused again end the command, and cost no request each time', async () => {
+    tokens.grant = (count) => granted({ access_token: `at_revoked_${count}_abcdef` });
+    for (const _ of [1, 2, 3]) {
+      const refused = await cli(['agents', 'list', '--debug'], { env: signedIn() });
+      expect(refused).toMatchObject({ code: 4, stdout: '' });
+      expect(refused.stderr).not.toContain('at_revoked');
+    }
+    expect(tokens.forms).toHaveLength(2);
+  });
+
+  it('in a file that was tampered with, or may be read by others, are not used', async () => {
+    await cli(['agents', 'list'], { env: signedIn() });
+    const [file = ''] = await tokenFiles();
+    const content = await readFile(file, 'utf8');
+    const spoilt: (() => Promise<unknown>)[] = [
+      () => writeFile(file, '{'),
+      () => writeFile(file, 'null'),
+      () => writeFile(file, content.replace(/"value":"[^"]*"/, '"value":"a\\r\\nX-Evil: 1"')),
+      () => chmod(file, 0o644),
+      async () => {
+        await writeFile(`${file}.other`, content, { mode: 0o600 });
+        await rm(file);
+        await symlink(`${file}.other`, file);
+      },
+    ];
+    for (const [index, spoil] of spoilt.entries()) {
+      await spoil();
+      expect((await cli(['agents', 'list'], { env: signedIn() })).code).toBe(0);
+      expect(tokens.forms).toHaveLength(index + 2);
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  it('are fetched where nothing can be kept', async () => {
+    await writeFile(path.join(path.dirname(env.AOPS_CACHE_DIR as string), 'file'), '');
+    const nowhere = { AOPS_CACHE_DIR: path.join(path.dirname(env.AOPS_CACHE_DIR as string), 'file') };
+    expect(await cli(['agents', 'list', '--jq', '.data[].name'], { env: { ...signedIn(), ...nowhere } })).toMatchObject({
+      code: 0,
+      stdout: 'greeter\n',
+      stderr: '',
+    });
+  });
+
+  it('are traced by --debug without what they are', async () => {
+    const traced = await cli(['agents', 'list', '--debug'], { env: signedIn() });
+    expect(traced.stderr).toMatch(/POST http:\/\/127\.0\.0\.1:\d+\/oauth\/token -> 200/);
+  });
+
+  it('are not fetched without an address for them', async () => {
+    const { AOPS_TOKEN_URL: _, ...incomplete } = signedIn();
+    const refused = await cli(['agents', 'list'], { env: incomplete });
+    expect(refused).toMatchObject({ code: 4, stdout: '' });
+    expect(refused.stderr).toContain('AOPS_TOKEN_URL');
+  });
+});
+
+describe('auth status', () => {
+  it('tells client, token and scope, masked', async () => {
+    await login('--scope', 'runs:read');
+    tokens.grant = () => granted({ scope: 'runs:read teams:read' });
+    const status = (await cli(['auth', 'status', '--json'])).json<{
+      credential: Record<string, unknown> & { token: Record<string, unknown> };
+    }>();
+    expect(status.credential).toMatchObject({
+      type: 'client_credentials',
+      source: 'profile default',
+      origin: service.service.url,
+      client_id: tokens.clientId,
+      token_url: tokens.url,
+      scope: 'runs:read',
+      token: { scope: 'runs:read teams:read', expires_at: expect.stringMatching(/^\d{4}-.*Z$/) },
+    });
+    expect(status.credential.masked).toBe(`${tokens.clientId} / cs_…gns%`);
+    expect(status.credential.token.seconds_left).toBeGreaterThan(3_500);
+    const text = (await cli(['auth', 'status'])).stdout;
+    expect(text).toContain('OAuth client credentials');
+    expect(text).toMatch(/expires in 59m/);
+    expect(text).toContain('runs:read teams:read');
+  });
+
+  it('tells when no token is kept', async () => {
+    tokens.grant = () => granted({ expires_in: 10 });
+    const { credential } = (await cli(['auth', 'status', '--json'], { env: signedIn() })).json<{ credential: object }>();
+    expect(credential).toMatchObject({ source: 'AOPS_CLIENT_ID', origin: null, scope: null, token: null });
+  });
+
+  it('tells the type of a key', async () => {
+    const { credential } = (await cli(['auth', 'status', '--json'], { env: service.env })).json<{ credential: object }>();
+    expect(credential).toMatchObject({ type: 'token', source: 'AOPS_API_KEY', origin: null });
+  });
+});
+
+describe('auth token', () => {
+  it('prints an access token, the same while it is good', async () => {
+    await login();
+    for (const _ of [1, 2]) {
+      expect(await cli(['auth', 'token'], { shows: service.service.token })).toMatchObject({
+        code: 0,
+        stdout: `${service.service.token}\n`,
+        stderr: '',
+      });
+    }
+    expect(tokens.forms).toHaveLength(2);
+  });
+});
+
+describe('auth logout', () => {
+  it('forgets client and tokens', async () => {
+    await login();
+    await cli(['agents', 'list']);
+    expect(await tokenFiles()).toHaveLength(1);
+    expect((await cli(['auth', 'logout', '--json'])).json()).toEqual({ profile: 'default', removed: true, tokens_removed: 1 });
+    expect(await tokenFiles()).toEqual([]);
+    expect((await cli(['agents', 'list'])).code).toBe(4);
+  });
+
+  it('is done as well by removing the profile, and leaves the tokens of other services', async () => {
+    await login();
+    await cli(['agents', 'list']);
+    await cli(['agents', 'list'], { env: { ...signedIn(), AOPS_BASE_URL: service.service.url.replace('127.0.0.1', 'localhost') } });
+    expect(await tokenFiles()).toHaveLength(2);
+    expect((await cli(['profiles', 'remove', 'default', '--yes'])).code).toBe(0);
+    expect(await tokenFiles()).toHaveLength(1);
+  });
+});
+
+describe('a stored client', () => {
+  it('is bound to its origin, and asks for no token for another', async () => {
+    await login();
+    const refused = await cli(['agents', 'list', '--base-url', 'http://127.0.0.1:1']);
+    expect(refused).toMatchObject({ code: 4, stdout: '' });
+    expect(tokens.forms).toHaveLength(1);
+  });
+
+  it('tells of a token endpoint that is not there', async () => {
+    const away = { ...signedIn(), AOPS_TOKEN_URL: 'http://127.0.0.1:1/oauth/token' };
+    const failed = await cli(['agents', 'list', '--json', '--timeout', '20s'], { env: away });
+    expect(failed).toMatchObject({ code: 8, stdout: '' });
+    expect(JSON.parse(failed.stderr.trim().split('\n').at(-1) as string).error.message).toContain(
+      'http://127.0.0.1:1 for an access token: the connection was refused',
+    );
+  });
+});
