@@ -35,6 +35,8 @@ export interface ErrorDetails {
   idempotency_key?: string;
   /** Seconds until a rate-limited request may be sent again. */
   retry_after_seconds?: number;
+  /** When that is, ISO 8601. */
+  reset_at?: string;
 }
 
 export interface AopsErrorOptions {

@@ -3,20 +3,27 @@
  * waits out rate limits, and retries what the policy lets it, under the caller's deadline. It knows no terminal:
  * what a person should see of it goes to `onEvent`.
  */
-import { type Clock, systemClock } from '../base/clock.ts';
+import { type Clock, steadyTime, systemClock } from '../base/clock.ts';
 import { AopsError, type ErrorDetails } from '../base/errors.ts';
 import { type OperationId, operation } from '../interface/operations.ts';
 import type { Input, Response } from '../interface/types.ts';
+import { checkAnswer } from './answers.ts';
 import { backoff, retryPolicy } from './backoff.ts';
 import type { Credential } from './credential.ts';
-import { abandonedChange, OutcomeUnknownError, RateLimitedError, UnusableAnswerError } from './errors.ts';
+import { abandonedChange, DeadlineError, OutcomeUnknownError, RateLimitedError } from './errors.ts';
 import { ChangeKeys, checkedIdempotencyKey, newIdempotencyKey, replacementKey } from './idempotency.ts';
 import type { ChangeJournal } from './journal.ts';
 import { type Network, openDispatcher } from './network.ts';
+import { Pacer } from './pacing.ts';
 import { type Decision, decide, leavesOpen, type Progress, unlessOpen } from './policy.ts';
-import { header, RateGate, type ResponseHeaders, retryAfter, serverTime } from './rate-limit.ts';
+import { RateGate } from './rate-gate.ts';
+import { header, type ResponseHeaders, retryAfter, serverTime, spread } from './rate-limit.ts';
 import { operationRequest, type ServiceRequest } from './request.ts';
-import { isReplayed } from './response.ts';
+import { isReplayed, readJson } from './response.ts';
+import { RetryBudget } from './retry-budget.ts';
+import { followConnections, Sending } from './sending.ts';
+import type { SharedLimits } from './shared-limits.ts';
+import { timeLimited } from './time-limit.ts';
 import { attempt, type Outcome, type TransportResponse } from './transport.ts';
 import type { Dispatcher } from './undici.ts';
 
@@ -47,6 +54,8 @@ export interface ClientOptions {
   userAgent: string;
   /** The command's signal: Ctrl-C and `--timeout`. */
   signal?: AbortSignal;
+  /** When the command has to be done, in steady time of the clock: no wait is begun that would end later. */
+  deadline?: number;
   /** Longest pause a rate limit may ask for, in milliseconds. */
   maxWaitMilliseconds?: number;
   /** The key of the command, given by the user to repeat one whose outcome is unknown; a fresh one otherwise. */
@@ -56,6 +65,10 @@ export interface ClientOptions {
   clock?: Clock;
   /** Remembers changes whose outcome is unknown. */
   journal?: ChangeJournal;
+  /** What the process may retry; of its own when left out. */
+  retryBudget?: RetryBudget;
+  /** What other processes know of the rate limit. */
+  sharedLimits?: SharedLimits;
   /** Source of jitter, in [0, 1). */
   random?: () => number;
   onEvent?: (event: ClientEvent) => void;
@@ -73,6 +86,9 @@ export class Client {
   readonly #options: ClientOptions;
   readonly #clock: Clock;
   readonly #gate: RateGate;
+  readonly #pacer: Pacer;
+  readonly #budget: RetryBudget;
+  readonly #random: () => number;
   readonly #maxWait: number;
   readonly #keys: ChangeKeys;
   #dispatcher: Promise<Dispatcher> | undefined;
@@ -81,9 +97,20 @@ export class Client {
   constructor(options: ClientOptions) {
     this.baseUrl = options.baseUrl;
     this.#options = options;
+    followConnections();
     this.#clock = options.clock ?? systemClock;
-    this.#gate = new RateGate(this.#clock);
+    this.#random = options.random ?? Math.random;
+    this.#budget = options.retryBudget ?? new RetryBudget();
     this.#maxWait = options.maxWaitMilliseconds ?? retryPolicy.maxWaitMilliseconds;
+    this.#gate = new RateGate(this.#clock, this.#random, options.sharedLimits);
+    this.#pacer = new Pacer({
+      clock: this.#clock,
+      gate: this.#gate,
+      maxWait: this.#maxWait,
+      deadline: options.deadline,
+      onWaiting: (waitMilliseconds) => this.#emit({ type: 'rate_limit.waiting', waitMilliseconds }),
+      onResumed: () => this.#emit({ type: 'rate_limit.resumed' }),
+    });
     this.#keys = new ChangeKeys(options.idempotencyKey === undefined ? newIdempotencyKey() : checkedIdempotencyKey(options.idempotencyKey));
   }
 
@@ -94,9 +121,8 @@ export class Client {
    */
   async call<Id extends OperationId>(id: Id, input: Input<Id>, options: CallOptions = {}): Promise<Response<Id>> {
     const response = await this.send(operationRequest(id, input), options);
-    const answer: unknown = response.body.length === 0 ? undefined : JSON.parse(response.body.toString('utf8'));
-    if (typeof answer === 'object' && answer !== null && !Array.isArray(answer)) return answer as Response<Id>;
-    throw new UnusableAnswerError({ status: response.status, method: operation(id).method, path: operation(id).path });
+    const { method, path } = operation(id);
+    return checkAnswer(id, readJson(response), { status: response.status, method, path });
   }
 
   /** Takes the keys of the next change of a target: changes sent side by side take them in a fixed order, before they start. */
@@ -115,6 +141,7 @@ export class Client {
       ambiguous: false,
       refreshed: false,
       rekeyed: false,
+      resent: false,
     };
     const signal = AbortSignal.any([this.#options.signal, options.signal].filter((given) => given !== undefined));
     const settled = await this.#noteChange(request, progress);
@@ -125,7 +152,8 @@ export class Client {
       if (repeated) this.#emit({ type: 'replayed', method: request.method, path: request.path });
       return response;
     } catch (error) {
-      if (signal.aborted && error === signal.reason && progress.ambiguous) throw abandonedChange(error, detailsOf(request, progress));
+      const ranOut = (signal.aborted && error === signal.reason) || error instanceof DeadlineError;
+      if (ranOut && progress.ambiguous) throw abandonedChange(error, detailsOf(request, progress));
       if (!(error instanceof OutcomeUnknownError)) await settled();
       throw error;
     }
@@ -142,24 +170,42 @@ export class Client {
   /** Attempts until the policy is content or gives up. */
   async #perform(request: ServiceRequest, progress: Progress, signal: AbortSignal): Promise<TransportResponse> {
     for (;;) {
-      await this.#passGate(request, progress, signal);
-      const authorization = await unlessLeftOpen(progress, signal, () => this.#options.credential.authorization(signal));
-      const keyHeader: Record<string, string> = progress.key === undefined ? {} : { 'idempotency-key': progress.key };
-      const outcome = await this.#attempt(request, { ...request.headers, authorization, ...keyHeader }, signal).catch((reason: unknown) => {
-        progress.ambiguous = true;
-        throw reason;
-      });
+      await unlessLeftOpen(progress, signal, () => this.#pacer.enter(signal, detailsOf(request, progress)));
+      const { outcome, authorization } = await this.#sendOnce(request, progress, signal).finally(() => this.#gate.leave());
       const decision = decide(outcome, {
         progress,
         baseUrl: this.baseUrl,
         details: detailsOf(request, progress, outcome),
         maxWaitMilliseconds: this.#maxWait,
-        now: this.#clock.now(),
-        random: this.#options.random ?? Math.random,
+        now: this.#gate.server.now(),
+        affordable: this.#budget.affordable,
+        random: this.#random,
       });
       progress.ambiguous ||= leavesOpen(outcome);
-      if (decision.next === 'done') return decision.response;
-      await this.#carryOn(decision, progress, authorization, signal);
+      if (decision.next === 'done') {
+        this.#budget.succeeded(progress.retries > 0);
+        return decision.response;
+      }
+      await this.#carryOn(decision, request, progress, { authorization, signal });
+    }
+  }
+
+  /** One attempt, authorised as things are now. An abort leaves a change open once its head is on the way. */
+  async #sendOnce(request: ServiceRequest, progress: Progress, signal: AbortSignal): Promise<{ outcome: Outcome; authorization: string }> {
+    const authorization = await unlessLeftOpen(progress, signal, () => this.#options.credential.authorization(signal));
+    const { key } = progress;
+    if (key === undefined) return { outcome: await this.#attempt(request, { ...request.headers, authorization }, signal), authorization };
+    const sending = new Sending(key);
+    try {
+      const outcome = await this.#attempt(request, { ...request.headers, authorization, 'idempotency-key': key }, signal);
+      if (outcome.kind === 'response') return { outcome, authorization };
+      const maybeSent = outcome.maybeSent && sending.begun;
+      return { outcome: { ...outcome, maybeSent, stale: maybeSent && !outcome.final && sending.stale }, authorization };
+    } catch (reason) {
+      progress.ambiguous ||= sending.begun;
+      throw reason;
+    } finally {
+      sending.end();
     }
   }
 
@@ -182,78 +228,56 @@ export class Client {
   async backOff(retry: number, reason: string, signal: AbortSignal, headers: ResponseHeaders = {}): Promise<void> {
     const asked = retryAfter(headers, serverTime(headers, this.#clock.now())) ?? 0;
     if (asked > this.#maxWait) throw new RateLimitedError(asked, this.#maxWait, {});
-    const waitMilliseconds = Math.max(asked, backoff(retry, this.#options.random ?? Math.random));
-    this.#emit({ type: 'retry', reason, waitMilliseconds, attempt: retry + 1 });
-    await this.#clock.sleep(waitMilliseconds, signal);
+    const waitMilliseconds = Math.max(spread(asked, this.#random), backoff(retry, this.#random));
+    await this.#pause({ waitMilliseconds, reason, attempt: retry + 1 }, signal, {});
   }
 
-  async #passGate(request: ServiceRequest, progress: Progress, signal: AbortSignal): Promise<void> {
-    const wait = this.#gate.wait();
-    if (wait > this.#maxWait) throw unlessOpen(new RateLimitedError(wait, this.#maxWait, detailsOf(request, progress)), progress);
-    if (wait > 0) await this.#pause(wait, signal);
-  }
-
-  async #pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-    this.#emit({ type: 'rate_limit.waiting', waitMilliseconds: milliseconds });
-    await this.#clock.sleep(milliseconds, signal);
-    this.#emit({ type: 'rate_limit.resumed' });
+  async #pause(
+    retry: { waitMilliseconds: number; reason: string; attempt: number },
+    signal: AbortSignal,
+    details: ErrorDetails,
+  ): Promise<void> {
+    await this.#pacer.pause(retry.waitMilliseconds, retry.reason, signal, details, () => this.#emit({ type: 'retry', ...retry }));
   }
 
   async #attempt(request: ServiceRequest, headers: Record<string, string>, signal: AbortSignal): Promise<Outcome> {
     const base = new URL(this.baseUrl);
     const path = base.pathname.replace(/\/$/, '') + request.path;
-    const requestHeaders = { accept: 'application/json', 'user-agent': this.#options.userAgent, ...headers };
-    const started = this.#clock.now();
-    const outcome = await this.#limited(signal, async (limit) =>
-      attempt(await this.dispatcher(), {
+    // Without the last one a service may compress as it likes (RFC 9110, 12.5.3).
+    const manners = { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': this.#options.userAgent };
+    const requestHeaders = { ...manners, ...headers };
+    const dispatcher = await this.dispatcher();
+    const started = steadyTime(this.#clock);
+    const outcome = await timeLimited(this.#clock, signal, (limit) =>
+      attempt(dispatcher, {
         origin: base.origin,
         path,
         method: request.method,
         headers: requestHeaders,
         signal: limit,
+        onHead: (answered) => this.#gate.observe(answered, started, steadyTime(this.#clock)),
         ...(request.body === undefined ? {} : { body: request.body }),
       }),
     );
-    const milliseconds = this.#clock.now() - started;
+    const milliseconds = Math.round(steadyTime(this.#clock) - started);
     const traced = { ...requestHeaders, authorization: `${headers.authorization?.split(' ', 1)[0]} ***` };
     const trace = { type: 'trace', method: request.method, url: base.origin + path, requestHeaders: traced, milliseconds } as const;
     if (outcome.kind === 'failure') {
       this.#emit({ ...trace, reason: outcome.reason });
       return outcome;
     }
-    this.#gate.observe(outcome.response.headers);
     this.#emit({ ...trace, status: outcome.response.status, responseHeaders: outcome.response.headers });
     return outcome;
-  }
-
-  /** Gives one attempt its time limit, body included. Running out of it is an ambiguous failure, not an abort. */
-  async #limited(signal: AbortSignal, run: (limit: AbortSignal) => Promise<Outcome>): Promise<Outcome> {
-    const late = new AbortController();
-    const finished = new AbortController();
-    const timer = this.#clock.sleep(retryPolicy.attemptMilliseconds, finished.signal).then(
-      () => late.abort(),
-      () => undefined,
-    );
-    try {
-      return await run(AbortSignal.any([signal, late.signal]));
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!late.signal.aborted) throw error;
-      const reason = `no complete answer came within ${retryPolicy.attemptMilliseconds / 1_000} s`;
-      return { kind: 'failure', maybeSent: true, final: false, reason, cause: error };
-    } finally {
-      finished.abort();
-      await timer;
-    }
   }
 
   /** Does what the decision asks before the next attempt, or throws its error. */
   async #carryOn(
     decision: Exclude<Decision, { next: 'done' }>,
+    request: ServiceRequest,
     progress: Progress,
-    authorization: string,
-    signal: AbortSignal,
+    { authorization, signal }: { authorization: string; signal: AbortSignal },
   ): Promise<void> {
+    const details = detailsOf(request, progress);
     switch (decision.next) {
       case 'fail':
         throw decision.error;
@@ -261,9 +285,14 @@ export class Client {
         progress.refreshed = true;
         if (await unlessLeftOpen(progress, signal, async () => this.#options.credential.refresh?.(authorization, signal))) return;
         throw decision.otherwise;
+      case 'resend':
+        progress.resent = true;
+        return this.#pause({ waitMilliseconds: 0, reason: decision.reason, attempt: progress.retries + 1 }, signal, details);
       case 'wait':
+        // The pause is at the gate, where the others wait as well.
+        this.#gate.close(decision.waitMilliseconds);
         progress.retries += 1;
-        return this.#pause(decision.waitMilliseconds, signal);
+        return this.#budget.take();
       case 'rekey':
         progress.rekeyed = true;
         // Nothing was ever done under the old key, and nothing has been sent under the new one.
@@ -271,8 +300,9 @@ export class Client {
         progress.key = progress.key && replacementKey(progress.key);
     }
     progress.retries += 1;
-    this.#emit({ type: 'retry', reason: decision.reason, waitMilliseconds: decision.waitMilliseconds, attempt: progress.retries });
-    await this.#clock.sleep(decision.waitMilliseconds, signal);
+    this.#budget.take();
+    const { waitMilliseconds, reason } = decision;
+    await this.#pause({ waitMilliseconds, reason, attempt: progress.retries }, signal, details);
   }
 
   #emit(event: ClientEvent): void {
@@ -280,12 +310,12 @@ export class Client {
   }
 }
 
-/** What the credential gives. Its failure leaves a change open that an earlier attempt may have carried out. */
+/** What a request needs before it is sent. Its failure leaves a change open that an earlier attempt may have carried out. */
 async function unlessLeftOpen<Value>(progress: Progress, signal: AbortSignal, ask: () => Promise<Value>): Promise<Value> {
   try {
     return await ask();
   } catch (error) {
-    throw error instanceof AopsError && !signal.aborted ? unlessOpen(error, progress) : error;
+    throw error instanceof AopsError && !(error instanceof DeadlineError) && !signal.aborted ? unlessOpen(error, progress) : error;
   }
 }
 

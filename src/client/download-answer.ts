@@ -39,10 +39,15 @@ export function examine(
     return taken;
   }
   // What is being continued is not there any more, as it was.
-  const startOver = position.received > 0 && (status === 412 || status === 416);
+  if (position.received > 0 && (status === 412 || status === 416))
+    return { next: 'again', error: changedMeanwhile(details), startOver: true };
   const error = refusal(status, headers, details);
-  return startOver || status === 408 || status === 429 || status >= 500 ? { next: 'again', error, startOver } : { next: 'fail', error };
+  return status === 408 || status === 429 || status >= 500 ? { next: 'again', error, startOver: false } : { next: 'fail', error };
 }
+
+/** Other content came than that of which a part is there. */
+export const changedMeanwhile = (details: ErrorDetails): UnavailableError =>
+  new UnavailableError('The file changed while it was downloaded.', details, undefined, 'Run the command again.');
 
 function whole(headers: ResponseHeaders): Extract<Examined, { next: 'take' }> {
   const etag = header(headers, 'etag');

@@ -6,7 +6,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { AopsError } from '../base/errors.ts';
 import { retryPolicy } from './backoff.ts';
 import type { Client } from './client.ts';
-import { type Digest, type Examined, examine } from './download-answer.ts';
+import { changedMeanwhile, type Digest, type Examined, examine } from './download-answer.ts';
 import { UnavailableError } from './errors.ts';
 import type { ResponseHeaders } from './rate-limit.ts';
 import { shownPath, signedUrl } from './signed-url.ts';
@@ -129,10 +129,7 @@ async function* rest(
 /** Takes note of what an answer is going to bring. */
 async function begin(position: Position, examined: Extract<Examined, { next: 'take' }>, options: DownloadOptions): Promise<void> {
   const { from, total, etag, digest } = examined;
-  if (from < position.received) {
-    const changed = new UnavailableError('The file changed while it was downloaded.', {}, undefined, 'Run the command again.');
-    await startOver(position, options, changed);
-  }
+  if (from < position.received) await startOver(position, options, changedMeanwhile({}));
   position.total = total;
   if (from > 0) return;
   position.etag = etag;

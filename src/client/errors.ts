@@ -1,4 +1,5 @@
 /** Failures of the HTTP core, each with its exit code. */
+import { formatDuration } from '../base/duration.ts';
 import { AopsError, type ErrorDetails, type ExitCode, exitCodes } from '../base/errors.ts';
 import type { ErrorBody } from '../interface/types.ts';
 
@@ -62,8 +63,10 @@ export class OutcomeUnknownError extends AopsError {
 
 /** The service accepted the request, but its answer is not the object that the interface describes. */
 export class UnusableAnswerError extends AopsError {
-  constructor(details: ErrorDetails) {
-    super(`The service answered ${details.status} without the object that this operation returns.`, {
+  /** @param missing the member that it lacks, when it is an object at all */
+  constructor(details: ErrorDetails, missing?: string) {
+    const lacks = missing === undefined ? 'the object that this operation returns' : `the "${missing}" that this operation returns`;
+    super(`The service answered ${details.status} without ${lacks}.`, {
       code: 'unusable_answer',
       exit: exitCodes.failure,
       hint: 'Check that the base URL is that of an agent operations service (`aops config explain`).',
@@ -100,9 +103,12 @@ export class RateLimitedError extends AopsError {
   }
 }
 
-/** The command's deadline (`--timeout`) passed. */
+/** The command's deadline (`--timeout`) would pass before another attempt; times in milliseconds. */
 export class DeadlineError extends AopsError {
-  constructor(message: string, details: ErrorDetails = {}) {
-    super(message, { code: 'timeout', exit: exitCodes.timeout, hint: 'Allow more time with --timeout.', details });
+  constructor(reason: string, { wait, left }: { wait: number; left: number }, details: ErrorDetails = {}) {
+    super(
+      `Not done in time: ${reason}. Waiting ${formatDuration(wait)} for another attempt is longer than the ${formatDuration(left)} left of --timeout.`,
+      { code: 'timeout', exit: exitCodes.timeout, hint: 'Allow more time with --timeout.', details },
+    );
   }
 }

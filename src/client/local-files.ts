@@ -2,82 +2,160 @@
  * Writing files whose names come from the service. Nothing is written outside the target folder, no link is
  * followed or made, and a file appears under its name only when it is complete.
  */
-import { randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
-import { lstat, mkdir, open, rename, rm } from 'node:fs/promises';
+import { lstatSync, mkdirSync, realpathSync, type Stats } from 'node:fs';
 import path from 'node:path';
-import { AopsError, exitCodes, UsageError } from '../base/errors.ts';
+import { UsageError } from '../base/errors.ts';
+import type { OpenFile } from './disk-file.ts';
+import { writeFailure } from './local-errors.ts';
+import { safeParts } from './local-names.ts';
+import { PartialFile } from './partial-file.ts';
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-const badName = /[\u0000-\u001f\u007f\\]|[. ]$|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
+/** Less what the umask takes. */
+const fileMode = 0o644;
+const folderMode = 0o755;
 
-/**
- * The parts of a relative name given by the service.
- * @throws AopsError `unsafe_name` when it is absolute, climbs, or could mean something else on another system
- */
-export function safeParts(name: string): string[] {
-  const parts = name.split('/').filter((part) => part !== '' && part !== '.');
-  if (
-    /^(\/|[a-z]:)/i.test(name) ||
-    parts.length === 0 ||
-    parts.includes('..') ||
-    parts.some((part) => badName.test(part) || Buffer.byteLength(part) > 255)
-  ) {
-    throw new AopsError(`The service names a file ${JSON.stringify(name)}, which is not safe to write.`, {
-      code: 'unsafe_name',
-      exit: exitCodes.failure,
-      hint: 'Read it with `aops sandbox cat` and choose a name yourself.',
-    });
-  }
-  return parts;
-}
+/** The bytes of a file. `restart` forgets those that were given before. */
+export type Content = (restart: () => Promise<void>) => AsyncIterable<Uint8Array>;
 
-/** Creates the folders that lead to a file below `root`, refusing links among them. Returns the file's path. */
-export async function prepareTarget(root: string, name: string): Promise<string> {
-  const parts = safeParts(name);
-  await mkdir(root, { recursive: true });
-  let folder = root;
-  for (const part of parts.slice(0, -1)) {
-    folder = path.join(folder, part);
-    await mkdir(folder).catch(ignoreExisting);
-    if (!(await lstat(folder)).isDirectory())
-      throw new UsageError(`${folder} is not a directory; nothing is written through it.`, 'Choose another folder with --to.');
-  }
-  return path.join(folder, parts.at(-1) as string);
-}
-
-function ignoreExisting(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EEXIST') throw error;
-}
-
-/**
- * Writes a file completely or not at all.
- * @throws UsageError when it exists already and `replace` is false
- */
-export async function writeFile(target: string, content: AsyncIterable<Uint8Array>, replace: boolean): Promise<number> {
-  const existing = await lstat(target).catch(() => undefined);
-  if (existing && (!replace || !existing.isFile())) {
-    throw new UsageError(
-      `${target} exists already.`,
-      existing.isFile() ? 'Allow replacing it with --force.' : 'It is not a plain file; choose another folder with --to.',
-    );
-  }
-  const partial = path.join(path.dirname(target), `.aops-${randomBytes(8).toString('hex')}.part`);
-  const file = await open(partial, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o666);
-  try {
-    let size = 0;
-    for await (const chunk of content) {
-      // Unlike write, this does not stop half-way through a chunk.
-      await file.writeFile(chunk);
-      size += chunk.length;
+/** The same content, told of: `onBytes` gets the bytes that came, and less than 0 when some are of no use after all. */
+export const counted = (content: Content, onBytes: (count: number) => void): Content =>
+  async function* (restart) {
+    let received = 0;
+    const forget = (): void => {
+      onBytes(-received);
+      received = 0;
+    };
+    let complete = false;
+    try {
+      const chunks = content(async () => {
+        forget();
+        await restart();
+      });
+      for await (const chunk of chunks) {
+        received += chunk.length;
+        onBytes(chunk.length);
+        yield chunk;
+      }
+      complete = true;
+    } finally {
+      if (!complete) forget();
     }
-    await file.sync();
-    await file.close();
-    await rename(partial, target);
-    return size;
-  } catch (error) {
-    await file.close().catch(() => undefined);
-    await rm(partial, { force: true });
-    throw error;
+  };
+
+export interface WriteOptions {
+  /** Whether a plain file that is there already may be replaced; its permissions stay. */
+  replace: boolean;
+  openFile?: OpenFile;
+}
+
+/** A folder to write into. */
+export class LocalFolder {
+  readonly path: string;
+  #root: string | undefined;
+  /** Real paths of folders that were looked at, or made. */
+  readonly #made = new Set<string>();
+
+  /** @param folder absolute; made with the first file. It may be reached through a link: the user named it */
+  constructor(folder: string) {
+    this.path = folder;
+  }
+
+  /** The path of a file below the folder. @throws AopsError `unsafe_name` */
+  target(name: string): string {
+    return path.join(this.path, ...safeParts(name));
+  }
+
+  /**
+   * Makes sure that a file can be written, without writing anything.
+   * @throws UsageError when something is there that may not be replaced, or a link is in its way
+   */
+  check(name: string, replace: boolean): void {
+    const parts = safeParts(name);
+    let folder = this.path;
+    for (const part of parts.slice(0, -1)) {
+      folder = path.join(folder, part);
+      const found = lookAt(folder);
+      if (found === undefined) return;
+      if (!found.isDirectory()) throw notAFolder(folder);
+    }
+    requireFree(this.target(name), replace);
+  }
+
+  /**
+   * Writes a file completely or not at all, and returns its size.
+   * @throws UsageError when it exists already and may not be replaced; AopsError `disk_full`, `not_writable`
+   */
+  async write(name: string, content: Content, { replace, openFile }: WriteOptions): Promise<number> {
+    const parts = safeParts(name);
+    const shown = this.target(name);
+    let partial: PartialFile | undefined;
+    try {
+      const folder = this.#folder(parts.slice(0, -1));
+      const target = path.join(folder, parts.at(-1) as string);
+      const existing = requireFree(target, replace, shown);
+      partial = PartialFile.create(folder, fileMode, openFile);
+      for await (const chunk of content(() => (partial as PartialFile).restart())) await partial.write(chunk);
+      return await partial.finish(target, existing !== undefined, existing?.mode);
+    } catch (error) {
+      partial?.discard();
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw existsAlready(shown, true);
+      throw writeFailure(error, shown);
+    }
+  }
+
+  /** The real path of a folder below the root, made where it is missing; links among its parts are refused. */
+  #folder(parts: readonly string[]): string {
+    this.#root ??= makeRoot(this.path);
+    let folder = this.#root;
+    for (const part of parts) {
+      folder = path.join(folder, part);
+      if (this.#made.has(folder)) continue;
+      makeFolder(folder);
+      this.#made.add(folder);
+    }
+    return folder;
   }
 }
+
+function makeRoot(folder: string): string {
+  try {
+    mkdirSync(folder, { recursive: true, mode: folderMode });
+    return realpathSync.native(folder);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw code === 'EEXIST' || code === 'ENOTDIR' ? notAFolder(folder) : error;
+  }
+}
+
+function makeFolder(folder: string): void {
+  if (lookAt(folder) === undefined) mkdirSync(folder, { mode: folderMode });
+  if (!lstatSync(folder).isDirectory()) throw notAFolder(folder);
+}
+
+/** What is at a path, a link itself rather than what it leads to; undefined for nothing, or nothing that can be seen. */
+function lookAt(target: string): Stats | undefined {
+  try {
+    return lstatSync(target, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is at a target and may be replaced; undefined when there is nothing. */
+function requireFree(target: string, replace: boolean, shown = target): Stats | undefined {
+  const existing = lookAt(target);
+  if (existing && (!replace || !existing.isFile())) throw existsAlready(shown, existing.isFile());
+  return existing;
+}
+
+const existsAlready = (target: string, isFile: boolean): UsageError =>
+  new UsageError(
+    `${target} exists already.`,
+    isFile
+      ? 'Allow replacing it with --force, or choose another folder with --to.'
+      : 'It is not a plain file; choose another folder with --to.',
+    'file_exists',
+  );
+
+const notAFolder = (folder: string): UsageError =>
+  new UsageError(`${folder} is not a directory; nothing is written through it.`, 'Choose another folder with --to.');

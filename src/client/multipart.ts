@@ -7,18 +7,37 @@ import { createHash } from 'node:crypto';
 export interface FilePart {
   name: string;
   filename: string;
-  content: Uint8Array;
+  /** Bytes. */
+  size: number;
+  /** Fills a buffer of that size with the content. */
+  read: (buffer: Uint8Array) => Promise<void>;
 }
 
-/** The body of a form with text fields and one file, and its content type. */
-export function multipartForm(fields: Record<string, string>, file: FilePart): { contentType: string; body: Uint8Array } {
-  const boundary = `aops-${createHash('sha256').update(file.content).update(JSON.stringify(fields)).digest('hex')}`;
+/** The body of a form with text fields and one file, and its content type. The content is in memory once, in the body. */
+export async function multipartForm(fields: Record<string, string>, file: FilePart): Promise<{ contentType: string; body: Uint8Array }> {
+  // Every boundary is as long as this one, so the content has its place before the boundary is known.
+  const room = frame(fields, file, boundaryOf(''));
+  const start = room.head.length;
+  const end = start + file.size;
+  const body = Buffer.allocUnsafe(end + room.tail.length);
+  const content = body.subarray(start, end);
+  await file.read(content);
+  const boundary = boundaryOf(createHash('sha256').update(content).update(JSON.stringify(fields)).digest('hex'));
+  const { head, tail } = frame(fields, file, boundary);
+  head.copy(body);
+  tail.copy(body, end);
+  return { contentType: `multipart/form-data; boundary=${boundary}`, body };
+}
+
+const boundaryOf = (digest: string): string => `aops-${digest.padEnd(64, '0')}`;
+
+/** What comes before and after the content. */
+function frame(fields: Record<string, string>, file: FilePart, boundary: string): { head: Buffer; tail: Buffer } {
   const texts = Object.entries(fields).map(
     ([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"\r\n\r\n${value}\r\n`,
   );
   const head = `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(file.name)}"; filename="${quoted(file.filename)}"\r\nContent-Type: application/octet-stream\r\n\r\n`;
-  const body = Buffer.concat([Buffer.from(texts.join('') + head), file.content, Buffer.from(`\r\n--${boundary}--\r\n`)]);
-  return { contentType: `multipart/form-data; boundary=${boundary}`, body };
+  return { head: Buffer.from(texts.join('') + head), tail: Buffer.from(`\r\n--${boundary}--\r\n`) };
 }
 
 /** As the HTML standard escapes names in form data. */

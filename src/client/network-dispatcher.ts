@@ -10,9 +10,10 @@ import DispatcherClass from 'undici/lib/dispatcher/dispatcher.js';
 import PoolClass from 'undici/lib/dispatcher/pool.js';
 import ProxyAgentClass from 'undici/lib/dispatcher/proxy-agent.js';
 import { UsageError } from '../base/errors.ts';
+import { Connecting } from './connecting.ts';
 import { ProxyError } from './connection-errors.ts';
 import { type Certificates, connectMilliseconds, type Network, type ProxyServer } from './network.ts';
-import { Agent, type AgentOptions, type Dispatcher } from './undici.ts';
+import { Agent, type AgentOptions, buildConnector, type Dispatcher } from './undici.ts';
 
 const ProxyAgent = ProxyAgentClass as unknown as typeof UndiciProxyAgent;
 const Pool = PoolClass as unknown as typeof UndiciPool;
@@ -27,6 +28,7 @@ interface TlsOptions {
 export class NetworkDispatcher extends Base {
   readonly #network: Network;
   readonly #limits: AgentOptions;
+  readonly #connecting = new Connecting();
   readonly #ways = new Map<string, Dispatcher>();
   readonly #anybody: TlsOptions;
   readonly #identified: TlsOptions;
@@ -50,6 +52,7 @@ export class NetworkDispatcher extends Base {
   }
 
   override async destroy(): Promise<void> {
+    this.#connecting.end();
     await Promise.all([...this.#ways.values()].map((way) => way.destroy()));
   }
 
@@ -60,9 +63,16 @@ export class NetworkDispatcher extends Base {
     const known = this.#ways.get(name);
     if (known) return known;
     const connect = identified ? this.#identified : this.#anybody;
-    const way = proxy ? this.#through(proxy, connect) : new Agent({ ...this.#limits, connect });
+    const way = proxy
+      ? this.#through(proxy, connect)
+      : new Agent({ ...this.#limits, connect: this.#connecting.track(buildConnector(connect)) });
     this.#ways.set(name, way);
     return way;
+  }
+
+  /** Options whose connections to the proxy are given up with the dispatcher. */
+  #tracked(given: UndiciPool.Options): UndiciPool.Options {
+    return typeof given.connect === 'function' ? { ...given, connect: this.#connecting.track(given.connect) } : given;
   }
 
   #through(proxy: ProxyServer, requestTls: TlsOptions): Dispatcher {
@@ -73,7 +83,7 @@ export class NetworkDispatcher extends Base {
       proxyTls: this.#anybody as UndiciProxyAgent.Options['proxyTls'] & object,
       // Plain http needs no tunnel, and many proxies allow tunnels to port 443 only.
       proxyTunnel: false,
-      clientFactory: (origin, given) => tunnelling(new Pool(origin, given), proxy),
+      clientFactory: (origin, given) => tunnelling(new Pool(origin, this.#tracked(given as UndiciPool.Options)), proxy),
       ...(proxy.login ? { token: `Basic ${Buffer.from(`${proxy.login.user}:${proxy.login.password}`).toString('base64')}` } : {}),
     };
     return new ProxyAgent(options);

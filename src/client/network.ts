@@ -2,7 +2,8 @@
  * How the HTTP core gets to a host: directly, or by a proxy, with the certificates it trusts and the one it shows.
  * What needs more than a plain connection is loaded only where it is asked for.
  */
-import { Agent, type Dispatcher } from './undici.ts';
+import { Connecting } from './connecting.ts';
+import { Agent, buildConnector, type Dispatcher } from './undici.ts';
 
 /** A proxy, without its password in the address. */
 export interface ProxyServer {
@@ -38,7 +39,9 @@ export async function openDispatcher(network: Network = {}, connections = 8): Pr
   // Time limits are the caller's: one signal covers the whole attempt.
   const limits = { connections, headersTimeout: 0, bodyTimeout: 0 };
   if (network.proxyFor === undefined && network.certificates === undefined) {
-    return new Agent({ ...limits, connect: { timeout: connectMilliseconds } });
+    const connecting = new Connecting();
+    const connect = connecting.track(buildConnector({ timeout: connectMilliseconds }));
+    return connecting.endWith(new Agent({ ...limits, connect }));
   }
   const { NetworkDispatcher } = await import('./network-dispatcher.ts');
   return new NetworkDispatcher(network, limits);

@@ -3,13 +3,14 @@
  * that wait for it, kept until shortly before it expires, and replaced once when the service refuses it.
  */
 import { type Clock, systemClock } from '../base/clock.ts';
+import { orAborted } from './abort.ts';
 import { retryPolicy } from './backoff.ts';
 import type { ClientEvent } from './client.ts';
 import type { Credential } from './credential.ts';
 import { RateLimitedError, UnavailableError } from './errors.ts';
 import type { Network } from './network.ts';
 import type { Token, TokenCache } from './token-cache.ts';
-import type { ClientCredentials } from './token-request.ts';
+import { basicPair, type ClientCredentials, requestToken } from './token-request.ts';
 
 export type { ClientCredentials } from './token-request.ts';
 
@@ -95,7 +96,9 @@ class TokenSource {
     this.#fetching ??= this.#obtain(replacement).finally(() => {
       this.#fetching = undefined;
     });
-    return untilAborted(this.#fetching, signal);
+    // When nobody waits any more, nobody has to hear of a failure.
+    this.#fetching.catch(() => undefined);
+    return signal ? orAborted(this.#fetching, signal) : this.#fetching;
   }
 
   async #obtain(replacement: boolean): Promise<Token> {
@@ -134,7 +137,6 @@ class TokenSource {
   async #fetch(): Promise<Token> {
     const { network, signal, onEvent, userAgent = 'aops', random = Math.random } = this.#options;
     const { maxWaitMilliseconds = retryPolicy.maxWaitMilliseconds } = this.#options;
-    const { requestToken } = await import('./token-request.ts');
     const started = this.#clock.now();
     const clock = this.#clock;
     const granted = await requestToken(this.#given, { userAgent, clock, network, signal, maxWaitMilliseconds, random, onEvent });
@@ -148,25 +150,5 @@ class TokenSource {
       staleAt: expiresAt - margin > started ? expiresAt - margin : 0,
       ...(granted.scope === undefined ? {} : { scope: granted.scope }),
     };
-  }
-}
-
-/** What Basic authentication encodes (RFC 6749, 2.3.1); a secret as well. */
-const basicPair = ({ client_id, client_secret }: ClientCredentials): string => `${formEncode(client_id)}:${formEncode(client_secret)}`;
-const formEncode = (text: string): string => new URLSearchParams({ v: text }).toString().slice(2);
-
-async function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
-  if (signal === undefined) return promise;
-  signal.throwIfAborted();
-  let stopListening = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    stopListening = () => signal.removeEventListener('abort', onAbort);
-  });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    stopListening();
   }
 }

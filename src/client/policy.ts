@@ -5,8 +5,8 @@
 import { AopsError, type ErrorDetails, exitCodes } from '../base/errors.ts';
 import { backoff, retryPolicy } from './backoff.ts';
 import { OutcomeUnknownError, RateLimitedError, ServiceAnswerError, UnavailableError } from './errors.ts';
-import { header, resetWait, retryAfter, serverTime } from './rate-limit.ts';
-import { errorBody, hasUsableBody, isReplayed } from './response.ts';
+import { header, resetWait, retryAfter, serverTime, spread } from './rate-limit.ts';
+import { errorBody, hasUsableBody, isReplayed, readJson } from './response.ts';
 import type { Failure, Outcome, TransportResponse } from './transport.ts';
 
 /** What one logical request remembers between its attempts. */
@@ -22,13 +22,17 @@ export interface Progress {
   refreshed: boolean;
   /** The key was replaced. */
   rekeyed: boolean;
+  /** It was sent again at once, after the first time went to a connection that was closed already. */
+  resent: boolean;
 }
 
 export type Decision =
   | { next: 'done'; response: TransportResponse }
   | { next: 'fail'; error: Error }
   | { next: 'retry'; waitMilliseconds: number; reason: string }
-  /** A pause that the service asked for. */
+  /** At once, and not counted as a retry. */
+  | { next: 'resend'; reason: string }
+  /** A pause that the rate limit asked for: of all requests. */
   | { next: 'wait'; waitMilliseconds: number }
   /** The service refused the token; `otherwise` is the failure when there is no other one. */
   | { next: 'refresh'; otherwise: Error }
@@ -41,15 +45,22 @@ export interface Situation {
   baseUrl: string;
   details: ErrorDetails;
   maxWaitMilliseconds: number;
-  /** Local time in milliseconds. */
+  /** Milliseconds since the epoch, at the service where that is known. */
   now: number;
+  /** Whether the process may retry anything more. */
+  affordable: boolean;
   random: () => number;
 }
+
+/** Whether the service is still carrying out a request with the same key. */
+const isRunning = (response: TransportResponse): boolean => errorBody(response).error === 'idempotency_in_progress';
 
 /** Whether a change may or may not have been carried out after this outcome, as far as this attempt tells. */
 export function leavesOpen(outcome: Outcome): boolean {
   if (outcome.kind === 'failure') return outcome.maybeSent;
   const { status } = outcome.response;
+  // One that is running may be our own, passed on twice on the way, even when we have sent it once.
+  if (status === 409) return isRunning(outcome.response);
   return status === 408 || status >= 500 || (status < 300 && !hasUsableBody(outcome.response));
 }
 
@@ -64,11 +75,9 @@ export function decide(outcome: Outcome, situation: Situation): Decision {
   if (outcome.kind === 'failure') return afterFailure(outcome, situation);
   const { response } = outcome;
   if (response.status < 300) {
-    if (hasUsableBody(response)) return { next: 'done', response };
-    return afterFailure(
-      { kind: 'failure', maybeSent: true, final: false, reason: 'the answer was no complete JSON', cause: undefined },
-      situation,
-    );
+    const { problem: reason } = readJson(response);
+    if (reason === undefined) return { next: 'done', response };
+    return afterFailure({ kind: 'failure', maybeSent: true, final: false, reason, cause: undefined }, situation);
   }
   if (response.status < 400) return { next: 'fail', error: unlessOpen(redirectError(response, situation.details), situation.progress) };
   return afterErrorStatus(response, situation);
@@ -105,26 +114,30 @@ function afterErrorStatus(response: TransportResponse, situation: Situation): De
   if (progress.key === undefined) return { next: 'fail', error };
   return {
     next: 'fail',
-    error: new OutcomeUnknownError(`the service answered ${status}${progress.retries > 0 ? ' to every attempt' : ''}.`, details),
+    error: new OutcomeUnknownError(
+      `the service answered ${status}${progress.retries > 0 ? ' to every attempt' : ''}${exhausted(situation)}.`,
+      details,
+    ),
   };
 }
 
 function afterRateLimit(response: TransportResponse, situation: Situation, error: AopsError): Decision {
   const { progress, random, now, details, maxWaitMilliseconds } = situation;
-  const asked = askedWait(response, now) ?? resetWait(response.headers, now) ?? 0;
+  const asked = askedWait(response, now) ?? resetWait(response.headers, serverTime(response.headers, now)) ?? 0;
   if (asked > maxWaitMilliseconds)
     return { next: 'fail', error: unlessOpen(new RateLimitedError(asked, maxWaitMilliseconds, details), progress) };
-  if (progress.retries >= retryPolicy.retries) return { next: 'fail', error: unlessOpen(error, progress) };
-  // Never earlier than asked; a little later, so that many waiting clients do not come back at once.
-  const jitter = Math.round(random() * Math.min(5_000, asked / 10));
-  return { next: 'wait', waitMilliseconds: Math.max(asked, backoff(progress.retries, random)) + jitter };
+  if (!mayRetry(situation)) return { next: 'fail', error: unlessOpen(error, progress) };
+  // Without a word of when, a second at first: a limit is not over in a moment.
+  return { next: 'wait', waitMilliseconds: Math.max(asked, backoff(progress.retries + 1, random)) };
 }
 
 function afterFailure(failure: Failure, situation: Situation): Decision {
   const { progress, details, baseUrl } = situation;
-  const again = failure.final ? undefined : retry(situation, failure.reason);
+  if (failure.stale && progress.key !== undefined && !progress.resent) return { next: 'resend', reason: failure.reason };
+  const hopeless = failure.final || (failure.retries ?? retryPolicy.retries) <= progress.retries;
+  const again = hopeless ? undefined : retry(situation, failure.reason);
   if (again) return again;
-  const reason = `${failure.reason}.`;
+  const reason = `${failure.reason}${hopeless ? '' : exhausted(situation)}.`;
   if (progress.key !== undefined && (progress.ambiguous || failure.maybeSent))
     return { next: 'fail', error: new OutcomeUnknownError(reason, details, failure.cause) };
   const { hostname, origin } = new URL(baseUrl);
@@ -139,9 +152,15 @@ function afterFailure(failure: Failure, situation: Situation): Decision {
 
 function retry(situation: Situation, reason: string, asked = 0): Decision | undefined {
   const { progress, random, maxWaitMilliseconds } = situation;
-  if (progress.retries >= retryPolicy.retries || asked > maxWaitMilliseconds) return undefined;
-  return { next: 'retry', waitMilliseconds: Math.max(asked, backoff(progress.retries, random)), reason };
+  if (!mayRetry(situation) || asked > maxWaitMilliseconds) return undefined;
+  return { next: 'retry', waitMilliseconds: Math.max(spread(asked, random), backoff(progress.retries, random)), reason };
 }
+
+const mayRetry = ({ progress, affordable }: Situation): boolean => affordable && progress.retries < retryPolicy.retries;
+
+/** Why a request ends with fewer attempts than usual. */
+const exhausted = ({ progress, affordable }: Situation): string =>
+  affordable || progress.retries >= retryPolicy.retries ? '' : ', and too many requests of this command have failed to try again';
 
 const askedWait = (response: TransportResponse, now: number): number | undefined =>
   retryAfter(response.headers, serverTime(response.headers, now));

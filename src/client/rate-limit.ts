@@ -1,8 +1,4 @@
-/**
- * Rate limits: reading the headers (interface part 8), and a gate that holds requests while nothing remains.
- * Times of the service are compared with its own `Date`, so a wrong local clock changes nothing.
- */
-import type { Clock } from '../base/clock.ts';
+/** Reading the headers of rate limits (interface part 8). What makes no sense is as good as not sent. */
 
 export type ResponseHeaders = Record<string, string | string[] | undefined>;
 
@@ -12,59 +8,80 @@ export function header(headers: ResponseHeaders, name: string): string | undefin
   return Array.isArray(value) ? value[0] : value;
 }
 
-const wholeNumber = (text: string | undefined): number | undefined =>
-  text !== undefined && /^\d{1,16}$/.test(text.trim()) ? Number(text) : undefined;
+const days = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';
+/** The three forms of RFC 9110, 5.6.7; the last one says nothing of its zone, which is GMT. */
+const httpDates = [
+  new RegExp(`^${days}, \\d\\d [A-Z][a-z]{2} \\d{4} \\d\\d:\\d\\d:\\d\\d GMT$`),
+  new RegExp(`^${days}[a-z]{3,6}, \\d\\d-[A-Z][a-z]{2}-\\d\\d \\d\\d:\\d\\d:\\d\\d GMT$`),
+  new RegExp(`^${days} [A-Z][a-z]{2} [ \\d]\\d \\d\\d:\\d\\d:\\d\\d \\d{4}$`),
+];
+
+/** An HTTP date in milliseconds since the epoch; undefined for anything else, which Date.parse would guess at. */
+export function httpDate(text: string | undefined): number | undefined {
+  if (text === undefined || !httpDates.some((form) => form.test(text))) return undefined;
+  const time = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
+  return Number.isNaN(time) ? undefined : time;
+}
 
 /** Milliseconds that `Retry-After` asks for: seconds, fractions of them, or an HTTP date; undefined when absent or unusable. */
 export function retryAfter(headers: ResponseHeaders, serverNow: number): number | undefined {
   const text = header(headers, 'retry-after')?.trim();
   if (!text) return undefined;
-  if (/^\d{1,10}(\.\d+)?$/.test(text)) return Number(text) * 1_000;
-  if (!/[A-Za-z]/.test(text)) return undefined;
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - serverNow);
+  // Twice in one line is a list; the first counts, as it does when it came twice.
+  const [, seconds] = /^(\d{1,10}(?:\.\d{1,10})?)\s*(?:,|$)/.exec(text) ?? [];
+  if (seconds !== undefined) return Number(seconds) * 1_000;
+  const date = httpDate(text);
+  return date === undefined ? undefined : Math.max(0, date - serverNow);
 }
 
 /** The service's clock in milliseconds, from `Date` (a second's grain), else the local one. */
 export function serverTime(headers: ResponseHeaders, localNow: number): number {
-  const date = Date.parse(header(headers, 'date') ?? '');
-  return Number.isNaN(date) ? localNow : date;
+  return httpDate(header(headers, 'date')) ?? localNow;
 }
 
-/** `RateLimit-Reset` in milliseconds of the service's clock; tolerates delta seconds and milliseconds. */
-function resetTime(headers: ResponseHeaders, serverNow: number): number | undefined {
-  const value = wholeNumber(header(headers, 'ratelimit-reset'));
+/** What a response says of its rate-limit window. */
+export interface Limits {
+  /** Requests left in it. */
+  remaining: number;
+  /** When it ends, in milliseconds of the service's clock. */
+  resetAt: number;
+  /** False when the end was given as a distance, which wobbles by its grain. */
+  exact: boolean;
+}
+
+/** Ends further away than this are a mistake of whoever wrote them, not a window. */
+const longestWindow = 24 * 60 * 60 * 1_000;
+
+const wholeNumber = (text: string): number | undefined => (/^\d{1,16}$/.test(text.trim()) ? Number(text) : undefined);
+
+/**
+ * The RateLimit headers; undefined when they are absent, or any of them is malformed or absurd. The end of the window
+ * is Unix seconds; milliseconds and a distance in seconds are understood as well.
+ */
+export function readLimits(headers: ResponseHeaders, serverNow: number): Limits | undefined {
+  const [remaining, reset, limit] = ['ratelimit-remaining', 'ratelimit-reset', 'ratelimit-limit'].map((name) => header(headers, name));
+  const left = wholeNumber(remaining ?? '');
+  const end = resetTime(reset, serverNow);
+  // Some services describe their policy after the number: `100, 100;w=60`.
+  const known = limit === undefined || wholeNumber(limit.split(',')[0] ?? '') !== undefined;
+  if (left === undefined || end === undefined || !known) return undefined;
+  return { remaining: left, ...end };
+}
+
+/** Milliseconds until the window ends, when `RateLimit-Reset` says so usably; never negative. */
+export function resetWait(headers: ResponseHeaders, serverNow: number): number | undefined {
+  const end = resetTime(header(headers, 'ratelimit-reset'), serverNow);
+  return end && Math.max(0, end.resetAt - serverNow);
+}
+
+function resetTime(text: string | undefined, serverNow: number): Pick<Limits, 'resetAt' | 'exact'> | undefined {
+  const value = wholeNumber(text ?? '');
   if (value === undefined) return undefined;
-  if (value < 1e9) return serverNow + value * 1_000;
-  return value > 1e11 ? value : value * 1_000;
+  const exact = value >= 1e9;
+  const resetAt = exact ? (value > 1e11 ? value : value * 1_000) : serverNow + value * 1_000;
+  return resetAt - serverNow > longestWindow ? undefined : { resetAt, exact };
 }
 
-/** Milliseconds until the window resets, when the headers say so; never negative. */
-export function resetWait(headers: ResponseHeaders, localNow: number): number | undefined {
-  const now = serverTime(headers, localNow);
-  const reset = resetTime(headers, now);
-  return reset === undefined ? undefined : Math.max(0, reset - now);
-}
-
-/** Holds requests of one credential while its window is used up. */
-export class RateGate {
-  readonly #clock: Clock;
-  #closedUntil = 0;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** Milliseconds that a request has to wait before it may be sent. */
-  wait(): number {
-    return Math.max(0, this.#closedUntil - this.#clock.now());
-  }
-
-  /** Learns from the headers of any response. */
-  observe(headers: ResponseHeaders): void {
-    if (wholeNumber(header(headers, 'ratelimit-remaining')) !== 0) return;
-    const wait = resetWait(headers, this.#clock.now());
-    // A second more: the reset is in whole seconds.
-    if (wait !== undefined) this.#closedUntil = Math.max(this.#closedUntil, this.#clock.now() + wait + 1_000);
-  }
-}
+/** A pause that was asked for plus a little, so that many who wait for the same moment do not all come back in it. */
+export const spread = (milliseconds: number, random: () => number): number =>
+  milliseconds + Math.round(random() * Math.min(5_000, milliseconds / 10));

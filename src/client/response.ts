@@ -1,4 +1,5 @@
 /** Reading an answer: whether it is what it says it is, and the error it holds. */
+import { isUtf8 } from 'node:buffer';
 import type { ErrorBody } from '../interface/types.ts';
 import { header } from './rate-limit.ts';
 import type { TransportResponse } from './transport.ts';
@@ -6,17 +7,43 @@ import type { TransportResponse } from './transport.ts';
 /** Whether the answer is one that was stored for an earlier attempt with the same key (interface part 7). */
 export const isReplayed = (response: TransportResponse): boolean => header(response.headers, 'idempotency-replayed') === 'true';
 
+/** What a body turned out to be: its value, undefined when it is empty; or what is wrong with it, half a sentence for people. */
+export type Reading = { value: unknown; problem?: never } | { problem: string };
+
+/** Bodies are looked at more than once, and parsed once. */
+const readings = new WeakMap<TransportResponse, Reading>();
+
+/** The JSON of a success answer. */
+export function readJson(response: TransportResponse): Reading {
+  let reading = readings.get(response);
+  if (reading === undefined) {
+    reading = readBody(response);
+    readings.set(response, reading);
+  }
+  return reading;
+}
+
 /** Whether a success answer has the body it should have: none, or complete JSON. */
-export function hasUsableBody(response: TransportResponse): boolean {
-  if (response.status === 204) return true;
-  if (!/^application\/([\w.-]+\+)?json\b/i.test(header(response.headers, 'content-type') ?? '')) return false;
+export const hasUsableBody = (response: TransportResponse): boolean => readJson(response).problem === undefined;
+
+function readBody({ status, headers, body }: TransportResponse): Reading {
+  // Empty on purpose. Without a length it may as well have been cut off.
+  if (status === 204 || (body.length === 0 && header(headers, 'content-length') === '0')) return { value: undefined };
+  const type = (header(headers, 'content-type') ?? '').split(';')[0]?.trim() ?? '';
+  if (!/^application\/([\w.-]+\+)?json$/i.test(type))
+    return { problem: `the answer was ${type === '' ? 'of no type' : shown(type)}, not JSON` };
+  const encoding = header(headers, 'content-encoding')?.trim() ?? '';
+  if (encoding !== '' && encoding.toLowerCase() !== 'identity') return { problem: `the answer was encoded as ${shown(encoding)}, unasked` };
+  if (!isUtf8(body)) return { problem: 'the answer was not UTF-8' };
   try {
-    JSON.parse(response.body.toString('utf8'));
-    return true;
+    return { value: JSON.parse(body.toString('utf8')) };
   } catch {
-    return false;
+    return { problem: 'the answer was no complete JSON' };
   }
 }
+
+/** A header's value within a sentence. */
+const shown = (text: string): string => (/^[\x21-\x7e]{1,60}$/.test(text) ? text : 'something unreadable');
 
 /** Error bodies are sentences; of anything longer the start will do. */
 const errorBodyLimit = 65_536;

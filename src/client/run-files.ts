@@ -1,25 +1,63 @@
 /** The files of a run's sandbox: walking them, and reading one whatever its size or kind. */
 import { Buffer } from 'node:buffer';
 import { AopsError, exitCodes } from '../base/errors.ts';
-import type { SandboxFileContent, SandboxFileEntry } from '../interface/types.ts';
+import type { SandboxFileContent } from '../interface/types.ts';
 import type { Client } from './client.ts';
-import { download } from './download.ts';
+import { type DownloadOptions, download } from './download.ts';
+import { fileChanged } from './download-answer.ts';
+import { tooDeep, tooManyFiles, treeLimits } from './local-names.ts';
+import { Slots } from './parallel.ts';
 
 /** The directory under which sandboxes show their files. */
 export const workspace = '/workspace';
 
-/** Every file below a path, folders before what is in them, in the service's order. */
-export async function* walkRunFiles(
+/** Requests of one command that are under way at a time, while it lists or transfers many files. */
+export const parallelTransfers = 6;
+
+/** A file of a run's sandbox, as listed. */
+export interface TreeFile {
+  /** In the sandbox. */
+  path: string;
+  size: number;
+}
+
+/**
+ * Every file below a folder, in the service's order, with what is in a folder in its place. Folders are listed side by side.
+ * @throws ServiceAnswerError `not_a_directory` for a file; AopsError `too_many_files`, `too_deep`
+ */
+export async function listRunTree(
   client: Client,
   runId: string,
   path: string,
   signal: AbortSignal,
-): AsyncGenerator<SandboxFileEntry, void, undefined> {
-  const { data } = await client.call('listRunSandboxFiles', { params: { run_id: runId }, query: { path } }, { signal });
-  requireFiles(data.sandboxStatus, data.path);
-  for (const entry of data.entries) {
-    yield entry;
-    if (entry.type === 'directory') yield* walkRunFiles(client, runId, entry.path, signal);
+): Promise<{ base: string; files: TreeFile[] }> {
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
+  const slots = new Slots(parallelTransfers);
+  const seen = new Set<string>();
+  let base = path;
+  let count = 0;
+  const below = async (folder: string, depth: number): Promise<TreeFile[]> => {
+    // A folder that is listed again would be listed for ever.
+    if (depth > treeLimits.depth || seen.has(folder)) throw tooDeep();
+    seen.add(folder);
+    const { data } = await slots.run(() =>
+      client.call('listRunSandboxFiles', { params: { run_id: runId }, query: { path: folder } }, { signal: either }),
+    );
+    requireFiles(data.sandboxStatus, data.path);
+    if (depth === 0) base = data.path;
+    count += data.entries.length;
+    if (count > treeLimits.files) throw tooManyFiles();
+    const parts = data.entries.map(async ({ path: inside, type, size }) =>
+      type === 'directory' ? below(inside, depth + 1) : [{ path: inside, size }],
+    );
+    return (await Promise.all(parts)).flat();
+  };
+  try {
+    return { files: await below(path, 0), base };
+  } catch (error) {
+    failed.abort(error);
+    throw error;
   }
 }
 
@@ -30,16 +68,22 @@ export async function readRunFile(client: Client, runId: string, path: string, s
   return data;
 }
 
-/** All bytes of a file: the text that came with the answer when it is whole, else from its download URL. */
+/**
+ * All bytes of a file: the text that came with the answer when it is whole, else from its download URL.
+ * @throws AopsError `content_unavailable`, and what `download` throws
+ */
 export async function* runFileBytes(
   client: Client,
   content: SandboxFileContent,
-  signal: AbortSignal,
+  options: DownloadOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  if (content.content !== null && !content.truncated) {
-    yield Buffer.from(content.content, content.encoding === 'base64' ? 'base64' : 'utf8');
+  const inline = content.content === null || content.truncated ? undefined : inlineBytes(content.content, content.encoding);
+  // Text that was converted on its way is not the file.
+  if (inline && (inline.length === content.size || !content.download_url)) {
+    if (inline.length !== content.size) throw fileChanged(content.size, inline.length, {});
+    yield inline;
   } else if (content.download_url) {
-    yield* download(client, content.download_url, signal);
+    yield* download(client, content.download_url, { size: content.size, ...options });
   } else {
     throw new AopsError(`The content of ${content.path} is not available${content.message ? `: ${content.message}` : '.'}`, {
       code: 'content_unavailable',
@@ -47,6 +91,9 @@ export async function* runFileBytes(
     });
   }
 }
+
+const inlineBytes = (text: string, encoding: string | undefined): Uint8Array =>
+  Buffer.from(text, encoding === 'base64' ? 'base64' : 'utf8');
 
 function requireFiles(status: string, path: string): void {
   if (status === 'running' || status === 'paused') return;

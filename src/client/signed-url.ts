@@ -13,11 +13,14 @@ export function signedUrl(baseUrl: string, given: string): URL {
     if (url.protocol === 'https:' || url.origin === base.origin) return url;
     if (url.protocol === 'http:' && isLoopback(base.hostname) && isLoopback(url.hostname)) return url;
   }
-  throw new AopsError(`The service gives ${url ? `a URL at ${url.protocol}//${url.host}` : 'no URL'} for the file, which is not safe to use.`, {
-    code: 'unsafe_url',
-    exit: exitCodes.failure,
-    hint: 'Files are exchanged over https only. Tell the operator of the service.',
-  });
+  throw new AopsError(
+    `The service gives ${url ? `a URL at ${url.protocol}//${url.host}` : 'no URL'} for the file, which is not safe to use.`,
+    {
+      code: 'unsafe_url',
+      exit: exitCodes.failure,
+      hint: 'Files are exchanged over https only. Tell the operator of the service.',
+    },
+  );
 }
 
 const isLoopback = (hostname: string): boolean => hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname);

@@ -15,7 +15,6 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -81,7 +80,7 @@ export class TokenCache {
       renameSync(temporary, this.#file);
       removeTokens(this.#folder, ({ token: { expiresAt } }) => expiresAt <= token.obtainedAt);
     } catch {
-      rmSync(temporary, { force: true });
+      removeIfThere(temporary);
     }
   }
 
@@ -147,14 +146,19 @@ function removeTokens(folder: string, which: (entry: Entry) => boolean): number 
     const file = path.join(folder, name);
     const entry = name.endsWith('.json') ? readEntry(file) : undefined;
     if (entry === undefined || !which(entry)) continue;
-    try {
-      unlinkSync(file);
-      removed += 1;
-    } catch {
-      // Another process removed it first.
-    }
+    if (removeIfThere(file)) removed += 1;
   }
   return removed;
+}
+
+/** Whether it was there, and this process removed it. */
+function removeIfThere(file: string): boolean {
+  try {
+    unlinkSync(file);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function names(folder: string): string[] {

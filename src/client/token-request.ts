@@ -51,7 +51,7 @@ export async function requestToken(given: ClientCredentials, options: TokenReque
     const response = await oauth.clientCredentialsGrantRequest(
       server,
       client,
-      oauth.ClientSecretBasic(given.client_secret),
+      (_server, _client, _body, headers) => headers.set('authorization', `Basic ${Buffer.from(basicPair(given)).toString('base64')}`),
       given.scope === undefined ? {} : { scope: given.scope },
       {
         // Plain http is accepted for this machine alone, where the URL is taken in (config/base-url.ts).
@@ -77,6 +77,14 @@ export async function requestToken(given: ClientCredentials, options: TokenReque
     await dispatcher.destroy();
   }
 }
+
+/**
+ * What Basic authentication encodes (RFC 6749, 2.3.1); a secret as well. Only what the form encoding of browsers escapes is
+ * escaped: many servers decode nothing, and ids like UUIDs have to reach them as they are. The library escapes dashes too.
+ */
+export const basicPair = ({ client_id, client_secret }: ClientCredentials): string =>
+  `${formEncode(client_id)}:${formEncode(client_secret)}`;
+const formEncode = (text: string): string => new URLSearchParams({ v: text }).toString().slice(2);
 
 interface Form {
   headers: Record<string, string>;

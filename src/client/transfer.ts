@@ -1,17 +1,32 @@
 /** Uploading files: short ones through the operation for it, longer ones to a signed URL, streamed with flat memory. */
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import path from 'node:path';
-import { UsageError } from '../base/errors.ts';
+import { Readable } from 'node:stream';
+import { AopsError, UsageError } from '../base/errors.ts';
+import type { Input } from '../interface/types.ts';
 import { retryPolicy } from './backoff.ts';
-import type { Client } from './client.ts';
+import type { CallOptions, Client } from './client.ts';
 import { ServiceAnswerError, UnavailableError } from './errors.ts';
 import { multipartForm } from './multipart.ts';
-import { fillPath } from './request.ts';
+import type { ResponseHeaders } from './rate-limit.ts';
+import { fillPath, operationRequest } from './request.ts';
+import { shownPath, signedUrl } from './signed-url.ts';
 import { failure, send } from './transport.ts';
 
 /** Files up to this size are sent directly; larger ones go to a URL of their own (further groups, Sandboxes). */
 export const directUploadLimit = 10_000_000;
+
+/** Bytes read from a file at a time. */
+const readSize = 256 * 1024;
+
+/** A file of this machine, and where it goes. */
+export interface LocalUpload {
+  file: string;
+  size: number;
+  /** Path in the sandbox. */
+  target: string;
+}
 
 /** What became of an uploaded file: its path in the sandbox, and its size. */
 export interface UploadedFile {
@@ -19,90 +34,139 @@ export interface UploadedFile {
   size_bytes: number;
 }
 
-/**
- * Uploads a local file to a sandbox, by the way its size asks for.
- * @throws ServiceAnswerError, UnavailableError, OutcomeUnknownError, or the signal's reason
- */
-export async function upload(client: Client, sandboxId: string, file: string, target: string, signal: AbortSignal): Promise<UploadedFile> {
-  const { size } = await stat(file);
-  return size <= directUploadLimit
-    ? uploadDirectly(client, sandboxId, file, target, signal)
-    : uploadByUrl(client, sandboxId, { file, size }, target, signal);
+export interface UploadOptions {
+  signal: AbortSignal;
+  /** Told the bytes that were sent; less than 0 when some have to be sent again. */
+  onBytes?: (count: number) => void;
 }
 
-async function uploadDirectly(client: Client, sandboxId: string, file: string, target: string, signal: AbortSignal): Promise<UploadedFile> {
-  const { readFile } = await import('node:fs/promises');
-  const { contentType, body } = multipartForm(
+/**
+ * Gets an upload ready, by the way its size asks for. Its idempotency key is taken here, so uploads that are made ready
+ * in the same order have the same keys, in whatever order they are carried out. The returned function carries it out.
+ * @throws UsageError for an id that is none; the function ServiceAnswerError, UnavailableError, OutcomeUnknownError, UsageError
+ *   when the file changes meanwhile, or the signal's reason
+ */
+export function prepareUpload(client: Client, sandboxId: string, upload: LocalUpload): (options: UploadOptions) => Promise<UploadedFile> {
+  const direct = upload.size <= directUploadLimit;
+  const input = { params: { sandbox_id: sandboxId }, body: { path: upload.target } };
+  const { method, path: target } = direct
+    ? { method: 'POST', path: fillPath('/v2/sandboxes/{sandbox_id}/files', input.params) }
+    : operationRequest('createSandboxUploadUrl', input);
+  const keys = client.reserveKeys(method, target);
+  return (options) => (direct ? uploadDirectly(client, target, upload, keys, options) : uploadByUrl(client, input, upload, keys, options));
+}
+
+type Keys = NonNullable<CallOptions['keys']>;
+
+async function uploadDirectly(
+  client: Client,
+  url: string,
+  { file, size, target }: LocalUpload,
+  keys: Keys,
+  { signal, onBytes }: UploadOptions,
+): Promise<UploadedFile> {
+  const { contentType, body } = await multipartForm(
     { path: target },
-    { name: 'file', filename: path.basename(file), content: await readFile(file) },
+    { name: 'file', filename: path.basename(file), size, read: (buffer) => readWhole(file, buffer) },
   );
-  const response = await client.send(
-    {
-      method: 'POST',
-      path: fillPath('/v2/sandboxes/{sandbox_id}/files', { sandbox_id: sandboxId }),
-      headers: { 'content-type': contentType },
-      body,
-      mutates: true,
-    },
-    { signal },
-  );
+  const request = { method: 'POST', path: url, headers: { 'content-type': contentType }, body, mutates: true };
+  const response = await client.send(request, { signal, keys });
+  onBytes?.(size);
   return JSON.parse(response.body.toString('utf8')) as UploadedFile;
 }
 
-interface SizedFile {
-  file: string;
-  size: number;
+/** Fills the buffer with the file, which has to be exactly as long. */
+async function readWhole(file: string, buffer: Uint8Array): Promise<void> {
+  const handle = await open(file);
+  try {
+    let filled = 0;
+    while (filled < buffer.length) {
+      const { bytesRead } = await handle.read(buffer, filled, buffer.length - filled, filled);
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    if (filled !== buffer.length || (await handle.stat()).size !== buffer.length) throw changedFile(file);
+  } finally {
+    await handle.close();
+  }
 }
+
+const changedFile = (file: string): UsageError => new UsageError(`${file} changed while it was uploaded.`, 'Run the command again.');
 
 async function uploadByUrl(
   client: Client,
-  sandboxId: string,
-  source: SizedFile,
-  target: string,
-  signal: AbortSignal,
+  input: Input<'createSandboxUploadUrl'>,
+  source: LocalUpload,
+  keys: Keys,
+  options: UploadOptions,
 ): Promise<UploadedFile> {
-  const granted = await client.call('createSandboxUploadUrl', { params: { sandbox_id: sandboxId }, body: { path: target } }, { signal });
-  const url = new URL(granted.upload_url, client.baseUrl);
+  const granted = await client.call('createSandboxUploadUrl', input, { signal: options.signal, keys });
+  const url = signedUrl(client.baseUrl, granted.upload_url);
   // Putting the same bytes in the same place twice changes nothing, so every failure may be tried again.
   for (let retry = 0; ; retry += 1) {
-    const failed = await put(client, url, source, signal);
+    const failed = await put(client, url, source, options);
     if (failed === undefined) return { path: granted.path, size_bytes: source.size };
     if (failed.final || retry >= retryPolicy.retries) throw failed.error;
-    await client.backOff(retry, failed.error.message, signal);
+    await client.backOff(retry, failed.error.message, options.signal, failed.headers);
   }
+}
+
+interface FailedPut {
+  error: AopsError;
+  /** Whether trying again is of no use. */
+  final: boolean;
+  headers?: ResponseHeaders;
 }
 
 async function put(
   client: Client,
   url: URL,
-  { file, size }: SizedFile,
-  signal: AbortSignal,
-): Promise<{ error: Error; final: boolean } | undefined> {
-  const details = { method: 'PUT', path: url.pathname };
+  { file, size }: LocalUpload,
+  { signal, onBytes }: UploadOptions,
+): Promise<FailedPut | undefined> {
+  const details = { method: 'PUT', path: shownPath(url) };
+  const stream = createReadStream(file, { highWaterMark: readSize });
+  let sent = 0;
+  const content = async function* (): AsyncGenerator<Buffer, void, undefined> {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      sent += chunk.length;
+      onBytes?.(chunk.length);
+      yield chunk;
+    }
+  };
+  let done = false;
   try {
     const dispatcher = await client.dispatcher();
-    const { statusCode, body } = await send(dispatcher, {
+    const { statusCode, headers, body } = await send(dispatcher, {
       origin: url.origin,
       path: url.pathname + url.search,
       method: 'PUT',
       headers: { 'content-length': String(size), 'content-type': 'application/octet-stream' },
-      body: createReadStream(file),
+      body: Readable.from(content(), { objectMode: false }),
       signal,
       headersTimeout: retryPolicy.attemptMilliseconds,
       bodyTimeout: retryPolicy.attemptMilliseconds,
     });
     await body.dump();
-    if (statusCode < 300) return undefined;
-    const message = `${file} could not be uploaded: the service answered ${statusCode}.`;
-    return { error: new ServiceAnswerError(statusCode, { error: 'upload_failed', message }, details), final: statusCode < 500 };
+    done = statusCode < 300;
+    return done ? undefined : refused(statusCode, headers, file, details);
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof AopsError) throw error;
     const { code, syscall } = error as NodeJS.ErrnoException;
-    if (code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH')
-      throw new UsageError(`${file} changed while it was uploaded.`, 'Run the command again.');
-    // A file that cannot be read; a socket that fails has `read` for its system call, too.
-    if (syscall === 'open' || code === 'EISDIR' || code === 'EIO') throw error;
+    if (code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH') throw changedFile(file);
+    if (syscall === 'open' || (syscall === 'read' && stream.errored)) throw error;
     const { reason, final } = failure(error);
     return { error: new UnavailableError(`${file} could not be uploaded: ${reason}.`, details, error), final };
+  } finally {
+    stream.destroy();
+    if (!done && sent > 0) onBytes?.(-sent);
   }
+}
+
+function refused(status: number, headers: ResponseHeaders, file: string, details: { method: string; path: string }): FailedPut {
+  const redirect = status >= 300 && status < 400 ? ' with a redirect, and aops does not follow redirects' : '';
+  const message = `${file} could not be uploaded: the service answered ${status}${redirect}.`;
+  const final = status !== 408 && status !== 429 && status < 500;
+  return { error: new ServiceAnswerError(status, { error: 'upload_failed', message }, details), final, headers };
 }

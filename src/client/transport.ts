@@ -1,7 +1,8 @@
 /** One attempt at one request: sends it, reads the whole answer, and says plainly what happened. Never retries, never follows. */
 import type { Readable } from 'node:stream';
+import { orAborted } from './abort.ts';
 import { connectionProblem } from './connection-errors.ts';
-import type { ResponseHeaders } from './rate-limit.ts';
+import { header, type ResponseHeaders } from './rate-limit.ts';
 import type { Dispatcher } from './undici.ts';
 
 export interface TransportRequest {
@@ -12,6 +13,8 @@ export interface TransportRequest {
   body?: string | Uint8Array | Readable;
   /** Covers the whole attempt, body included. */
   signal: AbortSignal;
+  /** Told as soon as the head of an answer is there. */
+  onHead?: (headers: ResponseHeaders) => void;
 }
 
 export interface TransportResponse {
@@ -27,6 +30,10 @@ export interface Failure {
   maybeSent: boolean;
   /** True when trying again cannot help (TLS, protocol, size). */
   final: boolean;
+  /** True when a used connection had been closed by the time the request went out on it: nothing is wrong with the service. */
+  stale?: boolean;
+  /** Retries that may help, where it is fewer than usual. */
+  retries?: number;
   /** Half a sentence for people. */
   reason: string;
   /** What to do about it, where that is known. */
@@ -39,6 +46,8 @@ export type Outcome = { kind: 'response'; response: TransportResponse } | Failur
 
 /** JSON answers are held in memory; more than this is no JSON answer. */
 const bodyLimit = 32 * 1024 * 1024;
+/** Of an error's body the start will do; its status counts. */
+const errorBodyLimit = 1024 * 1024;
 
 const notSentCodes = new Set([
   'ECONNREFUSED',
@@ -77,24 +86,38 @@ export function failure(error: unknown): Failure {
   });
   const problem = connectionProblem(error, failure);
   if (problem) return { kind: 'failure', maybeSent: false, cause: error, ...problem };
+  if (/before secure TLS connection was established/.test(message)) return failed('the TLS handshake broke off', false, false);
   if (name === 'HTTPParserError' || code.startsWith('HPE_')) return failed('the answer was no valid HTTP', true, true);
   if (code === 'ERR_BODY_LIMIT') return failed(message, true, true);
-  return failed(reasons[code] ?? 'the connection failed', !notSentCodes.has(code) && syscall !== 'connect', false);
+  const plain = failed(reasons[code] ?? 'the connection failed', !notSentCodes.has(code) && syscall !== 'connect', false);
+  // A name that does not exist seldom does a moment later.
+  return code === 'ENOTFOUND' ? { ...plain, retries: 1 } : plain;
 }
 
-async function readAll(body: Dispatcher.ResponseData['body']): Promise<Buffer> {
+async function readAll(status: number, headers: ResponseHeaders, body: Dispatcher.ResponseData['body']): Promise<Buffer> {
+  // Ending a body early makes it emit an error that nobody needs.
+  body.on('error', () => undefined);
+  const isError = status >= 400;
+  if (!isError && Number(header(headers, 'content-length')) > bodyLimit) {
+    body.destroy();
+    throw tooLarge();
+  }
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body) {
     size += (chunk as Buffer).length;
-    if (size > bodyLimit) {
-      body.destroy();
-      throw Object.assign(new Error(`the answer is larger than ${bodyLimit / 1_048_576} MiB`), { code: 'ERR_BODY_LIMIT' });
-    }
     chunks.push(chunk as Buffer);
+    if (isError && size > errorBodyLimit) break;
+    if (size > bodyLimit) throw tooLarge();
   }
-  return Buffer.concat(chunks);
+  return withoutMark(Buffer.concat(chunks));
 }
+
+/** Some writers of UTF-8 begin with a byte order mark, which is no part of the text (RFC 8259, 8.1). */
+const withoutMark = (body: Buffer): Buffer => (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body);
+
+const tooLarge = (): Error =>
+  Object.assign(new Error(`the answer is larger than ${bodyLimit / 1_048_576} MiB`), { code: 'ERR_BODY_LIMIT' });
 
 /**
  * The answer to a request, its body still to be read. undici notices an abort only once it is connected; this ends
@@ -104,26 +127,17 @@ export async function send(
   dispatcher: Dispatcher,
   request: Dispatcher.RequestOptions & { signal: AbortSignal },
 ): Promise<Dispatcher.ResponseData> {
-  const { signal } = request;
-  signal.throwIfAborted();
-  let stopListening = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    stopListening = () => signal.removeEventListener('abort', onAbort);
-  });
-  try {
-    return await Promise.race([dispatcher.request(request), aborted]);
-  } finally {
-    stopListening();
-  }
+  request.signal.throwIfAborted();
+  return orAborted(dispatcher.request(request), request.signal);
 }
 
 /** Sends a request once. Rejects only with the signal's reason. */
 export async function attempt(dispatcher: Dispatcher, request: TransportRequest): Promise<Outcome> {
   try {
-    const { statusCode, headers, body } = await send(dispatcher, request as Dispatcher.RequestOptions & { signal: AbortSignal });
-    return { kind: 'response', response: { status: statusCode, headers, body: await readAll(body) } };
+    const { onHead, ...options } = request;
+    const { statusCode, headers, body } = await send(dispatcher, options as Dispatcher.RequestOptions & { signal: AbortSignal });
+    onHead?.(headers);
+    return { kind: 'response', response: { status: statusCode, headers, body: await readAll(statusCode, headers, body) } };
   } catch (error) {
     request.signal.throwIfAborted();
     return failure(error);

@@ -2,6 +2,10 @@ declare module 'undici/lib/api/index.js' {
   const api: Record<string, unknown>;
   export default api;
 }
+declare module 'undici/lib/core/connect.js' {
+  const buildConnector: unknown;
+  export default buildConnector;
+}
 declare module 'undici/lib/dispatcher/agent.js' {
   const Agent: unknown;
   export default Agent;

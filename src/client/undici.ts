@@ -3,8 +3,9 @@
  * the mocks as well, which takes longer than everything else a short command does; the dispatcher alone does not.
  */
 import { setFlagsFromString } from 'node:v8';
-import type { Dispatcher, Agent as UndiciAgent } from 'undici';
+import type { buildConnector as Connector, Dispatcher, Agent as UndiciAgent } from 'undici';
 import api from 'undici/lib/api/index.js';
+import connectorFactory from 'undici/lib/core/connect.js';
 import AgentClass from 'undici/lib/dispatcher/agent.js';
 import DispatcherClass from 'undici/lib/dispatcher/dispatcher.js';
 
@@ -16,5 +17,7 @@ setFlagsFromString('--liftoff-only');
 Object.assign(DispatcherClass.prototype, api);
 
 export const Agent = AgentClass as unknown as typeof UndiciAgent;
+export const buildConnector = connectorFactory as typeof Connector;
+export type { Connector };
 export type AgentOptions = UndiciAgent.Options;
 export type { Dispatcher };

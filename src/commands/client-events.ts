@@ -6,16 +6,25 @@ import { traceLines } from './trace.ts';
 
 export function reportClientEvent(context: Context): (event: ClientEvent) => void {
   const { terminal, clock, flags } = context;
+  // Whoever reads errors as JSON reads this as JSON.
+  const forPrograms = context.format === 'json' || context.format === 'ndjson';
   let endCountdown: Promise<() => void> | undefined;
   return (event) => {
     switch (event.type) {
       case 'rate_limit.waiting':
+        if (forPrograms) {
+          const until = new Date(clock.now() + event.waitMilliseconds).toISOString();
+          terminal.note(JSON.stringify({ event: event.type, wait_seconds: Math.ceil(event.waitMilliseconds / 1_000), until }));
+          return;
+        }
+        void endCountdown?.then((end) => end());
         endCountdown = import('../terminal/progress.ts').then(({ startCountdown }) =>
           startCountdown(terminal, 'Rate limited: going on', clock.now() + event.waitMilliseconds, clock),
         );
         return;
       case 'rate_limit.resumed':
         void endCountdown?.then((end) => end());
+        endCountdown = undefined;
         return;
       case 'replayed':
         terminal.note(

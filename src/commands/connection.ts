@@ -15,8 +15,8 @@ import { networkTo } from './network.ts';
 
 /** The client of the resolved profile. @throws AopsError when not signed in, or no address is known */
 export async function connect(context: Context): Promise<Client> {
-  const { baseUrl, credential, network } = await resolveAccess(context);
-  return newClient(context, baseUrl, credential, network);
+  const { baseUrl, credential, network, identity } = await resolveAccess(context);
+  return newClient(context, baseUrl, credential, network, identity);
 }
 
 /** The value of a valid token or key for the resolved profile. @throws AopsError when not signed in */
@@ -32,6 +32,8 @@ interface Access {
   baseUrl: string;
   credential: Credential;
   network: Network;
+  /** What tells this credential from others; secret. */
+  identity: readonly string[];
 }
 
 async function resolveAccess(context: Context): Promise<Access> {
@@ -43,11 +45,12 @@ async function resolveAccess(context: Context): Promise<Access> {
     context.terminal.protect(given.token);
     const network = await networkTo(context, { urls: [baseUrl], stored });
     const { bearerCredential } = await import('../client/credential.ts');
-    return { baseUrl, credential: bearerCredential(given.token), network };
+    return { baseUrl, credential: bearerCredential(given.token), network, identity: [given.token] };
   }
   const client = clientCredentials(given);
   const network = await networkTo(context, { urls: [baseUrl, client.token_url], stored });
-  return { baseUrl, credential: await oauthCredential(context, client, network, originOf(baseUrl)), network };
+  const credential = await oauthCredential(context, client, network, originOf(baseUrl));
+  return { baseUrl, credential, network, identity: [client.token_url, client.client_id, client.client_secret] };
 }
 
 /** @throws AopsError `token_url_missing` */
@@ -94,18 +97,31 @@ export async function tokenCache(context: Context, given: ClientCredentials, ori
 
 const userAgent = ({ launcher }: Context): string => `aops/${version} (node ${launcher.nodeVersion}; ${launcher.platform})`;
 
-/** A client for an address and a credential. The caller closes it. */
-export async function newClient(context: Context, baseUrl: string, credential: Credential, network: Network): Promise<Client> {
-  const { Client, DryRunClient } = await import('../client/index.ts');
-  const { flags, clock, signal } = context;
+/**
+ * A client for an address and a credential. The caller closes it.
+ * @param identity what tells the credential from others, where its rate limit is shared with other processes
+ */
+export async function newClient(
+  context: Context,
+  baseUrl: string,
+  credential: Credential,
+  network: Network,
+  identity?: readonly string[],
+): Promise<Client> {
+  const { Client, DryRunClient, SharedLimits } = await import('../client/index.ts');
+  const { flags, clock, signal, deadline, retryBudget, env } = context;
+  const sharing = identity !== undefined && (env.AOPS_NO_RATE_SHARING ?? '') === '';
   const options = {
     baseUrl,
     credential,
     network,
     userAgent: userAgent(context),
     signal,
+    ...(deadline === undefined ? {} : { deadline }),
     clock,
     maxWaitMilliseconds: context.config().max_wait.value,
+    retryBudget,
+    ...(sharing ? { sharedLimits: new SharedLimits(context.paths.cache, [originOf(baseUrl), ...identity]) } : {}),
     onEvent: reportClientEvent(context),
     journal: journalOf(context),
     ...(flags.idempotencyKey === undefined ? {} : { idempotencyKey: flags.idempotencyKey }),

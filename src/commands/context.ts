@@ -1,6 +1,7 @@
 /** What a command may reach: everything outside comes through here, so that tests and other hosts can replace it. */
 import type { Clock } from '../base/clock.ts';
 import type { Client } from '../client/client.ts';
+import type { RetryBudget } from '../client/retry-budget.ts';
 import type { ConfigPaths, Environment } from '../config/paths.ts';
 import type { ResolvedConfig } from '../config/resolve.ts';
 import type { OutputFormat } from '../config/settings.ts';
@@ -19,6 +20,10 @@ export interface Context {
   readonly clock: Clock;
   /** Aborted by Ctrl-C and by `--timeout`, with the reason as the error to end with. */
   readonly signal: AbortSignal;
+  /** When `--timeout` will have passed, in steady time of the clock. */
+  readonly deadline: number | undefined;
+  /** What the whole command may retry. */
+  readonly retryBudget: RetryBudget;
   readonly store: ConfigStore;
   /** How this process was started, for commands that start another one. */
   readonly launcher: {

@@ -36,7 +36,15 @@ export async function presentResult(context: Context, output: AnyOutput | undefi
   }
   if (!forPeople || !output || output.kind === 'raw' || output.kind === 'list') return render(result);
   if (output.kind === 'text') return terminal.line(output.text(result));
-  await terminal.write(await renderRecord(recordFields(output.fields(result)), view));
+  await writeLong(context, await renderRecord(recordFields(output.fields(result)), view));
+}
+
+/** Text for people: through their pager when it does not fit the terminal. */
+async function writeLong(context: Context, text: string): Promise<void> {
+  const { terminal } = context;
+  const paged =
+    terminal.out.isTTY && (await import('../terminal/pager.ts').then(({ page }) => page(terminal, text, context.config().pager.value)));
+  if (!paged) await terminal.write(text);
 }
 
 async function presentRows(context: Context, output: AnyOutput, list: RowList, view: View): Promise<void> {
@@ -48,7 +56,7 @@ async function presentRows(context: Context, output: AnyOutput, list: RowList, v
     terminal.note(offset > 0 && total > 0 ? `There are only ${total}.` : shape.empty);
     return;
   }
-  await terminal.write(await renderTable(data, shape.columns, view));
+  await writeLong(context, await renderTable(data, shape.columns, view));
   if (view.tty && offset + data.length < total)
     terminal.note(`Showing ${data.length} of ${total}. See the others with --all, --limit and --offset.`);
 }

@@ -15,6 +15,7 @@ export default defineCommand({
     port: integer('N', 'Listen on this port (default: a free one)', { minimum: 0, maximum: 65_535 }),
     dataDir: text('DIR', 'Keep the data here', { complete: 'directories' }),
     exec: choice(['host', 'off'], 'Whether runs may execute commands (default off)'),
+    rateLimit: text('N', 'Requests a minute for each credential', { hidden: true }),
     stateFile: text('FILE', 'Write the state of the service here', { hidden: true }),
     ephemeral: text('yes|no', 'Note in the state that the data is not kept', { hidden: true }),
   },
@@ -33,6 +34,7 @@ export default defineCommand({
       ...(context.env.PATH === undefined ? {} : { commandPath: context.env.PATH }),
       ...(input.host === undefined ? {} : { host: input.host }),
       ...(input.port === undefined ? {} : { port: input.port }),
+      ...(input.rateLimit === undefined ? {} : { rateLimit: { limit: Number(input.rateLimit), windowSeconds: 60 } }),
       log: (entry) => context.terminal.note(context.terminal.err.isTTY ? logLine(entry) : JSON.stringify(entry)),
     });
     const { url, teamId, instanceId } = service;

@@ -1,9 +1,10 @@
 /** One command's session: its context, its signals and deadline, and what has to be tidied up after it. */
 import os from 'node:os';
-import { systemClock } from '../base/clock.ts';
+import { steadyTime, systemClock } from '../base/clock.ts';
 import { parseDuration } from '../base/duration.ts';
 import { AopsError, exitCodes } from '../base/errors.ts';
 import type { Client } from '../client/client.ts';
+import { RetryBudget } from '../client/retry-budget.ts';
 import { configPaths } from '../config/paths.ts';
 import { type ResolvedConfig, requireTeam, resolveConfig } from '../config/resolve.ts';
 import type { ColorMode, OutputFormat, SettingKey, SettingValue } from '../config/settings.ts';
@@ -35,6 +36,8 @@ export class Session {
       });
       return this.#config;
     };
+    const timeout = flags.timeout ?? (stored(store, 'timeout') as string | undefined);
+    const limit = timeout === undefined ? undefined : parseDuration(timeout);
     this.context = {
       terminal,
       prompter: createPrompter(terminal),
@@ -44,6 +47,8 @@ export class Session {
       flags,
       clock: systemClock,
       signal: this.#controller.signal,
+      deadline: limit === undefined ? undefined : steadyTime(systemClock) + limit,
+      retryBudget: new RetryBudget(),
       store,
       launcher: {
         executable: host.execPath,
@@ -68,7 +73,7 @@ export class Session {
     host.on('SIGTERM', this.#terminate);
     terminal.brokenPipe.addEventListener('abort', this.#abandon);
     for (const warning of store.warnings) terminal.warn(warning);
-    this.#startDeadline(flags.timeout ?? (stored(store, 'timeout') as string | undefined));
+    if (limit !== undefined) this.#startDeadline(limit, timeout as string);
   }
 
   /** Ends the client and gives the signals back. */
@@ -93,9 +98,7 @@ export class Session {
     this.#controller.abort(new AopsError('Terminated.', { code: 'terminated', exit: exitCodes.terminated }));
   readonly #abandon = (): void => this.#controller.abort(new Error('nobody reads the output any more'));
 
-  #startDeadline(timeout: string | undefined): void {
-    const milliseconds = timeout === undefined ? undefined : parseDuration(timeout);
-    if (milliseconds === undefined) return;
+  #startDeadline(milliseconds: number, timeout: string): void {
     const passed = new AopsError(`Not done within ${timeout}.`, {
       code: 'timeout',
       exit: exitCodes.timeout,

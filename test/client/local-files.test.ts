@@ -1,76 +1,101 @@
-import { lstat, mkdir, writeFile as put, readdir, readFile, symlink } from 'node:fs/promises';
+import { renameSync, symlinkSync } from 'node:fs';
+import { chmod, lstat, mkdir, writeFile as put, readdir, readFile, rename, stat, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { prepareTarget, safeParts, writeFile } from '../../src/client/local-files.ts';
+import { type OpenFile, openDiskFile } from '../../src/client/disk-file.ts';
+import { LocalFolder } from '../../src/client/local-files.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { failureOf } from './harness.ts';
 
-async function* bytes(...pieces: string[]): AsyncGenerator<Uint8Array> {
-  for (const piece of pieces) yield Buffer.from(piece);
-}
+const bytes = (...pieces: string[]) =>
+  async function* (): AsyncGenerator<Uint8Array> {
+    for (const piece of pieces) yield Buffer.from(piece);
+  };
 
 async function* broken(): AsyncGenerator<Uint8Array> {
   yield Buffer.from('half');
   throw new Error('broken off');
 }
 
-describe('a name from the service', () => {
-  it.each([
-    ['a', ['a']],
-    ['a/b c/d.txt', ['a', 'b c', 'd.txt']],
-    ['./a//b', ['a', 'b']],
-    ['.hidden', ['.hidden']],
-    ['...a', ['...a']],
-    ['12:30 log', ['12:30 log']],
-    ['コンソール', ['コンソール']],
-  ])('%j is safe', (name, parts) => expect(safeParts(name)).toEqual(parts));
+const write = (folder: string, name: string, content = bytes('x'), replace = false) =>
+  new LocalFolder(folder).write(name, content, { replace });
 
-  it.each([
-    '',
-    '.',
-    '/',
-    '/etc/passwd',
-    '..',
-    '../x',
-    'a/../b',
-    'a/..',
-    'a\\b',
-    '..\\x',
-    '\\\\host\\share',
-    'C:/x',
-    'c:x',
-    'a\0b',
-    'a\nb',
-    'a\x1b[0m',
-    'con',
-    'CON.txt',
-    'a/nul',
-    'com1',
-    'LPT9.log',
-    'a.',
-    'a ',
-    'a./b',
-    `${'é'.repeat(128)}`,
-  ])('%j is refused', (name) => expect(() => safeParts(name)).toThrow(expect.objectContaining({ code: 'unsafe_name' })));
-});
+/** Opens files on a disk that is full after so many bytes, and says so at the first byte too many. */
+const fullAfter =
+  (room: number): OpenFile =>
+  (file, mode) => {
+    const disk = openDiskFile(file, mode);
+    let left = room;
+    return {
+      ...disk,
+      async write(data, offset, position) {
+        if (left === 0) throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' });
+        const taken = Math.min(left, data.length - offset);
+        left -= taken;
+        await disk.write(data.subarray(0, offset + taken), offset, position);
+        return taken;
+      },
+    };
+  };
 
-describe('a target', () => {
-  it('gets its folders', async () => {
+describe('the folders of a file', () => {
+  it('are made', async () => {
     const root = path.join(await temporaryFolder(), 'new');
-    const target = await prepareTarget(root, 'a/b/c.txt');
-    expect(target).toBe(path.join(root, 'a/b/c.txt'));
-    expect((await lstat(path.dirname(target))).isDirectory()).toBe(true);
-    expect(await prepareTarget(root, 'a/b/d.txt')).toBe(path.join(root, 'a/b/d.txt'));
+    const folder = new LocalFolder(root);
+    expect(folder.target('a/b/c.txt')).toBe(path.join(root, 'a/b/c.txt'));
+    await Promise.all(['a/b/c.txt', 'a/b/d.txt', 'a/e'].map((name) => folder.write(name, bytes(name), { replace: false })));
+    expect(await readFile(path.join(root, 'a/b/d.txt'), 'utf8')).toBe('a/b/d.txt');
   });
 
-  it('is never reached through a link or a file', async () => {
+  it('are never links or files', async () => {
     const root = await temporaryFolder();
     const outside = await temporaryFolder();
     await symlink(outside, path.join(root, 'link'));
+    await symlink('.', path.join(root, 'here'));
     await put(path.join(root, 'file'), '');
-    for (const name of ['link/x', 'link/deep/x', 'file/x']) {
-      expect(await failureOf(prepareTarget(root, name))).toMatchObject({ exit: 2, message: expect.stringContaining('is not a directory') });
+    for (const name of ['link/x', 'link/deep/x', 'file/x', 'here/x']) {
+      const expected = { exit: 2, message: expect.stringContaining('is not a directory') };
+      expect(() => new LocalFolder(root).check(name, true)).toThrow(expect.objectContaining(expected));
+      expect(await failureOf(write(root, name))).toMatchObject(expected);
     }
+    expect(await readdir(outside)).toEqual([]);
+    expect(await readdir(root)).toEqual(['file', 'here', 'link']);
+  });
+
+  it('may be reached through a link that the user named', async () => {
+    const folder = await temporaryFolder();
+    await mkdir(path.join(folder, 'real'));
+    await symlink('real', path.join(folder, 'named'));
+    await write(path.join(folder, 'named'), 'a/b');
+    expect(await readFile(path.join(folder, 'real/a/b'), 'utf8')).toBe('x');
+  });
+
+  it('are no use when the target is a file', async () => {
+    const file = path.join(await temporaryFolder(), 'file');
+    await put(file, 'mine');
+    expect(await failureOf(write(file, 'a'))).toMatchObject({ exit: 2, message: expect.stringContaining('is not a directory') });
+    expect(await readFile(file, 'utf8')).toBe('mine');
+  });
+
+  it('that become links while a file is written get nothing', async () => {
+    const root = await temporaryFolder();
+    const outside = await temporaryFolder();
+    const swappedBefore: OpenFile = (file, mode) => {
+      renameSync(path.join(root, 'a'), path.join(root, 'was-a'));
+      symlinkSync(outside, path.join(root, 'a'));
+      return openDiskFile(file, mode);
+    };
+    const first = new LocalFolder(root).write('a/x', bytes('secret'), { replace: false, openFile: swappedBefore });
+    expect(await failureOf(first)).toMatchObject({ exit: 2, message: expect.stringContaining('was replaced') });
+    expect(await readdir(outside)).toEqual([]);
+
+    const other = await temporaryFolder();
+    const swappedAfter = async function* (): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('secret');
+      await rename(path.join(other, 'a'), path.join(other, 'was-a'));
+      await symlink(outside, path.join(other, 'a'));
+    };
+    await failureOf(write(other, 'a/x', swappedAfter));
     expect(await readdir(outside)).toEqual([]);
   });
 });
@@ -78,32 +103,97 @@ describe('a target', () => {
 describe('writing', () => {
   it('puts the whole content there, and nothing beside it', async () => {
     const folder = await temporaryFolder();
-    const target = path.join(folder, 'a');
-    expect(await writeFile(target, bytes('one ', '', 'two'), false)).toBe(7);
-    expect(await readFile(target, 'utf8')).toBe('one two');
-    expect(await writeFile(path.join(folder, 'empty'), bytes(), false)).toBe(0);
-    expect(await readdir(folder)).toEqual(['a', 'empty']);
+    expect(await write(folder, 'a', bytes('one ', '', 'two'))).toBe(7);
+    expect(await readFile(path.join(folder, 'a'), 'utf8')).toBe('one two');
+    expect(await write(folder, 'empty', bytes())).toBe(0);
+    const large = 'content of a large file, '.repeat(100_000);
+    expect(await write(folder, 'large', bytes(...(large.match(/.{1,65536}/gs) as string[])))).toBe(large.length);
+    expect(await readFile(path.join(folder, 'large'), 'utf8')).toBe(large);
+    expect(await readdir(folder)).toEqual(['a', 'empty', 'large']);
+  });
+
+  it('begins again when it is told to', async () => {
+    const folder = await temporaryFolder();
+    const content = async function* (restart: () => Promise<void>): AsyncGenerator<Uint8Array> {
+      yield Buffer.alloc(3_000_000, 'old');
+      yield Buffer.from('old');
+      await restart();
+      yield Buffer.from('new');
+    };
+    expect(await new LocalFolder(folder).write('a', content, { replace: false })).toBe(3);
+    expect(await readFile(path.join(folder, 'a'), 'utf8')).toBe('new');
   });
 
   it('leaves a file that is there alone, unless replacing it is allowed', async () => {
     const folder = await temporaryFolder();
     const target = path.join(folder, 'a');
     await put(target, 'mine');
-    expect(await failureOf(writeFile(target, bytes('theirs'), false))).toMatchObject({ exit: 2, hint: expect.stringContaining('--force') });
+    const expected = { exit: 2, code: 'file_exists', hint: expect.stringContaining('--force') };
+    expect(() => new LocalFolder(folder).check('a', false)).toThrow(expect.objectContaining(expected));
+    expect(await failureOf(write(folder, 'a', bytes('theirs')))).toMatchObject(expected);
     expect(await readFile(target, 'utf8')).toBe('mine');
-    await writeFile(target, bytes('theirs'), true);
+    new LocalFolder(folder).check('a', true);
+    await write(folder, 'a', bytes('theirs'), true);
     expect(await readFile(target, 'utf8')).toBe('theirs');
+  });
+
+  it('leaves a file alone that appears meanwhile', async () => {
+    const folder = await temporaryFolder();
+    const content = async function* (): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('theirs');
+      await put(path.join(folder, 'a'), 'mine');
+    };
+    expect(await failureOf(write(folder, 'a', content))).toMatchObject({ code: 'file_exists' });
+    expect(await readFile(path.join(folder, 'a'), 'utf8')).toBe('mine');
+    expect(await readdir(folder)).toEqual(['a']);
+  });
+
+  it('gives permissions that are usual, and leaves those that were there', async () => {
+    const folder = await temporaryFolder();
+    const modeOf = async (name: string): Promise<number> => (await stat(path.join(folder, name))).mode & 0o7777;
+    const umask = process.umask();
+    await write(folder, 'new/a');
+    expect([await modeOf('new/a'), await modeOf('new')]).toEqual([0o644 & ~umask, 0o755 & ~umask]);
+    await chmod(path.join(folder, 'new/a'), 0o4711);
+    await write(folder, 'new/a', bytes('y'), true);
+    expect(await modeOf('new/a')).toBe(0o711);
   });
 
   it('that breaks off leaves what was there before, and no part of the new', async () => {
     const folder = await temporaryFolder();
-    const target = path.join(folder, 'a');
-    expect(await failureOf(writeFile(target, broken(), false))).toMatchObject({ message: 'broken off' });
+    expect(await failureOf(write(folder, 'a', broken))).toMatchObject({ message: 'broken off' });
     expect(await readdir(folder)).toEqual([]);
-    await put(target, 'mine');
-    await failureOf(writeFile(target, broken(), true));
+    await put(path.join(folder, 'a'), 'mine');
+    await failureOf(write(folder, 'a', broken, true));
     expect(await readdir(folder)).toEqual(['a']);
-    expect(await readFile(target, 'utf8')).toBe('mine');
+    expect(await readFile(path.join(folder, 'a'), 'utf8')).toBe('mine');
+  });
+
+  it.each([0, 5, 1_500_000])('on a disk with room for %i bytes leaves nothing, and says why', async (room) => {
+    const folder = await temporaryFolder();
+    await put(path.join(folder, 'a'), 'mine');
+    const content = bytes(...Array.from({ length: 30 }, () => 'x'.repeat(100_000)));
+    const writing = new LocalFolder(folder).write('a', content, { replace: true, openFile: fullAfter(room) });
+    expect(await failureOf(writing)).toMatchObject({ code: 'disk_full', exit: 1, message: expect.stringContaining('no space left') });
+    expect(await readdir(folder)).toEqual(['a']);
+    expect(await readFile(path.join(folder, 'a'), 'utf8')).toBe('mine');
+  });
+
+  it.skipIf(process.getuid?.() === 0)('where it is not allowed says so', async () => {
+    const folder = await temporaryFolder();
+    await mkdir(path.join(folder, 'closed'), { mode: 0o500 });
+    expect(await failureOf(write(path.join(folder, 'closed'), 'a'))).toMatchObject({
+      code: 'not_writable',
+      hint: expect.stringContaining('permissions'),
+    });
+  });
+
+  it('opens nothing that is there', async () => {
+    const folder = await temporaryFolder();
+    await put(path.join(folder, 'file'), 'mine');
+    await symlink(path.join(folder, 'nowhere'), path.join(folder, 'link'));
+    for (const name of ['file', 'link']) expect(() => openDiskFile(path.join(folder, name), 0o644)).toThrow('EEXIST');
+    expect(await readdir(folder)).toEqual(['file', 'link']);
   });
 
   it('never goes through a link, nor replaces one or a folder', async () => {
@@ -114,21 +204,21 @@ describe('writing', () => {
     await symlink(path.join(folder, 'nowhere'), path.join(folder, 'dangling'));
     await mkdir(path.join(folder, 'folder'));
     for (const name of ['link', 'dangling', 'folder']) {
-      expect(await failureOf(writeFile(path.join(folder, name), bytes('x'), true))).toMatchObject({
-        exit: 2,
-        hint: expect.stringContaining('not a plain file'),
-      });
+      const expected = { exit: 2, hint: expect.stringContaining('not a plain file') };
+      expect(() => new LocalFolder(folder).check(name, true)).toThrow(expect.objectContaining(expected));
+      expect(await failureOf(write(folder, name, bytes('x'), true))).toMatchObject(expected);
     }
     expect(await readFile(outside, 'utf8')).toBe('safe');
+    expect((await lstat(path.join(folder, 'link'))).isSymbolicLink()).toBe(true);
     expect(await readdir(folder)).toEqual(['dangling', 'folder', 'link']);
   });
 
   it('copes with the longest name there may be', async () => {
     const folder = await temporaryFolder();
-    await writeFile(path.join(folder, 'n'.repeat(255)), bytes('x'), false);
+    await write(folder, 'n'.repeat(255));
     expect(await readdir(folder)).toEqual(['n'.repeat(255)]);
     const wide = 'é'.repeat(127);
-    await writeFile(path.join(folder, wide), bytes('x'), false);
+    await write(folder, wide);
     expect(await readFile(path.join(folder, wide), 'utf8')).toBe('x');
   });
 });

@@ -155,7 +155,12 @@ describe('a change', () => {
       json(429, { error: 'rate_limited' }, { 'retry-after': '600' }),
       answer(302, '', { location: 'https://elsewhere.example/' }),
     ]) {
-      for (const first of [nothing('reset'), busy, answer(201, '{', { 'content-type': 'application/json' })]) {
+      for (const first of [
+        nothing('reset'),
+        busy,
+        json(409, { error: 'idempotency_in_progress' }),
+        answer(201, '{', { 'content-type': 'application/json' }),
+      ]) {
         const server = await scripted(first, last);
         const { client } = newClient(server.url);
         expect(await failureOf(client.call('startRun', start))).toMatchObject({
@@ -203,7 +208,7 @@ describe('a change', () => {
     );
     const { client, clock } = newClient(server.url);
     expect(await client.call('startRun', start)).toEqual({ run });
-    expect(clock.waits).toEqual([250, 2000]);
+    expect(clock.waits).toEqual([250, 2100]);
     expect(new Set(server.header('idempotency-key')).size).toBe(1);
   });
 

@@ -1,114 +1,21 @@
 import { createHash } from 'node:crypto';
-import { writeFile as put, readdir, readFile } from 'node:fs/promises';
+import { writeFile as put, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Client } from '../../src/client/client.ts';
 import { bearerCredential } from '../../src/client/credential.ts';
-import { download } from '../../src/client/download.ts';
-import { writeFile } from '../../src/client/local-files.ts';
-import { directUploadLimit, upload } from '../../src/client/transfer.ts';
+import { directUploadLimit, prepareUpload } from '../../src/client/transfer.ts';
 import { type Service, startService } from '../../src/service/service.ts';
-import { answer, json, nothing, partial, type RawServer } from '../faults/raw-server.ts';
+import { answer, json, nothing } from '../faults/raw-server.ts';
 import { temporaryFolder, whenDone } from '../support/temporary.ts';
 import { failureOf, newClient, scripted } from './harness.ts';
 
 const { signal } = new AbortController();
 
-/** Downloads `/files/1` of a server into a folder. */
-async function fetched(server: RawServer, url = '/files/1') {
-  const folder = await temporaryFolder();
-  const { client, clock } = newClient(server.url);
-  const target = path.join(folder, 'file');
-  const result = await writeFile(target, download(client, url, signal), false).then(
-    () => undefined,
-    (error: unknown) => error as Record<string, unknown>,
-  );
-  const names = await readdir(folder);
-  return { error: result, names, content: names.includes('file') ? await readFile(target, 'utf8') : undefined, waits: clock.waits };
+/** Uploads a file as it is now. */
+async function upload(client: Client, sandboxId: string, file: string, target: string) {
+  return prepareUpload(client, sandboxId, { file, target, size: (await stat(file)).size })({ signal });
 }
-
-const tagged = { etag: '"v1"', 'content-type': 'text/plain' };
-
-describe('a download', () => {
-  it('carries no credential, and streams what is there', async () => {
-    const server = await scripted(answer(200, 'content'));
-    const { content } = await fetched(server, '/files/1?signature=x%2By');
-    expect(content).toBe('content');
-    expect(server.requests[0]).toMatchObject({ method: 'GET', path: '/files/1?signature=x%2By' });
-    expect(server.requests[0]?.headers).not.toHaveProperty('authorization');
-  });
-
-  it('may be somewhere else', async () => {
-    const storage = await scripted(answer(200, 'content'));
-    const server = await scripted();
-    expect((await fetched(server, `${storage.url}/bucket/1`)).content).toBe('content');
-    expect([server.connections, storage.header('authorization')]).toEqual([0, [undefined]]);
-  });
-
-  it.each(['close', 'reset'] as const)('that is cut off (%s) goes on where it was', async (ending) => {
-    const server = await scripted(
-      partial(200, 10, '01234', ending, tagged),
-      answer(206, '56789', { ...tagged, 'content-range': 'bytes 5-9/10' }),
-    );
-    const { content, waits } = await fetched(server);
-    expect(content).toBe('0123456789');
-    expect(server.requests[1]?.headers).toMatchObject({ range: 'bytes=5-', 'if-range': '"v1"' });
-    expect(waits).toEqual([250]);
-  });
-
-  it('goes on as long as there is progress', async () => {
-    const pieces = [...'0123456'].map((digit, index) =>
-      partial(index === 0 ? 200 : 206, 8 - index, digit, 'close', { ...tagged, 'content-range': `bytes ${index}-7/8` }),
-    );
-    const server = await scripted(...pieces, answer(206, '7', { ...tagged, 'content-range': 'bytes 7-7/8' }));
-    expect((await fetched(server)).content).toBe('01234567');
-  });
-
-  it.each([
-    ['cannot be resumed', [partial(200, 10, '01234', 'close')], 'broke off after 5 bytes'],
-    ['has only a weak tag', [partial(200, 10, '01234', 'close', { etag: 'W/"v1"' })], 'broke off after 5 bytes'],
-    [
-      'changed meanwhile',
-      [partial(200, 10, '01234', 'close', tagged), answer(200, 'abcdefghij', tagged)],
-      'changed while it was downloaded',
-    ],
-    [
-      'goes on at another place',
-      [partial(200, 10, '01234', 'close', tagged), answer(206, '6789', { ...tagged, 'content-range': 'bytes 6-9/10' })],
-      'another part',
-    ],
-    ['never arrives', [nothing('close'), nothing('reset'), answer(503, ''), nothing('close')], 'broke off after 0 bytes'],
-  ])('that %s is an error, and leaves no file', async (_, steps, message) => {
-    const server = await scripted(...steps);
-    const { error, names } = await fetched(server);
-    expect(error).toMatchObject({ exit: 8, message: expect.stringContaining(message) });
-    expect(names).toEqual([]);
-    expect(server.requests).toHaveLength(steps.length);
-  });
-
-  it.each([302, 403, 404, 410, 416])('answered with %i is an error at once', async (status) => {
-    const other = await scripted();
-    const server = await scripted(answer(status, '<html>', { location: other.url }));
-    const { error, names } = await fetched(server);
-    expect(error).toMatchObject({ code: 'download_failed', details: { status, path: '/files/1' } });
-    expect([names, server.requests.length, other.connections]).toEqual([[], 1, 0]);
-  });
-
-  it('can be given up in the middle', async () => {
-    const server = await scripted(partial(200, 10, '01234', 'stall', tagged));
-    const folder = await temporaryFolder();
-    const controller = new AbortController();
-    const { client } = newClient(server.url);
-    const reason = new Error('enough');
-    const content = (async function* () {
-      for await (const chunk of download(client, '/files/1', controller.signal)) {
-        setImmediate(() => controller.abort(reason));
-        yield chunk;
-      }
-    })();
-    expect(await failureOf(writeFile(path.join(folder, 'file'), content, false))).toBe(reason);
-    expect(await readdir(folder)).toEqual([]);
-  });
-});
 
 describe('an upload', () => {
   let service: Service;
@@ -131,7 +38,7 @@ describe('an upload', () => {
     await put(file, content);
     const { client } = newClient(service.url, { credential: bearerCredential(service.token) });
     const { sandbox_id } = await client.call('createSandbox', {});
-    expect(await upload(client, sandbox_id, file, `/workspace/in/${size}.bin`, signal)).toEqual({
+    expect(await upload(client, sandbox_id, file, `/workspace/in/${size}.bin`)).toEqual({
       path: `/workspace/in/${size}.bin`,
       size_bytes: size,
     });
@@ -152,7 +59,7 @@ describe('an upload', () => {
     );
     const file = path.join(folder, 'short');
     await put(file, 'abc');
-    await upload(newClient(server.url).client, 's1', file, '/workspace/a', signal);
+    await upload(newClient(server.url).client, 's1', file, '/workspace/a');
     expect(new Set(server.header('idempotency-key')).size).toBe(1);
     expect(server.requests[2]?.body.equals(server.requests[1]?.body as Buffer)).toBe(true);
   });
@@ -161,7 +68,7 @@ describe('an upload', () => {
     const server = await scripted();
     const file = path.join(folder, 'short');
     await put(file, 'abc');
-    expect(await failureOf(upload(newClient(server.url).client, id, file, '/workspace/a', signal))).toMatchObject({ exit: 2 });
+    expect(await failureOf(upload(newClient(server.url).client, id, file, '/workspace/a'))).toMatchObject({ exit: 2 });
     expect(server.requests).toHaveLength(0);
   });
 
@@ -171,7 +78,7 @@ describe('an upload', () => {
     const file = path.join(folder, 'long');
     await put(file, Buffer.alloc(directUploadLimit + 1, 'x'));
     const { client } = newClient(server.url);
-    expect(await upload(client, 's1', file, '/workspace/a', signal)).toEqual({ path: '/workspace/a', size_bytes: directUploadLimit + 1 });
+    expect(await upload(client, 's1', file, '/workspace/a')).toEqual({ path: '/workspace/a', size_bytes: directUploadLimit + 1 });
     expect(storage.header('authorization')).toEqual([undefined, undefined, undefined]);
     expect(storage.requests.at(-1)?.body).toHaveLength(directUploadLimit + 1);
     expect(server.requests).toHaveLength(1);
@@ -180,10 +87,73 @@ describe('an upload', () => {
   it('of a long file that is refused says so once', async () => {
     const storage = await scripted(answer(403, ''));
     const server = await scripted(json(200, { upload_url: `${storage.url}/put`, path: '/workspace/a', expires_in_seconds: 60 }));
-    expect(await failureOf(upload(newClient(server.url).client, 's1', path.join(folder, 'long'), '/workspace/a', signal))).toMatchObject({
+    expect(await failureOf(upload(newClient(server.url).client, 's1', path.join(folder, 'long'), '/workspace/a'))).toMatchObject({
       exit: 5,
       code: 'upload_failed',
     });
     expect(storage.requests).toHaveLength(1);
   });
+
+  it('of a long file counts what was sent, and takes back what has to be sent again', async () => {
+    const storage = await scripted(answer(503, '', { 'retry-after': '7' }), answer(200, ''));
+    const server = await scripted(json(200, { upload_url: `${storage.url}/put`, path: '/workspace/a', expires_in_seconds: 60 }));
+    const { client, clock } = newClient(server.url);
+    const counts: number[] = [];
+    const size = directUploadLimit + 1;
+    const run = prepareUpload(client, 's1', { file: path.join(folder, 'long'), size, target: '/workspace/a' });
+    await run({ signal, onBytes: (count) => counts.push(count) });
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(size);
+    expect(counts).toContain(-size);
+    expect(clock.waits).toHaveLength(1);
+    expect(clock.waits[0]).toBeGreaterThanOrEqual(7_000);
+  });
+
+  it('is not redirected', async () => {
+    const other = await scripted();
+    const storage = await scripted(answer(307, '', { location: `${other.url}/` }));
+    const server = await scripted(json(200, { upload_url: `${storage.url}/put`, path: '/workspace/a', expires_in_seconds: 60 }));
+    const failed = upload(newClient(server.url).client, 's1', path.join(folder, 'long'), '/workspace/a');
+    expect(await failureOf(failed)).toMatchObject({ code: 'upload_failed', message: expect.stringContaining('does not follow redirects') });
+    expect(other.connections).toBe(0);
+  });
+
+  it.each([
+    ['shorter', -1],
+    ['longer', 1],
+  ])('of a file that got %s is refused', async (_, difference) => {
+    const server = await scripted();
+    const file = path.join(folder, 'changing');
+    await put(file, 'abc');
+    const run = prepareUpload(newClient(server.url).client, 's1', { file, size: 3 - difference, target: '/workspace/a' });
+    expect(await failureOf(run({ signal }))).toMatchObject({ exit: 2, message: expect.stringContaining('changed while') });
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it('has the key of its place in the order, whatever is sent first', async () => {
+    const file = path.join(folder, 'short');
+    await put(file, 'abc');
+    const keysOf = async (order: readonly number[]): Promise<Record<string, string>> => {
+      const server = (await scripted()).always(json(201, { path: '/workspace/a', size_bytes: 3 }));
+      const { client } = newClient(server.url, { idempotencyKey: 'mine' });
+      const uploads = ['a', 'b', 'c'].map((name) => prepareUpload(client, 's1', { file, size: 3, target: `/workspace/${name}` }));
+      for (const index of order) await uploads[index]?.({ signal });
+      const targetOf = (body: Buffer): string => /\/workspace\/(\w)/.exec(body.toString())?.[1] ?? '';
+      return Object.fromEntries(server.requests.map(({ body, headers }) => [targetOf(body), headers['idempotency-key'] ?? '']));
+    };
+    const forwards = await keysOf([0, 1, 2]);
+    expect(await keysOf([2, 0, 1])).toEqual(forwards);
+    expect(forwards.a).toBe('mine');
+    expect(new Set(Object.values(forwards)).size).toBe(3);
+  });
+
+  it.each(['https://user:secret@storage.test/put', 'http://storage.test/put', 'file:///etc/passwd', 'http://['])(
+    'is not sent to %s',
+    async (upload_url) => {
+      const server = await scripted(json(200, { upload_url, path: '/workspace/a', expires_in_seconds: 60 }));
+      const failed = upload(newClient(server.url).client, 's1', path.join(folder, 'long'), '/workspace/a');
+      const error = await failureOf(failed);
+      expect(error).toMatchObject({ code: 'unsafe_url' });
+      expect(error.message).not.toContain('secret');
+    },
+  );
 });

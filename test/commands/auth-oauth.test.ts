@@ -198,7 +198,7 @@ describe('tokens', () => {
 
   it('are traced by --debug without what they are', async () => {
     const traced = await cli(['agents', 'list', '--debug'], { env: signedIn() });
-    expect(traced.stderr).toMatch(/POST http:\/\/127\.0\.0\.1:\d+\/oauth\/token -> 200/);
+    expect(traced.stderr).toMatch(/POST http:\/\/127\.0\.0\.1:\d+\/oauth\/token(\n<| ->) 200/);
   });
 
   it('are not fetched without an address for them', async () => {

@@ -149,6 +149,22 @@ describe('a prompt', () => {
   });
 });
 
+describe('a list longer than the terminal', () => {
+  it('goes through the pager, a short one does not', async () => {
+    const pager = await machine.file('bin/fake-pager', '#!/bin/sh\necho "paged: $(wc -l) lines"\n');
+    await chmod(pager, 0o755);
+    machine.env.PAGER = pager;
+    const long = machine.terminal('commands');
+    const short = machine.terminal('profiles', 'list');
+    delete machine.env.PAGER;
+    await long.shows(/paged: +\d+ lines/);
+    expect(await long.exit).toBe(0);
+    await short.shows('CURRENT');
+    expect(await short.exit).toBe(0);
+    expect(short.text).not.toContain('paged');
+  });
+});
+
 describe('Ctrl-C while a run works', () => {
   it('detaches', async () => {
     await machine.agent('slow', '- say: started\n- sleep: 1h');

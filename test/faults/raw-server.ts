@@ -92,11 +92,21 @@ export class RawServer {
   }
 
   /** A server on a free port of the loopback interface, with the steps of its script. */
-  static async start(...steps: Step[]): Promise<RawServer> {
+  static start(...steps: Step[]): Promise<RawServer> {
+    return RawServer.startAt(0, ...steps);
+  }
+
+  /** The same on a port of the caller's choice. */
+  static async startAt(port: number, ...steps: Step[]): Promise<RawServer> {
     const server = new RawServer();
     server.plan(...steps);
-    await new Promise<void>((resolve) => server.#server.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => server.#server.listen(port, '127.0.0.1', resolve));
     return server;
+  }
+
+  /** Connections that are open now. */
+  get open(): number {
+    return this.#sockets.size;
   }
 
   get port(): number {
@@ -124,7 +134,7 @@ export class RawServer {
     return this.requests.map(({ headers }) => headers[name]);
   }
 
-  /** Resolves when so many requests have been read, or connections were made. */
+  /** Resolves when the condition holds; it is looked at whenever a request is read, or a connection made or closed. */
   async until(condition: (server: RawServer) => boolean): Promise<void> {
     while (!condition(this)) await new Promise<void>((resolve) => this.#waiting.add(resolve));
   }
@@ -143,19 +153,22 @@ export class RawServer {
     this.connections += 1;
     this.#sockets.add(socket);
     const reader = new RequestReader(this.connections);
-    socket.on('close', () => this.#sockets.delete(socket));
+    socket.on('close', () => {
+      this.#sockets.delete(socket);
+      this.#changed();
+    });
     socket.on('error', () => undefined);
     socket.on('data', (chunk: Buffer) => {
-      for (const event of reader.push(chunk)) this.#happened(socket, event);
+      for (const event of reader.push(chunk)) if (this.#happened(socket, event)) break;
     });
     this.onConnection(socket);
     this.#changed();
   }
 
-  /** The step that acts on a request's head is taken then; every other one when the request is whole. */
-  #happened(socket: net.Socket, { kind, request }: ReaderEvent): void {
+  /** The step that acts on a request's head is taken then; every other one when the request is whole. True when no more is read. */
+  #happened(socket: net.Socket, { kind, request }: ReaderEvent): boolean {
     const step = this.#script[0] ?? this.#otherwise;
-    if (kind === 'head' && step?.after !== 'head') return;
+    if (kind === 'head' && step?.after !== 'head') return false;
     this.requests.push(request);
     if (step === undefined) throw new Error(`No step for ${request.method} ${request.path}`);
     this.#script.shift();
@@ -164,16 +177,18 @@ export class RawServer {
     else socket.write(step.bytes(request), () => socket.resetAndDestroy());
     if (kind === 'head') socket.removeAllListeners('data').resume();
     this.#changed();
+    return kind === 'head';
   }
 }
 
-interface ReaderEvent {
+/** A request whose head, or all of it, has been read. */
+export interface ReaderEvent {
   kind: 'head' | 'request';
   request: RecordedRequest;
 }
 
 /** Takes a connection's bytes apart into requests; bodies have a content-length. */
-class RequestReader {
+export class RequestReader {
   readonly #connection: number;
   #pending: Buffer[] = [];
   #size = 0;

@@ -1,12 +1,12 @@
 import path from 'node:path';
 import type { Client } from '../../client/client.ts';
-import { download } from '../../client/download.ts';
-import { prepareTarget, writeFile } from '../../client/local-files.ts';
+import { LocalFolder } from '../../client/local-files.ts';
 import { pagedRows } from '../../client/paging.ts';
 import { argument, defineCommand, flag, optionalArgument, text } from '../define.ts';
 import { RowList, wholeList } from '../list.ts';
 import { column, idColumn, listOutput, timeColumn } from '../output.ts';
 import { runId } from '../resolve.ts';
+import { saveDownloads } from './save-downloads.ts';
 
 interface RunFile {
   id: string;
@@ -46,9 +46,9 @@ export default defineCommand({
     const { file_id, name, mime_type, size, created_at, download_url } = await client.call('downloadRunFile', {
       params: { run_id: id, file_id: input.file },
     });
-    const target = await prepareTarget(path.resolve(context.cwd, input.to ?? '.'), name);
-    await writeFile(target, download(client, download_url, context.signal), input.force);
-    context.terminal.note(`Saved ${target}`);
+    const folder = new LocalFolder(path.resolve(context.cwd, input.to ?? '.'));
+    await saveDownloads(context, folder, [{ name, url: download_url, size }], input.force);
+    context.terminal.note(`Saved ${folder.target(name)}`);
     return wholeList([{ id: file_id, name, mime_type, size, created_at }]);
   },
 });

@@ -1,11 +1,11 @@
 import path from 'node:path';
-import { download } from '../../client/download.ts';
-import { prepareTarget, writeFile } from '../../client/local-files.ts';
+import { LocalFolder } from '../../client/local-files.ts';
 import type { ScreenshotToolExecution } from '../../interface/types.ts';
 import { argument, defineCommand, flag, text } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput, timeColumn } from '../output.ts';
 import { runId } from '../resolve.ts';
+import { saveDownloads } from './save-downloads.ts';
 
 const moments = [
   ['before', 'beforeScreenshot'],
@@ -38,17 +38,15 @@ export default defineCommand({
     const { data } = await client.call('getRunScreenshotTimeline', { params: { run_id: await runId(context, input.run) } });
     if (input.save === undefined) return wholeList(data.toolExecutions);
     const folder = path.resolve(context.cwd, input.save);
-    let saved = 0;
-    for (const [index, execution] of data.toolExecutions.entries()) {
-      for (const [name, key] of moments) {
-        const picture = execution[key];
-        if (!picture) continue;
+    const pictures = data.toolExecutions.flatMap((execution, index) =>
+      moments.flatMap(([name, key]) => {
+        const url = execution[key]?.signedUrl;
         const number = String(index + 1).padStart(3, '0');
-        const target = await prepareTarget(folder, `${number}-${name}${extensionOf(picture.signedUrl)}`);
-        await writeFile(target, download(client, picture.signedUrl, context.signal), input.force);
-        saved += 1;
-      }
-    }
+        return url === undefined ? [] : [{ name: `${number}-${name}${extensionOf(url)}`, url }];
+      }),
+    );
+    await saveDownloads(context, new LocalFolder(folder), pictures, input.force);
+    const saved = pictures.length;
     context.terminal.note(`Saved ${saved} ${saved === 1 ? 'picture' : 'pictures'} to ${folder}`);
     return wholeList(data.toolExecutions);
   },

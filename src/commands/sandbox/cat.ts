@@ -16,7 +16,7 @@ export default defineCommand({
     const file = await readRunFile(client, await runId(context, input.run), input.path, context.signal);
     if (context.format === 'json') return file;
     if (!context.terminal.out.isTTY) {
-      for await (const chunk of runFileBytes(client, file, context.signal)) await context.terminal.bytes(chunk);
+      for await (const chunk of runFileBytes(client, file, { signal: context.signal })) await context.terminal.bytes(chunk);
       return undefined;
     }
     if (!file.isTextFile)
@@ -25,7 +25,7 @@ export default defineCommand({
         `Save it: aops sandbox pull ${input.run} ${input.path} --to .`,
       );
     const decoder = new TextDecoder();
-    for await (const chunk of runFileBytes(client, file, context.signal))
+    for await (const chunk of runFileBytes(client, file, { signal: context.signal }))
       await context.terminal.write(decoder.decode(chunk, { stream: true }));
     await context.terminal.write(decoder.decode());
     return undefined;

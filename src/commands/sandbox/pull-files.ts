@@ -1,8 +1,10 @@
 /** Taking a run's files home. */
 import path from 'node:path';
 import { ServiceAnswerError } from '../../client/errors.ts';
-import { prepareTarget, writeFile } from '../../client/local-files.ts';
-import { readRunFile, runFileBytes, walkRunFiles, workspace } from '../../client/run-files.ts';
+import { LocalFolder } from '../../client/local-files.ts';
+import { pullTree } from '../../client/pull-tree.ts';
+import { listRunTree, readRunFile, type TreeFile, workspace } from '../../client/run-files.ts';
+import { startTransferProgress } from '../../terminal/transfer-progress.ts';
 import type { Context } from '../context.ts';
 
 export interface PulledFile {
@@ -15,7 +17,7 @@ export interface PulledFile {
 
 /**
  * Downloads a file, or a folder with everything in it, into a local folder.
- * @throws UsageError when a file is there already and `force` is false; files written before stay
+ * @throws UsageError when a file is there already and `force` is false, before anything is written
  */
 export async function pullFiles(
   context: Context,
@@ -24,22 +26,43 @@ export async function pullFiles(
   to: string,
   force: boolean,
 ): Promise<PulledFile[]> {
+  const { signal, cwd } = context;
   const client = await context.client();
-  const folder = path.resolve(context.cwd, to);
-  const start = path.posix.resolve(workspace, from ?? '.');
-  const pulled: PulledFile[] = [];
-  const pull = async (file: string, base: string): Promise<void> => {
-    const content = await readRunFile(client, runId, file, context.signal);
-    const target = await prepareTarget(folder, path.posix.relative(base, file));
-    const size = await writeFile(target, runFileBytes(client, content, context.signal), force);
-    pulled.push({ path: file, file: path.relative(context.cwd, target) || target, size });
-  };
+  const progress = startTransferProgress(context.terminal, 'Downloading', context.clock);
+  const { state } = progress;
   try {
-    for await (const entry of walkRunFiles(client, runId, start, context.signal)) if (entry.type === 'file') await pull(entry.path, start);
+    const { base, files } = await listed(context, runId, path.posix.resolve(workspace, from ?? '.'));
+    state.totalBytes = files.reduce((sum, { size }) => sum + size, 0);
+    state.totalFiles = files.length;
+    const pulled = await pullTree(client, {
+      runId,
+      files,
+      base,
+      folder: new LocalFolder(path.resolve(cwd, to)),
+      replace: force,
+      signal,
+      onBytes: (count) => {
+        state.bytes += count;
+      },
+      onFile: () => {
+        state.files += 1;
+      },
+    });
+    return pulled.map(({ path: inside, target, size }) => ({ path: inside, file: path.relative(cwd, target) || target, size }));
+  } finally {
+    progress.stop();
+  }
+}
+
+/** The files below a path of the sandbox, or the file it names. */
+async function listed(context: Context, runId: string, start: string): Promise<{ base: string; files: readonly TreeFile[] }> {
+  const client = await context.client();
+  try {
+    return await listRunTree(client, runId, start, context.signal);
   } catch (error) {
     // Listing a file says that it is no folder: then it is the one to pull.
     if (!(error instanceof ServiceAnswerError) || error.code !== 'not_a_directory') throw error;
-    await pull(start, path.posix.dirname(start));
+    const { path: file, size } = await readRunFile(client, runId, start, context.signal);
+    return { base: path.posix.dirname(file), files: [{ path: file, size }] };
   }
-  return pulled;
 }

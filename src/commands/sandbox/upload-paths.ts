@@ -1,25 +1,25 @@
 /** Files and folders of this machine on their way into a sandbox. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { UsageError } from '../../base/errors.ts';
+import { AopsError, UsageError } from '../../base/errors.ts';
+import { incomplete } from '../../client/incomplete.ts';
+import { inParallel } from '../../client/parallel.ts';
 import { workspace } from '../../client/run-files.ts';
-import { upload } from '../../client/transfer.ts';
+import { type LocalUpload, prepareUpload, type UploadedFile } from '../../client/transfer.ts';
+import { startTransferProgress } from '../../terminal/transfer-progress.ts';
 import { fileProblem } from '../body.ts';
 import type { Context } from '../context.ts';
 
-export interface LocalFile {
-  file: string;
-  /** Path in the sandbox. */
-  target: string;
-}
+/** Uploads under way at a time; a direct one is in memory, up to 10 MB of it. */
+const parallelUploads = 4;
 
 /**
  * The files that the given paths name: a file itself, a folder with everything in it (links are left out). Checked
  * before anything is sent, so that a wrong path changes nothing.
  * @throws UsageError for a path that is not there, or two files with one target
  */
-export async function collectFiles(context: Context, paths: readonly string[], to = workspace): Promise<LocalFile[]> {
-  const files: LocalFile[] = [];
+export async function collectFiles(context: Context, paths: readonly string[], to = workspace): Promise<LocalUpload[]> {
+  const files: LocalUpload[] = [];
   for (const given of paths) {
     const file = path.resolve(context.cwd, given);
     const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
@@ -27,7 +27,7 @@ export async function collectFiles(context: Context, paths: readonly string[], t
     });
     const target = path.posix.join(to, path.basename(file));
     if (found.isDirectory()) files.push(...(await filesBelow(file, target)));
-    else files.push({ file, target });
+    else files.push({ file, size: found.size, target });
   }
   const targets = new Set<string>();
   for (const { target } of files) {
@@ -38,29 +38,48 @@ export async function collectFiles(context: Context, paths: readonly string[], t
   return files;
 }
 
-async function filesBelow(folder: string, target: string): Promise<LocalFile[]> {
+async function filesBelow(folder: string, target: string): Promise<LocalUpload[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const found = await Promise.all(
     entries
       .sort((a, b) => (a.name < b.name ? -1 : 1))
-      .map((entry): Promise<LocalFile[]> | LocalFile[] => {
+      .map(async (entry): Promise<LocalUpload[]> => {
         const file = path.join(folder, entry.name);
         const inside = path.posix.join(target, entry.name);
         if (entry.isDirectory()) return filesBelow(file, inside);
-        return entry.isFile() ? [{ file, target: inside }] : [];
+        return entry.isFile() ? [{ file, size: (await stat(file)).size, target: inside }] : [];
       }),
   );
   return found.flat();
 }
 
-/** Uploads files one after another, saying so. */
-export async function uploadFiles(
-  context: Context,
-  sandboxId: string,
-  files: readonly LocalFile[],
-): Promise<{ path: string; size_bytes: number }[]> {
+/**
+ * Uploads files, several at a time, showing how far it is.
+ * @throws what `prepareUpload` throws; after the first upload that failed no other is begun
+ */
+export async function uploadFiles(context: Context, sandboxId: string, files: readonly LocalUpload[]): Promise<UploadedFile[]> {
   const client = await context.client();
-  const uploaded: { path: string; size_bytes: number }[] = [];
-  for (const { file, target } of files) uploaded.push(await upload(client, sandboxId, file, target, context.signal));
-  return uploaded;
+  // Keys are taken in the order of the files: the same command sends each file under the same key again.
+  const uploads = files.map((file) => prepareUpload(client, sandboxId, file));
+  const progress = startTransferProgress(context.terminal, 'Uploading', context.clock);
+  const { state } = progress;
+  state.totalFiles = files.length;
+  state.totalBytes = files.reduce((sum, { size }) => sum + size, 0);
+  const onBytes = (count: number): void => {
+    state.bytes += count;
+  };
+  try {
+    // A dry run shows the first.
+    return await inParallel(uploads, context.flags.dryRun ? 1 : parallelUploads, context.signal, async (upload, signal) => {
+      const uploaded = await upload({ signal, onBytes });
+      state.files += 1;
+      return uploaded;
+    });
+  } catch (error) {
+    if (context.signal.aborted || files.length === 1 || !(error instanceof AopsError)) throw error;
+    const onward = error.code === 'outcome_unknown' ? 'It sends all of the files again.' : 'Run the command again to upload all of them.';
+    throw incomplete(error, `${state.files} of ${files.length} files were uploaded.`, onward);
+  } finally {
+    progress.stop();
+  }
 }

@@ -1,0 +1,222 @@
+#!/usr/bin/env node
+/**
+ * Pulling files from the local service, next to curl fetching the same ones, taking turns in one run. curl is given
+ * the addresses beforehand and one connection, which it keeps (`curl --config`); aops lists the files, checks their
+ * names, asks for each, verifies it, syncs it to the disk and renames it. Both start as processes. Goals are for ratios of medians.
+ *
+ *   node bench/transfers.js [--rounds N] [--files N] [--mebibytes N] [--json]        (npm run bench builds first)
+ *
+ * Needs curl, and as much free disk as the large file has. Exits with 0 whether the goals are met or not; otherwise only
+ * when measuring failed.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const launcher = path.join(path.dirname(fileURLToPath(import.meta.url)), '..', 'bin', 'aops.js');
+const filesInFolder = 100;
+const sizeOfFile = 2_048;
+
+/** Runs a program to its end; its output, and how long it took in milliseconds. Throws when it fails. */
+async function run(command, args, env) {
+  const started = process.hrtime.bigint();
+  const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr']) {
+    child[name].setEncoding('utf8');
+    child[name].on('data', (text) => {
+      output[name] += text;
+    });
+  }
+  let peakKilobytes = 0;
+  const watch = setInterval(() => {
+    void readFile(`/proc/${child.pid}/status`, 'utf8').then(
+      (status) => {
+        peakKilobytes = Math.max(peakKilobytes, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0));
+      },
+      () => undefined,
+    );
+  }, 50);
+  const [code] = await once(child, 'close');
+  clearInterval(watch);
+  const milliseconds = Number(process.hrtime.bigint() - started) / 1e6;
+  if (code !== 0) throw new Error(`${command} ended with ${code}: ${output.stderr}`);
+  return { ...output, milliseconds, peakKilobytes };
+}
+
+/** A service of its own that limits no rates, for as long as `work` takes. */
+async function withService(work) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'aops-transfers-'));
+  const kept = Object.entries(process.env).filter(([name]) => !/^(AOPS_|NODE_OPTIONS$|https?_proxy$)/i.test(name));
+  const data = path.join(folder, 'data');
+  const folders = Object.fromEntries(
+    ['CONFIG', 'DATA', 'CACHE'].map((kind) => [`AOPS_${kind}_DIR`, path.join(folder, kind.toLowerCase())]),
+  );
+  const env = { ...Object.fromEntries(kept), HOME: folder, ...folders };
+  const service = spawn(process.execPath, [launcher, 'serve', '--data-dir', data, '--rate-limit', '1000000'], {
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const ended = once(service, 'close');
+  try {
+    const { url, team, tokenFile } = await listening(service.stderr);
+    service.stderr.resume();
+    const token = (await readFile(tokenFile, 'utf8')).trim();
+    const signedIn = { ...env, AOPS_BASE_URL: url, AOPS_API_KEY: token, AOPS_TEAM_ID: team };
+    return await work({ folder, data, env: signedIn, url, token });
+  } finally {
+    service.kill('SIGTERM');
+    await ended;
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/** What the service says once it can be reached. */
+async function listening(stderr) {
+  let text = '';
+  for await (const chunk of stderr.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+    text += chunk;
+    const said = /Listening on (?<url>\S+); team (?<team>\S+); token in (?<tokenFile>[^;]+);/.exec(text);
+    if (said) return said.groups;
+  }
+  throw new Error(`The service did not start: ${text}`);
+}
+
+/** A run that has ended, and the folder in which its files are on disk. */
+async function prepareRun({ folder, data, env }) {
+  const aops = async (...args) => (await run(process.execPath, [launcher, ...args], env)).stdout;
+  const procedure = path.join(folder, 'procedure.yaml');
+  await writeFile(procedure, 'version: 1\nsteps:\n  - write: { path: first.txt, content: "x" }\n');
+  await aops('agents', 'create', '--name', 'Bench', '--procedure', procedure);
+  const { id, sandbox_id } = JSON.parse(await aops('runs', 'start', '--agent', 'Bench', '--json'));
+  await aops('runs', 'wait', id);
+  return { id, workspace: path.join(data, 'sandboxes', sandbox_id, 'workspace') };
+}
+
+const quoted = (text) => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+
+/** Pulling many small files. curl gets the same answers from the same operation, which hold the content of each. */
+async function prepareTree({ folder, url, token }, { id, workspace }, count) {
+  const transfers = [];
+  for (let index = 0; index < count; index += 1) {
+    const name = `tree/f${Math.floor(index / filesInFolder)}/${index}.txt`;
+    await mkdir(path.join(workspace, path.dirname(name)), { recursive: true });
+    await writeFile(path.join(workspace, name), `${index} `.padEnd(sizeOfFile, 'text of a file, '));
+    const address = `${url}/v2/runs/${id}/sandbox/files/content?path=${encodeURIComponent(`/workspace/${name}`)}`;
+    transfers.push(`url = ${quoted(address)}\noutput = ${quoted(name)}\n`);
+  }
+  const list = path.join(folder, 'tree.curl');
+  await writeFile(list, `silent\nfail\ncreate-dirs\nheader = ${quoted(`Authorization: Bearer ${token}`)}\n${transfers.join('')}`, {
+    mode: 0o600,
+  });
+  return {
+    name: `${count} files of ${sizeOfFile / 1_024} KiB`,
+    files: count,
+    goal: 1.3,
+    curl: (out) => ['--output-dir', out, '--config', list],
+    aops: (out) => ['sandbox', 'pull', id, 'tree', '--to', out],
+    check: async (out) => {
+      const found = (await readdir(out, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+      if (found.length !== count) throw new Error(`${found.length} files arrived instead of ${count}.`);
+    },
+  };
+}
+
+/** Pulling one large file. It has a hole for content, so that it takes no disk and no time to read. */
+async function prepareLarge({ url, token }, { id, workspace }, mebibytes) {
+  const file = await open(path.join(workspace, 'large.bin'), 'w');
+  await file.truncate(mebibytes * 1_048_576);
+  await file.close();
+  const answer = await fetch(`${url}/v2/runs/${id}/sandbox/files/content?path=large.bin`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  const { data } = await answer.json();
+  return {
+    name: `one file of ${mebibytes} MiB`,
+    files: 1,
+    goal: 1.1,
+    curl: (out) => [
+      '--silent',
+      '--fail',
+      '--create-dirs',
+      '--output-dir',
+      out,
+      '--output',
+      'large.bin',
+      new URL(data.download_url, url).href,
+    ],
+    aops: (out) => ['sandbox', 'pull', id, 'large.bin', '--to', out],
+    check: async (out) => {
+      const file = path.join(out, 'large.bin');
+      const { size } = await stat(file);
+      await rm(file);
+      if (size !== mebibytes * 1_048_576) throw new Error(`${size} bytes arrived.`);
+    },
+  };
+}
+
+const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
+
+/** Both, taking turns; the first round warms up. */
+async function measure({ folder, env }, test, rounds) {
+  const times = { curl: [], aops: [] };
+  let peakKilobytes = 0;
+  for (let round = -1; round < rounds; round += 1) {
+    for (const tool of ['curl', 'aops']) {
+      // Another folder each time, all removed at the end: file systems are slow to make files where many were just deleted.
+      const out = path.join(folder, 'out', `${test.files}-${tool}-${round}`);
+      const args = test[tool](out);
+      const result = tool === 'curl' ? await run('curl', args, env) : await run(process.execPath, [launcher, ...args], env);
+      await test.check(out);
+      if (round >= 0) times[tool].push(result.milliseconds);
+      if (tool === 'aops') peakKilobytes = Math.max(peakKilobytes, result.peakKilobytes);
+    }
+  }
+  const ratio = median(times.aops) / median(times.curl);
+  const peak = peakKilobytes === 0 ? {} : { peak_mib: Math.round(peakKilobytes / 1_024) };
+  return {
+    name: test.name,
+    curl_ms: median(times.curl),
+    aops_ms: median(times.aops),
+    ratio,
+    goal: test.goal,
+    met: ratio <= test.goal,
+    ...peak,
+  };
+}
+
+const options = {
+  rounds: { type: 'string', default: '5' },
+  files: { type: 'string', default: '5000' },
+  mebibytes: { type: 'string', default: '1024' },
+  json: { type: 'boolean', default: false },
+};
+const { values } = parseArgs({ options });
+const [rounds, files, mebibytes] = ['rounds', 'files', 'mebibytes'].map((name) => {
+  const value = Number(values[name]);
+  if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} is a whole number from 1 on.`);
+  return value;
+});
+const loadBefore = loadavg()[0];
+const results = await withService(async (service) => {
+  const ended = await prepareRun(service);
+  const measured = [await measure(service, await prepareTree(service, ended, files), rounds)];
+  return [...measured, await measure(service, await prepareLarge(service, ended, mebibytes), rounds)];
+});
+const circumstances = { node: process.version, cpus: availableParallelism(), load: [loadBefore, loadavg()[0]], rounds };
+if (values.json) process.stdout.write(`${JSON.stringify({ ...circumstances, results }, null, 2)}\n`);
+else {
+  for (const { name, curl_ms, aops_ms, ratio, goal, met, peak_mib } of results) {
+    const memory = peak_mib === undefined ? '' : `, peak memory ${peak_mib} MiB`;
+    process.stdout.write(
+      `pull ${name}: curl ${curl_ms.toFixed(0)} ms, aops ${aops_ms.toFixed(0)} ms: ${ratio.toFixed(2)}x, goal ${goal}x ${met ? 'met' : 'MISSED'}${memory}\n`,
+    );
+  }
+  const [before, after] = circumstances.load.map((load) => load.toFixed(1));
+  process.stdout.write(`\nNode ${process.version}, ${circumstances.cpus} CPUs, load ${before} to ${after}, ${rounds} rounds\n`);
+}

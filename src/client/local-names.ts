@@ -1,0 +1,95 @@
+/** Whether names that come from the service can be files here, one by one and all together. Pure. */
+import { AopsError, exitCodes } from '../base/errors.ts';
+
+/** Most files of a tree, and most folders inside one another. */
+export const treeLimits = { files: 100_000, depth: 64 } as const;
+
+/** Bytes of a file name on every usual file system, and of a path below the target folder. */
+const longestName = 255;
+const longestPath = 3_000;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const badName = /[\u0000-\u001f\u007f-\u009f\\]|[. ]$|^(con|prn|aux|nul|conin\$|conout\$|com[\d¹²³]|lpt[\d¹²³]) *(\.|:|$)/i;
+
+/**
+ * The parts of a relative name given by the service.
+ * @throws AopsError `unsafe_name` when it is absolute, climbs, or could mean something else on another system
+ */
+export function safeParts(name: string): string[] {
+  const parts = name.split('/').filter((part) => part !== '' && part !== '.');
+  const problem = nameProblem(name, parts);
+  if (problem === undefined) return parts;
+  throw unsafeName(
+    `The service names a file ${JSON.stringify(name.length > 300 ? `${name.slice(0, 300)}...` : name)}, which is not safe to write: ${problem}.`,
+    'Nothing was written. Read it with `aops sandbox cat` and choose a name yourself, or pull the other files by name.',
+  );
+}
+
+function nameProblem(name: string, parts: readonly string[]): string | undefined {
+  if (parts.length === 0) return 'it is empty';
+  if (/^(\/|[a-z]:)/i.test(name)) return 'it is absolute';
+  if (parts.includes('..')) return 'it leads out of the folder';
+  if (parts.some((part) => badName.test(part)))
+    return 'it is reserved, ends with a dot or a space, or has a backslash or a control character';
+  if (Buffer.from(name).toString() !== name) return 'it is no valid text';
+  if (parts.some((part) => Buffer.byteLength(part) > longestName)) return `a part of it is longer than ${longestName} bytes`;
+  if (Buffer.byteLength(name) > longestPath) return `it is longer than ${longestPath} bytes`;
+  if (parts.length > treeLimits.depth + 1) return `it is more than ${treeLimits.depth} folders deep`;
+  return undefined;
+}
+
+/**
+ * Checks that all files of a tree can be here side by side, also where the file system takes `a` and `A` for the same.
+ * @param names relative names of files
+ * @throws AopsError `unsafe_name`, `clashing_names` or `too_many_files`
+ */
+export function checkNames(names: readonly string[]): void {
+  if (names.length > treeLimits.files) throw tooManyFiles();
+  const seen = new Map<string, { name: string; kind: 'file' | 'folder' }>();
+  for (const name of names) {
+    const parts = safeParts(name);
+    for (let length = 1; length <= parts.length; length += 1) {
+      const path = parts.slice(0, length).join('/');
+      const kind = length === parts.length ? 'file' : 'folder';
+      const key = folded(path);
+      const other = seen.get(key);
+      if (other === undefined) seen.set(key, { name: path, kind });
+      else if (kind === 'file' || other.kind === 'file' || other.name !== path) throw clash(other.name, path);
+    }
+  }
+}
+
+/** What file systems make of a name that ignore case (full case folding), normalise, or skip invisible characters. */
+const folded = (name: string): string =>
+  name
+    .replace(/[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g, '')
+    .normalize('NFD')
+    .toUpperCase()
+    .toLowerCase()
+    .normalize('NFC');
+
+function clash(one: string, other: string): AopsError {
+  const names = one === other ? `${JSON.stringify(one)} twice` : `${JSON.stringify(one)} and ${JSON.stringify(other)}`;
+  return new AopsError(`The service names ${names}, which are the same file on some systems.`, {
+    code: 'clashing_names',
+    exit: exitCodes.failure,
+    hint: 'Nothing was written. Pull them one after another, into different folders (--to).',
+  });
+}
+
+const unsafeName = (message: string, hint: string): AopsError =>
+  new AopsError(message, { code: 'unsafe_name', exit: exitCodes.failure, hint });
+
+export const tooManyFiles = (): AopsError =>
+  new AopsError(`There are more than ${treeLimits.files.toLocaleString('en')} files and folders, too many to pull at once.`, {
+    code: 'too_many_files',
+    exit: exitCodes.failure,
+    hint: 'Nothing was written. Pull its folders one after another: `aops sandbox ls RUN` shows them.',
+  });
+
+export const tooDeep = (): AopsError =>
+  new AopsError(`There are more than ${treeLimits.depth} folders inside one another.`, {
+    code: 'too_deep',
+    exit: exitCodes.failure,
+    hint: 'Nothing was written. Pull a folder further down: aops sandbox pull RUN PATH --to DIR.',
+  });

@@ -1,0 +1,139 @@
+/**
+ * A file that is being written: under a name of its own beside its target, which it takes only when it is complete.
+ * Content is written in large pieces while the next one is received.
+ */
+import { randomBytes } from 'node:crypto';
+import { linkSync, realpathSync, renameSync, rmSync, unlinkSync } from 'node:fs';
+import path from 'node:path';
+import { UsageError } from '../base/errors.ts';
+import { type DiskFile, type OpenFile, openDiskFile } from './disk-file.ts';
+
+/** Bytes that are written at a time. */
+const pieceSize = 1024 * 1024;
+/** Written bytes that may not be on the disk yet: a full disk shows early, and the end does not have to wait for gigabytes. */
+const unsyncedLimit = 64 * 1024 * 1024;
+
+export class PartialFile {
+  readonly #disk: DiskFile;
+  readonly #file: string;
+  #piece: Uint8Array[] = [];
+  #pieceSize = 0;
+  #position = 0;
+  #unsynced = 0;
+  #writing: Promise<void> = Promise.resolve();
+  #syncing: Promise<void> = Promise.resolve();
+
+  private constructor(disk: DiskFile, file: string) {
+    this.#disk = disk;
+    this.#file = file;
+  }
+
+  /**
+   * @param folder the real path of the target's folder
+   * @param mode permissions, less those that the umask takes
+   * @throws UsageError when the folder was replaced by a link meanwhile
+   */
+  static create(folder: string, mode: number, openFile: OpenFile = openDiskFile): PartialFile {
+    const file = path.join(folder, `.aops-${randomBytes(8).toString('hex')}.part`);
+    const partial = new PartialFile(openFile(file, mode), file);
+    // The folder was no link when it was looked at. If it has become one, this is the moment to see it: nothing is written yet.
+    if (realPath(folder) === folder) return partial;
+    partial.discard();
+    throw new UsageError(`${folder} was replaced while it was written to; nothing is written through it.`, 'Run the command again.');
+  }
+
+  /** Takes a piece of content; resolves when the next one may come. */
+  async write(chunk: Uint8Array): Promise<void> {
+    this.#piece.push(chunk);
+    this.#pieceSize += chunk.length;
+    if (this.#pieceSize >= pieceSize) await this.#flush();
+  }
+
+  /** Forgets what was written. */
+  async restart(): Promise<void> {
+    await this.#writing;
+    this.#piece = [];
+    this.#pieceSize = 0;
+    this.#position = 0;
+    await this.#disk.empty();
+  }
+
+  /**
+   * Gives the file its name. Returns its size.
+   * @param replace false: what has appeared there meanwhile stays, and the error's code is EEXIST
+   * @param mode permissions that it gets whatever the umask
+   */
+  async finish(target: string, replace: boolean, mode?: number): Promise<number> {
+    await this.#flush();
+    await this.#writing;
+    await this.#syncing;
+    if (mode !== undefined) this.#disk.setMode(mode & 0o777);
+    await this.#disk.sync(true);
+    this.#disk.close();
+    if (replace) renameSync(this.#file, target);
+    else moveNew(this.#file, target);
+    return this.#position;
+  }
+
+  /** Removes the file. */
+  discard(): void {
+    // First of all: whoever gave up is not to wait for the disk before it is gone.
+    quietly(() => rmSync(this.#file, { force: true }));
+    void Promise.allSettled([this.#writing, this.#syncing]).then(() => quietly(() => this.#disk.close()));
+  }
+
+  /** Starts writing what has come, when the piece before is written. */
+  async #flush(): Promise<void> {
+    await this.#writing;
+    const position = this.#position;
+    const piece = this.#piece.length === 1 ? (this.#piece[0] as Uint8Array) : Buffer.concat(this.#piece, this.#pieceSize);
+    this.#piece = [];
+    this.#pieceSize = 0;
+    this.#position += piece.length;
+    this.#writing = writeAll(this.#disk, piece, position);
+    // Its failure is seen by whoever waits for it next.
+    this.#writing.catch(() => undefined);
+    this.#unsynced += piece.length;
+    if (this.#unsynced < unsyncedLimit) return;
+    this.#unsynced = 0;
+    await this.#syncing;
+    this.#syncing = this.#disk.sync(false);
+    this.#syncing.catch(() => undefined);
+  }
+}
+
+async function writeAll(disk: DiskFile, piece: Uint8Array, position: number): Promise<void> {
+  // A disk that is nearly full takes a part; the next attempt says why.
+  for (let written = 0; written < piece.length; ) written += await disk.write(piece, written, position + written);
+}
+
+/** Renames without replacing: a second name is made, which fails where there is one, and the first is taken away. */
+function moveNew(file: string, target: string): void {
+  try {
+    linkSync(file, target);
+  } catch (error) {
+    if (!canNotLink.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    renameSync(file, target);
+    return;
+  }
+  unlinkSync(file);
+}
+
+/** What file systems say that know no second names. */
+const canNotLink = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL']);
+
+function realPath(folder: string): string | undefined {
+  try {
+    return realpathSync.native(folder);
+  } catch {
+    return undefined;
+  }
+}
+
+function quietly(action: () => void): void {
+  try {
+    action();
+  } catch {
+    // It is gone, or closed, already.
+  }
+}

@@ -1,0 +1,78 @@
+/** Fetching the files of a run's sandbox into a folder here: all checked before the first is written, then side by side. */
+import path from 'node:path';
+import { AopsError } from '../base/errors.ts';
+import type { Client } from './client.ts';
+import { incomplete } from './incomplete.ts';
+import { type Content, counted, type LocalFolder } from './local-files.ts';
+import { checkNames } from './local-names.ts';
+import { inParallel } from './parallel.ts';
+import { parallelTransfers, readRunFile, runFileBytes, type TreeFile } from './run-files.ts';
+
+export interface Pull {
+  runId: string;
+  files: readonly TreeFile[];
+  /** The folder in the sandbox that the files' names here are relative to. */
+  base: string;
+  folder: LocalFolder;
+  /** Whether files that are there may be replaced. */
+  replace: boolean;
+  signal: AbortSignal;
+  /** Told the bytes that have come; less than 0 when some have to come again. */
+  onBytes?: (count: number) => void;
+  onFile?: () => void;
+}
+
+export interface PulledTreeFile {
+  /** In the sandbox. */
+  path: string;
+  /** Here. */
+  target: string;
+  size: number;
+}
+
+const onward = 'To have all of them, run the command again with --force, or into a new folder.';
+
+/** A file that changes while it is fetched is asked for so many times. */
+const attemptsOfChangingFile = 3;
+
+/**
+ * @throws AopsError `unsafe_name`, `clashing_names`, `too_many_files` or UsageError `file_exists` before anything is written;
+ *   later failures say how many files are there
+ */
+export async function pullTree(client: Client, pull: Pull): Promise<PulledTreeFile[]> {
+  const { files, folder, replace, signal, onFile } = pull;
+  const nameOf = (file: TreeFile): string => relativeName(pull.base, file.path);
+  checkNames(files.map(nameOf));
+  for (const file of files) folder.check(nameOf(file), replace);
+  let done = 0;
+  try {
+    return await inParallel(files, parallelTransfers, signal, async (file, either) => {
+      const size = await pullFile(client, pull, file.path, nameOf(file), either);
+      done += 1;
+      onFile?.();
+      return { path: file.path, target: folder.target(nameOf(file)), size };
+    });
+  } catch (error) {
+    if (signal.aborted || files.length === 1 || !(error instanceof AopsError)) throw error;
+    throw incomplete(error, `${done} of ${files.length} files are in ${folder.path}.`, onward);
+  }
+}
+
+/** Relative as it is named: `..` and other oddities are for the check of names to find. */
+function relativeName(base: string, file: string): string {
+  const start = base.endsWith('/') ? base : `${base}/`;
+  return file.startsWith(start) ? file.slice(start.length) : path.posix.relative(base, file);
+}
+
+async function pullFile(client: Client, pull: Pull, file: string, name: string, signal: AbortSignal): Promise<number> {
+  for (let attempt = 1; ; attempt += 1) {
+    const content = await readRunFile(client, pull.runId, file, signal);
+    const renew = async (): Promise<string> => (await readRunFile(client, pull.runId, file, signal)).download_url ?? '';
+    const bytes: Content = (restart) => runFileBytes(client, content, { signal, renew, restart });
+    try {
+      return await pull.folder.write(name, counted(bytes, pull.onBytes ?? (() => undefined)), { replace: pull.replace });
+    } catch (error) {
+      if (!(error instanceof AopsError && error.code === 'file_changed') || attempt === attemptsOfChangingFile) throw error;
+    }
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * What the processes of one user tell each other of a rate limit: a small file for each service and credential. It is
+ * advice, so there is no lock, the last writer wins, and whatever cannot be read or written is passed over in silence.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+/** What one process knows. */
+export interface SharedEntry {
+  /** Requests left in the window. */
+  remaining: number;
+  /** End of the window, in milliseconds of the service's clock. */
+  resetAt: number;
+  /** The service's clock minus that of this machine, in milliseconds. */
+  ahead: number;
+  /** When it was learned, in milliseconds of this machine's clock. */
+  seenAt: number;
+}
+
+const entryLife = 60 * 60_000;
+const largestFile = 1_024;
+
+export class SharedLimits {
+  readonly #file: string;
+
+  /** @param identity what the limit belongs to: the service's origin and the credential, of which only a hash is kept */
+  constructor(cacheFolder: string, identity: readonly string[]) {
+    const name = createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, 32);
+    this.#file = path.join(cacheFolder, 'rate-limits', `${name}.json`);
+  }
+
+  /** What another process, or an earlier one, wrote. `now` is local time in milliseconds. */
+  read(now: number): SharedEntry | undefined {
+    const entry = readEntry(this.#file);
+    if (entry === undefined || entry.seenAt > now + 60_000 || entry.seenAt < now - entryLife) return undefined;
+    return entry.resetAt > now + entry.ahead ? entry : undefined;
+  }
+
+  /** Writes what was learned, together with what is known of the same window already. */
+  write(entry: SharedEntry): void {
+    const other = this.read(entry.seenAt);
+    const sameWindow = other !== undefined && Math.abs(other.resetAt - entry.resetAt) < 1_000;
+    if (other !== undefined && !sameWindow && other.resetAt > entry.resetAt) return;
+    const remaining = sameWindow ? Math.min(other.remaining, entry.remaining) : entry.remaining;
+    const temporary = `${this.#file}.${randomUUID()}.tmp`;
+    try {
+      mkdirSync(path.dirname(this.#file), { recursive: true, mode: 0o700 });
+      writeFileSync(temporary, JSON.stringify({ v: 1, ...entry, remaining }), { mode: 0o600, flag: 'wx' });
+      renameSync(temporary, this.#file);
+    } catch {
+      quietly(() => rmSync(temporary, { force: true }));
+    }
+  }
+}
+
+function readEntry(file: string): SharedEntry | undefined {
+  try {
+    // A link, or a file that others may write, is not what was written here.
+    const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+    try {
+      const found = fstatSync(descriptor);
+      if (!found.isFile() || found.size > largestFile) return undefined;
+      if (constants.O_NOFOLLOW !== undefined && (found.mode & 0o077) !== 0) return undefined;
+      const entry = JSON.parse(readFileSync(descriptor, 'utf8')) as (Partial<SharedEntry> & { v?: number }) | null;
+      const numbers = [entry?.remaining, entry?.resetAt, entry?.ahead, entry?.seenAt];
+      return entry?.v === 1 && numbers.every((value) => Number.isFinite(value)) ? (entry as SharedEntry) : undefined;
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+function quietly(act: () => void): void {
+  try {
+    act();
+  } catch {
+    // Advice that cannot be given.
+  }
+}

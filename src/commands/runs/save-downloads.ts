@@ -1,0 +1,42 @@
+/** Saving what the service gives signed URLs for: recorded files and screenshots of a run. */
+import { download } from '../../client/download.ts';
+import { counted, type LocalFolder } from '../../client/local-files.ts';
+import { checkNames } from '../../client/local-names.ts';
+import { inParallel } from '../../client/parallel.ts';
+import { parallelTransfers } from '../../client/run-files.ts';
+import { startTransferProgress } from '../../terminal/transfer-progress.ts';
+import type { Context } from '../context.ts';
+
+export interface Download {
+  /** Below the folder. */
+  name: string;
+  url: string;
+  size?: number | null;
+}
+
+/**
+ * Downloads files into a folder, several at a time.
+ * @throws UsageError before anything is written when one is there already and `force` is false
+ */
+export async function saveDownloads(context: Context, folder: LocalFolder, downloads: readonly Download[], force: boolean): Promise<void> {
+  const client = await context.client();
+  checkNames(downloads.map(({ name }) => name));
+  for (const { name } of downloads) folder.check(name, force);
+  const progress = startTransferProgress(context.terminal, 'Downloading', context.clock);
+  const { state } = progress;
+  state.totalFiles = downloads.length;
+  state.totalBytes = downloads.reduce((sum, { size }) => sum + (size ?? 0), 0);
+  const onBytes = (count: number): void => {
+    state.bytes += count;
+  };
+  try {
+    await inParallel(downloads, parallelTransfers, context.signal, async ({ name, url, size }, signal) => {
+      const known = typeof size === 'number' ? { size } : {};
+      const content = counted((restart) => download(client, url, { ...known, signal, restart }), onBytes);
+      await folder.write(name, content, { replace: force });
+      state.files += 1;
+    });
+  } finally {
+    progress.stop();
+  }
+}

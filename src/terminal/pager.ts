@@ -1,0 +1,24 @@
+/** Long output for people goes through their pager, as in git and gh: only on a terminal, only when it does not fit. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Terminal } from './streams.ts';
+import { resolveMarkup } from './style.ts';
+
+/**
+ * Shows text in the pager and resolves when the person has left it: to false when the text should simply be written.
+ * @param pager a shell command; undefined, empty or `cat` mean none
+ */
+export async function page(terminal: Terminal, text: string, pager: string | undefined): Promise<boolean> {
+  const rows = (terminal.out.stream as { rows?: number }).rows ?? Number.POSITIVE_INFINITY;
+  const fits = text.split('\n').length <= rows;
+  if (fits || !pager || pager === 'cat' || !terminal.out.isTTY || !terminal.in.isTTY || terminal.ci) return false;
+  const env = { ...terminal.env, LESS: terminal.env.LESS ?? 'FRX', LV: terminal.env.LV ?? '-c' };
+  const child = spawn('/bin/sh', ['-c', pager], { stdio: ['pipe', 'inherit', 'inherit'], env });
+  const closed = once(child, 'close');
+  // A pager that is left early does not read to the end.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(resolveMarkup(text));
+  const [code] = (await closed) as [number | null];
+  // 126 and 127: the shell could not run it, and nothing was shown.
+  return code !== 126 && code !== 127;
+}

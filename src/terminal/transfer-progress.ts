@@ -1,0 +1,71 @@
+/** How far a transfer of files has come: a bar on a terminal, once it takes longer than a moment. Nothing elsewhere. */
+import type { Clock } from '../base/clock.ts';
+import { formatDuration } from '../base/duration.ts';
+import { type StatusLine, statusLine } from './progress.ts';
+import { formatSize } from './size.ts';
+import type { Terminal } from './streams.ts';
+
+/** Quick transfers show nothing. */
+const appearMs = 500;
+const redrawMs = 200;
+/** A rate of less than this long is no rate. */
+const rateMs = 2_000;
+const barWidth = 20;
+/** What the spinner before the line takes, and a column that stays free. */
+const besideLine = 3;
+
+export interface Transferred {
+  files: number;
+  /** Undefined while it is not known yet. */
+  totalFiles: number | undefined;
+  bytes: number;
+  totalBytes: number;
+}
+
+export interface TransferProgress {
+  readonly state: Transferred;
+  /** Takes it away. Safe to call twice. */
+  stop(): void;
+}
+
+/** @param verb what happens to the files: `Downloading` */
+export function startTransferProgress(terminal: Terminal, verb: string, clock: Clock): TransferProgress {
+  const state: Transferred = { files: 0, totalFiles: undefined, bytes: 0, totalBytes: 0 };
+  if (!terminal.animated) return { state, stop() {} };
+  const stopped = new AbortController();
+  const started = clock.now();
+  const text = (): string => progressText(verb, state, clock.now() - started, terminal.err.columns - besideLine);
+  const appear = async (): Promise<void> => {
+    await clock.sleep(appearMs, stopped.signal);
+    const line: StatusLine | undefined = await statusLine(terminal);
+    if (!line || stopped.signal.aborted) return;
+    line.start(text);
+    const timer = setInterval(line.refresh, redrawMs).unref();
+    const end = (): void => {
+      clearInterval(timer);
+      line.stop();
+    };
+    stopped.signal.addEventListener('abort', end, { once: true });
+  };
+  void appear().catch(() => undefined);
+  return { state, stop: () => stopped.abort() };
+}
+
+/** One line of it, no wider than `columns`: less important parts are left out first. Pure. */
+export function progressText(verb: string, state: Transferred, elapsedMs: number, columns: number): string {
+  const { files, totalFiles, bytes, totalBytes } = state;
+  if (totalFiles === undefined) return `${verb}: looking at the files`.slice(0, columns);
+  const share = totalBytes > 0 ? Math.min(1, bytes / totalBytes) : totalFiles > 0 ? files / totalFiles : 1;
+  const count = totalFiles === 1 ? verb : `${verb} ${files} of ${totalFiles} files`;
+  const done = `${Math.floor(share * 100)} %`;
+  const filled = Math.round(share * barWidth);
+  const bar = `[${'='.repeat(filled)}${' '.repeat(barWidth - filled)}]`;
+  const amount = `${formatSize(bytes)} of ${formatSize(totalBytes)}`;
+  const rate = elapsedMs >= rateMs ? bytes / (elapsedMs / 1_000) : 0;
+  const speed = rate > 0 ? [`${formatSize(rate)}/s`] : [];
+  const left =
+    rate > 0 && bytes < totalBytes ? [`${formatDuration(Math.max(1, Math.ceil((totalBytes - bytes) / rate)) * 1_000)} left`] : [];
+  const forms = [[count, bar, done, amount, ...speed, ...left], [count, bar, done, amount], [count, bar, done], [count, done], [done]];
+  const fitting = forms.map((parts) => parts.join('  ')).find((line) => line.length <= columns);
+  return fitting ?? '';
+}

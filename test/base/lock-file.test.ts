@@ -1,0 +1,74 @@
+import { existsSync, mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { takeLock } from '../../src/base/lock-file.ts';
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'aops-lock-'));
+  file = path.join(folder, 'lock');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const old = (name: string): void => {
+  writeFileSync(name, 'dead');
+  utimesSync(name, new Date(0), new Date(0));
+};
+
+test('is held by one at a time', async () => {
+  const unlock = await takeLock(file);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(await takeLock(file, { waitMilliseconds: 30 })).toBeUndefined();
+  const next = takeLock(file);
+  unlock?.();
+  (await next)?.();
+  expect(existsSync(file)).toBe(false);
+});
+
+test('serialises many', async () => {
+  let inside = 0;
+  let most = 0;
+  const enter = async (): Promise<void> => {
+    const unlock = await takeLock(file);
+    inside += 1;
+    most = Math.max(most, inside);
+    await new Promise((resolve) => setImmediate(resolve));
+    inside -= 1;
+    unlock?.();
+  };
+  await Promise.all(Array.from({ length: 20 }, enter));
+  expect(most).toBe(1);
+});
+
+test('that was left behind is broken, also when the one who broke it died', async () => {
+  old(file);
+  old(`${file}.break`);
+  const unlock = await takeLock(file, { waitMilliseconds: 1_000 });
+  expect(unlock).toBeDefined();
+  unlock?.();
+  expect(existsSync(file) || existsSync(`${file}.break`)).toBe(false);
+});
+
+test('is kept fresh while it is held', async () => {
+  const unlock = await takeLock(file, { staleMilliseconds: 200 });
+  expect(await takeLock(file, { staleMilliseconds: 200, waitMilliseconds: 500 })).toBeUndefined();
+  unlock?.();
+});
+
+test('that became another one’s is left to it', async () => {
+  const unlock = await takeLock(file);
+  writeFileSync(file, 'another');
+  unlock?.();
+  expect(existsSync(file)).toBe(true);
+});
+
+test('is not waited for any longer than needed', async () => {
+  const unlock = await takeLock(file);
+  let asked = 0;
+  expect(await takeLock(file, { until: () => ++asked === 3 })).toBeUndefined();
+  await expect(takeLock(file, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
+  unlock?.();
+  await expect(takeLock(path.join(folder, 'none', 'lock'))).rejects.toThrow('ENOENT');
+});

@@ -1,0 +1,253 @@
+import { createHash } from 'node:crypto';
+import { writeFile as put, readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type DownloadOptions, download } from '../../src/client/download.ts';
+import { readDigest } from '../../src/client/download-answer.ts';
+import { counted, LocalFolder } from '../../src/client/local-files.ts';
+import { answer, nothing, partial, type RawServer, type Step } from '../faults/raw-server.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+import { failureOf, newClient, scripted } from './harness.ts';
+
+const { signal } = new AbortController();
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64');
+
+/** Downloads `/files/1` of a server into a folder. */
+async function fetched(server: RawServer, options: Partial<DownloadOptions> = {}, url = '/files/1') {
+  const folder = await temporaryFolder();
+  const { client, clock } = newClient(server.url);
+  let bytes = 0;
+  const content = counted(
+    (restart) => download(client, url, { signal, restart, ...options }),
+    (count) => {
+      bytes += count;
+    },
+  );
+  const error = await new LocalFolder(folder).write('file', content, { replace: false }).then(
+    () => undefined,
+    (failure: unknown) => failure as Record<string, unknown>,
+  );
+  const names = await readdir(folder);
+  const written = names.includes('file') ? await readFile(path.join(folder, 'file'), 'utf8') : undefined;
+  // What is shown as received is what is there, whatever happened on the way.
+  expect(bytes).toBe(written?.length ?? 0);
+  expect(names).toEqual(written === undefined ? [] : ['file']);
+  return { error, content: written, waits: clock.waits };
+}
+
+const tagged = { etag: '"v1"', 'content-type': 'text/plain' };
+const half = (headers: Record<string, string> = tagged): Step => partial(200, 10, '01234', 'reset', headers);
+const rest = (headers: Record<string, string> = {}): Step =>
+  answer(206, '56789', { ...tagged, 'content-range': 'bytes 5-9/10', ...headers });
+const all = (headers: Record<string, string> = tagged): Step => answer(200, '0123456789', headers);
+
+describe('a download', () => {
+  it('carries no credential, and streams what is there', async () => {
+    const server = await scripted(answer(200, 'content'));
+    const { content } = await fetched(server, { size: 7 }, '/files/1?signature=x%2By');
+    expect(content).toBe('content');
+    expect(server.requests[0]).toMatchObject({ method: 'GET', path: '/files/1?signature=x%2By' });
+    for (const name of ['authorization', 'cookie', 'idempotency-key']) expect(server.requests[0]?.headers).not.toHaveProperty(name);
+  });
+
+  it('may be somewhere else', async () => {
+    const storage = await scripted(answer(200, 'content'));
+    const server = await scripted();
+    expect((await fetched(server, {}, `${storage.url}/bucket/1`)).content).toBe('content');
+    expect([server.connections, storage.header('authorization')]).toEqual([0, [undefined]]);
+  });
+
+  it.each(['http://storage.test/1', 'https://user:secret@storage.test/1', 'ftp://storage.test/1', 'data:,x', 'http://['])(
+    'is never from %s',
+    async (url) => {
+      const { error } = await fetched(await scripted(), {}, url);
+      expect(error).toMatchObject({ code: 'unsafe_url' });
+      expect(error?.message).not.toContain('secret');
+    },
+  );
+
+  it('does not tell of what makes its URL valid', async () => {
+    const token = 'x'.repeat(64);
+    const { error } = await fetched(await scripted(answer(404, '')), {}, `/files/${token}?signature=secret`);
+    expect(error).toMatchObject({ details: { path: '/files/...' } });
+    expect(String(error?.message)).not.toMatch(/xxx|secret/);
+  });
+});
+
+describe('a download that is cut off', () => {
+  it.each(['close', 'reset'] as const)('(%s) goes on where it was', async (ending) => {
+    const server = await scripted(partial(200, 10, '01234', ending, tagged), rest());
+    const { content, waits } = await fetched(server, { size: 10 });
+    expect(content).toBe('0123456789');
+    expect(server.requests[1]?.headers).toMatchObject({ range: 'bytes=5-', 'if-range': '"v1"' });
+    expect(waits).toEqual([250]);
+  });
+
+  it('goes on as long as there is progress', async () => {
+    const pieces = [...'0123456'].map((digit, index) =>
+      partial(index === 0 ? 200 : 206, 8 - index, digit, 'close', { ...tagged, 'content-range': `bytes ${index}-7/8` }),
+    );
+    const server = await scripted(...pieces, answer(206, '7', { ...tagged, 'content-range': 'bytes 7-7/8' }));
+    expect((await fetched(server)).content).toBe('01234567');
+  });
+
+  it.each<[string, Step[], (string | undefined)[]]>([
+    ['there is no tag', [half({}), all()], [undefined, undefined]],
+    ['the tag is weak', [half({ etag: 'W/"v1"' }), all()], [undefined, undefined]],
+    ['the file changed and comes whole', [half(), all({ etag: '"v2"' })], [undefined, 'bytes=5-']],
+    ['ranges are ignored', [half(), all()], [undefined, 'bytes=5-']],
+    ['the part has another tag', [half(), rest({ etag: '"v2"' }), all()], [undefined, 'bytes=5-', undefined]],
+    ['the part has a weak tag', [half(), rest({ etag: 'W/"v1"' }), all()], [undefined, 'bytes=5-', undefined]],
+    ['the part has no range', [half(), answer(206, '56789', tagged), all()], [undefined, 'bytes=5-', undefined]],
+    ['the part begins elsewhere', [half(), rest({ 'content-range': 'bytes 4-9/10' }), all()], [undefined, 'bytes=5-', undefined]],
+    ['the part ends early', [half(), rest({ 'content-range': 'bytes 5-8/10' }), all()], [undefined, 'bytes=5-', undefined]],
+    ['the whole has another size', [half(), rest({ 'content-range': 'bytes 5-10/11' }), all()], [undefined, 'bytes=5-', undefined]],
+    ['the range is refused', [half(), answer(416, '', { 'content-range': 'bytes */3' }), all()], [undefined, 'bytes=5-', undefined]],
+    ['the tag does not match', [half(), answer(412, ''), all()], [undefined, 'bytes=5-', undefined]],
+  ])('begins again where %s', async (_, steps, ranges) => {
+    const server = await scripted(...steps);
+    const { error, content } = await fetched(server);
+    expect(error).toBeUndefined();
+    expect(content).toBe('0123456789');
+    expect(server.header('range')).toEqual(ranges);
+  });
+
+  it('cannot begin again where everything was passed on', async () => {
+    for (const steps of [[half({})], [half(), all({ etag: '"v2"' })], [half(), answer(416, '')]]) {
+      const { client } = newClient((await scripted(...steps)).url);
+      const read = async (): Promise<void> => {
+        for await (const _ of download(client, '/files/1', { signal }));
+      };
+      expect(await failureOf(read())).toMatchObject({ exit: 8 });
+    }
+  });
+
+  it('again and again is an error in the end', async () => {
+    const server = (await scripted()).always(half({}));
+    const { error, waits } = await fetched(server);
+    expect(error).toMatchObject({ exit: 8, message: expect.stringContaining('broke off after 5 bytes') });
+    expect([server.requests.length, waits]).toEqual([4, [250, 500, 1_000]]);
+  });
+
+  it('of a file that never is the same is an error in the end', async () => {
+    const server = await scripted(...[1, 2, 3, 4, 5, 6].map((version) => half({ etag: `"v${version}"` })));
+    expect((await fetched(server)).error).toMatchObject({ exit: 8 });
+    expect(server.requests).toHaveLength(4);
+  });
+
+  it('gets another URL when its own has expired', async () => {
+    const server = await scripted(half(), answer(403, ''), rest());
+    const { content } = await fetched(server, { renew: async () => '/files/2' });
+    expect(content).toBe('0123456789');
+    expect(server.requests.map((request) => request.path)).toEqual(['/files/1', '/files/1', '/files/2']);
+  });
+});
+
+describe('a download that fails', () => {
+  it('never arrives', async () => {
+    const server = await scripted(nothing('close'), nothing('reset'), answer(503, ''), nothing('close'));
+    const { error } = await fetched(server);
+    expect(error).toMatchObject({ exit: 8, message: expect.stringContaining('broke off after 0 bytes') });
+    expect(server.requests).toHaveLength(4);
+  });
+
+  it.each([302, 403, 404, 410, 412, 416])('with %i does so at once', async (status) => {
+    const other = await scripted();
+    const server = await scripted(answer(status, '<html>', { location: other.url }));
+    expect((await fetched(server)).error).toMatchObject({ code: 'download_failed', details: { status, path: '/files/1' } });
+    expect([server.requests.length, other.connections]).toEqual([1, 0]);
+  });
+
+  it('waits as long as it is asked to, or says that it is too long', async () => {
+    const patient = await scripted(answer(429, '', { 'retry-after': '20' }), all());
+    const { content, waits: taken } = await fetched(patient);
+    expect(content).toBe('0123456789');
+    expect(taken).toHaveLength(1);
+    expect(taken[0]).toBeGreaterThanOrEqual(20_000);
+    expect(taken[0]).toBeLessThanOrEqual(22_000);
+    const { error, waits } = await fetched(await scripted(answer(503, '', { 'retry-after': '3600' })));
+    expect([error?.exit, waits]).toEqual([7, []]);
+  });
+
+  it('is not the part that nobody asked for', async () => {
+    expect((await fetched(await scripted(rest()))).error).toMatchObject({ exit: 8, message: expect.stringContaining('another part') });
+  });
+
+  it('is not compressed', async () => {
+    expect((await fetched(await scripted(all({ 'content-encoding': 'gzip' })))).error).toMatchObject({
+      message: expect.stringContaining('compressed'),
+    });
+  });
+
+  it('has another length than was said before', async () => {
+    const server = await scripted(all());
+    expect((await fetched(server, { size: 11 })).error).toMatchObject({ code: 'file_changed', exit: 8 });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it.each([9, 11])('has %i bytes without saying so', async (size) => {
+    const chunked: Step = {
+      after: 'request',
+      bytes: () => 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\n0123456789\r\n0\r\n\r\n',
+      ending: 'keep',
+    };
+    const server = (await scripted()).always(chunked);
+    expect((await fetched(server, { size })).error).toMatchObject({ exit: 8, message: expect.stringContaining(`of ${size} bytes`) });
+    expect(server.requests).toHaveLength(4);
+  });
+
+  it.each([
+    ['repr-digest', `sha-256=:${sha256('other')}:`],
+    ['content-digest', `md5=:AAAA:, sha-256=:${sha256('other')}:`],
+    ['repr-digest', `sha-512=:${sha256('other')}:`],
+  ])('has another hash than its %s', async (name, digest) => {
+    const server = (await scripted()).always(all({ ...tagged, [name]: digest }));
+    expect((await fetched(server)).error).toMatchObject({ exit: 8, message: expect.stringContaining('damaged') });
+    expect(server.header('range')).toEqual([undefined, undefined, undefined, undefined]);
+  });
+});
+
+describe('the hash of a download', () => {
+  const digest = { 'repr-digest': `sha-256=:${sha256('0123456789')}:` };
+
+  it('is that of all attempts together', async () => {
+    expect((await fetched(await scripted(half({ ...tagged, ...digest }), rest()))).content).toBe('0123456789');
+    const damaged = await scripted(partial(200, 10, '0x234', 'reset', { ...tagged, ...digest }), rest(), all({ ...tagged, ...digest }));
+    expect((await fetched(damaged)).content).toBe('0123456789');
+    expect(damaged.header('range')).toEqual([undefined, 'bytes=5-', undefined]);
+  });
+
+  it.each([
+    ['sha-256=:AAAA:', { algorithm: 'sha256', value: 'AAAA' }],
+    ['sha-256=:AAAA:, sha-512=:BBBB=:', { algorithm: 'sha512', value: 'BBBB=' }],
+    ['unixsum=:AAAA:,sha-256=:CC==:', { algorithm: 'sha256', value: 'CC==' }],
+    ['sha-256=AAAA', undefined],
+    ['x-sha-256=:AAAA:', undefined],
+    [undefined, undefined],
+  ])('is read from %j', (field, expected) => expect(readDigest(field)).toEqual(expected));
+});
+
+describe('giving a download up', () => {
+  it.each(['head', 'body', 'pause'] as const)('in its %s leaves nothing', async (phase) => {
+    const steps = { head: nothing('stall'), body: partial(200, 10, '01234', 'stall', tagged), pause: answer(503, '') };
+    const server = await scripted(steps[phase]);
+    const folder = await temporaryFolder();
+    await put(path.join(folder, 'other'), 'mine');
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    const { client } = newClient(server.url, { hold: true, onEvent: () => setImmediate(() => controller.abort(reason)) });
+    const content = async function* (restart: () => Promise<void>): AsyncGenerator<Uint8Array> {
+      for await (const chunk of download(client, '/files/1', { signal: controller.signal, restart })) {
+        setImmediate(() => controller.abort(reason));
+        yield chunk;
+      }
+    };
+    const writing = failureOf(new LocalFolder(folder).write('file', content, { replace: false }));
+    if (phase === 'head') {
+      await server.until(({ requests }) => requests.length === 1);
+      controller.abort(reason);
+    }
+    expect(await writing).toBe(reason);
+    expect(await readdir(folder)).toEqual(['other']);
+  });
+});

@@ -1,0 +1,76 @@
+/** Several real processes that need one token at the same time, or find what a dead one left behind. */
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import process from 'node:process';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { binary, type Finished, Machine } from '../support/machine.ts';
+import { whenDone } from '../support/temporary.ts';
+import { TokenEndpoint } from '../support/token-endpoint.ts';
+
+const service = 'https://agents.example.com';
+
+let machine: Machine;
+let tokens: TokenEndpoint;
+beforeEach(async () => {
+  machine = await Machine.create();
+  tokens = await TokenEndpoint.start();
+  whenDone(() => tokens.close());
+  Object.assign(machine.env, tokens.env, { AOPS_BASE_URL: service });
+});
+
+const folder = (): string => path.join(machine.folder, 'cache', 'tokens');
+/** `auth token` needs the token endpoint alone. */
+const ask = (): Promise<Finished> => machine.aops('auth', 'token');
+/** Name of the lock of the token that `ask` needs. */
+const lockFile = (): string => {
+  const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+  const name = sha256(JSON.stringify([service, tokens.url, tokens.clientId, null, sha256(tokens.clientSecret)]));
+  return path.join(folder(), `${name}.json.lock`);
+};
+
+function succeeded(results: Finished[], stdout: string): void {
+  for (const result of results) expect(result).toEqual({ code: 0, stdout, stderr: '' });
+}
+
+describe('processes that need a token', () => {
+  it('fetch one for all', async () => {
+    tokens.delay = 300;
+    succeeded(await Promise.all(Array.from({ length: 8 }, ask)), 'at_1_abcdefghijkl\n');
+    expect(tokens.forms).toHaveLength(1);
+    expect(await readdir(folder())).toEqual([path.basename(lockFile(), '.lock')]);
+  });
+
+  it('break the lock of a dead one, and still fetch one for all', async () => {
+    await mkdir(folder(), { recursive: true, mode: 0o700 });
+    await writeFile(lockFile(), 'dead', { mode: 0o600 });
+    await utimes(lockFile(), new Date(0), new Date(0));
+    tokens.delay = 200;
+    succeeded(await Promise.all(Array.from({ length: 4 }, ask)), 'at_1_abcdefghijkl\n');
+    expect(tokens.forms).toHaveLength(1);
+    expect(await readdir(folder())).toEqual([path.basename(lockFile(), '.lock')]);
+  });
+
+  it('go on when the one that fetched was killed', async () => {
+    tokens.delay = 60_000;
+    const { child, finished } = machine.start(process.execPath, [binary, 'auth', 'token']);
+    await eventually('a token is asked for', () => tokens.forms.length > 0);
+    child.kill('SIGKILL');
+    await finished;
+    // As if the time had passed after which nobody can be holding it.
+    await utimes(lockFile(), new Date(0), new Date(0));
+    tokens.delay = 0;
+    succeeded([await ask()], 'at_2_abcdefghijkl\n');
+  });
+
+  it('fail together when it is refused, and say nothing of the secret', async () => {
+    machine.env.AOPS_CLIENT_SECRET = 'wrong-secret-of-nobody';
+    for (const { code, stdout, stderr } of await Promise.all([ask(), ask()])) {
+      expect([code, stdout]).toEqual([4, '']);
+      expect(stderr).toContain('invalid_client');
+      expect(stderr).not.toContain('wrong-secret');
+    }
+    expect(await readdir(folder())).toEqual([]);
+  });
+});

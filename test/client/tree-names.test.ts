@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { checkNames, safeParts, treeLimits } from '../../src/client/local-names.ts';
+
+describe('a name from the service', () => {
+  it.each([
+    ['a', ['a']],
+    ['a/b c/d.txt', ['a', 'b c', 'd.txt']],
+    ['./a//b', ['a', 'b']],
+    ['.hidden', ['.hidden']],
+    ['...a', ['...a']],
+    ['12:30 log', ['12:30 log']],
+    ['console', ['console']],
+    ['コンソール', ['コンソール']],
+  ])('%j is safe', (name, parts) => expect(safeParts(name)).toEqual(parts));
+
+  it.each([
+    '',
+    '.',
+    '/',
+    '/etc/passwd',
+    '..',
+    '../x',
+    'a/../b',
+    'a/..',
+    'a\\b',
+    '..\\x',
+    '\\\\host\\share',
+    'C:/x',
+    'c:x',
+    'a\0b',
+    'a\nb',
+    'a\x1b[0m',
+    'a\x9b0m',
+    'con',
+    'CON.txt',
+    'con .txt',
+    'CONIN$',
+    'a/nul',
+    'nul:',
+    'com1',
+    'com¹',
+    'LPT9.log',
+    'a.',
+    'a ',
+    'a./b',
+    '\ud800',
+    `${'é'.repeat(128)}`,
+    `${'long/'.repeat(61)}${'x'.repeat(3_000)}`,
+    `${'d/'.repeat(treeLimits.depth + 1)}x`,
+  ])('%j is refused', (name) => expect(() => safeParts(name)).toThrow(expect.objectContaining({ code: 'unsafe_name' })));
+});
+
+describe('names side by side', () => {
+  it.each([
+    ['the same twice', 'a', 'a'],
+    ['the same, written differently', 'a', './a'],
+    ['letters of another size', 'Readme', 'README'],
+    ['letters of another size in other alphabets', 'ПРИВЕТ', 'привет'],
+    ['one letter for two', 'straße', 'STRASSE'],
+    ['a sign composed and decomposed', 'caf\u00e9', 'cafe\u0301'],
+    ['the kelvin sign', '\u212a', 'k'],
+    ['a sign nobody sees', '.git', '.g\u200cit'],
+    ['a folder of another size', 'Data/a', 'data/b'],
+    ['a file and a folder', 'a', 'a/b'],
+    ['a folder and a file', 'x/a/b', 'x/A'],
+  ])('clash: %s', (_, one, other) => {
+    for (const names of [
+      [one, other],
+      [other, one],
+    ])
+      expect(() => checkNames(names)).toThrow(expect.objectContaining({ code: 'clashing_names' }));
+  });
+
+  it('may be alike', () => {
+    checkNames(['a/b', 'a/c', 'a b', 'ab', 'a-b', 'c', 'b/a', 'straße', 'strase']);
+  });
+
+  it('are not more than there may be', () => {
+    const names = Array.from({ length: treeLimits.files }, (_, index) => `f/${index}`);
+    checkNames(names);
+    expect(() => checkNames([...names, 'one more'])).toThrow(expect.objectContaining({ code: 'too_many_files' }));
+  });
+});

@@ -1,0 +1,205 @@
+/** Proxies and certificates as the command line is given them: by flag, environment and setting. No secret is shown. */
+
+import { readFile, writeFile } from 'node:fs/promises';
+import type http from 'node:http';
+import path from 'node:path';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ConnectProxy, type ProxyOptions } from '../support/connect-proxy.ts';
+import { type CliOptions, type CliResult, runCli } from '../support/run-cli.ts';
+import { folderEnv } from '../support/service.ts';
+import { temporaryFolder, whenDone } from '../support/temporary.ts';
+import { clientNameOf, startHttps, tlsFile } from '../support/tls.ts';
+
+const team = '00000000-0000-4000-8000-000000000005';
+const accessToken = 'at_0123456789abcdef';
+const apiKey = 'aops_key_fedcba9876543210';
+const clientSecret = 'cs_0123456789fedcba';
+const proxyPassword = 'px%40ss-0123456789';
+const secrets = [accessToken, apiKey, clientSecret, proxyPassword, decodeURIComponent(proxyPassword)];
+
+interface Asked {
+  host: string | undefined;
+  path: string | undefined;
+  authorization: string | undefined;
+  client: string | undefined;
+}
+let asked: Asked[];
+let port: number;
+beforeAll(async () => {
+  const answer: http.RequestListener = (request, response) => {
+    const { authorization, host } = request.headers;
+    asked.push({ host, path: request.url, authorization, client: clientNameOf(request) });
+    response.setHeader('content-type', 'application/json');
+    if (request.url === '/oauth/token')
+      return void response.end(JSON.stringify({ access_token: accessToken, token_type: 'Bearer', expires_in: 600 }));
+    response.end(JSON.stringify({ team: { id: team, name: 'Far away' } }));
+  };
+  const server = await startHttps('server', answer, 'asked');
+  port = server.port;
+  whenDone(server.close);
+});
+
+let folder: string;
+let env: Record<string, string>;
+beforeEach(async () => {
+  asked = [];
+  folder = await temporaryFolder();
+  env = { ...folderEnv(folder), AOPS_TEAM_ID: team };
+});
+
+async function cli(argv: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  const result = await runCli(argv, { cwd: folder, ...options, env: { ...env, ...options.env } });
+  for (const secret of secrets.flatMap((text) => [text, Buffer.from(text).toString('base64'), encodeURIComponent(text)]))
+    expect(result.stdout + result.stderr).not.toContain(secret);
+  return result;
+}
+
+const here = (): Record<string, string> => ({ AOPS_BASE_URL: `https://127.0.0.1:${port}`, AOPS_API_KEY: apiKey });
+const trusted = { AOPS_CA_FILE: tlsFile('ca.pem') };
+const status = (extra: Record<string, string>, ...flags: string[]): Promise<CliResult> =>
+  cli(['auth', 'status', ...flags], { env: { ...here(), ...extra } });
+
+async function proxy(options: Partial<ProxyOptions> = {}): Promise<ConnectProxy> {
+  const started = await ConnectProxy.start({ port, ...options });
+  whenDone(() => started.close());
+  return started;
+}
+
+describe('--ca-file', () => {
+  it('is needed for an authority of one’s own, and says so', async () => {
+    const refused = await status({}, '--json');
+    expect(refused).toMatchObject({ code: 8, stdout: '' });
+    expect(JSON.parse(refused.stderr).error.hint).toContain('--ca-file FILE');
+    expect(asked).toEqual([]);
+  });
+
+  it('is taken as flag, from the environment and from the settings', async () => {
+    expect((await status({}, '--ca-file', tlsFile('ca.pem'))).code).toBe(0);
+    expect((await status(trusted)).code).toBe(0);
+    await writeFile(path.join(folder, 'ours.pem'), await readFile(tlsFile('ca.pem')));
+    expect((await cli(['config', 'set', 'ca_file', 'ours.pem'])).stdout).toBe(`ca_file = ${path.join(folder, 'ours.pem')}\n`);
+    expect((await cli(['auth', 'status'], { env: here(), cwd: '/' })).code).toBe(0);
+    const explained = (await cli(['config', 'explain', 'ca_file', '--json', '--ca-file', 'x'], { env: trusted })).json<{
+      data: object[];
+    }>();
+    expect(explained.data[0]).toMatchObject({
+      value: 'x',
+      source: '--ca-file',
+      shadowed: [{ source: 'AOPS_CA_FILE' }, { source: 'setting ca_file' }],
+    });
+  });
+
+  it('does not take the place of NODE_EXTRA_CA_CERTS', async () => {
+    expect((await status({ NODE_EXTRA_CA_CERTS: tlsFile('ca.pem') }, '--ca-file', tlsFile('self-signed.pem'))).code).toBe(0);
+  });
+
+  it.each([
+    ['none.pem', 'cannot be read (ENOENT)'],
+    ['.', 'cannot be read (EISDIR)'],
+    ['key.pem', 'holds no PEM certificate'],
+    ['cut.pem', 'holds a certificate that cannot be read'],
+  ])('%s: %s', async (name, message) => {
+    await writeFile(path.join(folder, 'key.pem'), await readFile(tlsFile('server-key.pem')));
+    await writeFile(path.join(folder, 'cut.pem'), '-----BEGIN CERTIFICATE-----\nMIIBfake\n-----END CERTIFICATE-----\n');
+    const refused = await status({}, '--ca-file', name);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain(`${path.resolve(folder, name)} (--ca-file) ${message}`);
+  });
+});
+
+describe('--client-cert', () => {
+  it('identifies, with its key in another file or the same', async () => {
+    expect((await status(trusted, '--client-cert', tlsFile('client.pem'), '--client-key', tlsFile('client-key.pem'))).code).toBe(0);
+    await writeFile(
+      path.join(folder, 'both.pem'),
+      `${await readFile(tlsFile('client-key.pem'), 'utf8')}${await readFile(tlsFile('client.pem'), 'utf8')}`,
+    );
+    expect((await status({ ...trusted, AOPS_CLIENT_CERT: 'both.pem' })).code).toBe(0);
+    expect(asked.map(({ client }) => client)).toEqual(['aops-client', 'aops-client']);
+  });
+
+  it.each([
+    [['--client-cert', tlsFile('client.pem')], '--client-cert is given without --client-key'],
+    [['--client-key', tlsFile('client-key.pem')], '--client-key is given without --client-cert'],
+    [['--client-cert', tlsFile('client.pem'), '--client-key', tlsFile('server-key.pem')], 'cannot be used with its key'],
+    [['--client-cert', tlsFile('client.pem'), '--client-key', tlsFile('server.pem')], 'holds no PEM private key'],
+  ])('refuses %j', async (flags, message) => {
+    const refused = await status(trusted, ...flags);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain(message);
+  });
+});
+
+describe('proxies of the environment', () => {
+  const far = { ...trusted, AOPS_BASE_URL: 'https://agents.test' };
+
+  it('lead to service and token endpoint, and are never shown with their password', async () => {
+    const tunnel = await proxy({ login: `me:${decodeURIComponent(proxyPassword)}` });
+    const client = { AOPS_CLIENT_ID: 'job', AOPS_CLIENT_SECRET: clientSecret, AOPS_TOKEN_URL: 'https://id.agents.test/oauth/token' };
+    const done = await cli(['auth', 'status', '--debug'], {
+      env: { ...far, ...client, HTTPS_PROXY: `me:${proxyPassword}@${tunnel.host}` },
+    });
+    expect(done.code).toBe(0);
+    expect(tunnel.asked).toEqual(['CONNECT id.agents.test:443', 'CONNECT agents.test:443']);
+    expect(asked.map(({ host, authorization }) => [host, authorization])).toEqual([
+      ['id.agents.test', `Basic ${Buffer.from(`job:${clientSecret}`).toString('base64')}`],
+      ['agents.test', `Bearer ${accessToken}`],
+    ]);
+  });
+
+  it('that want another password are told of', async () => {
+    const tunnel = await proxy({ login: 'me:other' });
+    const refused = await status({ ...far, https_proxy: `http://me:${proxyPassword}@${tunnel.host}` }, '--json', '--debug');
+    expect(refused).toMatchObject({ code: 8, stdout: '' });
+    const { error } = JSON.parse(refused.stderr.trim().split('\n').at(-1) as string);
+    expect(error.message).toContain(`the proxy ${tunnel.host} (https_proxy) did not accept the user name and password (407)`);
+    expect(asked).toEqual([]);
+  });
+
+  it('that are no addresses are told of before anything is sent, unless they are not needed', async () => {
+    const bad = { HTTPS_PROXY: `http://me:${proxyPassword}@host:port` };
+    const refused = await status({ ...far, ...bad });
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('HTTPS_PROXY is not a usable proxy address');
+    expect((await status({ ...trusted, ...bad })).code).toBe(0);
+  });
+
+  it('are left out for NO_PROXY and this machine', async () => {
+    const tunnel = await proxy();
+    expect((await status({ ...trusted, HTTPS_PROXY: tunnel.host })).code).toBe(0);
+    await status({ ...far, HTTPS_PROXY: tunnel.host, NO_PROXY: '.test' }, '--timeout', '1s');
+    expect(tunnel.asked).toEqual([]);
+  });
+});
+
+describe('NODE_TLS_REJECT_UNAUTHORIZED=0', () => {
+  const off = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+  const signIn = (baseUrl: string, extra: Record<string, string> = {}) =>
+    cli(['auth', 'login', '--base-url', baseUrl], { stdin: apiKey, env: { ...trusted, ...extra } });
+
+  it('is refused with a stored credential, and with one about to be stored', async () => {
+    const tunnel = await proxy();
+    expect(await signIn('https://agents.test', { HTTPS_PROXY: tunnel.host })).toMatchObject({ code: 0 });
+    for (const refused of [
+      await cli(['auth', 'status', '--json'], { env: { ...off, HTTPS_PROXY: tunnel.host } }),
+      await cli(['auth', 'login', '--base-url', 'https://agents.test', '--json'], {
+        stdin: apiKey,
+        env: { ...off, HTTPS_PROXY: tunnel.host },
+      }),
+    ]) {
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(JSON.parse(refused.stderr).error).toMatchObject({ code: 'tls_verification_off', hint: expect.stringContaining('--ca-file') });
+    }
+    expect(tunnel.asked).toHaveLength(1);
+  });
+
+  it('is warned of loudly otherwise, --quiet or not', async () => {
+    await signIn(`https://127.0.0.1:${port}`);
+    const stored = await cli(['auth', 'status', '--quiet'], { env: { ...trusted, ...off } });
+    expect(stored.code).toBe(0);
+    expect(stored.stderr).toContain('WARNING: NODE_TLS_REJECT_UNAUTHORIZED=0 turns off');
+    const given = await status({ ...trusted, ...off });
+    expect(given.code).toBe(0);
+    expect(given.stderr).toContain('WARNING: NODE_TLS_REJECT_UNAUTHORIZED=0');
+  });
+});

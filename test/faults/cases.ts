@@ -1,0 +1,131 @@
+/** One request against a scripted fault, and everything there is to say of what became of it. */
+import path from 'node:path';
+import { expect } from 'vitest';
+import type { AopsError } from '../../src/base/errors.ts';
+import { Client, type ClientEvent, type ClientOptions } from '../../src/client/client.ts';
+import type { Dispatcher } from '../../src/client/undici.ts';
+import { afterTest, newClient, scripted, type WaitClock } from '../client/harness.ts';
+import { type CliOptions, type CliResult, runCli } from '../support/run-cli.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+import { json, type RawServer, type Step } from './raw-server.ts';
+
+export const secret = 'secret-token';
+export const run = { id: 'r1', status: 'running' };
+export const fine = json(200, { run, pending_human_request: null });
+export const created = json(201, { run });
+export const replayed = json(201, { run }, { 'idempotency-replayed': 'true' });
+export const getRun = { params: { run_id: 'r1' } };
+export const startRun = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
+
+/** What became of a request. */
+export interface Told {
+  /** What it returned. */
+  value?: unknown;
+  error?: AopsError;
+  /** Exit code of its error; 0 for none. */
+  exit: number;
+  message: string;
+  hint: string;
+  /** Requests that the server read. */
+  attempts: number;
+  /** The idempotency key of each of them. */
+  keys: (string | undefined)[];
+  /** How many different ones. */
+  distinctKeys: number;
+  /** Every wait, in milliseconds. */
+  waits: number[];
+  /** All of the time that passed, in milliseconds. */
+  elapsed: number;
+  events: ClientEvent[];
+  client: Client;
+  clock: WaitClock;
+}
+
+export type Ask = (client: Client) => Promise<unknown>;
+export const read: Ask = (client) => client.call('getRun', getRun);
+export const change: Ask = (client) => client.call('startRun', startRun);
+
+type Options = Partial<ClientOptions> & { hold?: boolean };
+
+/** Asks a server that answers with these steps. */
+export async function told(
+  ask: Ask,
+  steps: readonly Step[] | RawServer,
+  options: Options = {},
+  make?: (all: ClientOptions) => Client,
+): Promise<Told> {
+  const server = Array.isArray(steps) ? await scripted(...(steps as Step[])) : (steps as RawServer);
+  return toldAt(ask, server.url, server, options, make);
+}
+
+/** Asks an address; `server` is what listens there, if anything does. */
+export async function toldAt(
+  ask: Ask,
+  url: string,
+  server: RawServer | undefined,
+  options: Options = {},
+  make?: (all: ClientOptions) => Client,
+): Promise<Told> {
+  const { client, clock, events } = newClient(url, options, make);
+  const began = clock.now();
+  const outcome: { value?: unknown; error?: AopsError } = await ask(client).then(
+    (value) => ({ value }),
+    (error: AopsError) => ({ error }),
+  );
+  const keys = server?.header('idempotency-key') ?? [];
+  const { error } = outcome;
+  expect(JSON.stringify([error, error?.stack, error?.hint, events])).not.toContain(secret);
+  return {
+    ...outcome,
+    exit: error === undefined ? 0 : (error.exit ?? -1),
+    message: error?.message ?? '',
+    hint: error?.hint ?? '',
+    attempts: server?.requests.length ?? 0,
+    keys,
+    distinctKeys: new Set(keys).size,
+    waits: clock.waits,
+    elapsed: clock.now() - began,
+    events,
+    client,
+    clock,
+  };
+}
+
+/** A client whose connections are made by this dispatcher. */
+export const connectedBy =
+  (dispatcher: Dispatcher) =>
+  (options: ClientOptions): Client => {
+    afterTest(() => dispatcher.destroy());
+    return new (class extends Client {
+      override dispatcher(): Promise<Dispatcher> {
+        return Promise.resolve(dispatcher);
+      }
+    })(options);
+  };
+
+export const cliKey = 'sk-live-0123456789abcdef';
+
+/** The real command line against the server; whatever it says, it never says the credential, and never shows a stack. */
+export async function cli(server: RawServer | { url: string }, argv: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  const folder = await temporaryFolder();
+  const result = await runCli(argv, {
+    cwd: folder,
+    ...options,
+    env: {
+      HOME: folder,
+      AOPS_CONFIG_DIR: path.join(folder, 'config'),
+      AOPS_DATA_DIR: path.join(folder, 'data'),
+      AOPS_CACHE_DIR: path.join(folder, 'cache'),
+      AOPS_API_KEY: cliKey,
+      AOPS_BASE_URL: server.url,
+      AOPS_TEAM_ID: 't1',
+      ...options.env,
+    },
+  });
+  for (const text of [result.stdout, result.stderr]) {
+    expect(text).not.toContain(cliKey);
+    expect(text).not.toContain(Buffer.from(cliKey).toString('base64'));
+    expect(text).not.toMatch(/^ +at .*:\d+:\d+/m);
+  }
+  return result;
+}

@@ -1,0 +1,196 @@
+/** The faults whose effect a user sees, through the real command line: exit code, both streams, and what the server saw. */
+import { describe, expect, it } from 'vitest';
+import { scripted } from '../client/harness.ts';
+import { closedPort } from '../support/ports.ts';
+import { cli, created, fine, replayed } from './cases.ts';
+import { answer, json, nothing, partial, type Step } from './raw-server.ts';
+
+const busy = json(500, { error: 'internal', message: 'Sorry.' });
+const jsonType = { 'content-type': 'application/json' };
+/** One request each: ids need no look-up. */
+const id = '00000000-0000-4000-8000-000000000001';
+const get = ['runs', 'get', id];
+const send = ['runs', 'send', id, 'hello'];
+const sent = json(201, { message: { id: 'm1', type: 'user', text_content: 'hello' } });
+const resent = json(201, { message: { id: 'm1', type: 'user', text_content: 'hello' } }, { 'idempotency-replayed': 'true' });
+const shown = json(200, { run: { id, status: 'completed', agent_id: 'a1' }, pending_human_request: null });
+
+describe.concurrent('aops', () => {
+  it('C2 refused for ever: one line that names the address, and what to do', async () => {
+    const url = `http://127.0.0.1:${await closedPort()}`;
+    const { code, stdout, stderr } = await cli({ url }, get);
+    expect([code, stdout]).toEqual([8, '']);
+    expect(stderr).toContain(`error: Could not reach ${url}: the connection was refused.\n`);
+    expect(stderr).toContain('hint: Start the local service with `aops local up`');
+  });
+
+  it('C2 refused, and --timeout leaves no time for another attempt', async () => {
+    const url = `http://127.0.0.1:${await closedPort()}`;
+    const { code, stderr } = await cli({ url }, [...get, '--timeout', '20ms']);
+    expect(code).toBe(9);
+    expect(stderr).toMatch(/error: Not done (in time: the connection was refused\. Waiting \S+ for another attempt|within 20ms)/);
+  });
+
+  it('C6 and C7 a lost answer is found again with the same key, and reported once', async () => {
+    const server = await scripted(nothing('close'), nothing('reset'), resent);
+    const { code, stdout } = await cli(server, [...send, '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ id: 'm1' });
+    expect([server.requests.length, new Set(server.header('idempotency-key')).size]).toEqual([3, 1]);
+  });
+
+  it('C13 a cut answer is never printed', async () => {
+    const server = await scripted(partial(200, 100, '{"run":{"id":"half', 'close'), shown);
+    const { code, stdout, stderr } = await cli(server, [...get, '--json']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('completed');
+    expect(stdout + stderr).not.toContain('half');
+  });
+
+  it('C16 valid JSON of another shape: said plainly, not dumped', async () => {
+    for (const body of ['[]', '{"password":"hunter2"}']) {
+      const { code, stdout, stderr } = await cli(await scripted(answer(200, body, jsonType)), get);
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toContain('error: The service answered 200 without the');
+      expect(stderr).not.toContain('hunter2');
+    }
+  });
+
+  it('C21 an error page of HTML: the status, not the page', async () => {
+    const server = await scripted(answer(404, '<html>\u001b[31mnginx</html>', { 'content-type': 'text/html' }));
+    const { code, stdout, stderr } = await cli(server, get);
+    expect([code, stdout]).toEqual([3, '']);
+    expect(stderr).toContain('The service answered 404 without a readable error.');
+    expect(stderr).not.toContain('nginx');
+  });
+
+  it('C23 500 for ever on a change: exit 13, the key, and how to settle it', async () => {
+    const server = (await scripted()).always(busy);
+    const { code, stdout, stderr } = await cli(server, [...send, '--json']);
+    const [key] = server.header('idempotency-key');
+    expect([code, stdout, server.requests.length]).toEqual([13, '', 4]);
+    const error = JSON.parse(stderr.trim().split('\n').at(-1) as string) as { error: Record<string, string> };
+    expect(error.error).toMatchObject({
+      code: 'outcome_unknown',
+      exit: 13,
+      idempotency_key: key,
+      hint: expect.stringContaining(key as string),
+    });
+  });
+
+  it('C27 Retry-After: 3600: exit 7 at once, with the time', async () => {
+    const server = await scripted(json(429, { error: 'rate_limited', message: 'Slow down.' }, { 'retry-after': '3600' }));
+    const { code, stderr } = await cli(server, [...get, '--json']);
+    expect([code, server.requests.length]).toEqual([7, 1]);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'rate_limited', exit: 7, retry_after_seconds: 3600 } });
+  });
+
+  it.each([
+    ['table', /^Rate limited: going on \(\d+(ms|s), until 20\d\d-.*Z\)\n$/],
+    ['json', /^\{"event":"rate_limit\.waiting","wait_seconds":1,"until":"20\d\d-.*Z"\}\n$/],
+    ['ndjson', /^\{"event":"rate_limit\.waiting","wait_seconds":1,"until":"20\d\d-.*Z"\}\n$/],
+  ])('C28 a wait is one line on stderr with -o %s', async (format, line) => {
+    const server = await scripted(json(429, { error: 'rate_limited' }, { 'retry-after': '0.2' }), shown);
+    const { code, stderr } = await cli(server, [...get, '-o', format]);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(line);
+  });
+
+  it('C39 a conflict is final', async () => {
+    const server = await scripted(json(409, { error: 'conflict', message: 'It has ended.' }));
+    expect(await cli(server, send)).toMatchObject({ code: 6, stdout: '', stderr: expect.stringContaining('error: It has ended.') });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("C42 a stored refusal, asked for with the user's key, is shown as what it is", async () => {
+    const server = await scripted(json(404, { error: 'run_not_found', message: 'No run.' }, { 'idempotency-replayed': 'true' }));
+    const { code, stderr } = await cli(server, [...send, '--idempotency-key', 'mine']);
+    expect(code).toBe(3);
+    expect(stderr).toContain('No run.');
+    expect(stderr).toContain('when this key was first used');
+    expect(server.header('idempotency-key')).toEqual(['mine']);
+  });
+
+  it("C42 a stored success, asked for with the user's key, says that nothing was done now", async () => {
+    const { code, stderr } = await cli(await scripted(resent), [...send, '--idempotency-key', 'mine']);
+    expect(code).toBe(0);
+    expect(stderr).toContain('The key mine was used before; nothing was done now');
+  });
+
+  it('C44 a bad key is refused here, and never shown', async () => {
+    for (const key of ['a b-secret', 'sk\nsecret', 'k'.repeat(256), 'schlüssel-secret']) {
+      const server = await scripted();
+      const { code, stdout, stderr } = await cli(server, [...send, '--idempotency-key', key]);
+      expect([code, stdout, server.connections]).toEqual([2, '', 0]);
+      expect(stderr).not.toContain(key);
+    }
+  });
+
+  it('C46 a refused key: exit 4 after one request', async () => {
+    const server = await scripted(json(401, { error: 'unauthorized', message: 'The token is not valid.' }));
+    const { code, stderr } = await cli(server, send);
+    expect([code, server.requests.length]).toEqual([4, 1]);
+    expect(stderr).toContain('hint: Sign in with `aops auth login`');
+  });
+
+  it('C50 a redirect is not followed, and its target hears nothing', async () => {
+    const other = await scripted(fine);
+    const server = await scripted(answer(307, '', { location: `${other.url}/v2/x?token=abc` }));
+    const { code, stderr } = await cli(server, send);
+    expect([code, other.connections]).toEqual([1, 0]);
+    expect(stderr).toContain(other.url);
+    expect(stderr).not.toContain('token=abc');
+  });
+
+  it.each([
+    ['headers', nothing('stall')],
+    ['body', partial(200, 100, '{', 'stall')],
+    ['rate wait', json(429, { error: 'rate_limited' }, { 'retry-after': '30' })],
+    ['back-off', json(503, { error: 'unavailable' }, { 'retry-after': '30' })],
+  ] as [string, Step][])('C51 Ctrl-C in %s: exit 130, and nothing stays open', async (_, step) => {
+    const server = await scripted(step);
+    let interrupt = (): void => undefined;
+    const running = cli(server, send, {
+      onStart: (stop) => {
+        interrupt = stop;
+      },
+    });
+    await server.until(({ requests }) => requests.length === 1);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    const began = performance.now();
+    interrupt();
+    const { code } = await running;
+    await server.until(({ open }) => open === 0);
+    expect(code).toBe(130);
+    expect(performance.now() - began).toBeLessThan(250);
+  });
+
+  it('C53 text of the service cannot steer the terminal, nor break JSON', async () => {
+    const evil = 'x\u001b[2J\u001b]52;c;ZXZpbA==\u0007\rgone\u009b31m\u202eabc';
+    const clean = (text: string): void => {
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+      expect(text).not.toMatch(/\u001b\]|\u001b\[2J|\u0007|\r|\u009b|\u202e/);
+    };
+    const run = json(200, { run: { id, status: evil, agent_id: evil, error: evil }, pending_human_request: null });
+    const error = json(404, { error: evil, message: evil }, { 'x-request-id': 'a\tb' });
+    for (const tty of [false, true]) {
+      const table = await cli(await scripted(run), get, { tty });
+      const failed = await cli(await scripted(error), get, { tty });
+      for (const text of [table.stdout, table.stderr, failed.stderr]) clean(text);
+      expect([table.code, failed.code]).toEqual([0, 3]);
+    }
+    const whole = await cli(await scripted(run), [...get, '--json']);
+    expect(JSON.parse(whole.stdout)).toMatchObject({ status: evil });
+    const failed = await cli(await scripted(error), [...get, '--json']);
+    expect(JSON.parse(failed.stderr)).toMatchObject({ error: { code: evil } });
+  });
+
+  it('C55 --debug traces every attempt, without the credential', async () => {
+    const server = await scripted(nothing('reset'), sent);
+    const { code, stderr } = await cli(server, [...send, '--debug']);
+    expect(code).toBe(0);
+    expect(stderr).toContain('POST ');
+    expect(stderr).toMatch(/Trying again in/);
+    expect([created, replayed]).toHaveLength(2);
+  });
+});

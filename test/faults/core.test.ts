@@ -1,0 +1,572 @@
+/** Faults of the network, of answers and of retried changes, by their numbers in the list of faults the core has to pass. */
+import { createServer } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { AopsError, exitCodes } from '../../src/base/errors.ts';
+import type { Client } from '../../src/client/client.ts';
+import { RetryBudget } from '../../src/client/retry-budget.ts';
+import { Agent } from '../../src/client/undici.ts';
+import { afterTest, newClient, scripted } from '../client/harness.ts';
+import { closedPort } from '../support/ports.ts';
+import { type CertificateName, startHttps } from '../support/tls.ts';
+import { type Ask, change, connectedBy, created, fine, read, replayed, run, told, toldAt } from './cases.ts';
+import { answer, json, nothing, partial, RawServer, raw, type Step } from './raw-server.ts';
+
+const busy = json(500, { error: 'internal', message: 'Sorry.' });
+const unavailable = json(503, { error: 'unavailable' });
+const unknown = { exit: 13, message: expect.stringContaining('The outcome is unknown') };
+const jsonType = { 'content-type': 'application/json' };
+
+/** A dispatcher whose name lookups fail like this. */
+const lookupFails = (code: string) =>
+  connectedBy(
+    new Agent({
+      connect: {
+        lookup: (host, _options, done) =>
+          done(Object.assign(new Error(`getaddrinfo ${code} ${host}`), { code, syscall: 'getaddrinfo', hostname: host }), ''),
+      },
+    }),
+  );
+
+/** A dispatcher that never gets a connection: it fails after a while like this, or hangs. */
+const neverConnects = (code?: string) =>
+  connectedBy(
+    new Agent({
+      connect: (_: unknown, done: (error: Error, socket: null) => void) => {
+        if (code !== undefined) setImmediate(() => done(Object.assign(new Error('Connect Timeout Error'), { code }), null));
+      },
+    }),
+  );
+
+describe('connecting', () => {
+  it('C1 connection refused twice, then 200', async () => {
+    const port = await closedPort();
+    let asked = 0;
+    let server: RawServer | undefined;
+    const authorization = async (): Promise<string> => {
+      asked += 1;
+      if (asked === 3) server = await RawServer.startAt(port, created);
+      return 'Bearer secret-token';
+    };
+    const result = await toldAt(change, `http://127.0.0.1:${port}`, undefined, { credential: { authorization } });
+    afterTest(async () => server?.close());
+    expect(result).toMatchObject({ exit: 0, value: { run }, waits: [250, 500], elapsed: 750 });
+    expect(server?.requests).toHaveLength(1);
+  });
+
+  it('C2 refused for ever', async () => {
+    const url = `http://127.0.0.1:${await closedPort()}`;
+    for (const ask of [read, change]) {
+      const result = await toldAt(ask, url, undefined);
+      expect(result).toMatchObject({ exit: 8, waits: [250, 500, 1000], message: `Could not reach ${url}: the connection was refused.` });
+    }
+  });
+
+  it('C2 refused for ever, with a deadline that the next wait would pass', async () => {
+    const url = `http://127.0.0.1:${await closedPort()}`;
+    const deadline = Date.parse('2026-07-18T09:00:01.000Z');
+    const result = await toldAt(read, url, undefined, { deadline });
+    expect(result).toMatchObject({
+      exit: 9,
+      waits: [250, 500],
+      message: 'Not done in time: the connection was refused. Waiting 1s for another attempt is longer than the 250ms left of --timeout.',
+    });
+  });
+
+  it('C3 DNS ENOTFOUND is tried once more', async () => {
+    const result = await toldAt(change, 'http://agents.invalid', undefined, {}, lookupFails('ENOTFOUND'));
+    expect(result).toMatchObject({
+      exit: 8,
+      waits: [250],
+      message: 'Could not reach http://agents.invalid: the host name could not be found.',
+    });
+  });
+
+  it('C3 DNS EAI_AGAIN is retried', async () => {
+    const result = await toldAt(change, 'http://agents.invalid', undefined, {}, lookupFails('EAI_AGAIN'));
+    expect(result).toMatchObject({ exit: 8, waits: [250, 500, 1000], message: expect.stringContaining('http://agents.invalid') });
+  });
+
+  it('C4 SYN black hole: the change was certainly not sent', async () => {
+    const result = await toldAt(change, 'http://192.0.2.1', undefined, {}, neverConnects('UND_ERR_CONNECT_TIMEOUT'));
+    expect(result).toMatchObject({ exit: 8, waits: [250, 500, 1000], message: expect.stringContaining('could not be made in time') });
+  });
+
+  it('C4 a connection that never comes about ends with the attempt, and is no doubt either', async () => {
+    const { client, clock, events } = newClient('http://192.0.2.1', { hold: true }, neverConnects());
+    const failed = change(client).catch((error: AopsError) => error);
+    for (let attempt = 0; attempt < 4; attempt += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      clock.advance(30_000);
+      await new Promise((resolve) => setImmediate(resolve));
+      clock.advance(8_000);
+    }
+    expect(await failed).toMatchObject({ exit: 8 });
+    expect(events.filter(({ type }) => type === 'retry')).toHaveLength(3);
+  });
+
+  it.each([
+    ['self-signed', 'self-signed'],
+    ['expired', 'has expired'],
+    ['wrong-name', 'is for another name'],
+  ] as [CertificateName, string][])(
+    'C5 TLS: %s',
+    async (name, reason) => {
+      const server = await startHttps(name, (_, response) => response.end());
+      afterTest(server.close);
+      const trusting = { certificates: { authorities: (await import('../support/tls.ts')).authority } };
+      const result = await toldAt(change, `https://127.0.0.1:${server.port}`, undefined, { network: trusting });
+      expect(result).toMatchObject({
+        exit: 8,
+        waits: [],
+        message: expect.stringContaining(reason),
+        hint: expect.stringContaining('--ca-file'),
+      });
+    },
+    10_000,
+  );
+
+  it('C5 TLS: the handshake breaks off', async () => {
+    const server = createServer((socket) => socket.destroy());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    afterTest(() => new Promise((resolve) => server.close(resolve)));
+    const { port } = server.address() as { port: number };
+    const result = await toldAt(change, `https://127.0.0.1:${port}`, undefined);
+    expect(result).toMatchObject({ exit: 8, waits: [250, 500, 1000] });
+  });
+
+  it('C6 accept then close before headers, keyed write', async () => {
+    expect(await told(change, [nothing('close'), created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1, waits: [250] });
+  });
+
+  it('C6 close as soon as the head of a keyed write was read', async () => {
+    expect(await told(change, [nothing('close', 'head'), created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1 });
+  });
+
+  it('C6 a used connection that turns out closed gets one more attempt at once, beside the retries', async () => {
+    const server = await scripted(fine, nothing('close'), nothing('close'), nothing('close'), nothing('close'), created);
+    const ask = async (client: Client): Promise<unknown> => {
+      await read(client);
+      // The connection is free for another request a moment after the answer.
+      await new Promise((resolve) => setImmediate(resolve));
+      return change(client);
+    };
+    const result = await told(ask, server);
+    // The read, the attempt on its connection, the one at once, and three retries.
+    expect(result).toMatchObject({ exit: 0, attempts: 6, waits: [0, 250, 500, 1000] });
+    expect(new Set(result.keys.slice(1)).size).toBe(1);
+  });
+
+  it('C6 a fresh connection gets no extra attempt', async () => {
+    const server = (await scripted()).always(nothing('close'));
+    expect(await told(change, server)).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1, waits: [250, 500, 1000] });
+  });
+
+  it('C7 reset after full request read, the service had done it already', async () => {
+    const result = await told(change, [nothing('reset'), replayed]);
+    expect(result).toMatchObject({ exit: 0, value: { run }, attempts: 2, distinctKeys: 1, waits: [250] });
+    expect(result.events.some(({ type }) => type === 'replayed')).toBe(false);
+  });
+
+  it('C8 resets for ever leave the outcome unknown', async () => {
+    const result = await told(change, (await scripted()).always(nothing('reset')));
+    expect(result).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1, hint: expect.stringContaining('--idempotency-key') });
+    expect(result.hint).toContain(result.keys[0]);
+  });
+});
+
+describe('an answer that does not come', () => {
+  const slow: [string, Step, ((tick: number) => string) | undefined][] = [
+    ['C9 headers never arrive', nothing('stall'), undefined],
+    ['C10 headers drip one byte a second', raw('HTTP/1.1 200 OK\r\nx-long: ', 'stall'), () => 'x'],
+    ['C11 body stalls mid-way', partial(200, 100, '{"run":', 'stall'), undefined],
+    ['C12 body drips for ever', partial(200, 1_000_000, '{"run":"', 'stall'), () => 'x'],
+  ];
+  it.each(slow)('%s', async (_, step, drip) => {
+    for (const ask of [read, change]) {
+      const server = await scripted(step, ask === read ? fine : created);
+      let socket: { write(text: string): unknown } | undefined;
+      server.onConnection = (opened) => {
+        socket ??= opened;
+      };
+      const { client, clock, events } = newClient(server.url);
+      const result = ask(client);
+      await server.until(({ requests }) => requests.length === 1);
+      for (let second = 1; second < 30; second += 1) {
+        if (drip) socket?.write(drip(second));
+        clock.advance(1_000);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      expect([server.requests.length, events.length]).toEqual([1, 0]);
+      clock.advance(1_000);
+      expect(await result).toMatchObject({ run: { id: 'r1' } });
+      expect(events).toMatchObject([
+        { type: 'trace' },
+        { type: 'retry', reason: 'no complete answer came within 30 s' },
+        { type: 'trace' },
+      ]);
+      const [first, second] = server.header('idempotency-key');
+      expect(second).toBe(first);
+      // The connection of the attempt that was given up is closed.
+      await server.until(({ open }) => open === 1);
+    }
+  });
+});
+
+describe('an answer that is not whole', () => {
+  const chunked = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n';
+  const cut: [string, Step][] = [
+    ['C13 Content-Length 100, 40 sent, FIN', partial(200, 100, JSON.stringify({ run, more: 'x' }), 'close')],
+    ['C13 Content-Length 100, 40 sent, reset', partial(200, 100, JSON.stringify({ run, more: 'x' }), 'reset')],
+    ['C14 chunked, no final chunk', raw(`${chunked}8\r\n{"run":1\r\n`, 'close')],
+    ['C14 chunked, cut in the size of a chunk', raw(`${chunked}8`, 'close')],
+    ['C15 close-delimited truncated JSON, 200', raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"run":', 'close')],
+    ['C15 nothing at all after the head, 200', raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n', 'close')],
+  ];
+  it.each(cut)('%s', async (_, step) => {
+    expect(await told(read, [step, fine])).toMatchObject({ exit: 0, value: { run }, attempts: 2, waits: [250] });
+    // For a change the replay decides.
+    expect(await told(change, [step, replayed])).toMatchObject({ exit: 0, value: { run }, attempts: 2, distinctKeys: 1 });
+    expect(await told(change, (await scripted()).always(step))).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1 });
+  });
+
+  it('C15 truncated, and the replay is a refusal', async () => {
+    const refused = json(404, { error: 'agent_not_found', message: 'No such agent.' }, { 'idempotency-replayed': 'true' });
+    const result = await told(change, [answer(201, '{"run"', jsonType), refused]);
+    expect(result).toMatchObject({ exit: 3, message: 'No such agent.', attempts: 2, distinctKeys: 1 });
+  });
+});
+
+describe('an answer of another kind', () => {
+  it.each(['[]', 'null', '"ok"', '7', '{}', '{"run":null}', '{"data":[]}'])('C16 valid JSON, wrong shape: %s', async (body) => {
+    const result = await told(read, [answer(200, body, jsonType)]);
+    expect(result).toMatchObject({ exit: 1, attempts: 1, error: { code: 'unusable_answer' } });
+    expect(result.message).not.toContain(body);
+  });
+
+  it.each<[string, Step, string]>([
+    ['HTML', answer(200, '<html>', { 'content-type': 'text/html; charset=utf-8' }), 'the answer was text/html, not JSON'],
+    ['no type', answer(200, '{}'), 'the answer was of no type, not JSON'],
+    ['gzip', answer(200, '{"run":{}}', { ...jsonType, 'content-encoding': 'gzip' }), 'the answer was encoded as gzip, unasked'],
+    ['bytes that are no UTF-8', answer(200, Buffer.from('{"run":"\xff"}', 'latin1'), jsonType), 'the answer was not UTF-8'],
+    ['UTF-16', answer(200, Buffer.from('\ufeff{"run":{}}', 'utf16le'), jsonType), 'the answer was not UTF-8'],
+  ])('C17 mistyped or misencoded: %s', async (_, step, reason) => {
+    expect(await told(read, [step, fine])).toMatchObject({ exit: 0, attempts: 2 });
+    expect(await told(read, (await scripted()).always(step))).toMatchObject({
+      exit: 8,
+      attempts: 4,
+      message: expect.stringContaining(reason),
+    });
+    expect(await told(change, (await scripted()).always(step))).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1 });
+  });
+
+  it('C17 a byte order mark is no part of the JSON, and identity no encoding', async () => {
+    const step = answer(200, `\ufeff${JSON.stringify({ run })}`, { ...jsonType, 'content-encoding': 'identity' });
+    expect(await told(read, [step])).toMatchObject({ exit: 0, value: { run }, attempts: 1 });
+  });
+
+  it('C17 no encoding is asked for', async () => {
+    const server = await scripted(fine);
+    await told(read, server);
+    expect(server.header('accept-encoding')).toEqual(['identity']);
+  });
+
+  it('C18 204 and an empty body, where JSON is expected', async () => {
+    for (const step of [raw('HTTP/1.1 204 No Content\r\n\r\n'), answer(200, '', jsonType), answer(201, '')]) {
+      expect(await told(change, [step])).toMatchObject({ exit: 1, attempts: 1, error: { code: 'unusable_answer' } });
+    }
+  });
+
+  it('C18 204 and an empty body, where none is', async () => {
+    const remove = { method: 'DELETE', path: '/v2/things/1', headers: {}, mutates: true };
+    for (const step of [raw('HTTP/1.1 204 No Content\r\n\r\n'), answer(200, '')]) {
+      expect(await told((client) => client.send(remove), [step])).toMatchObject({ exit: 0, attempts: 1, distinctKeys: 1 });
+    }
+  });
+
+  it('C19 10 GB on a JSON route, declared: refused before any of it is read', async () => {
+    const server = await scripted(partial(200, 1e10, '{', 'stall'));
+    expect(await told(read, server)).toMatchObject({ exit: 8, attempts: 1, message: expect.stringContaining('larger than 32 MiB') });
+    await server.until(({ open }) => open === 0);
+  });
+
+  it('C19 10 GB on a JSON route, in chunks: cut at the limit', async () => {
+    const piece = Buffer.alloc(1024 * 1024, ' ');
+    const server = await scripted(raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n', 'stall'));
+    let written = 0;
+    server.onConnection = (socket) => {
+      const more = (): void => {
+        while (!socket.destroyed && written < 10_000) {
+          written += 1;
+          if (!socket.write(Buffer.concat([Buffer.from('100000\r\n'), piece, Buffer.from('\r\n')]))) return;
+        }
+      };
+      socket.on('drain', more);
+      socket.once('data', () => setImmediate(more));
+    };
+    expect(await told(read, server)).toMatchObject({ exit: 8, attempts: 1, message: expect.stringContaining('larger than 32 MiB') });
+    expect(written).toBeLessThan(60);
+  });
+
+  it('C20 an answer that is no HTTP', async () => {
+    expect(await told(read, [raw('SSH-2.0-OpenSSH_9.6\r\n', 'close')])).toMatchObject({
+      exit: 8,
+      attempts: 1,
+      message: expect.stringContaining('no valid HTTP'),
+    });
+  });
+
+  it.each([
+    ['HTML', '<html>\u001b[31m'],
+    ['nothing', ''],
+    ['no object', '[]'],
+    ['an error that is no word', '{"error":123}'],
+    ['5 MB', JSON.stringify({ error: 'big', message: 'x'.repeat(5_000_000) })],
+  ])('C21 error body is %s', async (_, body) => {
+    const result = await told(read, [answer(404, body)]);
+    expect(result).toMatchObject({ exit: 3, attempts: 1, error: { code: 'http_404', details: { status: 404 } } });
+    expect(result.message.length).toBeLessThan(200);
+  });
+
+  it('C21 an error body without end still reports the status', async () => {
+    const server = await scripted(partial(404, 1e10, ' '.repeat(2_000_000), 'stall'));
+    expect(await told(read, server)).toMatchObject({ exit: 3, attempts: 1 });
+  });
+});
+
+describe('an error status', () => {
+  it('C22 500, 503, 200 on GET', async () => {
+    expect(await told(read, [busy, unavailable, fine])).toMatchObject({
+      exit: 0,
+      attempts: 3,
+      waits: [250, 500],
+      keys: [undefined, undefined, undefined],
+    });
+  });
+
+  it('C22 waits are within the bounds of the jitter', async () => {
+    for (const [random, waits] of [
+      [0, [25, 25, 25]],
+      [0.999, [500, 999, 1998]],
+    ] as const) {
+      const result = await told(read, (await scripted()).always(busy), { random: () => random });
+      expect(result).toMatchObject({ exit: 8, message: 'Sorry.', attempts: 4, waits });
+    }
+  });
+
+  it('C23 500 for ever on keyed write', async () => {
+    const result = await told(change, (await scripted()).always(busy));
+    expect(result).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1, waits: [250, 500, 1000], elapsed: 1750 });
+    expect(result.hint).toContain(`--idempotency-key ${result.keys[0]}`);
+    expect(result.error?.details).toMatchObject({ idempotency_key: result.keys[0] });
+  });
+
+  it('C23 500 on a keyed write, and a deadline before the next attempt', async () => {
+    const deadline = Date.parse('2026-07-18T09:00:00.200Z');
+    const result = await told(change, [busy], { deadline });
+    expect(result).toMatchObject({ exit: 9, attempts: 1, waits: [] });
+    expect(result.message).toContain('The change may have been carried out.');
+    expect(result.hint).toContain(`--idempotency-key ${result.keys[0]}`);
+  });
+
+  it('C24 the budget of the process ends retries that every request would have on its own', async () => {
+    const server = (await scripted()).always(busy);
+    const retryBudget = new RetryBudget();
+    const ask = async (client: Client) => {
+      for (let page = 0; page < 60; page += 1) await read(client).catch(() => undefined);
+      return change(client);
+    };
+    const result = await told(ask, server, { retryBudget });
+    // 61 requests; each of 100 retries costs 5 of 500.
+    expect(result).toMatchObject({
+      exit: 13,
+      attempts: 161,
+      message: expect.stringContaining('too many requests of this command have failed'),
+    });
+    expect(await told(read, [busy, fine], { retryBudget })).toMatchObject({ exit: 8, attempts: 1 });
+    for (let count = 0; count < 5; count += 1) expect(await told(read, [fine], { retryBudget })).toMatchObject({ exit: 0 });
+    expect(await told(read, [busy, fine], { retryBudget })).toMatchObject({ exit: 0, attempts: 2 });
+  });
+});
+
+describe('a key', () => {
+  const running = (headers: Record<string, string> = {}) => json(409, { error: 'idempotency_in_progress' }, headers);
+  const stored = (status: number, error: string) => json(status, { error, message: 'Then.' }, { 'idempotency-replayed': 'true' });
+
+  it('C38 409 in-progress twice, then 201 replayed', async () => {
+    const result = await told(change, [running(), running({ 'retry-after': '1' }), replayed]);
+    expect(result).toMatchObject({ exit: 0, attempts: 3, distinctKeys: 1, waits: [250, 1050] });
+  });
+
+  it('C39 409 business conflict', async () => {
+    const conflict = json(409, { error: 'conflict', message: 'It has ended.' });
+    expect(await told(change, [conflict])).toMatchObject({ exit: 6, message: 'It has ended.', attempts: 1, waits: [] });
+  });
+
+  it.each([429, 401])('C40 a stored %i that is replayed: one fresh key, once', async (status) => {
+    expect(await told(change, [stored(status, 'refused'), created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 2 });
+    const hopeless = (await scripted()).always(stored(status, 'refused'));
+    expect(await told(change, hopeless)).toMatchObject({ exit: status === 429 ? 7 : 4, attempts: 2, distinctKeys: 2 });
+  });
+
+  it('C41 a key that was used for another request is final', async () => {
+    const reused = json(400, { error: 'idempotency_key_reused', message: 'Use a new key.' });
+    const result = await told(change, [reused], { idempotencyKey: 'mine' });
+    expect(result).toMatchObject({ exit: 2, attempts: 1, keys: ['mine'], error: { details: { idempotency_key: 'mine' } } });
+  });
+
+  it.each([400, 404])('C42 %i + replayed is final: the result of the earlier attempt', async (status) => {
+    const result = await told(change, [nothing('reset'), stored(status, 'no')]);
+    expect(result).toMatchObject({ exit: status === 400 ? 2 : 3, message: 'Then.', attempts: 2, distinctKeys: 1 });
+  });
+
+  it('C43 two retries of one command have one key, two commands two', async () => {
+    const [first, second] = [await told(change, [busy, busy, created]), await told(change, [busy, busy, created])];
+    expect([first.distinctKeys, second.distinctKeys]).toEqual([1, 1]);
+    expect(first.keys[0]).not.toBe(second.keys[0]);
+  });
+
+  it.each(['', 'k'.repeat(256), 'a\r\nx-injected: 1', 'schlüssel', 'a\0b', 'a b'])(
+    'C44 user key %j is refused here, and not echoed',
+    async (key) => {
+      const refused = (): unknown => newClient('http://127.0.0.1:1', { idempotencyKey: key });
+      expect(refused).toThrow('must be 1 to 255 visible ASCII characters');
+      if (key.length > 2) expect(refused).not.toThrow(key);
+    },
+  );
+
+  it('C44 the longest key there may be is sent, also for the second change', async () => {
+    const idempotencyKey = 'k'.repeat(255);
+    const ask: Ask = async (client) => {
+      await change(client);
+      return change(client);
+    };
+    const result = await told(ask, [created, created], { idempotencyKey });
+    expect(result.keys[0]).toBe(idempotencyKey);
+    expect(result.keys[1]?.length).toBeLessThanOrEqual(255);
+  });
+});
+
+describe('a credential', () => {
+  const refused = json(401, { error: 'unauthorized', message: 'No.' });
+  const renewable = (values: string[]) => {
+    let refreshes = 0;
+    return {
+      authorization: async () => `Bearer ${values[refreshes]}`,
+      refresh: async () => {
+        refreshes += 1;
+        return refreshes < values.length;
+      },
+    };
+  };
+
+  it('C45 401 with a token, and a fresh one works: same key', async () => {
+    const server = await scripted(refused, created);
+    expect(await told(change, server, { credential: renewable(['old', 'new']) })).toMatchObject({
+      exit: 0,
+      attempts: 2,
+      distinctKeys: 1,
+      waits: [],
+    });
+    expect(server.header('authorization')).toEqual(['Bearer old', 'Bearer new']);
+  });
+
+  it('C46 401 again after the refresh', async () => {
+    const server = (await scripted()).always(refused);
+    expect(await told(change, server, { credential: renewable(['old', 'new', 'newer']) })).toMatchObject({
+      exit: 4,
+      message: 'No.',
+      attempts: 2,
+    });
+  });
+
+  it('C46 static key 401: no retry', async () => {
+    expect(await told(change, [refused])).toMatchObject({ exit: 4, message: 'No.', attempts: 1, waits: [] });
+  });
+});
+
+describe('a redirect', () => {
+  it.each([301, 302, 303, 307, 308])('C50 %i is followed nowhere', async (status) => {
+    const other = await scripted(fine);
+    const targets = [
+      `${other.url}/v2/x`,
+      other.url.replace('http://', 'http://user:pass@'),
+      'https://127.0.0.1:1/',
+      '/v2/loop',
+      '//evil.example/',
+    ];
+    for (const location of targets) {
+      for (const ask of [read, change]) {
+        const result = await told(ask, [answer(status, '', { location })]);
+        expect(result).toMatchObject({ exit: 1, attempts: 1, error: { code: 'redirected' } });
+        expect(result.message).not.toContain('pass');
+      }
+    }
+    expect(other.connections).toBe(0);
+  });
+});
+
+describe('Ctrl-C', () => {
+  const interrupted = new AopsError('Interrupted.', { code: 'interrupted', exit: exitCodes.interrupted });
+  const limited = json(429, { error: 'rate_limited' }, { 'retry-after': '30' });
+  const phases: [string, Step[], boolean][] = [
+    ['headers', [nothing('stall')], true],
+    ['half a head', [raw('HTTP/1.1 200 OK\r\ncontent-', 'stall')], true],
+    ['body', [partial(200, 100, '{', 'stall')], true],
+    ['back-off', [json(503, { error: 'unavailable' }, { 'retry-after': '30' })], true],
+    ['rate wait', [limited], false],
+  ];
+  it.each(phases)('C51 abort in %s', async (_, steps, open) => {
+    for (const ask of [read, change]) {
+      const server = await scripted(...steps);
+      const controller = new AbortController();
+      const { client } = newClient(server.url, { hold: true, signal: controller.signal });
+      const failed = ask(client).catch((error: AopsError) => error);
+      await server.until(({ requests }) => requests.length === 1);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      const began = performance.now();
+      controller.abort(interrupted);
+      const error = (await failed) as AopsError;
+      await client.close();
+      await server.until((one) => one.open === 0);
+      expect(performance.now() - began).toBeLessThan(100);
+      expect(error).toMatchObject({ exit: 130 });
+      // What was on its way may have been done, and says so.
+      expect(error.details.idempotency_key).toBe(ask === change && open ? server.header('idempotency-key')[0] : undefined);
+      expect(server.requests).toHaveLength(1);
+    }
+  });
+
+  it('C51 abort in connect and in a token fetch: nothing was sent, nothing is in doubt', async () => {
+    const server = await scripted();
+    const tls = server.url.replace('http:', 'https:');
+    const hanging = {
+      authorization: (signal?: AbortSignal) =>
+        new Promise<string>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+    };
+    for (const [url, options] of [
+      [tls, {}],
+      [server.url, { credential: hanging }],
+    ] as const) {
+      const controller = new AbortController();
+      const { client } = newClient(url, { ...options, hold: true, signal: controller.signal });
+      const failed = change(client).catch((error: AopsError) => error);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      const began = performance.now();
+      controller.abort(interrupted);
+      expect(await failed).toBe(interrupted);
+      await client.close();
+      await server.until((one) => one.open === 0);
+      expect(performance.now() - began).toBeLessThan(100);
+    }
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it('C51 no timer stays behind', async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    const before = timers();
+    const { systemClock } = await import('../../src/base/clock.ts');
+    const result = await told(read, [fine], { clock: systemClock });
+    await result.client.close();
+    expect(timers()).toBeLessThanOrEqual(before);
+  });
+});

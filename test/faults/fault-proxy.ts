@@ -1,0 +1,175 @@
+/**
+ * A proxy before a real service that treats each request as it was told: passes it on, loses it, or loses the answer.
+ * It knows the truth: everything the service answered.
+ */
+import http from 'node:http';
+import net from 'node:net';
+import { type RecordedRequest, RequestReader } from './raw-server.ts';
+
+/** What happens to one request. */
+export type Fault =
+  | { kind: 'pass' }
+  /** The connection breaks before the service sees anything. */
+  | { kind: 'reset-at-head' | 'reset-before' | 'close-before' }
+  /** The service has done it, and the connection breaks. */
+  | { kind: 'reset-after' | 'close-after' }
+  /** The service has done it, and only so much of the answer arrives: a share of its bytes. */
+  | { kind: 'truncate'; share: number }
+  /** The service has done it, and the client has lost patience before the answer. */
+  | { kind: 'late' }
+  /** The client has lost patience, and the service is still at it. */
+  | { kind: 'overtaken' }
+  /** The service gets it twice at once; the client gets either answer. */
+  | { kind: 'twice'; answer: 0 | 1 }
+  /** The proxy answers by itself, after the service has done it or instead. */
+  | { kind: 'answer'; status: 500 | 502 | 503 | 429; after: boolean; retryAfter?: string };
+
+/** An answer of the service. */
+export interface ServiceAnswer {
+  status: number;
+  replayed: boolean;
+  body: string;
+}
+
+/** What a client's requests meet, in turn; and how to make it lose patience. */
+export interface Plan {
+  faults: Fault[];
+  losePatience: () => void;
+}
+
+export class FaultProxy {
+  /** By the value of the header `user-agent`. */
+  readonly plans = new Map<string, Plan>();
+  readonly #truth = new Map<string, ServiceAnswer[]>();
+  requests = 0;
+  readonly #target: URL;
+  readonly #agent = new http.Agent({ keepAlive: true, maxSockets: 32 });
+  readonly #server: net.Server;
+  readonly #sockets = new Set<net.Socket>();
+  readonly #forwards = new Set<Promise<unknown>>();
+
+  private constructor(target: string) {
+    this.#target = new URL(target);
+    this.#server = net.createServer((socket) => this.#serve(socket));
+  }
+
+  static async start(target: string): Promise<FaultProxy> {
+    const proxy = new FaultProxy(target);
+    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
+    return proxy;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as net.AddressInfo).port}`;
+  }
+
+  /** What the service answered to changes of the client with this `user-agent`. */
+  truthOf(client: string): ServiceAnswer[] {
+    return this.#truth.get(client) ?? [];
+  }
+
+  /** Resolves when the service has answered everything that it got. */
+  async settled(): Promise<void> {
+    while (this.#forwards.size > 0) await Promise.all(this.#forwards);
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#agent.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #serve(socket: net.Socket): void {
+    this.#sockets.add(socket);
+    const reader = new RequestReader(0);
+    socket.on('close', () => this.#sockets.delete(socket));
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk: Buffer) => {
+      for (const { kind, request } of reader.push(chunk)) {
+        const plan = this.plans.get(request.headers['user-agent'] ?? '');
+        const next = plan?.faults[0];
+        if (kind === 'head' && next?.kind !== 'reset-at-head') continue;
+        plan?.faults.shift();
+        this.requests += 1;
+        void this.#treat(socket, request, next ?? { kind: 'pass' }, plan);
+        if (kind === 'head') break;
+      }
+    });
+  }
+
+  async #treat(socket: net.Socket, request: RecordedRequest, fault: Fault, plan: Plan | undefined): Promise<void> {
+    switch (fault.kind) {
+      case 'reset-at-head':
+      case 'reset-before':
+        return void socket.resetAndDestroy();
+      case 'close-before':
+        return void socket.end();
+      case 'pass':
+        return void socket.write((await this.#forward(request)).bytes);
+      case 'reset-after':
+        await this.#forward(request);
+        return void socket.resetAndDestroy();
+      case 'close-after':
+        await this.#forward(request);
+        return void socket.end();
+      case 'truncate': {
+        const { bytes } = await this.#forward(request);
+        return void socket.end(bytes.subarray(0, Math.floor(bytes.length * fault.share)));
+      }
+      case 'late':
+        await this.#forward(request);
+        return plan?.losePatience();
+      case 'overtaken': {
+        const done = this.#forward(request);
+        plan?.losePatience();
+        return void (await done);
+      }
+      case 'twice': {
+        const answers = await Promise.all([this.#forward(request), this.#forward(request)]);
+        return void socket.write(answers[fault.answer].bytes);
+      }
+      case 'answer': {
+        if (fault.after) await this.#forward(request);
+        const body = JSON.stringify({ error: fault.status === 429 ? 'rate_limited' : 'bad_gateway' });
+        const wait = fault.retryAfter === undefined ? '' : `retry-after: ${fault.retryAfter}\r\n`;
+        const head = `HTTP/1.1 ${fault.status} Proxy\r\ncontent-type: application/json\r\n${wait}content-length: ${body.length}\r\n\r\n`;
+        return void socket.write(head + body);
+      }
+    }
+  }
+
+  /** Gets the service's answer, and the bytes to pass on. */
+  #forward(request: RecordedRequest): Promise<{ bytes: Buffer }> {
+    const done = this.#ask(request);
+    this.#forwards.add(done);
+    return done.finally(() => this.#forwards.delete(done));
+  }
+
+  #ask({ method, path, headers, body }: RecordedRequest): Promise<{ bytes: Buffer }> {
+    return new Promise((resolve, reject) => {
+      const forwarded = { ...headers, host: this.#target.host, connection: 'keep-alive' };
+      const options = { host: this.#target.hostname, port: this.#target.port, method, path, headers: forwarded, agent: this.#agent };
+      const request = http.request(options, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const content = Buffer.concat(chunks);
+          const replayed = response.headers['idempotency-replayed'] === 'true';
+          this.#record(headers['user-agent'] ?? '', { status: response.statusCode ?? 0, replayed, body: content.toString() });
+          const lines = Object.entries(response.headers)
+            .filter(([name]) => !['transfer-encoding', 'connection', 'keep-alive', 'content-length'].includes(name))
+            .map(([name, value]) => `${name}: ${String(value)}\r\n`);
+          const head = `HTTP/1.1 ${response.statusCode} Status\r\n${lines.join('')}content-length: ${content.length}\r\n\r\n`;
+          resolve({ bytes: Buffer.concat([Buffer.from(head), content]) });
+        });
+      });
+      request.on('error', reject);
+      request.end(body);
+    });
+  }
+
+  #record(client: string, answer: ServiceAnswer): void {
+    this.#truth.set(client, [...this.truthOf(client), answer]);
+  }
+}
