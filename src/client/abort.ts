@@ -2,6 +2,8 @@
 
 /** The promise, unless the signal comes first. */
 export async function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  // Nobody hears of its failure any more once the signal came.
+  promise.catch(() => undefined);
   signal.throwIfAborted();
   let stopListening = (): void => undefined;
   const aborted = new Promise<never>((_, reject) => {

@@ -9,11 +9,10 @@ import { type OperationId, operation } from '../interface/operations.ts';
 import type { Input, Response } from '../interface/types.ts';
 import { checkAnswer } from './answers.ts';
 import { backoff, retryPolicy } from './backoff.ts';
-import type { Credential } from './credential.ts';
 import { abandonedChange, DeadlineError, OutcomeUnknownError, RateLimitedError } from './errors.ts';
 import { ChangeKeys, checkedIdempotencyKey, newIdempotencyKey, replacementKey } from './idempotency.ts';
-import type { ChangeJournal } from './journal.ts';
-import { type Network, openDispatcher } from './network.ts';
+import { openDispatcher } from './network.ts';
+import type { CallOptions, ClientEvent, ClientOptions } from './options.ts';
 import { Pacer } from './pacing.ts';
 import { type Decision, decide, leavesOpen, type Progress, unlessOpen } from './policy.ts';
 import { RateGate } from './rate-gate.ts';
@@ -22,64 +21,11 @@ import { operationRequest, type ServiceRequest } from './request.ts';
 import { isReplayed, readJson } from './response.ts';
 import { RetryBudget } from './retry-budget.ts';
 import { followConnections, Sending } from './sending.ts';
-import type { SharedLimits } from './shared-limits.ts';
 import { timeLimited } from './time-limit.ts';
 import { attempt, type Outcome, type TransportResponse } from './transport.ts';
 import type { Dispatcher } from './undici.ts';
 
-/** What the core does that a person may want to know of. */
-export type ClientEvent =
-  | { type: 'retry'; reason: string; waitMilliseconds: number; attempt: number }
-  | { type: 'rate_limit.waiting'; waitMilliseconds: number }
-  | { type: 'rate_limit.resumed' }
-  /** A change was not carried out now: the user's key had been used for it before, and this is the result it had then. */
-  | { type: 'replayed'; method: string; path: string }
-  /** One attempt. The headers are as sent and received, but for the credential: whoever shows them chooses which. */
-  | {
-      type: 'trace';
-      method: string;
-      url: string;
-      requestHeaders?: Record<string, string>;
-      milliseconds: number;
-      status?: number;
-      responseHeaders?: ResponseHeaders;
-      /** Why there was no answer. */
-      reason?: string;
-    };
-
-export interface ClientOptions {
-  /** Origin and optional path prefix, without a trailing slash. */
-  baseUrl: string;
-  credential: Credential;
-  userAgent: string;
-  /** The command's signal: Ctrl-C and `--timeout`. */
-  signal?: AbortSignal;
-  /** When the command has to be done, in steady time of the clock: no wait is begun that would end later. */
-  deadline?: number;
-  /** Longest pause a rate limit may ask for, in milliseconds. */
-  maxWaitMilliseconds?: number;
-  /** The key of the command, given by the user to repeat one whose outcome is unknown; a fresh one otherwise. */
-  idempotencyKey?: string;
-  /** How to get to the service; directly when left out. */
-  network?: Network;
-  clock?: Clock;
-  /** Remembers changes whose outcome is unknown. */
-  journal?: ChangeJournal;
-  /** What the process may retry; of its own when left out. */
-  retryBudget?: RetryBudget;
-  /** What other processes know of the rate limit. */
-  sharedLimits?: SharedLimits;
-  /** Source of jitter, in [0, 1). */
-  random?: () => number;
-  onEvent?: (event: ClientEvent) => void;
-}
-
-export interface CallOptions {
-  /** The keys of a change that is sent again; by default the client chooses them. */
-  keys?: { key: string; commandKey: string };
-  /** In addition to the client's own signal. */
-  signal?: AbortSignal;
-}
+export type { CallOptions, ClientEvent, ClientOptions } from './options.ts';
 
 export class Client {
   readonly baseUrl: string;
@@ -91,6 +37,7 @@ export class Client {
   readonly #random: () => number;
   readonly #maxWait: number;
   readonly #keys: ChangeKeys;
+  readonly #waitListeners = new Set<(milliseconds: number) => void>();
   #dispatcher: Promise<Dispatcher> | undefined;
 
   /** @throws UsageError for an idempotency key that cannot be sent */
@@ -108,7 +55,10 @@ export class Client {
       gate: this.#gate,
       maxWait: this.#maxWait,
       deadline: options.deadline,
-      onWaiting: (waitMilliseconds) => this.#emit({ type: 'rate_limit.waiting', waitMilliseconds }),
+      onWaiting: (waitMilliseconds) => {
+        this.#emit({ type: 'rate_limit.waiting', waitMilliseconds });
+        for (const listener of this.#waitListeners) listener(waitMilliseconds);
+      },
       onResumed: () => this.#emit({ type: 'rate_limit.resumed' }),
     });
     this.#keys = new ChangeKeys(options.idempotencyKey === undefined ? newIdempotencyKey() : checkedIdempotencyKey(options.idempotencyKey));
@@ -209,6 +159,12 @@ export class Client {
     }
   }
 
+  /** Tells `listener` of waits for the rate limit, in milliseconds, until the returned function is called. */
+  onWaiting(listener: (milliseconds: number) => void): () => void {
+    this.#waitListeners.add(listener);
+    return () => this.#waitListeners.delete(listener);
+  }
+
   /** Ends all connections. The client cannot be used afterwards. */
   async close(): Promise<void> {
     // One that could not be opened was told of by the request that needed it.
@@ -223,13 +179,15 @@ export class Client {
 
   /**
    * Waits before retry `retry` (0 for the first) of a file transfer, saying why; as long as the answer asks for, if it does.
-   * @throws RateLimitedError when that is longer than the user allows
+   * @throws the failure itself when the process has retried enough; RateLimitedError when the wait is longer than the user allows
    */
-  async backOff(retry: number, reason: string, signal: AbortSignal, headers: ResponseHeaders = {}): Promise<void> {
+  async backOff(retry: number, failure: Error, signal: AbortSignal, headers: ResponseHeaders = {}): Promise<void> {
+    if (!this.#budget.affordable) throw failure;
     const asked = retryAfter(headers, serverTime(headers, this.#clock.now())) ?? 0;
     if (asked > this.#maxWait) throw new RateLimitedError(asked, this.#maxWait, {});
     const waitMilliseconds = Math.max(spread(asked, this.#random), backoff(retry, this.#random));
-    await this.#pause({ waitMilliseconds, reason, attempt: retry + 1 }, signal, {});
+    this.#budget.take();
+    await this.#pause({ waitMilliseconds, reason: failure.message.replace(/\.$/, ''), attempt: retry + 1 }, signal, {});
   }
 
   async #pause(

@@ -2,26 +2,24 @@
  * A new file on the disk. What is quick is done at once: handing it to a thread takes ten times as long as doing it,
  * which is most of the time that thousands of small files take. What can be slow, large pieces and syncing, is not.
  */
-import { closeSync, constants, fchmodSync, fdatasync, fsync, ftruncate, openSync, write, writevSync } from 'node:fs';
+import { closeSync, constants, fchmodSync, fsync, ftruncate, openSync, writev, writevSync } from 'node:fs';
 import { promisify } from 'node:util';
 
 /** Bytes that are written at once, to the page cache. */
 const quickWrite = 64 * 1024;
 
-const writePart = promisify(write) as unknown as (
+const writePieces = promisify(writev) as unknown as (
   descriptor: number,
-  data: Uint8Array,
-  offset: number,
-  length: number,
+  pieces: readonly Uint8Array[],
   position: number,
 ) => Promise<{ bytesWritten: number }>;
 
 export interface DiskFile {
-  /** Writes at a place, and resolves to the number of bytes that were taken: fewer where the disk is nearly full. */
-  write(data: Uint8Array, offset: number, position: number): Promise<number>;
+  /** Writes pieces of `size` bytes at a place, and resolves to the number that was taken: fewer where the disk is nearly full. */
+  write(pieces: readonly Uint8Array[], size: number, position: number): Promise<number>;
   empty(): Promise<void>;
-  /** Waits until the content is on the disk; with `all`, the rest that belongs to it as well. */
-  sync(all: boolean): Promise<void>;
+  /** Waits until everything is on the disk. */
+  sync(): Promise<void>;
   setMode(mode: number): void;
   close(): void;
 }
@@ -32,13 +30,12 @@ export type OpenFile = (file: string, mode: number) => DiskFile;
 export const openDiskFile: OpenFile = (file, mode) => {
   const descriptor = openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, mode);
   return {
-    async write(data, offset, position) {
-      const length = data.length - offset;
-      if (length <= quickWrite) return writevSync(descriptor, [data.subarray(offset)], position);
-      return (await writePart(descriptor, data, offset, length, position)).bytesWritten;
+    async write(pieces, size, position) {
+      if (size <= quickWrite) return writevSync(descriptor, pieces, position);
+      return (await writePieces(descriptor, pieces, position)).bytesWritten;
     },
     empty: () => promisify(ftruncate)(descriptor, 0),
-    sync: (all) => promisify(all ? fsync : fdatasync)(descriptor),
+    sync: () => promisify(fsync)(descriptor),
     setMode: (mode) => fchmodSync(descriptor, mode),
     close: () => closeSync(descriptor),
   };

@@ -74,7 +74,7 @@ export async function* download(client: Client, url: string, options: DownloadOp
       if (progress.resumed && position.received > progress.from) retry = 0;
       if (retry >= retryPolicy.retries) throw error.outcome;
       if (error.startOver || position.etag === undefined) await startOver(position, options, error.outcome);
-      await client.backOff(retry, error.message, signal, error.headers);
+      await client.backOff(retry, error.outcome, signal, error.headers);
     }
   }
 }

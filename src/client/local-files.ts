@@ -45,6 +45,8 @@ export const counted = (content: Content, onBytes: (count: number) => void): Con
 export interface WriteOptions {
   /** Whether a plain file that is there already may be replaced; its permissions stay. */
   replace: boolean;
+  /** Ends the wait for the disk; the content has to end by itself. */
+  signal?: AbortSignal;
   openFile?: OpenFile;
 }
 
@@ -85,7 +87,7 @@ export class LocalFolder {
    * Writes a file completely or not at all, and returns its size.
    * @throws UsageError when it exists already and may not be replaced; AopsError `disk_full`, `not_writable`
    */
-  async write(name: string, content: Content, { replace, openFile }: WriteOptions): Promise<number> {
+  async write(name: string, content: Content, { replace, signal, openFile }: WriteOptions): Promise<number> {
     const parts = safeParts(name);
     const shown = this.target(name);
     let partial: PartialFile | undefined;
@@ -95,7 +97,7 @@ export class LocalFolder {
       const existing = requireFree(target, replace, shown);
       partial = PartialFile.create(folder, fileMode, openFile);
       for await (const chunk of content(() => (partial as PartialFile).restart())) await partial.write(chunk);
-      return await partial.finish(target, existing !== undefined, existing?.mode);
+      return await partial.finish(target, existing !== undefined, existing?.mode, signal);
     } catch (error) {
       partial?.discard();
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw existsAlready(shown, true);

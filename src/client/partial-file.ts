@@ -6,12 +6,11 @@ import { randomBytes } from 'node:crypto';
 import { linkSync, realpathSync, renameSync, rmSync, unlinkSync } from 'node:fs';
 import path from 'node:path';
 import { UsageError } from '../base/errors.ts';
+import { orAborted } from './abort.ts';
 import { type DiskFile, type OpenFile, openDiskFile } from './disk-file.ts';
 
 /** Bytes that are written at a time. */
 const pieceSize = 1024 * 1024;
-/** Written bytes that may not be on the disk yet: a full disk shows early, and the end does not have to wait for gigabytes. */
-const unsyncedLimit = 64 * 1024 * 1024;
 
 export class PartialFile {
   readonly #disk: DiskFile;
@@ -19,9 +18,9 @@ export class PartialFile {
   #piece: Uint8Array[] = [];
   #pieceSize = 0;
   #position = 0;
-  #unsynced = 0;
   #writing: Promise<void> = Promise.resolve();
   #syncing: Promise<void> = Promise.resolve();
+  #closed = false;
 
   private constructor(disk: DiskFile, file: string) {
     this.#disk = disk;
@@ -62,14 +61,15 @@ export class PartialFile {
    * Gives the file its name. Returns its size.
    * @param replace false: what has appeared there meanwhile stays, and the error's code is EEXIST
    * @param mode permissions that it gets whatever the umask
+   * @param signal ends the wait for the disk
    */
-  async finish(target: string, replace: boolean, mode?: number): Promise<number> {
+  async finish(target: string, replace: boolean, mode: number | undefined, signal: AbortSignal | undefined): Promise<number> {
     await this.#flush();
     await this.#writing;
-    await this.#syncing;
     if (mode !== undefined) this.#disk.setMode(mode & 0o777);
-    await this.#disk.sync(true);
-    this.#disk.close();
+    this.#syncing = this.#disk.sync();
+    await (signal ? orAborted(this.#syncing, signal) : this.#syncing);
+    this.#close();
     if (replace) renameSync(this.#file, target);
     else moveNew(this.#file, target);
     return this.#position;
@@ -79,32 +79,41 @@ export class PartialFile {
   discard(): void {
     // First of all: whoever gave up is not to wait for the disk before it is gone.
     quietly(() => rmSync(this.#file, { force: true }));
-    void Promise.allSettled([this.#writing, this.#syncing]).then(() => quietly(() => this.#disk.close()));
+    if (this.#closed) return;
+    // What was not written yet need not be, now.
+    const emptied = this.#disk.empty();
+    void Promise.allSettled([this.#writing, this.#syncing, emptied]).then(() => quietly(() => this.#close()));
+  }
+
+  /** Once: the number of a closed file may be that of another one already. */
+  #close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#disk.close();
   }
 
   /** Starts writing what has come, when the piece before is written. */
   async #flush(): Promise<void> {
     await this.#writing;
     const position = this.#position;
-    const piece = this.#piece.length === 1 ? (this.#piece[0] as Uint8Array) : Buffer.concat(this.#piece, this.#pieceSize);
+    const piece = this.#piece;
+    const size = this.#pieceSize;
     this.#piece = [];
     this.#pieceSize = 0;
-    this.#position += piece.length;
-    this.#writing = writeAll(this.#disk, piece, position);
+    this.#position += size;
+    this.#writing = writeAll(this.#disk, piece, size, position);
     // Its failure is seen by whoever waits for it next.
     this.#writing.catch(() => undefined);
-    this.#unsynced += piece.length;
-    if (this.#unsynced < unsyncedLimit) return;
-    this.#unsynced = 0;
-    await this.#syncing;
-    this.#syncing = this.#disk.sync(false);
-    this.#syncing.catch(() => undefined);
   }
 }
 
-async function writeAll(disk: DiskFile, piece: Uint8Array, position: number): Promise<void> {
+async function writeAll(disk: DiskFile, pieces: readonly Uint8Array[], size: number, position: number): Promise<void> {
+  if (size === 0) return;
+  let written = await disk.write(pieces, size, position);
+  if (written === size) return;
   // A disk that is nearly full takes a part; the next attempt says why.
-  for (let written = 0; written < piece.length; ) written += await disk.write(piece, written, position + written);
+  const all = Buffer.concat(pieces, size);
+  while (written < size) written += await disk.write([all.subarray(written)], size - written, position + written);
 }
 
 /** Renames without replacing: a second name is made, which fails where there is one, and the first is taken away. */

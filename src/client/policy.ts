@@ -3,6 +3,7 @@
  * part 8: an answer that may exist is looked for with the same key, never produced a second time.
  */
 import { AopsError, type ErrorDetails, exitCodes } from '../base/errors.ts';
+import type { ErrorBody } from '../interface/types.ts';
 import { backoff, retryPolicy } from './backoff.ts';
 import { OutcomeUnknownError, RateLimitedError, ServiceAnswerError, UnavailableError } from './errors.ts';
 import { header, resetWait, retryAfter, serverTime, spread } from './rate-limit.ts';
@@ -93,7 +94,7 @@ function afterErrorStatus(response: TransportResponse, situation: Situation): De
     const poisoned = (status === 429 || status === 401) && !progress.rekeyed;
     return poisoned
       ? { next: 'rekey', waitMilliseconds: backoff(0, random), reason: `a stored ${status} was replayed` }
-      : { next: 'fail', error };
+      : { next: 'fail', error: progress.retries > 0 || progress.resent ? error : storedAnswer(status, body, details) };
   }
   // Refusals of the caller say nothing of an earlier attempt with the same key.
   if (status === 401 && !progress.refreshed) return { next: 'refresh', otherwise: unlessOpen(error, progress) };
@@ -119,6 +120,12 @@ function afterErrorStatus(response: TransportResponse, situation: Situation): De
       details,
     ),
   };
+}
+
+/** A refusal that an earlier command got: repeating it under the same key cannot change it. */
+function storedAnswer(status: number, body: ErrorBody, details: ErrorDetails): ServiceAnswerError {
+  const hint = `This is what the service answered when the key ${details.idempotency_key} was first used; nothing was tried now. Leave out --idempotency-key to try again.`;
+  return new ServiceAnswerError(status, body, details, hint);
 }
 
 function afterRateLimit(response: TransportResponse, situation: Situation, error: AopsError): Decision {

@@ -70,7 +70,7 @@ async function pullFile(client: Client, pull: Pull, file: string, name: string, 
     const renew = async (): Promise<string> => (await readRunFile(client, pull.runId, file, signal)).download_url ?? '';
     const bytes: Content = (restart) => runFileBytes(client, content, { signal, renew, restart });
     try {
-      return await pull.folder.write(name, counted(bytes, pull.onBytes ?? (() => undefined)), { replace: pull.replace });
+      return await pull.folder.write(name, counted(bytes, pull.onBytes ?? (() => undefined)), { replace: pull.replace, signal });
     } catch (error) {
       if (!(error instanceof AopsError && error.code === 'file_changed') || attempt === attemptsOfChangingFile) throw error;
     }

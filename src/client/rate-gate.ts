@@ -4,7 +4,7 @@
  * to find out. All times are steady: a wait that has begun ends when it should, whatever happens to the clock.
  */
 import { type Clock, steadyTime } from '../base/clock.ts';
-import { header, type Limits, type ResponseHeaders, readLimits, spread } from './rate-limit.ts';
+import { header, type Limits, longestWindow, type ResponseHeaders, readLimits, spread } from './rate-limit.ts';
 import { ServerClock } from './server-clock.ts';
 import type { SharedLimits } from './shared-limits.ts';
 
@@ -19,6 +19,8 @@ interface Window extends Limits {
 
 /** Resets are whole seconds, and without a `Date` so is what we know of the service's time. Milliseconds. */
 const grain = 1_000;
+/** Timers may end this much early, in milliseconds. */
+const timerGrain = 2;
 /** Fewer requests left than this are worth telling other processes of. */
 const fewRemaining = 16;
 /** How often to ask what other processes know, in milliseconds. */
@@ -78,18 +80,22 @@ export class RateGate {
   /** A 429 came: nothing is sent for so long, and then one request first. */
   close(milliseconds: number): void {
     const now = steadyTime(this.#clock);
+    this.#closeUntil(now, milliseconds);
+    this.#tellOthers({ remaining: 0, resetAt: this.server.now() + milliseconds });
+  }
+
+  #closeUntil(now: number, milliseconds: number): void {
     const end = now + spread(milliseconds, this.#random);
     if (this.#closed === undefined || this.#closed.end < end) this.#closed = { end, asked: now + milliseconds };
-    this.#tellOthers({ remaining: 0, resetAt: this.server.now() + milliseconds });
   }
 
   #look(now: number): Look {
     if (this.#closed !== undefined) {
-      if (now < this.#closed.end) return hold(this.#closed, now);
+      if (now < this.#closed.end - timerGrain) return hold(this.#closed, now);
       this.#closed = undefined;
       this.#forget();
     }
-    if (this.#window !== undefined && now >= this.#window.end) this.#forget();
+    if (this.#window !== undefined && now >= this.#window.end - timerGrain) this.#forget();
     if (this.#window === undefined) return { next: this.#unlimited || this.#inFlight === 0 ? 'go' : 'busy' };
     if (this.#window.remaining > this.#inFlight) return { next: 'go' };
     return this.#inFlight > 0 ? { next: 'busy' } : hold(this.#window, now);
@@ -129,7 +135,11 @@ export class RateGate {
     if (entry === undefined) return;
     this.server.assume(entry.ahead);
     const { remaining, resetAt } = entry;
-    if (readableEnd(resetAt, this.server.now())) this.#learn({ remaining, resetAt, exact: true });
+    const left = resetAt - this.server.now();
+    if (left < 0 || left > longestWindow) return;
+    // Used up, or closed by a 429 before the end of the window: whichever, nothing may be sent until then.
+    if (remaining === 0) this.#closeUntil(now, left + grain);
+    else this.#learn({ remaining, resetAt, exact: true });
   }
 
   #tellOthers({ remaining, resetAt }: Pick<Limits, 'remaining' | 'resetAt'>): void {
@@ -141,8 +151,6 @@ export class RateGate {
 
 const hold = ({ end, asked }: { end: number; asked: number }, now: number): Look => ({
   next: 'hold',
-  milliseconds: end - now,
-  asked: Math.max(0, asked - now),
+  milliseconds: Math.ceil(end - now),
+  asked: Math.max(0, Math.round(asked - now)),
 });
-
-const readableEnd = (resetAt: number, now: number): boolean => resetAt > now && resetAt - now <= 24 * 60 * 60_000;

@@ -50,7 +50,7 @@ export interface Limits {
 }
 
 /** Ends further away than this are a mistake of whoever wrote them, not a window. */
-const longestWindow = 24 * 60 * 60 * 1_000;
+export const longestWindow = 24 * 60 * 60 * 1_000;
 
 const wholeNumber = (text: string): number | undefined => (/^\d{1,16}$/.test(text.trim()) ? Number(text) : undefined);
 

@@ -37,21 +37,26 @@ export class SharedLimits {
     return entry.resetAt > now + entry.ahead ? entry : undefined;
   }
 
-  /** Writes what was learned, together with what is known of the same window already. */
+  /** Writes what was learned, unless what is there says more. */
   write(entry: SharedEntry): void {
     const other = this.read(entry.seenAt);
-    const sameWindow = other !== undefined && Math.abs(other.resetAt - entry.resetAt) < 1_000;
-    if (other !== undefined && !sameWindow && other.resetAt > entry.resetAt) return;
-    const remaining = sameWindow ? Math.min(other.remaining, entry.remaining) : entry.remaining;
+    if (other !== undefined && !replaces(entry, other)) return;
     const temporary = `${this.#file}.${randomUUID()}.tmp`;
     try {
       mkdirSync(path.dirname(this.#file), { recursive: true, mode: 0o700 });
-      writeFileSync(temporary, JSON.stringify({ v: 1, ...entry, remaining }), { mode: 0o600, flag: 'wx' });
+      writeFileSync(temporary, JSON.stringify({ v: 1, ...entry }), { mode: 0o600, flag: 'wx' });
       renameSync(temporary, this.#file);
     } catch {
       quietly(() => rmSync(temporary, { force: true }));
     }
   }
+}
+
+/** Whether an entry says more than another: nothing left, the later the longer; then the later window; then the fewer left. */
+function replaces(entry: SharedEntry, other: SharedEntry): boolean {
+  if ((entry.remaining === 0) !== (other.remaining === 0)) return entry.remaining === 0;
+  const sameWindow = Math.abs(entry.resetAt - other.resetAt) < 1_000;
+  return sameWindow ? entry.remaining <= other.remaining : entry.resetAt > other.resetAt;
 }
 
 function readEntry(file: string): SharedEntry | undefined {

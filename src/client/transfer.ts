@@ -107,7 +107,7 @@ async function uploadByUrl(
     const failed = await put(client, url, source, options);
     if (failed === undefined) return { path: granted.path, size_bytes: source.size };
     if (failed.final || retry >= retryPolicy.retries) throw failed.error;
-    await client.backOff(retry, failed.error.message, options.signal, failed.headers);
+    await client.backOff(retry, failed.error, options.signal, failed.headers);
   }
 }
 

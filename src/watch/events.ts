@@ -7,6 +7,8 @@ interface Payloads {
   'human_request.pending': { human_request: HumanRequest };
   /** `answered` when an answer was given, wherever; `withdrawn` when the run no longer asks. */
   'human_request.resolved': { human_request_id: string; title: string; resolution: 'answered' | 'withdrawn' };
+  /** Nothing is asked of the service until then (ISO 8601), because the rate limit is used up. */
+  'rate_limit.waiting': { wait_seconds: number; until: string };
   'run.finished': { run: Run };
 }
 

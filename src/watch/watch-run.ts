@@ -8,6 +8,7 @@ import type { Client } from '../client/client.ts';
 import type { HumanRequest, Run, RunMessage } from '../interface/types.ts';
 import type { RunEvent, RunEventBody } from './events.ts';
 import { Pace } from './pace.ts';
+import { withWaits } from './rate-limit-waits.ts';
 import { isFinal } from './run-status.ts';
 
 export interface WatchOptions {
@@ -43,8 +44,8 @@ export async function* watchRun(client: Client, runId: string, options: WatchOpt
   for (;;) {
     let moved = false;
     try {
-      for await (const body of poll(client, runId, state, signal)) {
-        moved = true;
+      for await (const body of withWaits(client, clock, poll(client, runId, state, signal))) {
+        moved ||= body.type !== 'rate_limit.waiting';
         seq += 1;
         yield { v: 1, seq, type: body.type, run_id: runId, ts: new Date(clock.now()).toISOString(), data: body.data } as RunEvent;
         if (body.type === 'run.finished') return;

@@ -28,12 +28,11 @@ const fullAfter =
     let left = room;
     return {
       ...disk,
-      async write(data, offset, position) {
+      async write(pieces, size, position) {
         if (left === 0) throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' });
-        const taken = Math.min(left, data.length - offset);
+        const taken = Math.min(left, size);
         left -= taken;
-        await disk.write(data.subarray(0, offset + taken), offset, position);
-        return taken;
+        return disk.write([Buffer.concat(pieces).subarray(0, taken)], taken, position);
       },
     };
   };

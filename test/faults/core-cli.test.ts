@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { scripted } from '../client/harness.ts';
 import { closedPort } from '../support/ports.ts';
-import { cli, created, fine, replayed } from './cases.ts';
+import { cli, fine } from './cases.ts';
 import { answer, json, nothing, partial, type Step } from './raw-server.ts';
 
 const busy = json(500, { error: 'internal', message: 'Sorry.' });
@@ -15,7 +15,7 @@ const sent = json(201, { message: { id: 'm1', type: 'user', text_content: 'hello
 const resent = json(201, { message: { id: 'm1', type: 'user', text_content: 'hello' } }, { 'idempotency-replayed': 'true' });
 const shown = json(200, { run: { id, status: 'completed', agent_id: 'a1' }, pending_human_request: null });
 
-describe.concurrent('aops', () => {
+describe('aops', () => {
   it('C2 refused for ever: one line that names the address, and what to do', async () => {
     const url = `http://127.0.0.1:${await closedPort()}`;
     const { code, stdout, stderr } = await cli({ url }, get);
@@ -87,8 +87,8 @@ describe.concurrent('aops', () => {
 
   it.each([
     ['table', /^Rate limited: going on \(\d+(ms|s), until 20\d\d-.*Z\)\n$/],
-    ['json', /^\{"event":"rate_limit\.waiting","wait_seconds":1,"until":"20\d\d-.*Z"\}\n$/],
-    ['ndjson', /^\{"event":"rate_limit\.waiting","wait_seconds":1,"until":"20\d\d-.*Z"\}\n$/],
+    ['json', /^\{"event":"rate_limit\.waiting","wait_seconds":[12],"until":"20\d\d-.*Z"\}\n$/],
+    ['ndjson', /^\{"event":"rate_limit\.waiting","wait_seconds":[12],"until":"20\d\d-.*Z"\}\n$/],
   ])('C28 a wait is one line on stderr with -o %s', async (format, line) => {
     const server = await scripted(json(429, { error: 'rate_limited' }, { 'retry-after': '0.2' }), shown);
     const { code, stderr } = await cli(server, [...get, '-o', format]);
@@ -107,7 +107,7 @@ describe.concurrent('aops', () => {
     const { code, stderr } = await cli(server, [...send, '--idempotency-key', 'mine']);
     expect(code).toBe(3);
     expect(stderr).toContain('No run.');
-    expect(stderr).toContain('when this key was first used');
+    expect(stderr).toContain('when the key mine was first used; nothing was tried now');
     expect(server.header('idempotency-key')).toEqual(['mine']);
   });
 
@@ -191,6 +191,5 @@ describe.concurrent('aops', () => {
     expect(code).toBe(0);
     expect(stderr).toContain('POST ');
     expect(stderr).toMatch(/Trying again in/);
-    expect([created, replayed]).toHaveLength(2);
   });
 });

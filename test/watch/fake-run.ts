@@ -28,7 +28,15 @@ export class FakeRun {
   largestPage = 50;
   #looks = 0;
 
-  readonly client = { call: (id: string, input: never) => this.#call(id, input) } as unknown as Client;
+  /** Tells those who watch that the rate limit holds the next look for so long. */
+  hold: (milliseconds: number) => void = () => undefined;
+  readonly client = {
+    call: (id: string, input: never) => this.#call(id, input),
+    onWaiting: (listener: (milliseconds: number) => void) => {
+      this.hold = listener;
+      return () => undefined;
+    },
+  } as unknown as Client;
 
   async #call(id: string, { params, query }: { params: { run_id: string }; query?: { limit: number; offset: number } }): Promise<unknown> {
     if (params.run_id !== 'r1') throw new Error(`another run: ${params.run_id}`);

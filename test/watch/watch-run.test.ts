@@ -43,12 +43,28 @@ function eventInShort(event: RunEvent): string {
       return `?${event.data.human_request.id}`;
     case 'human_request.resolved':
       return `!${event.data.human_request_id} ${event.data.resolution}`;
+    case 'rate_limit.waiting':
+      return `wait ${event.data.wait_seconds}`;
     case 'run.finished':
       return `finished ${event.data.run.status}`;
   }
 }
 
 describe('watching', () => {
+  it('tells of waits for the rate limit, between the others and numbered with them', async () => {
+    const run = new FakeRun();
+    run.beforeLook = (look, told) => {
+      if (look === 0) Object.assign(told, { messages: ['a'] });
+      if (look === 1) run.hold(2_400);
+      if (look === 2) Object.assign(told, { messages: ['a', 'b'], status: 'completed' });
+    };
+    run.beforePage = (page) => page === 2 && run.hold(9_000);
+    const events = await watched(run);
+    expect(inShort(events)).toEqual(['a', 'null>running', 'wait 3', 'wait 9', 'b', 'running>completed', 'finished completed']);
+    expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    expect(events[2]?.data).toEqual({ wait_seconds: 3, until: expect.stringMatching(/^2026-07-18T09:00:\d\d/) });
+  });
+
   it('tells messages before the status that follows them, and the end last', async () => {
     const run = new FakeRun();
     run.beforeLook = (look, told) => {
@@ -224,7 +240,7 @@ describe('trouble', () => {
     const { client } = newClient(server.url);
     const events: RunEvent[] = [];
     for await (const event of watchRun(client, 'r1', { clock: sleepingClock(), signal: new AbortController().signal })) events.push(event);
-    expect(inShort(events)).toEqual(['a', 'b', 'null>running', 'c', 'running>completed', 'finished completed']);
+    expect(inShort(events)).toEqual(['a', 'b', 'null>running', 'wait 2', 'c', 'running>completed', 'finished completed']);
     expect(server.requests.map(({ path }) => path).filter((path) => path.includes('messages'))).toEqual([
       '/v2/runs/r1/messages?limit=50&offset=0',
       '/v2/runs/r1/messages?limit=50&offset=1',

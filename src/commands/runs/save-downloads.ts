@@ -33,7 +33,7 @@ export async function saveDownloads(context: Context, folder: LocalFolder, downl
     await inParallel(downloads, parallelTransfers, context.signal, async ({ name, url, size }, signal) => {
       const known = typeof size === 'number' ? { size } : {};
       const content = counted((restart) => download(client, url, { ...known, signal, restart }), onBytes);
-      await folder.write(name, content, { replace: force });
+      await folder.write(name, content, { replace: force, signal });
       state.files += 1;
     });
   } finally {

@@ -106,6 +106,9 @@ export class TranscriptSink implements Sink {
         return this.#live ? [] : [`? ${sanitizeLine(event.data.human_request.title)}`];
       case 'human_request.resolved':
         return event.data.resolution === 'withdrawn' ? [dim(`The run no longer asks: ${sanitizeLine(event.data.title)}`)] : [];
+      case 'rate_limit.waiting':
+        // The countdown shows it.
+        return [];
       case 'run.finished':
         return [...this.#transcript.unfinished(), `${status(event.data.run.status)} ${dim(`after ${this.#elapsed(event)}`)}`];
     }

@@ -1,4 +1,5 @@
 /** Bytes behind signed URLs: downloads of sandbox files and run files, uploads into sandboxes. Both are streamed. */
+import { Buffer } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { posix } from 'node:path';
 import { Readable } from 'node:stream';
@@ -15,6 +16,8 @@ interface Source {
   mimeType: string;
   size: number;
   etag: string;
+  /** SHA-256 of the whole in hex, where it is known. */
+  sha256?: string;
   /** The bytes of a range, or all; undefined when what is there now is not what was described. */
   open(range: ByteRange | undefined): Promise<Readable | undefined>;
 }
@@ -45,6 +48,8 @@ async function sourceAnswer(source: Source, { request }: Exchange): Promise<Answ
   const headers = {
     'Accept-Ranges': 'bytes',
     ETag: source.etag,
+    // RFC 9530: of the whole file, whatever part of it is sent.
+    ...(source.sha256 === undefined ? {} : { 'Repr-Digest': `sha-256=:${Buffer.from(source.sha256, 'hex').toString('base64')}:` }),
     'Cache-Control': 'private, no-cache',
     // What an agent wrote must never run as a page of this origin.
     'Content-Disposition': contentDisposition(source.name),
@@ -90,6 +95,7 @@ async function describeRunFile({ engine }: HttpParts, { runId, fileId }: Extract
     mimeType: /^[\w.+-]+\/[\w.+-]+$/.test(file.mime_type) ? file.mime_type : 'application/octet-stream',
     size: Number(file.size),
     etag: `"${file.sha256}"`,
+    sha256: file.sha256,
     open: async (range) => createReadStream(engine.files.path(runId, fileId), range),
   };
 }

@@ -1,0 +1,68 @@
+/** What the benchmarks share: running programs, medians, and the table. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { availableParallelism, loadavg } from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+
+export const launcher = path.join(path.dirname(fileURLToPath(import.meta.url)), '..', 'bin', 'aops.js');
+
+/** The environment without what would change the results: aops's own variables, Node's options, proxies. */
+export function cleanEnvironment(folder) {
+  const kept = Object.entries(process.env).filter(([name]) => !/^(AOPS_|NODE_OPTIONS$|https?_proxy$)/i.test(name));
+  const folders = ['CONFIG', 'DATA', 'CACHE'].map((kind) => [`AOPS_${kind}_DIR`, path.join(folder, kind.toLowerCase())]);
+  return { ...Object.fromEntries(kept), HOME: folder, ...Object.fromEntries(folders) };
+}
+
+/** Runs a program to its end: milliseconds it took, lines it printed, peak memory in kB (Linux). Throws when it fails. */
+export async function measured(command, args, env) {
+  const started = process.hrtime.bigint();
+  const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let lines = 0;
+  let stderr = '';
+  child.stdout.on('data', (chunk) => {
+    for (const byte of chunk) if (byte === 10) lines += 1;
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  let peakKilobytes = 0;
+  const watch = setInterval(() => {
+    readFile(`/proc/${child.pid}/status`, 'utf8').then(
+      (status) => {
+        peakKilobytes = Math.max(peakKilobytes, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0));
+      },
+      () => undefined,
+    );
+  }, 10);
+  const [code] = await once(child, 'close');
+  clearInterval(watch);
+  const milliseconds = Number(process.hrtime.bigint() - started) / 1e6;
+  if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}: ${stderr}`);
+  return { milliseconds, lines, peakKilobytes };
+}
+
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+/** Rows of texts as aligned columns: the first to the left, the others to the right. */
+export function table(rows) {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  const line = (row) => row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]))).join('  ');
+  return rows.map((row) => line(row).trimEnd()).join('\n');
+}
+
+/** `1.13x`, and `1.25x met` beside it. */
+export const ratioCells = (ratio, goal) => [
+  `${ratio.toFixed(2)}x`,
+  goal === undefined ? '' : `${goal}x ${ratio <= goal ? 'met' : 'MISSED'}`,
+];
+
+/** Under which circumstances the figures came about. */
+export const circumstances = (rounds) =>
+  `Node ${process.version}, ${availableParallelism()} CPUs, load ${loadavg()[0].toFixed(1)}, ${rounds} rounds`;

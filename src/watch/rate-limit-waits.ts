@@ -1,0 +1,38 @@
+/** The waits of the HTTP core as events of the run that is watched, told when they begin and not when they are over. */
+import type { Clock } from '../base/clock.ts';
+import type { Client } from '../client/client.ts';
+import type { RunEventBody } from './events.ts';
+
+/** The events, and between them those of waits for the rate limit, as they come. */
+export async function* withWaits(
+  client: Pick<Client, 'onWaiting'>,
+  clock: Clock,
+  events: AsyncGenerator<RunEventBody, void, undefined>,
+): AsyncGenerator<RunEventBody, void, undefined> {
+  const waits: RunEventBody[] = [];
+  let wake = (): void => undefined;
+  const stop = client.onWaiting((milliseconds) => {
+    const until = new Date(clock.now() + milliseconds).toISOString();
+    waits.push({ type: 'rate_limit.waiting', data: { wait_seconds: Math.ceil(milliseconds / 1_000), until } });
+    wake();
+  });
+  try {
+    for (;;) {
+      const next = events.next();
+      // Who leaves in the middle does not wait for it.
+      next.catch(() => undefined);
+      let result: IteratorResult<RunEventBody, void> | undefined;
+      while (result === undefined) {
+        const woken = new Promise<undefined>((resolve) => {
+          wake = () => resolve(undefined);
+        });
+        result = waits.length > 0 ? undefined : await Promise.race([next, woken]);
+        for (const wait of waits.splice(0)) yield wait;
+      }
+      if (result.done === true) return;
+      yield result.value;
+    }
+  } finally {
+    stop();
+  }
+}

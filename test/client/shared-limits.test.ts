@@ -1,0 +1,183 @@
+/** What processes tell each other of a rate limit, over real files. */
+import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { SharedLimits } from '../../src/client/shared-limits.ts';
+import { json, type RawServer, reply } from '../faults/raw-server.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+import { newClient, scripted } from './harness.ts';
+
+const now = Date.parse('2026-07-18T09:00:00.000Z');
+const identity = ['https://agents.example', 'secret-token'];
+const getRun = { params: { run_id: 'r1' } };
+
+let folder: string;
+let limits: SharedLimits;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  limits = new SharedLimits(folder, identity);
+});
+
+const entry = (more: Partial<Parameters<SharedLimits['write']>[0]> = {}) => ({
+  remaining: 3,
+  resetAt: now + 30_000,
+  ahead: 0,
+  seenAt: now,
+  ...more,
+});
+const file = async (): Promise<string> => path.join(folder, 'rate-limits', (await readdir(path.join(folder, 'rate-limits')))[0] as string);
+
+describe('the shared file', () => {
+  it('is private, small, and says nothing of the credential', async () => {
+    limits.write(entry());
+    const { mode } = await stat(await file());
+    expect(mode & 0o777).toBe(0o600);
+    expect((await stat(path.dirname(await file()))).mode & 0o777).toBe(0o700);
+    const text = `${await file()} ${await readFile(await file(), 'utf8')}`;
+    expect(text).not.toContain('secret');
+    expect(text).not.toContain('agents.example');
+    expect(await readdir(path.dirname(await file()))).toHaveLength(1);
+    expect(limits.read(now)).toMatchObject(entry());
+  });
+
+  it('is of one service and one credential', () => {
+    limits.write(entry());
+    expect(new SharedLimits(folder, ['https://agents.example', 'another']).read(now)).toBeUndefined();
+    expect(new SharedLimits(folder, ['https://elsewhere.example', 'secret-token']).read(now)).toBeUndefined();
+  });
+
+  it('keeps the least of a window, and the latest window', () => {
+    limits.write(entry({ remaining: 2 }));
+    limits.write(entry({ remaining: 5 }));
+    expect(limits.read(now)?.remaining).toBe(2);
+    limits.write(entry({ remaining: 9, resetAt: now + 90_000 }));
+    expect(limits.read(now)).toMatchObject({ remaining: 9, resetAt: now + 90_000 });
+    limits.write(entry({ remaining: 1 }));
+    expect(limits.read(now)).toMatchObject({ remaining: 9, resetAt: now + 90_000 });
+  });
+
+  it('prefers word that nothing is left, until that is over', () => {
+    limits.write(entry({ remaining: 9, resetAt: now + 90_000 }));
+    limits.write(entry({ remaining: 0, resetAt: now + 20_000 }));
+    limits.write(entry({ remaining: 8, resetAt: now + 90_000 }));
+    limits.write(entry({ remaining: 0, resetAt: now + 10_000 }));
+    expect(limits.read(now)).toMatchObject({ remaining: 0, resetAt: now + 20_000 });
+    limits.write(entry({ remaining: 8, resetAt: now + 90_000, seenAt: now + 20_001 }));
+    expect(limits.read(now + 20_001)).toMatchObject({ remaining: 8 });
+  });
+
+  it('counts no longer once the window is over by the clock of the service, when it is old, or from the future', () => {
+    limits.write(entry({ ahead: 10_000 }));
+    expect(limits.read(now + 19_000)).toBeDefined();
+    expect(limits.read(now + 20_000)).toBeUndefined();
+    limits.write(entry({ resetAt: now + 7_200_000 }));
+    expect(limits.read(now + 3_599_000)).toBeDefined();
+    expect(limits.read(now + 3_601_000)).toBeUndefined();
+    expect(limits.read(now - 61_000)).toBeUndefined();
+  });
+
+  it.each([
+    '',
+    '{',
+    'null',
+    '[]',
+    '{"v":1}',
+    '{"v":2,"remaining":1,"resetAt":9e12,"ahead":0,"seenAt":1784365200000}',
+    '{"v":1,"remaining":null}',
+    'x'.repeat(5_000),
+  ])('that holds %j is as good as none, and is written anew', async (text) => {
+    limits.write(entry());
+    await writeFile(await file(), text);
+    expect(limits.read(now)).toBeUndefined();
+    limits.write(entry());
+    expect(limits.read(now)).toBeDefined();
+  });
+
+  it('is not believed when others may write it, or when it is a link', async () => {
+    limits.write(entry());
+    const written = await file();
+    await chmod(written, 0o622);
+    expect(limits.read(now)).toBeUndefined();
+    const elsewhere = path.join(folder, 'elsewhere');
+    await writeFile(elsewhere, JSON.stringify({ v: 1, ...entry() }), { mode: 0o600 });
+    const other = new SharedLimits(folder, ['other']);
+    other.write(entry());
+    const name = (await readdir(path.dirname(written))).find((one) => path.join(path.dirname(written), one) !== written) as string;
+    const link = path.join(path.dirname(written), name);
+    await writeFile(link, '');
+    await (await import('node:fs/promises')).rm(link);
+    await symlink(elsewhere, link);
+    expect(other.read(now)).toBeUndefined();
+  });
+
+  it('that cannot be written is no failure', async () => {
+    await writeFile(path.join(folder, 'rate-limits'), 'in the way');
+    expect(() => limits.write(entry())).not.toThrow();
+    expect(limits.read(now)).toBeUndefined();
+    const readOnly = path.join(folder, 'read-only');
+    await mkdir(readOnly, { mode: 0o500 });
+    expect(() => new SharedLimits(readOnly, identity).write(entry())).not.toThrow();
+  });
+});
+
+describe('several processes', () => {
+  const used = (remaining: number) =>
+    json(
+      200,
+      { run: { id: 'r1' } },
+      { 'ratelimit-remaining': String(remaining), 'ratelimit-reset': String(now / 1_000 + 30), date: new Date(now).toUTCString() },
+    );
+  const process = (server: RawServer) => newClient(server.url, { sharedLimits: new SharedLimits(folder, identity) });
+
+  it('wait for what one of them has learned', async () => {
+    const server = await scripted(used(0), used(5));
+    const [one, other] = [process(server), process(server)];
+    await one.client.call('getRun', getRun);
+    await other.client.call('getRun', getRun);
+    expect(other.clock.waits).toEqual([32_550]);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('hear of a 429, also while they run', async () => {
+    const server = await scripted(used(100), json(429, { error: 'rate_limited' }, { 'retry-after': '20' }), used(9));
+    const other = process(server);
+    await other.client.call('getRun', getRun);
+    const one = newClient(server.url, {
+      sharedLimits: new SharedLimits(folder, identity),
+      maxWaitMilliseconds: 20_000,
+      deadline: now + 20_000,
+    });
+    await expect(one.client.call('getRun', getRun)).rejects.toThrow('Not done in time');
+    other.clock.advance(1_000);
+    await other.client.call('getRun', getRun);
+    expect(other.clock.waits).toEqual([21_000]);
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it('say nothing as long as there is plenty', async () => {
+    const server = await scripted(used(500));
+    await process(server).client.call('getRun', getRun);
+    await expect(readdir(path.join(folder, 'rate-limits'))).rejects.toThrow('ENOENT');
+  });
+
+  it('share four requests of a window without a 429', async () => {
+    let count = 0;
+    let refused = 0;
+    const server = (await scripted()).always(
+      reply(() => {
+        count += 1;
+        if (count > 4) refused += 1;
+        return used(Math.max(0, 4 - count));
+      }),
+    );
+    const processes = [process(server), process(server), process(server)];
+    for (const { client } of processes) await client.call('getRun', getRun);
+    await processes[0]?.client.call('getRun', getRun);
+    for (const { client, clock } of processes) {
+      clock.advance(1_000);
+      await client.call('getRun', getRun);
+      expect(clock.waits).toHaveLength(1);
+    }
+    expect(refused).toBe(3);
+  });
+});

@@ -1,0 +1,191 @@
+/** Keys, credentials, redirects and Ctrl-C, by their numbers in the list of faults the core has to pass. */
+import { describe, expect, it } from 'vitest';
+import { AopsError, exitCodes } from '../../src/base/errors.ts';
+import { newClient, scripted } from '../client/harness.ts';
+import { type Ask, change, created, fine, read, replayed, told } from './cases.ts';
+import { answer, json, nothing, partial, raw, type Step } from './raw-server.ts';
+
+const busy = json(500, { error: 'internal', message: 'Sorry.' });
+
+describe('a key', () => {
+  const running = (headers: Record<string, string> = {}) => json(409, { error: 'idempotency_in_progress' }, headers);
+  const stored = (status: number, error: string) => json(status, { error, message: 'Then.' }, { 'idempotency-replayed': 'true' });
+
+  it('C38 409 in-progress twice, then 201 replayed', async () => {
+    const result = await told(change, [running(), running({ 'retry-after': '1' }), replayed]);
+    expect(result).toMatchObject({ exit: 0, attempts: 3, distinctKeys: 1, waits: [250, 1050] });
+  });
+
+  it('C39 409 business conflict', async () => {
+    const conflict = json(409, { error: 'conflict', message: 'It has ended.' });
+    expect(await told(change, [conflict])).toMatchObject({ exit: 6, message: 'It has ended.', attempts: 1, waits: [] });
+  });
+
+  it.each([429, 401])('C40 a stored %i that is replayed: one fresh key, once', async (status) => {
+    expect(await told(change, [stored(status, 'refused'), created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 2 });
+    const hopeless = (await scripted()).always(stored(status, 'refused'));
+    expect(await told(change, hopeless)).toMatchObject({ exit: status === 429 ? 7 : 4, attempts: 2, distinctKeys: 2 });
+  });
+
+  it('C41 a key that was used for another request is final', async () => {
+    const reused = json(400, { error: 'idempotency_key_reused', message: 'Use a new key.' });
+    const result = await told(change, [reused], { idempotencyKey: 'mine' });
+    expect(result).toMatchObject({ exit: 2, attempts: 1, keys: ['mine'], error: { details: { idempotency_key: 'mine' } } });
+  });
+
+  it.each([400, 404])('C42 %i + replayed is final: the result of the earlier attempt', async (status) => {
+    const result = await told(change, [nothing('reset'), stored(status, 'no')]);
+    expect(result).toMatchObject({ exit: status === 400 ? 2 : 3, message: 'Then.', attempts: 2, distinctKeys: 1 });
+  });
+
+  it('C43 two retries of one command have one key, two commands two', async () => {
+    const [first, second] = [await told(change, [busy, busy, created]), await told(change, [busy, busy, created])];
+    expect([first.distinctKeys, second.distinctKeys]).toEqual([1, 1]);
+    expect(first.keys[0]).not.toBe(second.keys[0]);
+  });
+
+  it.each(['', 'k'.repeat(256), 'a\r\nx-injected: 1', 'schlüssel', 'a\0b', 'a b'])(
+    'C44 user key %j is refused here, and not echoed',
+    async (key) => {
+      const refused = (): unknown => newClient('http://127.0.0.1:1', { idempotencyKey: key });
+      expect(refused).toThrow('must be 1 to 255 visible ASCII characters');
+      if (key.length > 2) expect(refused).not.toThrow(key);
+    },
+  );
+
+  it('C44 the longest key there may be is sent, also for the second change', async () => {
+    const idempotencyKey = 'k'.repeat(255);
+    const ask: Ask = async (client) => {
+      await change(client);
+      return change(client);
+    };
+    const result = await told(ask, [created, created], { idempotencyKey });
+    expect(result.keys[0]).toBe(idempotencyKey);
+    expect(result.keys[1]?.length).toBeLessThanOrEqual(255);
+  });
+});
+
+describe('a credential', () => {
+  const refused = json(401, { error: 'unauthorized', message: 'No.' });
+  const renewable = (values: string[]) => {
+    let refreshes = 0;
+    return {
+      authorization: async () => `Bearer ${values[refreshes]}`,
+      refresh: async () => {
+        refreshes += 1;
+        return refreshes < values.length;
+      },
+    };
+  };
+
+  it('C45 401 with a token, and a fresh one works: same key', async () => {
+    const server = await scripted(refused, created);
+    expect(await told(change, server, { credential: renewable(['old', 'new']) })).toMatchObject({
+      exit: 0,
+      attempts: 2,
+      distinctKeys: 1,
+      waits: [],
+    });
+    expect(server.header('authorization')).toEqual(['Bearer old', 'Bearer new']);
+  });
+
+  it('C46 401 again after the refresh', async () => {
+    const server = (await scripted()).always(refused);
+    expect(await told(change, server, { credential: renewable(['old', 'new', 'newer']) })).toMatchObject({
+      exit: 4,
+      message: 'No.',
+      attempts: 2,
+    });
+  });
+
+  it('C46 static key 401: no retry', async () => {
+    expect(await told(change, [refused])).toMatchObject({ exit: 4, message: 'No.', attempts: 1, waits: [] });
+  });
+});
+
+describe('a redirect', () => {
+  it.each([301, 302, 303, 307, 308])('C50 %i is followed nowhere', async (status) => {
+    const other = await scripted(fine);
+    const targets = [
+      `${other.url}/v2/x`,
+      other.url.replace('http://', 'http://user:pass@'),
+      'https://127.0.0.1:1/',
+      '/v2/loop',
+      '//evil.example/',
+    ];
+    for (const location of targets) {
+      for (const ask of [read, change]) {
+        const result = await told(ask, [answer(status, '', { location })]);
+        expect(result).toMatchObject({ exit: 1, attempts: 1, error: { code: 'redirected' } });
+        expect(result.message).not.toContain('pass');
+      }
+    }
+    expect(other.connections).toBe(0);
+  });
+});
+
+describe('Ctrl-C', () => {
+  const interrupted = new AopsError('Interrupted.', { code: 'interrupted', exit: exitCodes.interrupted });
+  const limited = json(429, { error: 'rate_limited' }, { 'retry-after': '30' });
+  const phases: [string, Step[], boolean][] = [
+    ['headers', [nothing('stall')], true],
+    ['half a head', [raw('HTTP/1.1 200 OK\r\ncontent-', 'stall')], true],
+    ['body', [partial(200, 100, '{', 'stall')], true],
+    ['back-off', [json(503, { error: 'unavailable' }, { 'retry-after': '30' })], true],
+    ['rate wait', [limited], false],
+  ];
+  it.each(phases)('C51 abort in %s', async (_, steps, open) => {
+    for (const ask of [read, change]) {
+      const server = await scripted(...steps);
+      const controller = new AbortController();
+      const { client } = newClient(server.url, { hold: true, signal: controller.signal });
+      const failed = ask(client).catch((error: AopsError) => error);
+      await server.until(({ requests }) => requests.length === 1);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      const began = performance.now();
+      controller.abort(interrupted);
+      const error = (await failed) as AopsError;
+      await client.close();
+      await server.until((one) => one.open === 0);
+      expect(performance.now() - began).toBeLessThan(100);
+      expect(error).toMatchObject({ exit: 130 });
+      // What was on its way may have been done, and says so.
+      expect(error.details.idempotency_key).toBe(ask === change && open ? server.header('idempotency-key')[0] : undefined);
+      expect(server.requests).toHaveLength(1);
+    }
+  });
+
+  it('C51 abort in connect and in a token fetch: nothing was sent, nothing is in doubt', async () => {
+    const server = await scripted();
+    const tls = server.url.replace('http:', 'https:');
+    const hanging = {
+      authorization: (signal?: AbortSignal) =>
+        new Promise<string>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+    };
+    for (const [url, options] of [
+      [tls, {}],
+      [server.url, { credential: hanging }],
+    ] as const) {
+      const controller = new AbortController();
+      const { client } = newClient(url, { ...options, hold: true, signal: controller.signal });
+      const failed = change(client).catch((error: AopsError) => error);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      const began = performance.now();
+      controller.abort(interrupted);
+      expect(await failed).toBe(interrupted);
+      await client.close();
+      await server.until((one) => one.open === 0);
+      expect(performance.now() - began).toBeLessThan(100);
+    }
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it('C51 no timer stays behind', async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    const before = timers();
+    const { systemClock } = await import('../../src/base/clock.ts');
+    const result = await told(read, [fine], { clock: systemClock });
+    await result.client.close();
+    expect(timers()).toBeLessThanOrEqual(before);
+  });
+});

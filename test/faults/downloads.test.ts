@@ -1,0 +1,286 @@
+/** C54: what can go wrong with a download, seen through the command line. Nothing of it leaves a part of a file, or a file elsewhere. */
+import { createHash } from 'node:crypto';
+import { mkdir, writeFile as put, readdir, readFile, symlink } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { scripted } from '../client/harness.ts';
+import { type CliOptions, type CliResult, runCli } from '../support/run-cli.ts';
+import { folderEnv } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+import { answer, json, partial, type RawServer, reply, type Step } from './raw-server.ts';
+
+const run = '00000000-0000-4000-8000-000000000001';
+const secret = 'aops-test-key-7c1f';
+const tagged = { etag: '"v1"' };
+
+interface Entry {
+  path: string;
+  /** Absent for a folder. */
+  size?: number;
+}
+
+/** What the service says of a file: its text, or where its bytes are. */
+interface Content {
+  text?: string;
+  url?: string;
+  size?: number;
+}
+
+/** A service with these listings, by folder, and these files, by path. */
+async function fakeService(folders: Record<string, Entry[]>, files: Record<string, Content> = {}): Promise<RawServer> {
+  const entryOf = ({ path: file, size }: Entry) => ({
+    name: path.posix.basename(file),
+    path: file,
+    type: size === undefined ? 'directory' : 'file',
+    size: size ?? 0,
+    modified_at: null,
+    isTextFile: true,
+  });
+  const route = ({ path: target }: { path: string }): Step => {
+    const { pathname, searchParams } = new URL(target, 'http://localhost');
+    const asked = searchParams.get('path') ?? '';
+    if (pathname === `/v2/runs/${run}/sandbox/files`) {
+      const entries = folders[asked];
+      if (entries === undefined) return json(400, { error: 'not_a_directory', message: `${asked} is not a directory.` });
+      return json(200, { data: { sandboxStatus: 'running', path: asked, entries: entries.map(entryOf) } });
+    }
+    const file = pathname === `/v2/runs/${run}/sandbox/files/content` ? files[asked] : undefined;
+    if (file === undefined) return json(404, { error: 'file_not_found', message: `There is no ${asked}.` });
+    const { text = null, url = null, size = Buffer.byteLength(text ?? '') } = file;
+    return json(200, {
+      data: { sandboxStatus: 'running', path: asked, isTextFile: text !== null, content: text, size, truncated: false, download_url: url },
+    });
+  };
+  return (await scripted()).always(reply(route));
+}
+
+/** One file of ten bytes behind a signed URL. */
+const oneFile = (storage: RawServer): Promise<RawServer> =>
+  fakeService(
+    { '/workspace': [{ path: '/workspace/a.bin', size: 10 }] },
+    { '/workspace/a.bin': { url: `${storage.url}/a?signature=s3cr3t`, size: 10 } },
+  );
+
+interface Pulled extends CliResult {
+  /** Everything below the target folder, by path, links as `-> target`. */
+  files: Record<string, string>;
+}
+
+/** Pulls everything into `out` beside a folder `outside`, and looks at what is there. */
+async function pull(
+  service: RawServer,
+  { prepare, argv = [], ...options }: CliOptions & { prepare?: (out: string, outside: string) => Promise<unknown>; argv?: string[] } = {},
+): Promise<Pulled> {
+  const folder = await temporaryFolder();
+  const [out, outside] = [path.join(folder, 'out'), path.join(folder, 'outside')];
+  await mkdir(out);
+  await mkdir(outside);
+  await put(path.join(outside, 'victim'), 'safe');
+  await prepare?.(out, outside);
+  const env = { ...folderEnv(folder), AOPS_API_KEY: secret, AOPS_BASE_URL: service.url };
+  const result = await runCli(['sandbox', 'pull', run, '--to', 'out', ...argv], { cwd: folder, ...options, env });
+  // Nothing outside, whatever happened: not where links lead, and not beside the folder.
+  expect(await readdir(outside)).toEqual(['victim']);
+  expect(await readFile(path.join(outside, 'victim'), 'utf8')).toBe('safe');
+  expect((await readdir(folder)).filter((name) => !['cache', 'config', 'data', 'home'].includes(name)).sort()).toEqual(['out', 'outside']);
+  const files: Record<string, string> = {};
+  for (const entry of await readdir(out, { recursive: true, withFileTypes: true })) {
+    const file = path.join(entry.parentPath, entry.name);
+    if (entry.isFile()) files[path.relative(out, file)] = await readFile(file, 'utf8');
+    else if (entry.isSymbolicLink()) files[path.relative(out, file)] = '->';
+  }
+  expect(Object.keys(files).filter((name) => name.endsWith('.part'))).toEqual([]);
+  expect(result.stdout + result.stderr).not.toMatch(new RegExp(`${secret}|s3cr3t`));
+  return { ...result, files };
+}
+
+describe('C54: a download', () => {
+  const half = (headers: Record<string, string> = tagged) => partial(200, 10, '01234', 'reset', headers);
+  const rest = (headers: Record<string, string> = {}) => answer(206, '56789', { ...tagged, 'content-range': 'bytes 5-9/10', ...headers });
+  const all = (headers: Record<string, string> = tagged) => answer(200, '0123456789', headers);
+
+  it.each<[string, Step[], (string | undefined)[]]>([
+    ['reset at 50 %, with a strong tag, is resumed', [half(), rest()], [undefined, 'bytes=5-']],
+    ['reset at 50 %, with a weak tag, begins again', [half({ etag: 'W/"v1"' }), all()], [undefined, undefined]],
+    ['reset at 50 %, without a tag, begins again', [half({}), all()], [undefined, undefined]],
+    ['answered with 200 instead of 206 begins again', [half(), all()], [undefined, 'bytes=5-']],
+    [
+      'whose tag changes between attempts begins again',
+      [half(), rest({ etag: '"v2"' }), all({ etag: '"v2"' })],
+      [undefined, 'bytes=5-', undefined],
+    ],
+    [
+      'answered with another part begins again',
+      [half(), rest({ 'content-range': 'bytes 0-4/10' }), all()],
+      [undefined, 'bytes=5-', undefined],
+    ],
+  ])('%s', async (_, steps, ranges) => {
+    const storage = await scripted(...steps);
+    const pulled = await pull(await oneFile(storage));
+    expect(pulled).toMatchObject({ code: 0, stderr: '', files: { 'a.bin': '0123456789' } });
+    expect(storage.header('range')).toEqual(ranges);
+    expect(storage.header('authorization')).toEqual(ranges.map(() => undefined));
+  });
+
+  it.each<[string, Step, string]>([
+    ['of another length', answer(200, '012345678', tagged), 'file_changed'],
+    ['of another hash', all({ 'repr-digest': `sha-256=:${createHash('sha256').update('x').digest('base64')}:` }), 'service_unavailable'],
+    ['that is redirected', answer(302, '', { location: 'http://127.0.0.1:1/' }), 'download_failed'],
+    ['that is forbidden', answer(403, '<Error>s3cr3t</Error>'), 'download_failed'],
+  ])('%s is an error', async (_, step, code) => {
+    const storage = (await scripted()).always(step);
+    const pulled = await pull(await oneFile(storage), { argv: ['--json'] });
+    expect(pulled.files).toEqual({});
+    expect(pulled.code).not.toBe(0);
+    // Notes about attempts come before it.
+    expect(JSON.parse(pulled.stderr.slice(pulled.stderr.search(/^\{/m)))).toMatchObject({ error: { code } });
+  });
+
+  it('of text that is shorter than it should be is an error', async () => {
+    const service = await fakeService({ '/workspace': [{ path: '/workspace/a', size: 5 }] }, { '/workspace/a': { text: 'abc', size: 5 } });
+    expect(await pull(service)).toMatchObject({ code: 8, files: {}, stderr: expect.stringContaining('not the 5') });
+  });
+
+  it('is given up at Ctrl-C', async () => {
+    const storage = await scripted(partial(200, 10, '01234', 'stall', tagged));
+    const service = await oneFile(storage);
+    let abandoned = 0;
+    const pulled = await pull(service, {
+      onStart: (interrupt) =>
+        void storage
+          .until(({ requests }) => requests.length === 1)
+          .then(() => {
+            abandoned = performance.now();
+            interrupt();
+          }),
+    });
+    expect(performance.now() - abandoned).toBeLessThan(1_000);
+    expect(pulled).toMatchObject({ code: 130, files: {} });
+  });
+
+  it('of a URL elsewhere without https is refused', async () => {
+    const service = await fakeService(
+      { '/workspace': [{ path: '/workspace/a', size: 5 }] },
+      { '/workspace/a': { url: 'http://storage.test/a?signature=s3cr3t', size: 5 } },
+    );
+    expect(await pull(service)).toMatchObject({ code: 1, files: {}, stderr: expect.stringContaining('not safe to use') });
+  });
+});
+
+describe('C54: a tree', () => {
+  const fine = { path: '/workspace/fine', size: 3 };
+  const text = { text: 'abc' };
+
+  it.each<[string, string[]]>([
+    ['../x', ['/workspace/../x']],
+    ['/etc/x', ['/etc/x']],
+    ['a climbing folder', ['/workspace/a/../../x']],
+    ['a name with a backslash', ['/workspace/..\\x']],
+    ['a control character', ['/workspace/a\u0007b']],
+    ['an escape sequence', ['/workspace/\u001b]52;c;eA==\u0007']],
+    ['a trailing dot', ['/workspace/a.']],
+    ['a reserved name', ['/workspace/aux.txt']],
+    ['a name that is too long', [`/workspace/${'x'.repeat(256)}`]],
+    ['letters of another size', ['/workspace/a', '/workspace/A']],
+    ['another normal form', ['/workspace/caf\u00e9', '/workspace/cafe\u0301']],
+    ['the same name twice', ['/workspace/a', '/workspace/a']],
+    ['a file and a folder of one name', ['/workspace/a', '/workspace/A/b']],
+  ])('with %s is refused whole', async (_, paths) => {
+    const service = await fakeService(
+      { '/workspace': [fine, ...paths.map((file) => ({ path: file, size: 3 }))] },
+      { '/workspace/fine': text },
+    );
+    const pulled = await pull(service);
+    expect(pulled).toMatchObject({ code: 1, stdout: '', files: {} });
+    expect(pulled.stderr).toMatch(/^error: The service names .*\nhint: Nothing was written/);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+    expect(pulled.stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
+    expect(service.requests.filter((request) => request.path.includes('/content'))).toEqual([]);
+  });
+
+  it('with folders that lead into themselves ends', async () => {
+    const service = await fakeService({ '/workspace': [{ path: '/workspace/a' }], '/workspace/a': [{ path: '/workspace' }, fine] });
+    expect(await pull(service)).toMatchObject({ code: 1, files: {}, stderr: expect.stringContaining('inside one another') });
+    expect(service.requests.length).toBeLessThan(5);
+  });
+
+  it('that is too deep ends', async () => {
+    const folder = (depth: number): string => `/workspace${'/d'.repeat(depth)}`;
+    const folders = Object.fromEntries(Array.from({ length: 80 }, (_, depth) => [folder(depth), [{ path: folder(depth + 1) }]]));
+    const service = await fakeService(folders);
+    expect(await pull(service)).toMatchObject({ code: 1, files: {}, stderr: expect.stringContaining('Pull a folder further down') });
+    expect(service.requests.length).toBeLessThan(70);
+  });
+
+  it('with too many files ends', async () => {
+    const many = Array.from({ length: 100_001 }, (_, index) => ({ path: `/workspace/${index}`, size: 1 }));
+    const service = await fakeService({ '/workspace': many });
+    expect(await pull(service)).toMatchObject({ code: 1, files: {}, stderr: expect.stringContaining('more than 100,000') });
+    expect(service.requests).toHaveLength(1);
+  });
+
+  it.each<[string, (out: string, outside: string) => Promise<unknown>, Record<string, string>]>([
+    ['a folder is a link', (out, outside) => symlink(outside, path.join(out, 'sub')), { sub: '->' }],
+    ['a folder is a file', (out) => put(path.join(out, 'sub'), 'mine'), { sub: 'mine' }],
+    [
+      'a file is a link',
+      async (out, outside) => {
+        await mkdir(path.join(out, 'sub'));
+        await symlink(path.join(outside, 'victim'), path.join(out, 'sub/b'));
+      },
+      { 'sub/b': '->' },
+    ],
+  ])('where %s is not written, with --force either', async (_, prepare, left) => {
+    const service = await fakeService(
+      { '/workspace': [fine, { path: '/workspace/sub' }], '/workspace/sub': [{ path: '/workspace/sub/b', size: 3 }] },
+      { '/workspace/fine': text, '/workspace/sub/b': text },
+    );
+    for (const argv of [[], ['--force']]) {
+      const pulled = await pull(service, { prepare, argv });
+      expect(pulled).toMatchObject({ code: 2, stdout: '', files: left });
+      expect(Object.keys(pulled.files)).toEqual(Object.keys(left));
+    }
+  });
+
+  it('leaves a file that is there, before it writes any other', async () => {
+    const service = await fakeService(
+      { '/workspace': [fine, { path: '/workspace/b', size: 3 }] },
+      { '/workspace/fine': text, '/workspace/b': text },
+    );
+    const prepare = (out: string): Promise<unknown> => put(path.join(out, 'b'), 'mine');
+    const kept = await pull(service, { prepare });
+    expect(kept).toMatchObject({ code: 2, stderr: expect.stringContaining('--force') });
+    expect(kept.files).toEqual({ b: 'mine' });
+    expect((await pull(service, { prepare, argv: ['--force'] })).files).toEqual({ b: 'abc', fine: 'abc' });
+  });
+
+  it('that breaks off says what is there and how to go on', async () => {
+    const names = Array.from({ length: 12 }, (_, index) => `/workspace/f${String(index).padStart(2, '0')}`);
+    const files = Object.fromEntries(names.slice(0, -1).map((name) => [name, text]));
+    const service = await fakeService({ '/workspace': names.map((name) => ({ path: name, size: 3 })) }, files);
+    const pulled = await pull(service);
+    expect(pulled).toMatchObject({ code: 3, stdout: '' });
+    const count = Object.keys(pulled.files).length;
+    expect(pulled.stderr).toContain(`${count} of 12 files are in `);
+    expect(pulled.stderr).toContain('run the command again with --force');
+    expect(new Set(Object.values(pulled.files))).toEqual(new Set(['abc']));
+    const service2 = await fakeService(
+      { '/workspace': names.map((name) => ({ path: name, size: 3 })) },
+      { ...files, [names[11] as string]: text },
+    );
+    const prepare = async (out: string): Promise<void> => {
+      for (const [name, content] of Object.entries(pulled.files)) await put(path.join(out, name), content);
+    };
+    expect(Object.keys((await pull(service2, { prepare, argv: ['--force'] })).files)).toHaveLength(12);
+  });
+
+  it('is told of in its order, whatever arrives first', async () => {
+    const names = Array.from({ length: 40 }, (_, index) => `/workspace/f${String(index).padStart(2, '0')}`);
+    const service = await fakeService(
+      { '/workspace': names.map((name) => ({ path: name, size: 3 })) },
+      Object.fromEntries(names.map((name) => [name, text])),
+    );
+    const pulled = await pull(service, { argv: ['--json'] });
+    expect(pulled.json<{ data: { path: string }[] }>().data.map((file) => file.path)).toEqual(names);
+  });
+});

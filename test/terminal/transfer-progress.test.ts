@@ -1,0 +1,77 @@
+import { describe, expect, it, vi } from 'vitest';
+import { formatSize } from '../../src/terminal/size.ts';
+import { progressText, startTransferProgress, type Transferred } from '../../src/terminal/transfer-progress.ts';
+import { ManualClock } from '../service/helpers/clock.ts';
+import { fakeTerminal } from './fake-streams.ts';
+
+const state: Transferred = { files: 12, totalFiles: 50, bytes: 300_000_000, totalBytes: 1_200_000_000 };
+
+describe('the line of a transfer', () => {
+  it.each([
+    [100, 'Downloading 12 of 50 files  [=====               ]  25 %  300 MB of 1.2 GB  30 MB/s  30s left'],
+    [80, 'Downloading 12 of 50 files  [=====               ]  25 %  300 MB of 1.2 GB'],
+    [60, 'Downloading 12 of 50 files  [=====               ]  25 %'],
+    [40, 'Downloading 12 of 50 files  25 %'],
+    [10, '25 %'],
+    [2, ''],
+  ])('fits into %i columns', (columns, text) => expect(progressText('Downloading', state, 10_000, columns)).toBe(text));
+
+  it('says what it knows', () => {
+    const unknown: Transferred = { files: 0, totalFiles: undefined, bytes: 0, totalBytes: 0 };
+    expect(progressText('Downloading', unknown, 0, 80)).toBe('Downloading: looking at the files');
+    expect(progressText('Uploading', { files: 0, totalFiles: 1, bytes: 5, totalBytes: 10 }, 100, 80)).toBe(
+      'Uploading  [==========          ]  50 %  5 B of 10 B',
+    );
+    expect(progressText('Uploading', { files: 0, totalFiles: 0, bytes: 0, totalBytes: 0 }, 100, 80)).toContain('100 %');
+    // More than was promised is never more than all.
+    expect(progressText('Uploading', { files: 1, totalFiles: 1, bytes: 30, totalBytes: 10 }, 5_000, 120)).toMatch(/100 % .*6 B\/s$/);
+  });
+});
+
+describe('showing a transfer', () => {
+  it.each([
+    ['off a terminal', { tty: false }],
+    ['with --quiet', { tty: true, quiet: true }],
+    ['in CI', { tty: true, env: { CI: '1' } }],
+  ])('does nothing %s', async (_, options) => {
+    const { terminal, stderr } = fakeTerminal(options);
+    const clock = new ManualClock();
+    const progress = startTransferProgress(terminal, 'Downloading', clock);
+    clock.advance(10_000);
+    await new Promise(setImmediate);
+    progress.stop();
+    expect(stderr()).toBe('');
+  });
+});
+
+it('a transfer appears when it takes longer than a moment, and goes away', async () => {
+  const { terminal, stderr } = fakeTerminal({ tty: true, columns: 80 });
+  const done = (): boolean => true;
+  Object.assign(terminal.err.stream, { cursorTo: done, moveCursor: done, clearLine: done });
+  const clock = new ManualClock();
+  const progress = startTransferProgress(terminal, 'Downloading', clock);
+  Object.assign(progress.state, { totalFiles: 2, totalBytes: 100, bytes: 50 });
+  clock.advance(400);
+  await new Promise(setImmediate);
+  expect(stderr()).toBe('');
+  clock.advance(200);
+  await vi.waitFor(() => expect(stderr()).toContain('Downloading 0 of 2 files  [==========          ]  50 %'));
+  progress.stop();
+  const shown = stderr();
+  progress.stop();
+  await new Promise(setImmediate);
+  expect(stderr()).toBe(shown);
+});
+
+it.each([
+  [0, '0 B'],
+  [999, '999 B'],
+  [1_000, '1 kB'],
+  [1_536, '1.54 kB'],
+  [15_360, '15.4 kB'],
+  [999_400, '999 kB'],
+  [999_500, '1 MB'],
+  [200_000_000, '200 MB'],
+  [1_073_741_824, '1.07 GB'],
+  [5e15, '5000 TB'],
+])('%i bytes are %s', (bytes, text) => expect(formatSize(bytes)).toBe(text));
