@@ -15,6 +15,8 @@ const replacements = [
     id: /[\\/]web\/fetch\/body\.js$/,
     code: "export const extractBody = () => { throw new Error('FormData is not built in.'); };",
   },
+  // undici takes two small things of the HTTP module that it replaces.
+  { library: 'undici', id: /^node:http$/, code: 'export class IncomingMessage {}\nexport const maxHeaderSize = 16_384;' },
   // commander starts programs for subcommands that are files of their own; aops has none.
   { library: 'commander', id: /^(node:)?child_process$/, code: 'export {};' },
 ];

@@ -3,9 +3,9 @@
  * grows old was left by a process that died, and may be broken.
  */
 
-import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readFileSync, statSync, unlinkSync, utimesSync, writeSync } from 'node:fs';
 import { systemClock } from './clock.ts';
+import { crypto } from './crypto.ts';
 
 export interface LockOptions {
   /** A lock that was not refreshed for so long was left behind. */
@@ -43,7 +43,7 @@ export async function takeLock(file: string, options: LockOptions = {}): Promise
 
 /** The mark of the new lock, or undefined when there is one already. */
 function create(file: string): string | undefined {
-  const owner = randomUUID();
+  const owner = crypto().randomUUID();
   try {
     const descriptor = openSync(file, 'wx', 0o600);
     writeSync(descriptor, owner);

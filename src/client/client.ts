@@ -36,7 +36,7 @@ export class Client {
   readonly #budget: RetryBudget;
   readonly #random: () => number;
   readonly #maxWait: number;
-  readonly #keys: ChangeKeys;
+  #keys: ChangeKeys | undefined;
   readonly #waitListeners = new Set<(milliseconds: number) => void>();
   #dispatcher: Promise<Dispatcher> | undefined;
 
@@ -61,7 +61,7 @@ export class Client {
       },
       onResumed: () => this.#emit({ type: 'rate_limit.resumed' }),
     });
-    this.#keys = new ChangeKeys(options.idempotencyKey === undefined ? newIdempotencyKey() : checkedIdempotencyKey(options.idempotencyKey));
+    if (options.idempotencyKey !== undefined) this.#keys = new ChangeKeys(checkedIdempotencyKey(options.idempotencyKey));
   }
 
   /**
@@ -77,6 +77,7 @@ export class Client {
 
   /** Takes the keys of the next change of a target: changes sent side by side take them in a fixed order, before they start. */
   reserveKeys(method: string, path: string): { key: string; commandKey: string } {
+    this.#keys ??= new ChangeKeys(newIdempotencyKey());
     return { key: this.#keys.next(method, path), commandKey: this.#keys.command };
   }
 

@@ -3,11 +3,11 @@
  * it: the first carries the key itself, the others a key that depends on it and on what they change. The same command
  * with the same key therefore sends every change again under the key it had, and none happens twice.
  */
-import { createHash, randomUUID } from 'node:crypto';
+import { crypto } from '../base/crypto.ts';
 import { UsageError } from '../base/errors.ts';
 
 /** A fresh key. It says nothing of the user or the request. */
-export const newIdempotencyKey = (): string => `aops-${randomUUID()}`;
+export const newIdempotencyKey = (): string => `aops-${crypto().randomUUID()}`;
 
 const visibleAscii = /^[\x21-\x7e]{1,255}$/;
 
@@ -21,7 +21,7 @@ export function checkedIdempotencyKey(key: string): string {
 const longestStem = 200;
 
 const derived = (key: string, label: string): string =>
-  `${key.slice(0, longestStem)}.${createHash('sha256').update(`${key}\n${label}`).digest('hex').slice(0, 24)}`;
+  `${key.slice(0, longestStem)}.${crypto().createHash('sha256').update(`${key}\n${label}`).digest('hex').slice(0, 24)}`;
 
 /** The key that takes the place of one whose stored refusal was replayed; the same each time. */
 export const replacementKey = (key: string): string => derived(key, 'replacement');

@@ -3,10 +3,10 @@
  * sent, removed when its outcome is known. What is left can be sent again with its key while the service remembers it.
  * Entries hold the request, never a credential.
  */
-import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { crypto } from '../base/crypto.ts';
 import type { ServiceRequest } from './request.ts';
 
 export interface JournalEntry {
@@ -88,7 +88,7 @@ export class ChangeJournal {
   }
 
   #fileOf(key: string): string {
-    return path.join(this.#folder, `${createHash('sha256').update(key).digest('hex').slice(0, 40)}.json`);
+    return path.join(this.#folder, `${crypto().createHash('sha256').update(key).digest('hex').slice(0, 40)}.json`);
   }
 }
 

@@ -1,7 +1,4 @@
-/**
- * A file that is being written: under a name of its own beside its target, which it takes only when it is complete.
- * Content is written in large pieces while the next one is received.
- */
+/** A file that is being written: under a name of its own beside its target, which it takes only when it is complete. */
 import { randomBytes } from 'node:crypto';
 import { linkSync, realpathSync, renameSync, rmSync, unlinkSync } from 'node:fs';
 import path from 'node:path';
@@ -9,14 +6,9 @@ import { UsageError } from '../base/errors.ts';
 import { orAborted } from './abort.ts';
 import { type DiskFile, type OpenFile, openDiskFile } from './disk-file.ts';
 
-/** Bytes that are written at a time. */
-const pieceSize = 1024 * 1024;
-
 export class PartialFile {
   readonly #disk: DiskFile;
   readonly #file: string;
-  #piece: Uint8Array[] = [];
-  #pieceSize = 0;
   #position = 0;
   #writing: Promise<void> = Promise.resolve();
   #syncing: Promise<void> = Promise.resolve();
@@ -41,18 +33,14 @@ export class PartialFile {
     throw new UsageError(`${folder} was replaced while it was written to; nothing is written through it.`, 'Run the command again.');
   }
 
-  /** Takes a piece of content; resolves when the next one may come. */
-  async write(chunk: Uint8Array): Promise<void> {
-    this.#piece.push(chunk);
-    this.#pieceSize += chunk.length;
-    if (this.#pieceSize >= pieceSize) await this.#flush();
+  /** Appends to the content. */
+  write(chunk: Uint8Array): Promise<void> {
+    this.#writing = this.#writeAll(chunk);
+    return this.#writing;
   }
 
   /** Forgets what was written. */
   async restart(): Promise<void> {
-    await this.#writing;
-    this.#piece = [];
-    this.#pieceSize = 0;
     this.#position = 0;
     await this.#disk.empty();
   }
@@ -64,8 +52,6 @@ export class PartialFile {
    * @param signal ends the wait for the disk
    */
   async finish(target: string, replace: boolean, mode: number | undefined, signal: AbortSignal | undefined): Promise<number> {
-    await this.#flush();
-    await this.#writing;
     if (mode !== undefined) this.#disk.setMode(mode & 0o777);
     this.#syncing = this.#disk.sync();
     await (signal ? orAborted(this.#syncing, signal) : this.#syncing);
@@ -92,28 +78,14 @@ export class PartialFile {
     this.#disk.close();
   }
 
-  /** Starts writing what has come, when the piece before is written. */
-  async #flush(): Promise<void> {
-    await this.#writing;
-    const position = this.#position;
-    const piece = this.#piece;
-    const size = this.#pieceSize;
-    this.#piece = [];
-    this.#pieceSize = 0;
-    this.#position += size;
-    this.#writing = writeAll(this.#disk, piece, size, position);
-    // Its failure is seen by whoever waits for it next.
-    this.#writing.catch(() => undefined);
+  async #writeAll(chunk: Uint8Array): Promise<void> {
+    // A disk that is nearly full takes a part; the next attempt says why.
+    for (let rest = chunk; rest.length > 0; ) {
+      const written = await this.#disk.write(rest, this.#position);
+      this.#position += written;
+      rest = rest.subarray(written);
+    }
   }
-}
-
-async function writeAll(disk: DiskFile, pieces: readonly Uint8Array[], size: number, position: number): Promise<void> {
-  if (size === 0) return;
-  let written = await disk.write(pieces, size, position);
-  if (written === size) return;
-  // A disk that is nearly full takes a part; the next attempt says why.
-  const all = Buffer.concat(pieces, size);
-  while (written < size) written += await disk.write([all.subarray(written)], size - written, position + written);
 }
 
 /** Renames without replacing: a second name is made, which fails where there is one, and the first is taken away. */

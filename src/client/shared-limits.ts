@@ -2,7 +2,6 @@
  * What the processes of one user tell each other of a rate limit: a small file for each service and credential. It is
  * advice, so there is no lock, the last writer wins, and whatever cannot be read or written is passed over in silence.
  */
-import { createHash, randomUUID } from 'node:crypto';
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -24,10 +23,9 @@ const largestFile = 1_024;
 export class SharedLimits {
   readonly #file: string;
 
-  /** @param identity what the limit belongs to: the service's origin and the credential, of which only a hash is kept */
+  /** @param identity what the limit belongs to: the service's origin and the credential, of which no part is kept in the clear */
   constructor(cacheFolder: string, identity: readonly string[]) {
-    const name = createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, 32);
-    this.#file = path.join(cacheFolder, 'rate-limits', `${name}.json`);
+    this.#file = path.join(cacheFolder, 'rate-limits', `${nameOf(JSON.stringify(identity))}.json`);
   }
 
   /** What another process, or an earlier one, wrote. `now` is local time in milliseconds. */
@@ -41,7 +39,7 @@ export class SharedLimits {
   write(entry: SharedEntry): void {
     const other = this.read(entry.seenAt);
     if (other !== undefined && !replaces(entry, other)) return;
-    const temporary = `${this.#file}.${randomUUID()}.tmp`;
+    const temporary = `${this.#file}.${Math.random().toString(36).slice(2)}.tmp`;
     try {
       mkdirSync(path.dirname(this.#file), { recursive: true, mode: 0o700 });
       writeFileSync(temporary, JSON.stringify({ v: 1, ...entry }), { mode: 0o600, flag: 'wx' });
@@ -76,6 +74,19 @@ function readEntry(file: string): SharedEntry | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * A short name for a text, from which it cannot be read: two 32-bit FNV-1a hashes. It tells files of a private folder apart and
+ * guards nothing, so it need not cost what loading a cryptographic hash does at every start.
+ */
+function nameOf(text: string): string {
+  const fnv = (basis: number): string => {
+    let hash = basis;
+    for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+    return hash.toString(16).padStart(8, '0');
+  };
+  return fnv(0x811c9dc5) + fnv(0x9747b28c);
 }
 
 function quietly(act: () => void): void {

@@ -28,11 +28,11 @@ const fullAfter =
     let left = room;
     return {
       ...disk,
-      async write(pieces, size, position) {
+      write(data, position) {
         if (left === 0) throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' });
-        const taken = Math.min(left, size);
+        const taken = Math.min(left, data.length);
         left -= taken;
-        return disk.write([Buffer.concat(pieces).subarray(0, taken)], taken, position);
+        return disk.write(data.subarray(0, taken), position);
       },
     };
   };
