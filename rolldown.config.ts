@@ -43,11 +43,16 @@ export default defineConfig({
         const index = /^\0replacement-(\d+)$/.exec(id)?.[1];
         return index === undefined ? null : (replacements[Number(index)]?.code ?? null);
       },
+      generateBundle() {
+        // The package itself is of modules.
+        this.emitFile({ type: 'asset', fileName: 'package.json', source: '{ "type": "commonjs" }\n' });
+      },
     },
   ],
   output: {
     dir: 'dist',
-    format: 'esm',
+    // Node loads CommonJS several milliseconds faster than modules: no resolution in advance, no second loader.
+    format: 'cjs',
     minify: true,
     cleanDir: true,
     chunkFileNames: '[name]-[hash].js',

@@ -5,7 +5,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // Colours and terminal detection must come from each test, never from the shell that runs the suite.
     env: { NO_COLOR: '', FORCE_COLOR: '', CI: '' },
-    testTimeout: 20_000,
+    // A limit for what hangs, not for what is slow: end-to-end tests start many processes, also on a busy machine.
+    testTimeout: 60_000,
     pool: 'forks',
     // Most tests wait for sockets and processes: more files at once than cores is faster.
     maxWorkers: 4,

@@ -1,9 +1,19 @@
 #!/usr/bin/env node
-import process from 'node:process';
+// CommonJS, like the bundle: Node starts it faster.
+const process = require('node:process');
 
-const { main } = await import('../dist/main.js').catch((error) => {
-  if (error.code !== 'ERR_MODULE_NOT_FOUND' || !error.message.includes('main.js')) throw error;
-  process.stderr.write('error: aops is not built yet\nhint: run `npm run build` in its folder\n');
-  process.exit(1);
-});
-process.exitCode = await main(process);
+function load() {
+  try {
+    return require('../dist/main.js');
+  } catch (error) {
+    if (error.code !== 'MODULE_NOT_FOUND' || !error.message.includes('dist/main.js')) throw error;
+    process.stderr.write('error: aops is not built yet\nhint: run `npm run build` in its folder\n');
+    process.exit(1);
+  }
+}
+
+load()
+  .main(process)
+  .then((code) => {
+    process.exitCode = code;
+  });

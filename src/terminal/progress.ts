@@ -19,7 +19,18 @@ export interface StatusLine {
   stop(): void;
 }
 
-/** A status line, or undefined where nothing may move. */
+/** A line that is on the terminal now. */
+interface Shown {
+  /** Makes room for another one. */
+  suspend(): void;
+  /** Comes back, unless it was taken away meanwhile; says whether it did. */
+  resume(): boolean;
+}
+
+/** The line that is at the bottom of a terminal: there is room for one. */
+const visible = new WeakMap<Terminal, Shown>();
+
+/** A status line, or undefined where nothing may move. One that is shown while another is hides it for as long. */
 export async function statusLine(terminal: Terminal): Promise<StatusLine | undefined> {
   if (!terminal.animated) return undefined;
   const { default: ora } = await import('ora');
@@ -32,6 +43,30 @@ export async function statusLine(terminal: Terminal): Promise<StatusLine | undef
   });
   let text = (): string => '';
   let timer: NodeJS.Timeout | undefined;
+  let beneath: Shown | undefined;
+  let suspended = false;
+  const draw = (): void => {
+    line.refresh();
+    spinner.start();
+    timer = setInterval(line.refresh, refreshMs).unref();
+  };
+  const erase = (): void => {
+    clearInterval(timer);
+    timer = undefined;
+    spinner.stop();
+  };
+  const shown: Shown = {
+    suspend() {
+      suspended = true;
+      erase();
+    },
+    resume() {
+      if (!suspended) return false;
+      suspended = false;
+      draw();
+      return true;
+    },
+  };
   const line: StatusLine = {
     start(next) {
       text = next;
@@ -41,15 +76,19 @@ export async function statusLine(terminal: Terminal): Promise<StatusLine | undef
       spinner.text = resolveMarkup(text());
     },
     hide() {
-      clearInterval(timer);
-      timer = undefined;
-      spinner.stop();
+      suspended = false;
+      if (!timer) return;
+      erase();
+      if (beneath?.resume()) visible.set(terminal, beneath);
+      else visible.delete(terminal);
+      beneath = undefined;
     },
     show() {
-      if (timer) return;
-      line.refresh();
-      spinner.start();
-      timer = setInterval(line.refresh, refreshMs).unref();
+      if (timer || suspended) return;
+      beneath = visible.get(terminal);
+      beneath?.suspend();
+      visible.set(terminal, shown);
+      draw();
     },
     stop() {
       line.hide();

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import { statusLine } from '../../src/terminal/progress.ts';
 import { formatSize } from '../../src/terminal/size.ts';
 import { progressText, startTransferProgress, type Transferred } from '../../src/terminal/transfer-progress.ts';
 import { ManualClock } from '../service/helpers/clock.ts';
@@ -42,6 +43,25 @@ describe('showing a transfer', () => {
     progress.stop();
     expect(stderr()).toBe('');
   });
+});
+
+it('a line that is shown over another one hides it until it is done', async () => {
+  const { terminal, stderr } = fakeTerminal({ tty: true, columns: 80 });
+  const done = (): boolean => true;
+  Object.assign(terminal.err.stream, { cursorTo: done, moveCursor: done, clearLine: done });
+  const [lower, upper] = [await statusLine(terminal), await statusLine(terminal)];
+  const added = (act: () => void): string => {
+    const before = stderr().length;
+    act();
+    return stderr().slice(before);
+  };
+  lower?.start(() => 'transfer');
+  expect(added(() => upper?.start(() => 'countdown'))).toMatch(/countdown/);
+  expect(added(() => lower?.show())).toBe('');
+  expect(added(() => upper?.stop())).toContain('transfer');
+  expect(added(() => upper?.start(() => 'countdown'))).not.toContain('transfer');
+  lower?.stop();
+  expect(added(() => upper?.stop())).not.toContain('transfer');
 });
 
 it('a transfer appears when it takes longer than a moment, and goes away', async () => {

@@ -3,20 +3,19 @@
  * Start-up times, next to those of bare Node, in one run: every round measures each case once, so that a busy
  * machine slows all of them alike. A figure is a ratio of medians of the same run; goals are for ratios.
  *
- *   node bench/run.js [--rounds N] [--json]        (npm run bench builds first)
+ *   node bench/start-up.js [--rounds N] [--json]        (npm run bench builds first)
  *
  * Exits with 0 whether the goals are met or not; otherwise only when measuring failed.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { circumstances, cleanEnvironment, launcher, median, ratioCells, table } from './support.js';
 
-const launcher = path.join(path.dirname(fileURLToPath(import.meta.url)), '..', 'bin', 'aops.js');
 const warmUpRounds = 3;
 const runsPresent = 20;
 
@@ -54,11 +53,7 @@ async function finished(args, env) {
 /** A local service of its own with runs in it, for as long as `work` takes. */
 async function withService(work) {
   const folder = await mkdtemp(path.join(tmpdir(), 'aops-bench-'));
-  const kept = Object.entries(process.env).filter(([name]) => !/^(AOPS_|NODE_OPTIONS$|https?_proxy$)/i.test(name));
-  const folders = Object.fromEntries(
-    ['CONFIG', 'DATA', 'CACHE'].map((kind) => [`AOPS_${kind}_DIR`, path.join(folder, kind.toLowerCase())]),
-  );
-  const env = { ...Object.fromEntries(kept), HOME: folder, ...folders };
+  const env = cleanEnvironment(folder);
   const aops = async (...args) => {
     const result = await finished([launcher, ...args], env);
     if (result.code !== 0) throw new Error(`aops ${args.join(' ')} ended with ${result.code}: ${result.stderr}`);
@@ -87,12 +82,6 @@ async function prepareRuns(aops, folder) {
   if (data.length !== runsPresent) throw new Error(`${data.length} runs are listed instead of ${runsPresent}`);
 }
 
-const median = (values) => {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-};
-
 async function measure(rounds, env) {
   const times = cases.map(() => []);
   for (let round = -warmUpRounds; round < rounds; round += 1) {
@@ -108,36 +97,16 @@ async function measure(rounds, env) {
   });
 }
 
-function table(results) {
-  const rows = results.map(({ name, median_ms, min_ms, ratio, goal, met }) => [
-    name,
-    `${median_ms.toFixed(1)} ms`,
-    `${min_ms.toFixed(1)} ms`,
-    `${ratio.toFixed(2)}x`,
-    goal === undefined ? '' : `${goal}x ${met ? 'met' : 'MISSED'}`,
-  ]);
-  const all = [['', 'median', 'min', 'ratio', 'goal'], ...rows];
-  const widths = all[0].map((_, column) => Math.max(...all.map((row) => row[column].length)));
-  return all
-    .map((row) =>
-      row
-        .map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column])))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
-}
+const cells = ({ name, median_ms, min_ms, ratio, goal }) => [
+  name,
+  `${median_ms.toFixed(1)} ms`,
+  `${min_ms.toFixed(1)} ms`,
+  ...ratioCells(ratio, goal),
+];
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '25' }, json: { type: 'boolean', default: false } } });
 const rounds = Number(values.rounds);
 if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds is a whole number from 1 on.');
-const loadBefore = loadavg()[0];
 const results = await withService((env) => measure(rounds, env));
-const circumstances = { node: process.version, cpus: availableParallelism(), load: [loadBefore, loadavg()[0]], rounds };
-if (values.json) process.stdout.write(`${JSON.stringify({ ...circumstances, results }, null, 2)}\n`);
-else {
-  const [before, after] = circumstances.load.map((load) => load.toFixed(1));
-  process.stdout.write(
-    `${table(results)}\n\nNode ${process.version}, ${circumstances.cpus} CPUs, load ${before} to ${after}, ${rounds} rounds\n`,
-  );
-}
+if (values.json) process.stdout.write(`${JSON.stringify({ rounds, results }, null, 2)}\n`);
+else process.stdout.write(`${table([['', 'median', 'min', 'ratio', 'goal'], ...results.map(cells)])}\n\n${circumstances(rounds)}\n`);
