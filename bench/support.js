@@ -23,7 +23,7 @@ export async function measured(command, args, env) {
   let lines = 0;
   let stderr = '';
   child.stdout.on('data', (chunk) => {
-    for (const byte of chunk) if (byte === 10) lines += 1;
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines += 1;
   });
   child.stderr.on('data', (chunk) => {
     stderr += chunk;

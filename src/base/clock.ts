@@ -1,5 +1,4 @@
 /** Time as a dependency, so that waits are tested without waiting. */
-import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
@@ -13,17 +12,25 @@ export interface Clock {
 /** Time to measure waits and deadlines with: it never jumps. Milliseconds. */
 export const steadyTime = (clock: Clock): number => clock.steady?.() ?? clock.now();
 
+/** The longest that a timer of Node takes: 24 days. */
+const longestTimer = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   steady: () => performance.now(),
-  async sleep(ms, signal) {
-    signal?.throwIfAborted();
-    try {
-      await delay(Math.max(0, ms), undefined, signal ? { signal } : {});
-    } catch (error) {
-      // timers/promises rejects with its own AbortError; callers want the reason they gave.
-      signal?.throwIfAborted();
-      throw error;
-    }
-  },
+  // Not timers/promises: that makes an error with a stack for each sleep that is cut short, and most are.
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const onAbort = (): void => {
+        clearTimeout(timer);
+        reject(signal?.reason);
+      };
+      const onTime = (): void => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      };
+      const timer = setTimeout(onTime, Math.min(longestTimer, Math.max(0, ms)));
+      signal?.addEventListener('abort', onAbort, { once: true });
+    }),
 };

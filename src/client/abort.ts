@@ -17,3 +17,9 @@ export async function orAborted<Value>(promise: Promise<Value>, signal: AbortSig
     stopListening();
   }
 }
+
+/** One signal for all that are given. */
+export function anySignal(signals: readonly (AbortSignal | undefined)[]): AbortSignal {
+  const given = signals.filter((signal) => signal !== undefined);
+  return given.length === 1 ? (given[0] as AbortSignal) : AbortSignal.any(given);
+}

@@ -7,6 +7,7 @@ import { type Clock, steadyTime, systemClock } from '../base/clock.ts';
 import { AopsError, type ErrorDetails } from '../base/errors.ts';
 import { type OperationId, operation } from '../interface/operations.ts';
 import type { Input, Response } from '../interface/types.ts';
+import { anySignal } from './abort.ts';
 import { checkAnswer } from './answers.ts';
 import { backoff, retryPolicy } from './backoff.ts';
 import { abandonedChange, DeadlineError, OutcomeUnknownError, RateLimitedError } from './errors.ts';
@@ -94,7 +95,7 @@ export class Client {
       rekeyed: false,
       resent: false,
     };
-    const signal = AbortSignal.any([this.#options.signal, options.signal].filter((given) => given !== undefined));
+    const signal = anySignal([this.#options.signal, options.signal]);
     const settled = await this.#noteChange(request, progress);
     try {
       const response = await this.#perform(request, progress, signal);

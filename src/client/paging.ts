@@ -1,5 +1,7 @@
 /** Offset paging: walks a list without repeating a row when it changes underneath, and without looping for ever. */
 
+import { setImmediate } from 'node:timers/promises';
+
 export interface Page<Row> {
   items: Row[];
   total: number;
@@ -16,16 +18,28 @@ const rememberedPages = 20;
 /** Pages in a row that bring nothing new before the walk ends: the service repeats itself. */
 const barrenPages = 3;
 
-/**
- * Yields the rows of a paged read. The next page is read while the rows of one are used, but never one that is not needed.
- * @param fetchPage reads one page
- * @param pageSize the largest `limit` that the operation takes
- */
+/** Reads one page. */
+export type FetchPage<Row> = (limit: number, offset: number) => Promise<Page<Row>>;
+
+/** Yields the rows of a paged read one by one; see `pagedBatches`. */
 export async function* pagedRows<Row extends { id: string }>(
-  fetchPage: (limit: number, offset: number) => Promise<Page<Row>>,
+  fetchPage: FetchPage<Row>,
   pageSize: number,
   range: PageRange = {},
 ): AsyncGenerator<Row, void, undefined> {
+  for await (const rows of pagedBatches(fetchPage, pageSize, range)) yield* rows;
+}
+
+/**
+ * Yields the rows of a paged read, those of a page together. The next page is read while one is used, but never one that is
+ * not needed.
+ * @param pageSize the largest `limit` that the operation takes
+ */
+export async function* pagedBatches<Row extends { id: string }>(
+  fetchPage: FetchPage<Row>,
+  pageSize: number,
+  range: PageRange = {},
+): AsyncGenerator<Row[], void, undefined> {
   const recent = new RecentIds(rememberedPages * pageSize);
   let wanted = range.limit ?? Number.POSITIVE_INFINITY;
   let offset = range.offset ?? 0;
@@ -43,16 +57,18 @@ export async function* pagedRows<Row extends { id: string }>(
       next = read();
       // Its failure belongs to whoever asks for the next row, and to nobody when nobody does.
       next.catch(() => undefined);
+      await requestLeft();
     }
-    yield* fresh;
+    if (fresh.length > 0) yield fresh;
     if (ended) return;
   }
 }
 
-/** The ids seen last. */
+/** The ids seen last: between `most` and twice as many. */
 class RecentIds {
-  readonly #ids = new Set<string>();
   readonly #most: number;
+  #current = new Set<string>();
+  #before = new Set<string>();
 
   constructor(most: number) {
     this.#most = most;
@@ -60,9 +76,19 @@ class RecentIds {
 
   /** Whether the id is new. */
   add(id: string): boolean {
-    if (this.#ids.has(id)) return false;
-    this.#ids.add(id);
-    if (this.#ids.size > this.#most) for (const oldest of this.#ids) return this.#ids.delete(oldest);
+    if (this.#current.has(id) || this.#before.has(id)) return false;
+    this.#current.add(id);
+    if (this.#current.size >= this.#most) {
+      this.#before = this.#current;
+      this.#current = new Set();
+    }
     return true;
   }
+}
+
+/** A request that has been made is written to its connection by then, and answered while the rows before it are worked on. */
+async function requestLeft(): Promise<void> {
+  // The dispatcher queues the write behind the first.
+  await setImmediate();
+  await setImmediate();
 }

@@ -1,26 +1,26 @@
 /** What list commands share: their flags, and results that can be printed row by row. */
 import { UsageError } from '../base/errors.ts';
-import { type Page, pagedRows } from '../client/paging.ts';
+import { type Page, pagedBatches } from '../client/paging.ts';
 import { flag, integer } from './define.ts';
 
-/** Rows of a list, read as they are taken. */
+/** Rows of a list, read as they are taken, some at a time. */
 export class RowList<Row = unknown> {
-  readonly rows: AsyncIterable<Row>;
+  readonly batches: AsyncIterable<readonly Row[]>;
   readonly limit: number;
   readonly offset: number;
   /** How many there are on the service, as of the last page read. */
   total = 0;
 
-  constructor(source: (list: RowList<Row>) => AsyncIterable<Row>, limit: number, offset: number) {
+  constructor(source: (list: RowList<Row>) => AsyncIterable<readonly Row[]>, limit: number, offset: number) {
     this.limit = limit;
     this.offset = offset;
-    this.rows = source(this);
+    this.batches = source(this);
   }
 
   /** Reads all rows: the form of a list in JSON. */
   async collect(): Promise<{ data: Row[]; total: number; limit: number; offset: number }> {
     const data: Row[] = [];
-    for await (const row of this.rows) data.push(row);
+    for await (const rows of this.batches) data.push(...rows);
     return { data, total: this.total, limit: this.limit === Number.MAX_SAFE_INTEGER ? data.length : this.limit, offset: this.offset };
   }
 }
@@ -52,7 +52,7 @@ export function rowList<Row extends { id: string }>(
   const offset = input.offset ?? 0;
   return new RowList(
     (list) =>
-      pagedRows(
+      pagedBatches(
         async (size, from) => {
           const page = await fetchPage(size, from);
           list.total = page.total;
@@ -71,7 +71,7 @@ export function wholeList<Row>(rows: readonly Row[]): RowList<Row> {
   return new RowList(
     async function* (list) {
       list.total = rows.length;
-      yield* rows;
+      yield rows;
     },
     Math.max(1, rows.length),
     0,

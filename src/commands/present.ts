@@ -10,9 +10,6 @@ import type { Context } from './context.ts';
 import { RowList } from './list.ts';
 import { type AnyOutput, recordFields } from './output.ts';
 
-/** Rows rendered at a time when a list is streamed. */
-const streamedRows = 200;
-
 export async function presentResult(context: Context, output: AnyOutput | undefined, result: unknown): Promise<void> {
   if (result === undefined) return;
   const { terminal, format, flags } = context;
@@ -62,15 +59,8 @@ async function presentRows(context: Context, output: AnyOutput, list: RowList, v
 }
 
 /** Rows as they are read, so that memory does not grow with the list. */
-async function streamRows(list: RowList, render: (rows: unknown[]) => Promise<void>): Promise<void> {
-  let rows: unknown[] = [];
-  for await (const row of list.rows) {
-    rows.push(row);
-    if (rows.length < streamedRows) continue;
-    await render(rows);
-    rows = [];
-  }
-  if (rows.length > 0) await render(rows);
+async function streamRows(list: RowList, render: (rows: readonly unknown[]) => Promise<void>): Promise<void> {
+  for await (const rows of list.batches) await render(rows);
 }
 
 /** Prints an error to stderr and returns the exit code. Ctrl-C needs no words, unless it left a change in doubt. */

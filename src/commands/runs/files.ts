@@ -54,7 +54,7 @@ export default defineCommand({
 });
 
 /** A run's messages are where its recorded files are named: the tool result that made one carries its id. */
-async function* recordedFiles(client: Client, id: string, list: RowList<RunFile>): AsyncGenerator<RunFile, void, undefined> {
+async function* recordedFiles(client: Client, id: string, list: RowList<RunFile>): AsyncGenerator<RunFile[], void, undefined> {
   const messages = pagedRows(async (limit, offset) => {
     const page = await client.call('listRunMessages', { params: { run_id: id }, query: { limit, offset } });
     return { items: page.messages, total: page.total };
@@ -63,12 +63,13 @@ async function* recordedFiles(client: Client, id: string, list: RowList<RunFile>
     const result = tool_result?.result as { file_id?: unknown; name?: unknown; mime_type?: unknown; size?: unknown } | undefined;
     if (typeof result?.file_id !== 'string') continue;
     list.total += 1;
-    yield {
+    const file = {
       id: result.file_id,
       name: String(result.name ?? result.file_id),
       mime_type: typeof result.mime_type === 'string' ? result.mime_type : null,
       size: typeof result.size === 'number' ? result.size : null,
       created_at: timestamp,
     };
+    yield [file];
   }
 }

@@ -224,6 +224,10 @@ describe('a run that browsed', () => {
     const file = await service.ok('downloadRunFile', { params: { ...byRun, file_id: shot?.executionId as string } });
     expect(file).toMatchObject({ name: 'page.png', mime_type: 'image/png', size: png.length });
     const bytes = await service.send('GET', file.download_url, { anonymous: true });
+    expect(bytes.headers).toMatchObject({
+      etag: expect.stringMatching(/^"[0-9a-f]{64}"$/),
+      'repr-digest': expect.stringMatching(/^sha-256=:[\w+/]{43}=:$/),
+    });
     expect([bytes.status, bytes.headers['content-type']]).toEqual([200, 'image/png']);
 
     const detail = await service.ok('getRunDetail', { params: { agentId: byAgent.agent_id, runId: run.id } });
