@@ -14,13 +14,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { circumstances, cleanEnvironment, launcher, median, ratioCells } from './support.js';
 
-const launcher = path.join(path.dirname(fileURLToPath(import.meta.url)), '..', 'bin', 'aops.js');
 const filesInFolder = 100;
 const sizeOfFile = 2_048;
 
@@ -54,12 +53,8 @@ async function run(command, args, env) {
 /** A service of its own that limits no rates, for as long as `work` takes. */
 async function withService(work) {
   const folder = await mkdtemp(path.join(tmpdir(), 'aops-transfers-'));
-  const kept = Object.entries(process.env).filter(([name]) => !/^(AOPS_|NODE_OPTIONS$|https?_proxy$)/i.test(name));
   const data = path.join(folder, 'data');
-  const folders = Object.fromEntries(
-    ['CONFIG', 'DATA', 'CACHE'].map((kind) => [`AOPS_${kind}_DIR`, path.join(folder, kind.toLowerCase())]),
-  );
-  const env = { ...Object.fromEntries(kept), HOME: folder, ...folders };
+  const env = cleanEnvironment(folder);
   const service = spawn(process.execPath, [launcher, 'serve', '--data-dir', data, '--rate-limit', '1000000'], {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -169,8 +164,6 @@ async function prepareLarge({ url, token }, { id, workspace }, mebibytes) {
   };
 }
 
-const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
-
 /** Both, taking turns; the first round warms up. */
 async function measure({ folder, env }, test, rounds) {
   const times = { curl: [], unsynced: [], aops: [] };
@@ -217,22 +210,20 @@ const [rounds, files, mebibytes] = ['rounds', 'files', 'mebibytes'].map((name) =
   if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} is a whole number from 1 on.`);
   return value;
 });
-const loadBefore = loadavg()[0];
 const results = await withService(async (service) => {
   const ended = await prepareRun(service);
   const measured = [await measure(service, await prepareTree(service, ended, files), rounds)];
   return [...measured, await measure(service, await prepareLarge(service, ended, mebibytes), rounds)];
 });
-const circumstances = { node: process.version, cpus: availableParallelism(), load: [loadBefore, loadavg()[0]], rounds };
-if (values.json) process.stdout.write(`${JSON.stringify({ ...circumstances, results }, null, 2)}\n`);
+if (values.json) process.stdout.write(`${JSON.stringify({ rounds, results }, null, 2)}\n`);
 else {
-  for (const { name, curl_ms, curl_unsynced_ms, aops_ms, ratio, goal, met, peak_mib } of results) {
+  for (const { name, curl_ms, curl_unsynced_ms, aops_ms, ratio, goal, peak_mib } of results) {
     const synced = curl_unsynced_ms === undefined ? '' : ` (${curl_unsynced_ms.toFixed(0)} ms without syncing)`;
     const memory = peak_mib === undefined ? '' : `, peak memory ${peak_mib} MiB`;
+    const [figure, met] = ratioCells(ratio, goal);
     process.stdout.write(
-      `pull ${name}: curl ${curl_ms.toFixed(0)} ms${synced}, aops ${aops_ms.toFixed(0)} ms: ${ratio.toFixed(2)}x, goal ${goal}x ${met ? 'met' : 'MISSED'}${memory}\n`,
+      `pull ${name}: curl ${curl_ms.toFixed(0)} ms${synced}, aops ${aops_ms.toFixed(0)} ms: ${figure}, goal ${met}${memory}\n`,
     );
   }
-  const [before, after] = circumstances.load.map((load) => load.toFixed(1));
-  process.stdout.write(`\nNode ${process.version}, ${circumstances.cpus} CPUs, load ${before} to ${after}, ${rounds} rounds\n`);
+  process.stdout.write(`\n${circumstances(rounds)}\n`);
 }

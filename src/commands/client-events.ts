@@ -8,33 +8,40 @@ export function reportClientEvent(context: Context): (event: ClientEvent) => voi
   const { terminal, clock, flags } = context;
   // Whoever reads errors as JSON reads this as JSON.
   const forPrograms = context.format === 'json' || context.format === 'ndjson';
+  const tell = (event: Record<string, unknown>, text: string): void => terminal.note(forPrograms ? JSON.stringify(event) : text);
   let endCountdown: Promise<() => void> | undefined;
   return (event) => {
     switch (event.type) {
-      case 'rate_limit.waiting':
+      case 'rate_limit.waiting': {
+        const endsAt = clock.now() + event.waitMilliseconds;
         if (forPrograms) {
-          const until = new Date(clock.now() + event.waitMilliseconds).toISOString();
-          terminal.note(JSON.stringify({ event: event.type, wait_seconds: Math.ceil(event.waitMilliseconds / 1_000), until }));
+          tell({ event: event.type, wait_seconds: Math.ceil(event.waitMilliseconds / 1_000), until: new Date(endsAt).toISOString() }, '');
           return;
         }
         void endCountdown?.then((end) => end());
         endCountdown = import('../terminal/progress.ts').then(({ startCountdown }) =>
-          startCountdown(terminal, 'Rate limited: going on', clock.now() + event.waitMilliseconds, clock),
+          startCountdown(terminal, 'Rate limited: going on', endsAt, clock),
         );
         return;
+      }
       case 'rate_limit.resumed':
         void endCountdown?.then((end) => end());
         endCountdown = undefined;
         return;
-      case 'replayed':
-        terminal.note(
-          `The key ${flags.idempotencyKey} was used before; nothing was done now: this is what ${event.method} ${event.path} answered then.`,
-        );
+      case 'replayed': {
+        const key = flags.idempotencyKey;
+        const message = `The key ${key} was used before; nothing was done now: this is what ${event.method} ${event.path} answered then.`;
+        tell({ event: 'replayed', idempotency_key: key, method: event.method, path: event.path, message }, message);
         return;
+      }
       case 'retry':
         // A quick second try is nobody's business; a wait that can be felt is.
-        if (flags.debug || event.waitMilliseconds > 1_000)
-          terminal.note(`Trying again in ${formatDuration(event.waitMilliseconds)}: ${event.reason}.`);
+        if (flags.debug || event.waitMilliseconds > 1_000) {
+          tell(
+            { event: 'retry', wait_seconds: event.waitMilliseconds / 1_000, reason: event.reason },
+            `Trying again in ${formatDuration(event.waitMilliseconds)}: ${event.reason}.`,
+          );
+        }
         return;
       case 'trace':
         if (flags.debug) for (const line of traceLines(event)) terminal.warn(line);

@@ -1,4 +1,4 @@
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, stat, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -42,6 +42,15 @@ describe('sandbox create, push, ls --sandbox', () => {
         ['sub', 'directory'],
       ]),
     );
+  });
+
+  it('leaves links out, and says so', async () => {
+    const sandbox = await newSandbox();
+    const file = await service.file('linked/real.txt', 'x');
+    await symlink('/etc/hostname', path.join(path.dirname(file), 'link.txt'));
+    const pushed = await service.cli(['sandbox', 'push', sandbox, 'linked', '-o', 'csv']);
+    expect(pushed).toMatchObject({ code: 0, stdout: 'path,size_bytes\r\n/workspace/linked/real.txt,1\r\n' });
+    expect(pushed.stderr).toBe('Left out, because only files and folders can be uploaded: linked/link.txt\n');
   });
 
   it('pushes into a folder', async () => {

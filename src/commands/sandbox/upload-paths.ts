@@ -14,19 +14,20 @@ import type { Context } from '../context.ts';
 const parallelUploads = 4;
 
 /**
- * The files that the given paths name: a file itself, a folder with everything in it (links are left out). Checked
+ * The files that the given paths name: a file itself, a folder with everything in it (links are left out, with a note). Checked
  * before anything is sent, so that a wrong path changes nothing.
  * @throws UsageError for a path that is not there, or two files with one target
  */
 export async function collectFiles(context: Context, paths: readonly string[], to = workspace): Promise<LocalUpload[]> {
   const files: LocalUpload[] = [];
+  const leftOut: string[] = [];
   for (const given of paths) {
     const file = path.resolve(context.cwd, given);
     const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
       throw new UsageError(fileProblem(given, error));
     });
     const target = path.posix.join(to, path.basename(file));
-    if (found.isDirectory()) files.push(...(await filesBelow(file, target)));
+    if (found.isDirectory()) files.push(...(await filesBelow(file, target, leftOut)));
     else files.push({ file, size: found.size, target });
   }
   const targets = new Set<string>();
@@ -35,10 +36,16 @@ export async function collectFiles(context: Context, paths: readonly string[], t
       throw new UsageError(`Two of the files would become ${target}.`, 'Push them one after another with different --to.');
     targets.add(target);
   }
+  if (leftOut.length > 0) {
+    const names = leftOut.slice(0, 3).map((file) => path.relative(context.cwd, file));
+    const more = leftOut.length > names.length ? ` and ${leftOut.length - names.length} more` : '';
+    context.terminal.note(`Left out, because only files and folders can be uploaded: ${names.join(', ')}${more}`);
+  }
   return files;
 }
 
-async function filesBelow(folder: string, target: string): Promise<LocalUpload[]> {
+/** @param leftOut gets the links and special files that are met */
+async function filesBelow(folder: string, target: string, leftOut: string[]): Promise<LocalUpload[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const found = await Promise.all(
     entries
@@ -46,8 +53,10 @@ async function filesBelow(folder: string, target: string): Promise<LocalUpload[]
       .map(async (entry): Promise<LocalUpload[]> => {
         const file = path.join(folder, entry.name);
         const inside = path.posix.join(target, entry.name);
-        if (entry.isDirectory()) return filesBelow(file, inside);
-        return entry.isFile() ? [{ file, size: (await stat(file)).size, target: inside }] : [];
+        if (entry.isDirectory()) return filesBelow(file, inside, leftOut);
+        if (entry.isFile()) return [{ file, size: (await stat(file)).size, target: inside }];
+        leftOut.push(file);
+        return [];
       }),
   );
   return found.flat();
