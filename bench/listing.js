@@ -119,7 +119,7 @@ async function measure({ rounds, runs }) {
 function report(results, { rounds, runs, json }) {
   const of = (name, field) => median(results[name].map((result) => result[field]));
   const time = { bare_ms: of('bare', 'milliseconds'), aops_ms: of('aops', 'milliseconds'), goal: 1.15 };
-  const memory = { few_kb: of('few', 'peakKilobytes'), many_kb: of('aops', 'peakKilobytes') };
+  const memory = { bare_kb: of('bare', 'peakKilobytes'), few_kb: of('few', 'peakKilobytes'), many_kb: of('aops', 'peakKilobytes') };
   const figures = {
     time: { ...time, ratio: time.aops_ms / time.bare_ms },
     memory: { ...memory, ratio: memory.many_kb / memory.few_kb },
@@ -129,6 +129,7 @@ function report(results, { rounds, runs, json }) {
     ['', 'median', 'ratio', 'goal'],
     [`undici loop, ${runs} runs`, `${time.bare_ms.toFixed(0)} ms`, '1.00x', ''],
     ['aops runs list --all -o ndjson', `${time.aops_ms.toFixed(0)} ms`, ...ratioCells(figures.time.ratio, time.goal)],
+    ['  peak memory of the loop', `${(memory.bare_kb / 1024).toFixed(0)} MiB`, '', ''],
     [`  peak memory, ${fewRuns} runs`, `${(memory.few_kb / 1024).toFixed(0)} MiB`, '1.00x', ''],
     [`  peak memory, ${runs} runs`, `${(memory.many_kb / 1024).toFixed(0)} MiB`, ...ratioCells(figures.memory.ratio)],
   ];

@@ -10,17 +10,10 @@ export const isReplayed = (response: TransportResponse): boolean => header(respo
 /** What a body turned out to be: its value, undefined when it is empty; or what is wrong with it, half a sentence for people. */
 export type Reading = { value: unknown; problem?: never } | { problem: string };
 
-/** Bodies are looked at more than once, and parsed once. */
-const readings = new WeakMap<TransportResponse, Reading>();
-
-/** The JSON of a success answer. */
+/** The JSON of a success answer. Bodies are looked at more than once, and parsed once. */
 export function readJson(response: TransportResponse): Reading {
-  let reading = readings.get(response);
-  if (reading === undefined) {
-    reading = readBody(response);
-    readings.set(response, reading);
-  }
-  return reading;
+  response.reading ??= readBody(response);
+  return response.reading;
 }
 
 /** Whether a success answer has the body it should have: none, or complete JSON. */

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { orAborted } from './abort.ts';
 import { connectionProblem } from './connection-errors.ts';
 import { header, type ResponseHeaders } from './rate-limit.ts';
+import type { Reading } from './response.ts';
 import type { Dispatcher } from './undici.ts';
 
 export interface TransportRequest {
@@ -21,6 +22,8 @@ export interface TransportResponse {
   status: number;
   headers: ResponseHeaders;
   body: Buffer;
+  /** What the body turned out to be, once somebody has looked; kept here by `readJson`. */
+  reading?: Reading;
 }
 
 /** An attempt without a usable answer. */
