@@ -35,8 +35,8 @@ export function reportClientEvent(context: Context): (event: ClientEvent) => voi
         return;
       }
       case 'retry':
-        // A quick second try is nobody's business; a wait that can be felt is.
-        if (flags.debug || event.waitMilliseconds > 1_000) {
+        // A quick second try is nobody's business; a wait that can be felt is a person's.
+        if (flags.debug || (event.waitMilliseconds > 1_000 && !forPrograms)) {
           tell(
             { event: 'retry', wait_seconds: event.waitMilliseconds / 1_000, reason: event.reason },
             `Trying again in ${formatDuration(event.waitMilliseconds)}: ${event.reason}.`,
