@@ -16,10 +16,10 @@ test.each([
   [
     'own variables beat XDG',
     { AOPS_CONFIG_DIR: '/o/c', AOPS_DATA_DIR: 'rel', AOPS_CACHE_DIR: '/o/k/', XDG_CONFIG_HOME: '/x/c', XDG_DATA_HOME: '/x/d' },
-    { config: '/o/c', data: '/work/rel', cache: '/o/k' },
+    { config: '/o/c', data: '/srv/rel', cache: '/o/k' },
   ],
 ])('%s', (_name, env, expected) => {
-  expect(configPaths(env, '/home/ana', 'linux', '/work')).toEqual(expected);
+  expect(configPaths(env, '/home/ana', 'linux', '/srv')).toEqual(expected);
 });
 
 test('Windows uses the application data folders', () => {
