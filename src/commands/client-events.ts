@@ -20,7 +20,7 @@ export function reportClientEvent(context: Context): (event: ClientEvent) => voi
         }
         void endCountdown?.then((end) => end());
         endCountdown = import('../terminal/progress.ts').then(({ startCountdown }) =>
-          startCountdown(terminal, 'Rate limited: going on', endsAt, clock),
+          startCountdown(terminal, 'Rate limited: waiting', endsAt, clock),
         );
         return;
       }

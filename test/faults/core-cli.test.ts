@@ -86,7 +86,7 @@ describe('aops', () => {
   });
 
   it.each([
-    ['table', /^Rate limited: going on \(\d+(ms|s), until 20\d\d-.*Z\)\n$/],
+    ['table', /^Rate limited: waiting \(\d+(ms|s), until 20\d\d-.*Z\)\n$/],
     ['json', /^\{"event":"rate_limit\.waiting","wait_seconds":[12],"until":"20\d\d-.*Z"\}\n$/],
     ['ndjson', /^\{"event":"rate_limit\.waiting","wait_seconds":[12],"until":"20\d\d-.*Z"\}\n$/],
   ])('C28 a wait is one line on stderr with -o %s', async (format, line) => {
