@@ -3,7 +3,7 @@ import type { ErrorDetails } from '../base/errors.ts';
 import type { OperationId } from '../interface/operations.ts';
 import type { Response } from '../interface/types.ts';
 import { UnusableAnswerError } from './errors.ts';
-import type { Reading } from './response.ts';
+import type { Reading } from './transport.ts';
 
 /** Members of each operation's answer that its callers build on; operations not named here need an object alone. */
 export const neededMembers: { readonly [Id in OperationId]?: readonly (keyof Response<Id> & string)[] } = {

@@ -1,6 +1,6 @@
 /** What the head of a download's answer means: whether its body is what is missing. Pure. */
+import type { Hash } from 'node:crypto';
 import { AopsError, type ErrorDetails, exitCodes } from '../base/errors.ts';
-import type { Position } from './download.ts';
 import { ServiceAnswerError, UnavailableError } from './errors.ts';
 import { header, type ResponseHeaders } from './rate-limit.ts';
 
@@ -8,6 +8,16 @@ import { header, type ResponseHeaders } from './rate-limit.ts';
 export interface Digest {
   algorithm: 'sha256' | 'sha512';
   value: string;
+}
+
+/** How far a download has come. */
+export interface Position {
+  received: number;
+  /** Strong validator of what was received (RFC 9110, 8.8.3); without one there is nothing to resume. */
+  etag: string | undefined;
+  /** Bytes of the whole, once it is known. */
+  total: number | undefined;
+  digest: (Digest & { hash: Hash }) | undefined;
 }
 
 export type Examined =

@@ -2,11 +2,11 @@
  * Downloading from signed URLs: without a credential, streamed with flat memory. A download that breaks off is resumed
  * where the service proves that the file is still the same one, else begun again, and never passes for complete.
  */
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { AopsError } from '../base/errors.ts';
 import { retryPolicy } from './backoff.ts';
 import type { Client } from './client.ts';
-import { changedMeanwhile, type Digest, type Examined, examine } from './download-answer.ts';
+import { changedMeanwhile, type Examined, examine, type Position } from './download-answer.ts';
 import { UnavailableError } from './errors.ts';
 import type { ResponseHeaders } from './rate-limit.ts';
 import { shownPath, signedUrl } from './signed-url.ts';
@@ -20,16 +20,6 @@ export interface DownloadOptions {
   restart?: () => Promise<void>;
   /** Another URL of the same file, for when the first expires on the way. */
   renew?: () => Promise<string>;
-}
-
-/** How far a download has come. */
-export interface Position {
-  received: number;
-  /** Strong validator of what was received (RFC 9110, 8.8.3); without one there is nothing to resume. */
-  etag: string | undefined;
-  /** Bytes of the whole, once it is known. */
-  total: number | undefined;
-  digest: (Digest & { hash: Hash }) | undefined;
 }
 
 /** A failure after which another attempt may help. */

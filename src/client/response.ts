@@ -2,13 +2,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { ErrorBody } from '../interface/types.ts';
 import { header } from './rate-limit.ts';
-import type { TransportResponse } from './transport.ts';
+import type { Reading, TransportResponse } from './transport.ts';
 
 /** Whether the answer is one that was stored for an earlier attempt with the same key (interface part 7). */
 export const isReplayed = (response: TransportResponse): boolean => header(response.headers, 'idempotency-replayed') === 'true';
-
-/** What a body turned out to be: its value, undefined when it is empty; or what is wrong with it, half a sentence for people. */
-export type Reading = { value: unknown; problem?: never } | { problem: string };
 
 /** The JSON of a success answer. Bodies are looked at more than once, and parsed once. */
 export function readJson(response: TransportResponse): Reading {

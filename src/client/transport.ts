@@ -3,7 +3,6 @@ import type { Readable } from 'node:stream';
 import { orAborted } from './abort.ts';
 import { connectionProblem } from './connection-errors.ts';
 import { header, type ResponseHeaders } from './rate-limit.ts';
-import type { Reading } from './response.ts';
 import type { Dispatcher } from './undici.ts';
 
 export interface TransportRequest {
@@ -17,6 +16,9 @@ export interface TransportRequest {
   /** Told as soon as the head of an answer is there. */
   onHead?: (headers: ResponseHeaders) => void;
 }
+
+/** What a body turned out to be: its value, undefined when it is empty; or what is wrong with it, half a sentence for people. */
+export type Reading = { value: unknown; problem?: never } | { problem: string };
 
 export interface TransportResponse {
   status: number;
