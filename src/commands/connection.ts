@@ -2,7 +2,7 @@
 import { AopsError, exitCodes } from '../base/errors.ts';
 import { version } from '../base/version.ts';
 import type { Client } from '../client/client.ts';
-import type { Credential } from '../client/credential.ts';
+import { bearerCredential, type Credential } from '../client/credential.ts';
 import type { Network } from '../client/network.ts';
 import type { ClientCredentials } from '../client/token-request.ts';
 import { originOf } from '../config/base-url.ts';
@@ -44,7 +44,6 @@ async function resolveAccess(context: Context): Promise<Access> {
   if (given.type === 'token') {
     context.terminal.protect(given.token);
     const network = await networkTo(context, { urls: [baseUrl], stored });
-    const { bearerCredential } = await import('../client/credential.ts');
     return { baseUrl, credential: bearerCredential(given.token), network, identity: [given.token] };
   }
   const client = clientCredentials(given);
