@@ -61,7 +61,11 @@ export default defineConfig({
       groups: [
         { name: 'version', test: /[\\/]src[\\/]base[\\/]version\.ts$/, priority: 3 },
         { name: 'core', test: /[\\/]src[\\/]commands[\\/](program|define|list|resolve|output)\.ts$/, priority: 2 },
-        { name: 'client', test: /[\\/]src[\\/](commands[\\/]connection|client[\\/](index|credential|paging))\.ts$/, priority: 1 },
+        {
+          name: 'client',
+          test: /[\\/]src[\\/](commands[\\/]connection|client[\\/](index|paging|access[\\/]credential))\.ts$/,
+          priority: 1,
+        },
       ],
     },
   },

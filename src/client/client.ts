@@ -12,19 +12,19 @@ import { checkAnswer } from './answers.ts';
 import { backoff, retryPolicy } from './backoff.ts';
 import { abandonedChange, DeadlineError, OutcomeUnknownError, RateLimitedError } from './errors.ts';
 import { ChangeKeys, checkedIdempotencyKey, newIdempotencyKey, replacementKey } from './idempotency.ts';
-import { openDispatcher } from './network.ts';
+import { Pacer } from './limits/pacing.ts';
+import { RateGate } from './limits/rate-gate.ts';
+import { header, type ResponseHeaders, retryAfter, serverTime, spread } from './limits/rate-limit.ts';
+import { openDispatcher } from './network/network.ts';
+import type { Dispatcher } from './network/undici.ts';
 import type { CallOptions, ClientEvent, ClientOptions } from './options.ts';
-import { Pacer } from './pacing.ts';
 import { type Decision, decide, leavesOpen, type Progress, unlessOpen } from './policy.ts';
-import { RateGate } from './rate-gate.ts';
-import { header, type ResponseHeaders, retryAfter, serverTime, spread } from './rate-limit.ts';
 import { operationRequest, type ServiceRequest } from './request.ts';
 import { isReplayed, readJson } from './response.ts';
 import { RetryBudget } from './retry-budget.ts';
 import { followConnections, Sending } from './sending.ts';
 import { timeLimited } from './time-limit.ts';
 import { attempt, type Outcome, type TransportResponse } from './transport.ts';
-import type { Dispatcher } from './undici.ts';
 
 export type { CallOptions, ClientEvent, ClientOptions } from './options.ts';
 

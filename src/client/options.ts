@@ -1,11 +1,11 @@
 /** What a client is made with, and what it tells of its work. */
 import type { Clock } from '../base/clock.ts';
-import type { Credential } from './credential.ts';
+import type { Credential } from './access/credential.ts';
 import type { ChangeJournal } from './journal.ts';
-import type { Network } from './network.ts';
-import type { ResponseHeaders } from './rate-limit.ts';
+import type { ResponseHeaders } from './limits/rate-limit.ts';
+import type { SharedLimits } from './limits/shared-limits.ts';
+import type { Network } from './network/network.ts';
 import type { RetryBudget } from './retry-budget.ts';
-import type { SharedLimits } from './shared-limits.ts';
 
 /** What the core does that a person may want to know of. */
 export type ClientEvent =

@@ -6,7 +6,7 @@ import { AopsError, type ErrorDetails, exitCodes } from '../base/errors.ts';
 import type { ErrorBody } from '../interface/types.ts';
 import { backoff, retryPolicy } from './backoff.ts';
 import { OutcomeUnknownError, RateLimitedError, ServiceAnswerError, UnavailableError } from './errors.ts';
-import { header, resetWait, retryAfter, serverTime, spread } from './rate-limit.ts';
+import { header, resetWait, retryAfter, serverTime, spread } from './limits/rate-limit.ts';
 import { errorBody, hasUsableBody, isReplayed, readJson } from './response.ts';
 import type { Failure, Outcome, TransportResponse } from './transport.ts';
 

@@ -1,7 +1,7 @@
 /** Reading an answer: whether it is what it says it is, and the error it holds. */
 import { isUtf8 } from 'node:buffer';
 import type { ErrorBody } from '../interface/types.ts';
-import { header } from './rate-limit.ts';
+import { header } from './limits/rate-limit.ts';
 import type { Reading, TransportResponse } from './transport.ts';
 
 /** Whether the answer is one that was stored for an earlier attempt with the same key (interface part 7). */

@@ -1,9 +1,9 @@
 /** One attempt at one request: sends it, reads the whole answer, and says plainly what happened. Never retries, never follows. */
 import type { Readable } from 'node:stream';
 import { orAborted } from './abort.ts';
-import { connectionProblem } from './connection-errors.ts';
-import { header, type ResponseHeaders } from './rate-limit.ts';
-import type { Dispatcher } from './undici.ts';
+import { header, type ResponseHeaders } from './limits/rate-limit.ts';
+import { connectionProblem } from './network/connection-errors.ts';
+import type { Dispatcher } from './network/undici.ts';
 
 export interface TransportRequest {
   origin: string;

@@ -1,10 +1,10 @@
 /** From the resolved configuration to a client. */
 import { AopsError, exitCodes } from '../base/errors.ts';
 import { version } from '../base/version.ts';
+import { bearerCredential, type Credential } from '../client/access/credential.ts';
+import type { ClientCredentials } from '../client/access/token-request.ts';
 import type { Client } from '../client/client.ts';
-import { bearerCredential, type Credential } from '../client/credential.ts';
-import type { Network } from '../client/network.ts';
-import type { ClientCredentials } from '../client/token-request.ts';
+import type { Network } from '../client/network/network.ts';
 import { originOf } from '../config/base-url.ts';
 import type { UsableCredential } from '../config/credential.ts';
 import { requireBaseUrl, requireCredential } from '../config/resolve.ts';
@@ -73,7 +73,7 @@ export async function oauthCredential(
   network: Network,
   sharedAt?: string,
 ): Promise<Credential> {
-  const { clientCredential } = await import('../client/oauth.ts');
+  const { clientCredential } = await import('../client/access/oauth.ts');
   const cache = sharedAt === undefined ? undefined : await tokenCache(context, given, sharedAt);
   return clientCredential(given, {
     userAgent: userAgent(context),
@@ -89,7 +89,7 @@ export async function oauthCredential(
 
 /** Where the tokens of a client for a service are kept. */
 export async function tokenCache(context: Context, given: ClientCredentials, origin: string) {
-  const { TokenCache } = await import('../client/token-cache.ts');
+  const { TokenCache } = await import('../client/access/token-cache.ts');
   const { client_id: clientId, client_secret: clientSecret, token_url: tokenUrl, scope } = given;
   return new TokenCache(context.paths.cache, { origin, tokenUrl, clientId, clientSecret, scope });
 }

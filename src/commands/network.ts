@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes, UsageError } from '../base/errors.ts';
-import type { Certificates, Network } from '../client/network.ts';
+import type { Certificates, Network } from '../client/network/network.ts';
 import { isLoopback, originOf } from '../config/base-url.ts';
 import { proxiesOf, proxySecrets } from '../config/proxy.ts';
 import type { Resolved } from '../config/resolve.ts';

@@ -1,7 +1,7 @@
 /** A client that talks to a scripted server, on a clock that the test holds. */
 import { afterEach } from 'vitest';
+import { bearerCredential } from '../../src/client/access/credential.ts';
 import { Client, type ClientEvent, type ClientOptions } from '../../src/client/client.ts';
-import { bearerCredential } from '../../src/client/credential.ts';
 import { RawServer, type Step } from '../faults/raw-server.ts';
 import { ManualClock } from '../service/helpers/clock.ts';
 

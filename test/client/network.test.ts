@@ -3,7 +3,7 @@ import http from 'node:http';
 import type net from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { AopsError } from '../../src/base/errors.ts';
-import type { Network } from '../../src/client/network.ts';
+import type { Network } from '../../src/client/network/network.ts';
 import { failure } from '../../src/client/transport.ts';
 import { proxiesOf } from '../../src/config/proxy.ts';
 import { ConnectProxy, type ProxyOptions } from '../support/connect-proxy.ts';

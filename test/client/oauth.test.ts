@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clientCredential, type TokenOptions } from '../../src/client/oauth.ts';
+import { clientCredential, type TokenOptions } from '../../src/client/access/oauth.ts';
 import { answer, json, nothing, type RawServer, reply } from '../faults/raw-server.ts';
 import { failureOf, newClient, scripted, WaitClock } from './harness.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resetWait, retryAfter, serverTime } from '../../src/client/rate-limit.ts';
+import { resetWait, retryAfter, serverTime } from '../../src/client/limits/rate-limit.ts';
 import { json } from '../faults/raw-server.ts';
 import { failureOf, newClient, scripted } from './harness.ts';
 

@@ -2,7 +2,7 @@
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { SharedLimits } from '../../src/client/shared-limits.ts';
+import { SharedLimits } from '../../src/client/limits/shared-limits.ts';
 import { json, type RawServer, reply } from '../faults/raw-server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { newClient, scripted } from './harness.ts';

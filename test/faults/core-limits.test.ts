@@ -1,6 +1,6 @@
 /** Rate limits, by their numbers in the list of faults the core has to pass. The clock of the service is the harness's, plus its skew. */
 import { describe, expect, it } from 'vitest';
-import { bearerCredential } from '../../src/client/credential.ts';
+import { bearerCredential } from '../../src/client/access/credential.ts';
 import { newClient, scripted, type WaitClock } from '../client/harness.ts';
 import { type Ask, change, created, fine, read, run, told } from './cases.ts';
 import { json, type RawServer, reply } from './raw-server.ts';
@@ -165,7 +165,7 @@ describe('the gate', () => {
 
   it('C34 answers out of order across the edge of a window', async () => {
     const late = { resetAt: now + 5_000, sentAt: now, remaining: 0 };
-    const { RateGate } = await import('../../src/client/rate-gate.ts');
+    const { RateGate } = await import('../../src/client/limits/rate-gate.ts');
     const { ManualClock } = await import('../service/helpers/clock.ts');
     const clock = new ManualClock(now);
     const gate = new RateGate(clock, () => 0);

@@ -1,5 +1,5 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
-import { bearerCredential } from '../../client/credential.ts';
+import { bearerCredential } from '../../client/access/credential.ts';
 import { normaliseBaseUrl, normaliseTokenUrl } from '../../config/base-url.ts';
 import { checkScope } from '../../config/secret.ts';
 import type { Credential as SavedCredential } from '../../config/store.ts';

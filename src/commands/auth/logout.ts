@@ -28,7 +28,7 @@ export default defineCommand({
       });
     const origins = originsOf(context, profile);
     const removed = await context.store.removeCredential(profile);
-    const { dropTokens } = await import('../../client/token-cache.ts');
+    const { dropTokens } = await import('../../client/access/token-cache.ts');
     const dropped = origins.map((origin) => dropTokens(context.paths.cache, origin));
     return { profile, removed, tokens_removed: dropped.reduce((sum, count) => sum + count, 0) };
   },

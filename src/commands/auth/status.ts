@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
-import type { Token } from '../../client/token-cache.ts';
+import type { Token } from '../../client/access/token-cache.ts';
 import { originOf } from '../../config/base-url.ts';
 import type { UsableCredential } from '../../config/credential.ts';
 import { requireBaseUrl, requireCredential } from '../../config/resolve.ts';

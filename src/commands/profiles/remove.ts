@@ -13,7 +13,7 @@ export default defineCommand({
     const { name, base_url } = context.store.profile(input.name);
     await confirm(context, `Remove profile "${name}" (${base_url}) and its credential?`);
     await context.store.removeProfile(name);
-    const { dropTokens } = await import('../../client/token-cache.ts');
+    const { dropTokens } = await import('../../client/access/token-cache.ts');
     dropTokens(context.paths.cache, originOf(base_url));
     return { name };
   },

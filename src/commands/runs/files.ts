@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { Client } from '../../client/client.ts';
-import { LocalFolder } from '../../client/local-files.ts';
 import { pagedRows } from '../../client/paging.ts';
+import { LocalFolder } from '../../client/transfers/local-files.ts';
 import { argument, defineCommand, flag, optionalArgument, text } from '../define.ts';
 import { RowList, wholeList } from '../list.ts';
 import { column, idColumn, listOutput, timeColumn } from '../output.ts';

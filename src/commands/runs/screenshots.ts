@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { LocalFolder } from '../../client/local-files.ts';
+import { LocalFolder } from '../../client/transfers/local-files.ts';
 import type { ScreenshotToolExecution } from '../../interface/types.ts';
 import { argument, defineCommand, flag, text } from '../define.ts';
 import { wholeList } from '../list.ts';

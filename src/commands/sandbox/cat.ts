@@ -1,5 +1,5 @@
 import { UsageError } from '../../base/errors.ts';
-import { readRunFile, runFileBytes } from '../../client/run-files.ts';
+import { readRunFile, runFileBytes } from '../../client/transfers/run-files.ts';
 import { argument, defineCommand } from '../define.ts';
 import { runId } from '../resolve.ts';
 

@@ -1,5 +1,5 @@
 import { UsageError } from '../../base/errors.ts';
-import { workspace } from '../../client/run-files.ts';
+import { workspace } from '../../client/transfers/run-files.ts';
 import { defineCommand, optionalArgument, text } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput, timeColumn } from '../output.ts';

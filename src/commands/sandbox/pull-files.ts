@@ -1,9 +1,9 @@
 /** Taking a run's files home. */
 import path from 'node:path';
 import { ServiceAnswerError } from '../../client/errors.ts';
-import { LocalFolder } from '../../client/local-files.ts';
-import { pullTree } from '../../client/pull-tree.ts';
-import { listRunTree, readRunFile, type TreeFile, workspace } from '../../client/run-files.ts';
+import { LocalFolder } from '../../client/transfers/local-files.ts';
+import { pullTree } from '../../client/transfers/pull-tree.ts';
+import { listRunTree, readRunFile, type TreeFile, workspace } from '../../client/transfers/run-files.ts';
 import { startTransferProgress } from '../../terminal/transfer-progress.ts';
 import type { Context } from '../context.ts';
 

@@ -2,10 +2,10 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, UsageError } from '../../base/errors.ts';
-import { incomplete } from '../../client/incomplete.ts';
-import { inParallel } from '../../client/parallel.ts';
-import { workspace } from '../../client/run-files.ts';
-import { type LocalUpload, prepareUpload, type UploadedFile } from '../../client/transfer.ts';
+import { incomplete } from '../../client/transfers/incomplete.ts';
+import { inParallel } from '../../client/transfers/parallel.ts';
+import { workspace } from '../../client/transfers/run-files.ts';
+import { type LocalUpload, prepareUpload, type UploadedFile } from '../../client/transfers/transfer.ts';
 import { startTransferProgress } from '../../terminal/transfer-progress.ts';
 import { fileProblem } from '../body.ts';
 import type { Context } from '../context.ts';

@@ -3,7 +3,7 @@
  * it is in flight; where the window is not known, at the start, after its end and after a 429, one request goes ahead
  * to find out. All times are steady: a wait that has begun ends when it should, whatever happens to the clock.
  */
-import { type Clock, steadyTime } from '../base/clock.ts';
+import { type Clock, steadyTime } from '../../base/clock.ts';
 import { header, type Limits, longestWindow, type ResponseHeaders, readLimits, spread } from './rate-limit.ts';
 import { ServerClock } from './server-clock.ts';
 import type { SharedLimits } from './shared-limits.ts';

@@ -1,5 +1,5 @@
 /** The URLs that the service signs for one file. They carry no credential of ours, and may lead to another origin. */
-import { AopsError, exitCodes } from '../base/errors.ts';
+import { AopsError, exitCodes } from '../../base/errors.ts';
 
 /**
  * A signed URL, given relative to the service or absolute. What is sent there is as private as what is sent to the

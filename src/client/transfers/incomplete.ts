@@ -1,5 +1,5 @@
 /** The failure of a transfer of many files that stopped half-way. */
-import { AopsError } from '../base/errors.ts';
+import { AopsError } from '../../base/errors.ts';
 
 /**
  * The same failure, with what was done before it and how to go on.

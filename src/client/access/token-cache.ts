@@ -19,7 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { takeLock, type Unlock } from '../base/lock-file.ts';
+import { takeLock, type Unlock } from '../../base/lock-file.ts';
 
 export interface Token {
   value: string;

@@ -2,7 +2,7 @@
  * What time it is at the service, whatever the clock here says. Its `Date` belongs to about the middle between sending
  * and receiving, so the quickest exchange tells it best. Kept against steady time: setting the local clock changes nothing.
  */
-import { type Clock, steadyTime } from '../base/clock.ts';
+import { type Clock, steadyTime } from '../../base/clock.ts';
 import { httpDate } from './rate-limit.ts';
 
 /** A sample older than this gives way to any new one: clocks drift. Milliseconds. */

@@ -1,5 +1,5 @@
 /** Whether names that come from the service can be files here, one by one and all together. Pure. */
-import { AopsError, exitCodes } from '../base/errors.ts';
+import { AopsError, exitCodes } from '../../base/errors.ts';
 
 /** Most files of a tree, and most folders inside one another. */
 export const treeLimits = { files: 100_000, depth: 64 } as const;

@@ -3,14 +3,14 @@
  * where the service proves that the file is still the same one, else begun again, and never passes for complete.
  */
 import { createHash } from 'node:crypto';
-import { AopsError } from '../base/errors.ts';
-import { retryPolicy } from './backoff.ts';
-import type { Client } from './client.ts';
+import { AopsError } from '../../base/errors.ts';
+import { retryPolicy } from '../backoff.ts';
+import type { Client } from '../client.ts';
+import { UnavailableError } from '../errors.ts';
+import type { ResponseHeaders } from '../limits/rate-limit.ts';
+import { failure, send } from '../transport.ts';
 import { changedMeanwhile, type Examined, examine, type Position } from './download-answer.ts';
-import { UnavailableError } from './errors.ts';
-import type { ResponseHeaders } from './rate-limit.ts';
 import { shownPath, signedUrl } from './signed-url.ts';
-import { failure, send } from './transport.ts';
 
 export interface DownloadOptions {
   signal: AbortSignal;

@@ -1,8 +1,8 @@
 /** The files of a run's sandbox: walking them, and reading one whatever its size or kind. */
 import { Buffer } from 'node:buffer';
-import { AopsError, exitCodes } from '../base/errors.ts';
-import type { SandboxFileContent } from '../interface/types.ts';
-import type { Client } from './client.ts';
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import type { SandboxFileContent } from '../../interface/types.ts';
+import type { Client } from '../client.ts';
 import { type DownloadOptions, download } from './download.ts';
 import { fileChanged } from './download-answer.ts';
 import { tooDeep, tooManyFiles, treeLimits } from './local-names.ts';

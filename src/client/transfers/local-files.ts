@@ -4,7 +4,7 @@
  */
 import { lstatSync, mkdirSync, realpathSync, type Stats } from 'node:fs';
 import path from 'node:path';
-import { UsageError } from '../base/errors.ts';
+import { UsageError } from '../../base/errors.ts';
 import type { OpenFile } from './disk-file.ts';
 import { writeFailure } from './local-errors.ts';
 import { safeParts } from './local-names.ts';

@@ -1,8 +1,8 @@
 /** What the head of a download's answer means: whether its body is what is missing. Pure. */
 import type { Hash } from 'node:crypto';
-import { AopsError, type ErrorDetails, exitCodes } from '../base/errors.ts';
-import { ServiceAnswerError, UnavailableError } from './errors.ts';
-import { header, type ResponseHeaders } from './rate-limit.ts';
+import { AopsError, type ErrorDetails, exitCodes } from '../../base/errors.ts';
+import { ServiceAnswerError, UnavailableError } from '../errors.ts';
+import { header, type ResponseHeaders } from '../limits/rate-limit.ts';
 
 /** A digest of the whole file (RFC 9530), in base64. */
 export interface Digest {

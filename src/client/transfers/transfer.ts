@@ -3,16 +3,16 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import { AopsError, UsageError } from '../base/errors.ts';
-import type { Input } from '../interface/types.ts';
-import { retryPolicy } from './backoff.ts';
-import type { CallOptions, Client } from './client.ts';
-import { ServiceAnswerError, UnavailableError } from './errors.ts';
+import { AopsError, UsageError } from '../../base/errors.ts';
+import type { Input } from '../../interface/types.ts';
+import { retryPolicy } from '../backoff.ts';
+import type { CallOptions, Client } from '../client.ts';
+import { ServiceAnswerError, UnavailableError } from '../errors.ts';
+import type { ResponseHeaders } from '../limits/rate-limit.ts';
+import { fillPath, operationRequest } from '../request.ts';
+import { failure, send } from '../transport.ts';
 import { multipartForm } from './multipart.ts';
-import type { ResponseHeaders } from './rate-limit.ts';
-import { fillPath, operationRequest } from './request.ts';
 import { shownPath, signedUrl } from './signed-url.ts';
-import { failure, send } from './transport.ts';
 
 /** Files up to this size are sent directly; larger ones go to a URL of their own (further groups, Sandboxes). */
 export const directUploadLimit = 10_000_000;

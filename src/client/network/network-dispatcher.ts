@@ -9,7 +9,7 @@ import type { Pool as UndiciPool, ProxyAgent as UndiciProxyAgent } from 'undici'
 import DispatcherClass from 'undici/lib/dispatcher/dispatcher.js';
 import PoolClass from 'undici/lib/dispatcher/pool.js';
 import ProxyAgentClass from 'undici/lib/dispatcher/proxy-agent.js';
-import { UsageError } from '../base/errors.ts';
+import { UsageError } from '../../base/errors.ts';
 import { Connecting } from './connecting.ts';
 import { ProxyError } from './connection-errors.ts';
 import { type Certificates, connectMilliseconds, type Network, type ProxyServer } from './network.ts';

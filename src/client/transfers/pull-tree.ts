@@ -1,7 +1,7 @@
 /** Fetching the files of a run's sandbox into a folder here: all checked before the first is written, then side by side. */
 import path from 'node:path';
-import { AopsError } from '../base/errors.ts';
-import type { Client } from './client.ts';
+import { AopsError } from '../../base/errors.ts';
+import type { Client } from '../client.ts';
 import { incomplete } from './incomplete.ts';
 import { type Content, counted, type LocalFolder } from './local-files.ts';
 import { checkNames } from './local-names.ts';

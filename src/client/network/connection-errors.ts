@@ -1,5 +1,5 @@
 /** What went wrong before a request could be sent, in words: TLS certificates and proxies. */
-import { UsageError } from '../base/errors.ts';
+import { UsageError } from '../../base/errors.ts';
 import type { ProxyServer } from './network.ts';
 
 /** What a connection failed with. */
