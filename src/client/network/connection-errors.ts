@@ -1,6 +1,6 @@
 /** What went wrong before a request could be sent, in words: TLS certificates and proxies. */
 import { UsageError } from '../../base/errors.ts';
-import type { ProxyServer } from './network.ts';
+import type { ProxyServer } from './network-options.ts';
 
 /** What a connection failed with. */
 export interface ConnectionProblem {

@@ -12,7 +12,7 @@ import ProxyAgentClass from 'undici/lib/dispatcher/proxy-agent.js';
 import { UsageError } from '../../base/errors.ts';
 import { Connecting } from './connecting.ts';
 import { ProxyError } from './connection-errors.ts';
-import { type Certificates, connectMilliseconds, type Network, type ProxyServer } from './network.ts';
+import { type Certificates, connectMilliseconds, type Network, type ProxyServer } from './network-options.ts';
 import { Agent, type AgentOptions, buildConnector, type Dispatcher } from './undici.ts';
 
 const ProxyAgent = ProxyAgentClass as unknown as typeof UndiciProxyAgent;

@@ -3,33 +3,10 @@
  * What needs more than a plain connection is loaded only where it is asked for.
  */
 import { Connecting } from './connecting.ts';
+import { connectMilliseconds, type Network } from './network-options.ts';
 import { Agent, buildConnector, type Dispatcher } from './undici.ts';
 
-/** A proxy, without its password in the address. */
-export interface ProxyServer {
-  /** Scheme, host and port. */
-  origin: string;
-  /** What named it, for messages: `HTTPS_PROXY`. */
-  variable: string;
-  login?: { user: string; password: string };
-}
-
-/** Certificates, as PEM text. */
-export interface Certificates {
-  /** Authorities trusted in addition to the default ones, also of proxies. */
-  authorities?: string;
-  /** What to identify with. Shown to `origins` alone. */
-  client?: { certificate: string; key: string; origins: readonly string[] };
-}
-
-export interface Network {
-  /** The proxy for a URL, undefined for none. */
-  proxyFor?: (url: URL) => ProxyServer | undefined;
-  certificates?: Certificates;
-}
-
-/** Time to connect, TLS included, in milliseconds. */
-export const connectMilliseconds = 10_000;
+export type { Certificates, Network, ProxyServer } from './network-options.ts';
 
 /**
  * A dispatcher for requests to any host. The caller destroys it.
