@@ -16,13 +16,18 @@ export function cleanEnvironment(folder) {
   return { ...Object.fromEntries(kept), HOME: folder, ...Object.fromEntries(folders) };
 }
 
-/** Runs a program to its end: milliseconds it took, lines it printed, peak memory in kB (Linux). Throws when it fails. */
-export async function measured(command, args, env) {
+/**
+ * Runs a program to its end: milliseconds it took, lines it printed, peak memory in kB (Linux). `keep` returns what it
+ * printed, too. Throws when it fails.
+ */
+export async function measured(command, args, env, { keep = false } = {}) {
   const started = process.hrtime.bigint();
   const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let lines = 0;
+  let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk) => {
+    if (keep) stdout += chunk;
     for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines += 1;
   });
   child.stderr.on('data', (chunk) => {
@@ -41,7 +46,7 @@ export async function measured(command, args, env) {
   clearInterval(watch);
   const milliseconds = Number(process.hrtime.bigint() - started) / 1e6;
   if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}: ${stderr}`);
-  return { milliseconds, lines, peakKilobytes };
+  return { milliseconds, lines, stdout, peakKilobytes };
 }
 
 export function median(values) {

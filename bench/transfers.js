@@ -18,37 +18,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { circumstances, cleanEnvironment, launcher, median, ratioCells } from './support.js';
+import { circumstances, cleanEnvironment, launcher, measured, median, ratioCells } from './support.js';
 
 const filesInFolder = 100;
 const sizeOfFile = 2_048;
-
-/** Runs a program to its end; its output, and how long it took in milliseconds. Throws when it fails. */
-async function run(command, args, env) {
-  const started = process.hrtime.bigint();
-  const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const output = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr']) {
-    child[name].setEncoding('utf8');
-    child[name].on('data', (text) => {
-      output[name] += text;
-    });
-  }
-  let peakKilobytes = 0;
-  const watch = setInterval(() => {
-    void readFile(`/proc/${child.pid}/status`, 'utf8').then(
-      (status) => {
-        peakKilobytes = Math.max(peakKilobytes, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0));
-      },
-      () => undefined,
-    );
-  }, 50);
-  const [code] = await once(child, 'close');
-  clearInterval(watch);
-  const milliseconds = Number(process.hrtime.bigint() - started) / 1e6;
-  if (code !== 0) throw new Error(`${command} ended with ${code}: ${output.stderr}`);
-  return { ...output, milliseconds, peakKilobytes };
-}
 
 /** A service of its own that limits no rates, for as long as `work` takes. */
 async function withService(work) {
@@ -86,7 +59,7 @@ async function listening(stderr) {
 
 /** A run that has ended, and the folder in which its files are on disk. */
 async function prepareRun({ folder, data, env }) {
-  const aops = async (...args) => (await run(process.execPath, [launcher, ...args], env)).stdout;
+  const aops = async (...args) => (await measured(process.execPath, [launcher, ...args], env, { keep: true })).stdout;
   const procedure = path.join(folder, 'procedure.yaml');
   await writeFile(procedure, 'version: 1\nsteps:\n  - write: { path: first.txt, content: "x" }\n');
   await aops('agents', 'create', '--name', 'Bench', '--procedure', procedure);
@@ -158,7 +131,7 @@ async function prepareLarge({ url, token }, { id, workspace }, mebibytes) {
       const { size } = await stat(file);
       await rm(file);
       // What is still to be written is not to slow down whoever is next.
-      await run('sync', [], process.env);
+      await measured('sync', [], process.env);
       if (size !== mebibytes * 1_048_576) throw new Error(`${size} bytes arrived.`);
     },
   };
@@ -173,7 +146,7 @@ async function measure({ folder, env }, test, rounds) {
       // Another folder each time, all removed at the end: file systems are slow to make files where many were just deleted.
       const out = path.join(folder, 'out', `${test.files}-${tool}-${round}`);
       const args = test[tool](out);
-      const result = tool === 'curl' ? await run('curl', args, env) : await run(process.execPath, [launcher, ...args], env);
+      const result = tool === 'curl' ? await measured('curl', args, env) : await measured(process.execPath, [launcher, ...args], env);
       const ended = process.hrtime.bigint();
       if (tool === 'curl') await test.afterCurl?.(out);
       const syncing = Number(process.hrtime.bigint() - ended) / 1e6;
@@ -212,8 +185,8 @@ const [rounds, files, mebibytes] = ['rounds', 'files', 'mebibytes'].map((name) =
 });
 const results = await withService(async (service) => {
   const ended = await prepareRun(service);
-  const measured = [await measure(service, await prepareTree(service, ended, files), rounds)];
-  return [...measured, await measure(service, await prepareLarge(service, ended, mebibytes), rounds)];
+  const small = [await measure(service, await prepareTree(service, ended, files), rounds)];
+  return [...small, await measure(service, await prepareLarge(service, ended, mebibytes), rounds)];
 });
 if (values.json) process.stdout.write(`${JSON.stringify({ rounds, results }, null, 2)}\n`);
 else {

@@ -32,7 +32,7 @@ interface Access {
   baseUrl: string;
   credential: Credential;
   network: Network;
-  /** What tells this credential from others; secret. */
+  /** What tells this credential from others, as it may be shown: no secret goes into the name of a file, hashed or not. */
   identity: readonly string[];
 }
 
@@ -41,15 +41,16 @@ async function resolveAccess(context: Context): Promise<Access> {
   const given = requireCredential(config);
   const baseUrl = requireBaseUrl(config);
   const stored = config.credential.source === 'profile';
+  const identity = [config.credential.masked ?? ''];
   if (given.type === 'token') {
     context.terminal.protect(given.token);
     const network = await networkTo(context, { urls: [baseUrl], stored });
-    return { baseUrl, credential: bearerCredential(given.token), network, identity: [given.token] };
+    return { baseUrl, credential: bearerCredential(given.token), network, identity };
   }
   const client = clientCredentials(given);
   const network = await networkTo(context, { urls: [baseUrl, client.token_url], stored });
   const credential = await oauthCredential(context, client, network, originOf(baseUrl));
-  return { baseUrl, credential, network, identity: [client.token_url, client.client_id, client.client_secret] };
+  return { baseUrl, credential, network, identity };
 }
 
 /** @throws AopsError `token_url_missing` */

@@ -178,13 +178,20 @@ describe('writing', () => {
     expect(await readFile(path.join(folder, 'a'), 'utf8')).toBe('mine');
   });
 
-  it.skipIf(process.getuid?.() === 0)('where it is not allowed says so', async () => {
+  it.each([
+    ['EACCES', /permissions/],
+    ['EPERM', /permissions/],
+    ['EROFS', /read-only/],
+  ])('where it is not allowed (%s) says so, and leaves nothing', async (code, why) => {
     const folder = await temporaryFolder();
-    await mkdir(path.join(folder, 'closed'), { mode: 0o500 });
-    expect(await failureOf(write(path.join(folder, 'closed'), 'a'))).toMatchObject({
-      code: 'not_writable',
-      hint: expect.stringContaining('permissions'),
-    });
+    const openFile = () => {
+      throw Object.assign(new Error(code), { code, syscall: 'open' });
+    };
+    const writing = new LocalFolder(folder).write('a', bytes('x'), { replace: false, openFile });
+    const failure = await failureOf<{ code: string; message: string; hint: string }>(writing);
+    expect(failure.code).toBe('not_writable');
+    expect(`${failure.message} ${failure.hint}`).toMatch(why);
+    expect(await readdir(folder)).toEqual([]);
   });
 
   it('opens nothing that is there', async () => {

@@ -67,6 +67,18 @@ describe('paging', () => {
     expect(await ids(pagedRows(async (_, offset) => ({ items: offset === 0 ? rows(5) : [], total: 9 }), 100))).toHaveLength(5);
   });
 
+  it('goes on past a page of rows that it has had, when as many were put in front meanwhile', async () => {
+    let all = rows(30);
+    let requests = 0;
+    const page = async (limit: number, offset: number) => {
+      requests += 1;
+      // Ten newer rows appear after the first page was read, so that the second is the first again.
+      if (requests === 2) all = [...Array.from({ length: 10 }, (_, index) => ({ id: `new-${index}` })), ...all];
+      return { items: all.slice(offset, offset + limit), total: all.length };
+    };
+    expect(await ids(pagedRows(page, 10))).toEqual(rows(30).map(({ id }) => id));
+  });
+
   it('is content with smaller and larger pages than it asked for', async () => {
     const all = rows(25);
     expect(await ids(pagedRows(async (_, offset) => ({ items: all.slice(offset, offset + 10), total: 25 }), 100))).toHaveLength(25);

@@ -19,28 +19,18 @@ beforeAll(async () => {
   service = await startTestService();
 });
 
-/** A run that waits for a person. */
-async function waiting(steps: string): Promise<string> {
-  const run = await service.run(steps);
-  await service.until(run, 'waiting');
-  return run;
-}
-
-const texts = async (run: string): Promise<(string | null | undefined)[]> =>
-  (await service.messages(run)).map(({ text_content }) => text_content);
-
 describe('runs respond', () => {
   it('approves the pending request', async () => {
-    const run = await waiting(pay);
+    const run = await service.waiting(pay);
     const answered = await service.cli(['runs', 'respond', run, '--approve', '--json']);
     expect(answered).toMatchObject({ code: 0, stderr: '' });
     expect(answered.json()).toMatchObject({ run_id: run, title: 'Pay 3 invoices?' });
     await service.until(run, 'completed');
-    expect(await texts(run)).toContain('paid');
+    expect(await service.texts(run)).toContain('paid');
   });
 
   it('denies it', async () => {
-    const run = await waiting(pay);
+    const run = await service.waiting(pay);
     expect((await service.cli(['runs', 'respond', run, '--deny'])).code).toBe(0);
     const { run: failed } = await service.until(run, 'failed');
     expect(failed.error).toContain('Pay 3 invoices?');
@@ -53,7 +43,7 @@ describe('runs respond', () => {
     ['several choices', centres, ['Cost centres=Alpha', 'Cost centres=Gamma'], 'Alpha, Gamma'],
     ['several choices in one', centres, ['alpha, beta'], 'Alpha, Beta'],
   ])('takes %s', async (_, steps, answers, kept) => {
-    const run = await waiting(steps);
+    const run = await service.waiting(steps);
     const answered = await service.cli(['runs', 'respond', run, ...answers.flatMap((answer) => ['--answer', answer]), '--json']);
     expect(answered).toMatchObject({ code: 0, stderr: '' });
     expect(JSON.stringify(answered.json())).toContain(kept);
@@ -61,11 +51,11 @@ describe('runs respond', () => {
   });
 
   it('answers several questions at once, by question or header', async () => {
-    const run = await waiting(both);
+    const run = await service.waiting(both);
     const answered = await service.cli(['runs', 'respond', run, '--answer', 'vendor=Acme Inc', '--answer', 'A note?=1=1, really']);
     expect(answered.code).toBe(0);
     await service.until(run, 'completed');
-    expect(await texts(run)).toContain('Acme Inc and 1=1, really');
+    expect(await service.texts(run)).toContain('Acme Inc and 1=1, really');
   });
 
   it.each([
@@ -95,7 +85,7 @@ describe('runs respond', () => {
     ['both decisions', pay, ['--approve', '--deny'], /--approve, --deny, or --answer/],
     ['no decision', pay, [], /--approve, --deny, or --answer/],
   ])('refuses %s, and leaves the request pending', async (_, steps, argv, message) => {
-    const run = await waiting(steps);
+    const run = await service.waiting(steps);
     const refused = await service.cli(['runs', 'respond', run, ...argv]);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toMatch(message);
@@ -106,7 +96,7 @@ describe('runs respond', () => {
   });
 
   it('refuses a second answer to the same request', async () => {
-    const run = await waiting(`${pay}\n- sleep: 1h`);
+    const run = await service.waiting(`${pay}\n- sleep: 1h`);
     const { request } = await service.get(run);
     expect((await service.cli(['runs', 'respond', run, request?.id ?? '', '--approve'])).code).toBe(0);
     const second = await service.cli(['runs', 'respond', run, request?.id ?? '', '--deny', '--json']);
@@ -119,7 +109,7 @@ describe('runs respond', () => {
   });
 
   it('does not find a request that is not there', async () => {
-    const run = await waiting(pay);
+    const run = await service.waiting(pay);
     const missing = await service.cli(['runs', 'respond', run, noRun, '--approve']);
     expect(missing).toMatchObject({ code: 3, stdout: '' });
     expect((await service.get(run)).request).not.toBeNull();

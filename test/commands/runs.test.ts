@@ -14,16 +14,6 @@ beforeAll(async () => {
   greeter = await service.agent('- say: "Hello {{message}}"', 'greeter');
 });
 
-/** A run that waits for a person. */
-async function waiting(steps: string): Promise<string> {
-  const run = await service.run(steps);
-  await service.until(run, 'waiting');
-  return run;
-}
-
-const texts = async (run: string): Promise<(string | null | undefined)[]> =>
-  (await service.messages(run)).map(({ text_content }) => text_content);
-
 describe('runs start', () => {
   it('starts a run of the agent named', async () => {
     const started = await service.cli(['runs', 'start', '--agent', 'greeter', '--message', 'World', '--json']);
@@ -31,7 +21,7 @@ describe('runs start', () => {
     const run = started.json<{ id: string; agent_id: string; status: string }>();
     expect(run).toMatchObject({ agent_id: greeter });
     await service.until(run.id, 'completed');
-    expect(await texts(run.id)).toContain('Hello World');
+    expect(await service.texts(run.id)).toContain('Hello World');
   });
 
   it('prints only the id for a script, and a record for a reader', async () => {
@@ -45,7 +35,7 @@ describe('runs start', () => {
   it('reads the message from standard input', async () => {
     const started = await service.cli(['runs', 'start', '--agent', 'greeter', '--message', '-', '-o', 'id'], { stdin: 'pipe' });
     await service.until(started.stdout.trim(), 'completed');
-    expect(await texts(started.stdout.trim())).toContain('Hello pipe');
+    expect(await service.texts(started.stdout.trim())).toContain('Hello pipe');
   });
 
   it('uploads files and folders for the run', async () => {
@@ -56,7 +46,7 @@ describe('runs start', () => {
     const started = await service.cli(['runs', 'start', '--agent', lister, '--upload', 'up/data', '--upload', 'up/one.csv', '-o', 'id']);
     expect(started).toMatchObject({ code: 0, stderr: '' });
     await service.until(started.stdout.trim(), 'completed');
-    expect(await texts(started.stdout.trim())).toContain('./data/a.txt\n./data/deep/b.txt\n./one.csv');
+    expect(await service.texts(started.stdout.trim())).toContain('./data/a.txt\n./data/deep/b.txt\n./one.csv');
   });
 
   it.each([
@@ -115,7 +105,7 @@ describe('runs start', () => {
 
 describe('runs get', () => {
   it('is the run with its pending human request', async () => {
-    const run = await waiting(vendor);
+    const run = await service.waiting(vendor);
     const got = await service.cli(['runs', 'get', run, '--json']);
     expect(got).toMatchObject({ code: 0, stderr: '' });
     expect(got.json()).toMatchObject({
@@ -207,7 +197,7 @@ describe('runs send', () => {
     expect(sent).toMatchObject({ code: 0, stderr: '' });
     expect(sent.json()).toMatchObject({ text_content: 'two' });
     await service.cli(['runs', 'wait', run]);
-    expect(await texts(run)).toEqual(expect.arrayContaining(['Hello one', 'Hello two']));
+    expect(await service.texts(run)).toEqual(expect.arrayContaining(['Hello one', 'Hello two']));
   });
 
   it('reads a long message from standard input, and refuses an empty one', async () => {

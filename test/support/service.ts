@@ -117,6 +117,18 @@ export class TestService {
     return { run, request };
   }
 
+  /** A run of these steps that waits for a person. */
+  async waiting(steps: string): Promise<string> {
+    const run = await this.run(steps);
+    await this.until(run, 'waiting');
+    return run;
+  }
+
+  /** The texts of a run's messages. */
+  async texts(run: string): Promise<(string | null | undefined)[]> {
+    return (await this.messages(run)).map(({ text_content }) => text_content);
+  }
+
   /** The run once it has one of these statuses. */
   until(runId: string, ...statuses: Run['status'][]): Promise<SeenRun> {
     return eventually(`run ${runId} is ${statuses.join(' or ')}`, async () => {

@@ -23,7 +23,7 @@ const largestFile = 1_024;
 export class SharedLimits {
   readonly #file: string;
 
-  /** @param identity what the limit belongs to: the service's origin and the credential, of which no part is kept in the clear */
+  /** @param identity what the limit belongs to: the service's origin, and what tells the credential from others without being secret */
   constructor(cacheFolder: string, identity: readonly string[]) {
     this.#file = path.join(cacheFolder, 'rate-limits', `${nameOf(JSON.stringify(identity))}.json`);
   }
@@ -77,8 +77,8 @@ function readEntry(file: string): SharedEntry | undefined {
 }
 
 /**
- * A short name for a text, from which it cannot be read: two 32-bit FNV-1a hashes. It tells files of a private folder apart and
- * guards nothing, so it need not cost what loading a cryptographic hash does at every start.
+ * A short name for a text: two 32-bit FNV-1a hashes. It tells files apart and hides nothing, so it must not be given secrets,
+ * and need not cost what loading a cryptographic hash does at every start. Where two names meet, advice is shared too widely.
  */
 function nameOf(text: string): string {
   const fnv = (basis: number): string => {
