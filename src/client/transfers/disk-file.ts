@@ -9,10 +9,6 @@ import { promisify } from 'node:util';
 /** Milliseconds of one write after which a disk is slow. */
 const slowWrite = 20;
 
-/** Bytes after which the disk is given something to do, so that it does not get all of it at the end. */
-const syncEvery = 64 * 1_048_576;
-
-const syncFile = promisify(fsync);
 const writePart = promisify(write) as unknown as (
   descriptor: number,
   data: Uint8Array,
@@ -37,21 +33,8 @@ export type OpenFile = (file: string, mode: number) => DiskFile;
 export const openDiskFile: OpenFile = (file, mode) => {
   const descriptor = openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, mode);
   let slow = false;
-  let unsynced = 0;
-  let syncing: Promise<unknown> | undefined;
-  const syncAhead = (): void => {
-    unsynced = 0;
-    // A failure shows again when the whole is synced.
-    syncing = syncFile(descriptor)
-      .catch(() => undefined)
-      .then(() => {
-        syncing = undefined;
-      });
-  };
   return {
     write(data, position) {
-      unsynced += data.length;
-      if (unsynced >= syncEvery && !syncing) syncAhead();
       if (slow) return writePart(descriptor, data, 0, data.length, position).then(({ bytesWritten }) => bytesWritten);
       const started = performance.now();
       const written = writeSync(descriptor, data, 0, data.length, position);
@@ -59,15 +42,8 @@ export const openDiskFile: OpenFile = (file, mode) => {
       return written;
     },
     empty: () => promisify(ftruncate)(descriptor, 0),
-    async sync() {
-      await syncing;
-      await syncFile(descriptor);
-    },
+    sync: () => promisify(fsync)(descriptor),
     setMode: (mode) => fchmodSync(descriptor, mode),
-    close() {
-      // Its number must not go to another file while the disk still works on this one.
-      if (syncing) void syncing.then(() => closeSync(descriptor));
-      else closeSync(descriptor);
-    },
+    close: () => closeSync(descriptor),
   };
 };
