@@ -3,7 +3,7 @@
  * its PATH, and a terminal of 80 columns as its output. stderr goes to files, so that nothing moves and nobody is asked.
  */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
@@ -28,9 +28,8 @@ export async function runExamples(examples: readonly Example[]): Promise<{ home:
     await mkdir(path.join(home, 'work'));
     await mkdir(path.join(home, 'stderr'));
     await cp(path.join(root, 'examples'), path.join(home, 'work', 'examples'), { recursive: true });
-    await writeFile(path.join(home, 'bin', 'aops'), `#!/bin/sh\nexec '${process.execPath}' '${path.join(root, 'bin', 'aops.js')}' "$@"\n`, {
-      mode: 0o755,
-    });
+    // A link, not a script: a program that is being written cannot be started, and a fork for another document may keep it open.
+    await symlink(path.join(root, 'bin', 'aops.js'), path.join(home, 'bin', 'aops'));
     await writeFile(path.join(home, 'examples.sh'), script(examples, home));
     const screen = await terminalOutput(path.join(home, 'examples.sh'), path.join(home, 'work'), env);
     const parts = screen.replaceAll('\r\n', '\n').split(separator);
