@@ -212,15 +212,18 @@ describe('runs send', () => {
 describe('runs stop', () => {
   it('ends a command that runs, within a second', async () => {
     const run = await service.run('- exec: { id: long, run: "echo $$ > pid; sleep 60" }');
-    await service.untilCalling(run, 'exec');
-    const { stdout: pid } = await service.cli(['sandbox', 'cat', run, 'pid']);
+    // The call is told before the command has begun.
+    let pid = 0;
+    await eventually('the command has said who it is', async () => {
+      pid = Number((await service.cli(['sandbox', 'cat', run, 'pid'])).stdout);
+      return pid > 1;
+    });
     const before = Date.now();
     const stopped = await service.cli(['runs', 'stop', run]);
     expect(stopped).toMatchObject({ code: 0, stderr: '' });
     await service.until(run, 'interrupted');
     expect(Date.now() - before).toBeLessThan(1_000);
-    expect(Number(pid)).toBeGreaterThan(1);
-    await eventually('the command is gone', () => !isAlive(Number(pid)));
+    await eventually('the command is gone', () => !isAlive(pid));
   });
 
   it.each(['- sleep: 1h', pay])('ends a run that does %s, and succeeds again', async (steps) => {
