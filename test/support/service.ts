@@ -141,14 +141,6 @@ export class TestService {
     return (await this.api<{ messages: RunMessage[] }>('GET', `/runs/${runId}/messages?limit=50`)).messages;
   }
 
-  /** Resolves when the run calls a tool that has not answered yet. */
-  async untilCalling(runId: string, tool: string): Promise<void> {
-    await eventually(`run ${runId} calls ${tool}`, async () => {
-      const messages = await this.messages(runId);
-      return messages.at(-1)?.tool_call?.name === tool;
-    });
-  }
-
   async countRuns(): Promise<number> {
     return (await this.api<{ total: number }>('GET', `/teams/${this.service.teamId}/runs?limit=1`)).total;
   }
