@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { operationIds } from '../../../src/interface/operations.ts';
+import { describe, expect, it } from 'vitest';
+import { covers } from '../helpers/coverage.ts';
 import type { Behaviour } from '../helpers/runtime.ts';
-import { type Api, config, started } from '../helpers/service.ts';
+import { type Api, config } from '../helpers/service.ts';
 
 const png = Buffer.from('89504e470d0a1a0a', 'hex');
 
@@ -32,18 +32,8 @@ const behaviours: Record<string, Behaviour> = {
       : { status: 'completed' },
 };
 
-/** Which operations the tests of this file have called. */
-const called = new Set<string>();
-
-async function api(): Promise<Api> {
-  const service = await started({ behaviours });
-  const call = service.call.bind(service);
-  service.call = (id, input) => {
-    called.add(id);
-    return call(id, input);
-  };
-  return service;
-}
+const service = covers('teams', 'agents', 'sandboxes', 'runs');
+const api = (): Promise<Api> => service({ behaviours });
 
 const failure = (answer: { status: number; body: unknown }) => [answer.status, (answer.body as { error?: string }).error];
 
@@ -362,6 +352,3 @@ describe('a staged sandbox', () => {
     expect(data).toMatchObject({ content: null, isTextFile: false, size: 100_000 });
   });
 });
-
-beforeAll(() => called.clear());
-afterAll(() => expect([...called].sort()).toEqual([...operationIds].sort()));

@@ -1,0 +1,25 @@
+/** Proof that the tests of a file call every operation of the groups it says it covers. */
+import { afterAll, expect } from 'vitest';
+import { type OperationId, operationGroups } from '../../../src/interface/operations.ts';
+import { type Api, started, type TestOptions } from './service.ts';
+
+export type GroupName = keyof typeof operationGroups;
+
+/**
+ * Starts services for the tests of a file, which fails when one of the groups' operations was never called by them.
+ * Every group of the contract is covered by a file (coverage.test.ts).
+ */
+export function covers(...groups: GroupName[]): (options?: TestOptions) => Promise<Api> {
+  const expected = groups.flatMap((group) => Object.keys(operationGroups[group])) as OperationId[];
+  const called = new Set<OperationId>();
+  afterAll(() => expect(expected.filter((id) => !called.has(id))).toEqual([]));
+  return async (options) => {
+    const service = await started(options);
+    const call = service.call.bind(service);
+    service.call = (id, input) => {
+      called.add(id);
+      return call(id, input);
+    };
+    return service;
+  };
+}
