@@ -8,32 +8,32 @@ import {
 } from '../../src/commands/describe.ts';
 import { exitMeanings } from '../../src/commands/help.ts';
 import { commandTree } from '../../src/commands/index.ts';
+import { type Entries, groupsOf } from '../../src/commands/tree.ts';
 import { environmentRows } from './environment.ts';
 import { code, generatedNote, page, table } from './markdown.ts';
 
 /** The pages by file name. */
-export async function manualPages(): Promise<Map<string, string>> {
-  const commands = (await loadAllCommands()).map(describeCommand);
+export async function manualPages(tree: Entries = commandTree): Promise<Map<string, string>> {
+  const commands = (await loadAllCommands(tree)).map(describeCommand);
+  const summaries = new Map(groupsOf(tree).map(({ path, group }) => [path.join(' '), group.summary]));
   const groups = new Map<string, DescribedCommand[]>();
   for (const command of commands) {
     const group = command.id.split(' ')[0] as string;
     groups.set(group, [...(groups.get(group) ?? []), command]);
   }
-  const pages = new Map([['README.md', indexPage(groups)]]);
-  for (const [group, members] of groups) pages.set(`${group}.md`, groupPage(group, members));
+  const pages = new Map([['README.md', indexPage(groups, summaries)]]);
+  for (const [group, members] of groups) pages.set(`${group}.md`, groupPage(group, members, summaries));
   return pages;
 }
 
-const summaryOf = (group: string): string => commandTree[group]?.summary ?? '';
-
-function indexPage(groups: Map<string, DescribedCommand[]>): string {
+function indexPage(groups: Map<string, DescribedCommand[]>, summaries: Map<string, string>): string {
   return page([
     generatedNote,
     '# Manual',
     'Every command, as `aops GROUP COMMAND --help` shows it. `aops commands --json` gives the same to programs.',
     ...[...groups]
       .filter(([group, members]) => !isAlone(group, members))
-      .flatMap(([group, members]) => [`## [${group}](${group}.md)`, `${summaryOf(group)}.`, commandTable(members)]),
+      .flatMap(([group, members]) => [`## [${group}](${group}.md)`, `${summaries.get(group)}.`, commandTable(members)]),
     '## Without a group',
     commandTable([...groups].filter(([group, members]) => isAlone(group, members)).flatMap(([, members]) => members)),
     '## Global flags',
@@ -57,13 +57,21 @@ const commandTable = (commands: readonly DescribedCommand[]): string =>
     commands.map(({ id, summary }) => [`[${code(`aops ${id}`)}](${id.split(' ')[0]}.md#${anchor(id)})`, summary]),
   );
 
-function groupPage(group: string, members: readonly DescribedCommand[]): string {
+function groupPage(group: string, members: readonly DescribedCommand[], summaries: Map<string, string>): string {
   const alone = isAlone(group, members);
+  const introduced = new Set([group]);
+  // A group within the group is introduced before the first of its commands.
+  const introduction = (id: string): string[] =>
+    wordsAbove(id).flatMap((path) => {
+      if (introduced.has(path)) return [];
+      introduced.add(path);
+      return [heading(path), `${summaries.get(path)}.`];
+    });
   return page([
     generatedNote,
     `# aops ${group}`,
-    alone ? undefined : `${summaryOf(group)}.`,
-    ...members.flatMap((command) => commandBlocks(command, alone)),
+    alone ? undefined : `${summaries.get(group)}.`,
+    ...members.flatMap((command) => [...introduction(command.id), ...commandBlocks(command, alone)]),
     'Global flags, exit codes and environment: [manual](README.md).',
   ]);
 }
@@ -71,7 +79,7 @@ function groupPage(group: string, members: readonly DescribedCommand[]): string 
 function commandBlocks(command: DescribedCommand, alone: boolean): (string | undefined)[] {
   const { id, summary, description, arguments: given, options, operations, destructive, exit_codes, examples } = command;
   return [
-    alone ? undefined : `## aops ${id}`,
+    alone ? undefined : heading(id),
     `${summary}.`,
     description?.trim(),
     destructive ? 'Asks before it does so; `--yes` answers for you, and is needed where nobody can be asked.' : undefined,
@@ -127,6 +135,15 @@ const exitTable = (codes: readonly number[]): string =>
   );
 
 const fence = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\``;
+
+/** The groups that a command is in, outer ones first: `webhooks`, `webhooks secret`. */
+const wordsAbove = (id: string): string[] => {
+  const words = id.split(' ').slice(0, -1);
+  return words.map((_, index) => words.slice(0, index + 1).join(' '));
+};
+
+/** `## aops runs start`, one level deeper for each group within a group. */
+const heading = (id: string): string => `${'#'.repeat(id.split(' ').length)} aops ${id}`;
 
 /** How Markdown renderers name the heading of a command. */
 const anchor = (id: string): string => `aops-${id.replaceAll(' ', '-')}`;

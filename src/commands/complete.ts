@@ -2,8 +2,9 @@ import { settingDefinitions } from '../config/settings.ts';
 import type { Context } from './context.ts';
 import { type AnyCommand, type CompletionSource, defineCommand, flagName, manyArguments, type Option, type Options } from './define.ts';
 import { globalFlags } from './global-flags.ts';
-import { commandTree, isGroup } from './index.ts';
+import { commandTree } from './index.ts';
 import { optionsOf } from './parser.ts';
+import { type Entries, follow, isHidden, summaryOf } from './tree.ts';
 
 /** What may stand at the cursor: words with their meaning, and whether the shell should offer files. */
 interface Candidates {
@@ -22,37 +23,22 @@ export default defineCommand({
   examples: [{ command: 'aops __complete -- runs st', text: 'What could follow' }],
   async run(context, input) {
     const current = input.words.at(-1) ?? '';
-    const { words, files } = await candidates(context, input.words.slice(0, -1), current);
+    const { words, files } = await candidates(context, commandTree, input.words.slice(0, -1), current);
     for (const [word, summary] of words) if (word.startsWith(current)) await context.terminal.line(`${word}\t${summary}`);
     if (files) await context.terminal.line(`:${files}`);
   },
 });
 
-async function candidates(context: Context, before: readonly string[], current: string): Promise<Candidates> {
-  const operands = plainWords(before);
-  const [first = '', second = ''] = operands;
-  const entry = Object.hasOwn(commandTree, first) ? commandTree[first] : undefined;
-  if (!entry) return operands.length > 0 ? { words: [] } : firstLevel(before, current, context);
-  if (!isGroup(entry)) return inCommand(context, (await entry.load()).default, before, operands.slice(1), current);
-  const load = Object.hasOwn(entry.commands, second) ? entry.commands[second] : undefined;
-  if (load) return inCommand(context, (await load()).default, before, operands.slice(2), current);
-  if (second !== '') return { words: [] };
-  if (current.startsWith('-')) return { words: flagWords(globalFlags) };
-  const verbs = await Promise.all(
-    Object.entries(entry.commands).map(async ([verb, loadVerb]): Promise<[string, string]> => [verb, (await loadVerb()).default.summary]),
-  );
-  return { words: verbs };
-}
-
-function firstLevel(before: readonly string[], current: string, context: Context): Candidates {
+/** What may stand at the cursor after the words `before` it. */
+export async function candidates(context: Context, tree: Entries, before: readonly string[], current: string): Promise<Candidates> {
+  const { rest, entries, load } = follow(tree, plainWords(before));
+  if (load) return inCommand(context, (await load()).default, before, rest, current);
+  if (!entries || rest.length > 0) return { words: [] };
   const value = openOption(globalFlags, before);
   if (value) return optionValuesOf(context, value);
   if (current.startsWith('-')) return { words: flagWords(globalFlags) };
-  return {
-    words: Object.entries(commandTree).flatMap(([name, entry]): [string, string][] =>
-      'hidden' in entry && entry.hidden ? [] : [[name, entry.summary]],
-    ),
-  };
+  const shown = Object.entries(entries).filter(([, entry]) => !isHidden(entry));
+  return { words: await Promise.all(shown.map(async ([name, entry]): Promise<[string, string]> => [name, await summaryOf(entry)])) };
 }
 
 function inCommand(

@@ -197,10 +197,10 @@ export type AnyCommand = Command<any, any, any>;
 /** Loads a command's module; its default export is the definition. */
 export type CommandLoader = () => Promise<{ default: AnyCommand }>;
 
-/** A group of commands; `runs`, `agents`. Loaded at start, so it holds names alone. */
+/** A group of commands and of further groups; `runs`, `webhooks secret`. Loaded at start, so it holds names alone. */
 export interface Group {
   readonly summary: string;
-  readonly commands: Readonly<Record<string, CommandLoader>>;
+  readonly commands: Readonly<Record<string, CommandLoader | Group>>;
 }
 
 export const defineGroup = (group: Group): Group => group;

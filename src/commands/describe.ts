@@ -2,8 +2,9 @@
 import { type OperationId, operation } from '../interface/operations.ts';
 import { type AnyCommand, type CompletionSource, exitsOf, flagName, type Option } from './define.ts';
 import { globalFlags } from './global-flags.ts';
-import { commandTree, isGroup } from './index.ts';
+import { commandTree } from './index.ts';
 import { argumentWord, optionsOf } from './parser.ts';
+import { type Entries, isGroup, isHidden, loaderOf } from './tree.ts';
 
 export interface DescribedOption {
   flag: string;
@@ -39,12 +40,12 @@ export interface LoadedCommand {
 }
 
 /** Every command with its definition, in the order of the help. Hidden ones are left out. */
-export async function loadAllCommands(): Promise<LoadedCommand[]> {
+export async function loadAllCommands(tree: Entries = commandTree, above: readonly string[] = []): Promise<LoadedCommand[]> {
   const loaded: LoadedCommand[] = [];
-  for (const [name, entry] of Object.entries(commandTree)) {
-    if (isGroup(entry))
-      for (const [verb, load] of Object.entries(entry.commands)) loaded.push({ path: [name, verb], command: (await load()).default });
-    else if (!entry.hidden) loaded.push({ path: [name], command: (await entry.load()).default });
+  for (const [name, entry] of Object.entries(tree)) {
+    const path = [...above, name];
+    if (isGroup(entry)) loaded.push(...(await loadAllCommands(entry.commands, path)));
+    else if (!isHidden(entry)) loaded.push({ path, command: (await loaderOf(entry)()).default });
   }
   return loaded;
 }

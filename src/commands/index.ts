@@ -2,18 +2,12 @@
 import { agents } from './agents/index.ts';
 import { auth } from './auth/index.ts';
 import { config } from './config/index.ts';
-import type { CommandLoader, Group } from './define.ts';
+import type { Group } from './define.ts';
 import { local } from './local/index.ts';
 import { profiles } from './profiles/index.ts';
 import { runs } from './runs/index.ts';
 import { sandbox } from './sandbox/index.ts';
-
-/** A command of its own, without a group. Its summary is repeated here, so that the overview needs no loading. */
-export interface Leaf {
-  readonly summary: string;
-  readonly load: CommandLoader;
-  readonly hidden?: boolean;
-}
+import type { Leaf } from './tree.ts';
 
 /** What stands on the first level, in the order of the help. */
 export const commandTree: Readonly<Record<string, Group | Leaf>> = {
@@ -31,5 +25,3 @@ export const commandTree: Readonly<Record<string, Group | Leaf>> = {
   completion: { summary: 'Print the completion script of a shell', load: () => import('./completion.ts') },
   __complete: { summary: 'Complete a command line', load: () => import('./complete.ts'), hidden: true },
 };
-
-export const isGroup = (entry: Group | Leaf): entry is Group => 'commands' in entry;

@@ -10,15 +10,16 @@ import type { Context } from './context.ts';
 import type { AnyCommand } from './define.ts';
 import { type ChangeFlags, type GlobalFlags, globalFlags } from './global-flags.ts';
 import type { Host } from './host.ts';
-import { commandTree, isGroup } from './index.ts';
+import { commandTree } from './index.ts';
 import { addOptions, argumentValues, commandParser, newParser, optionsOf, optionValues, usageError } from './parser.ts';
 import { presentError, presentResult } from './present.ts';
 import { Session } from './session.ts';
+import { type Entries, type Entry, entryOf, isGroup, isHidden, loaderOf } from './tree.ts';
 
 /** Runs the command line of `host` and resolves to the exit code. */
-export async function runProgram(host: Host): Promise<number> {
+export async function runProgram(host: Host, tree: Entries = commandTree): Promise<number> {
   const terminal = new Terminal({ stdin: host.stdin, stdout: host.stdout, stderr: host.stderr, env: host.env });
-  const program = new Program(host, terminal);
+  const program = new Program(host, terminal, tree);
   const exit = await program.run(helpWords(host.argv.slice(2)));
   await terminal.flush();
   return exit;
@@ -32,26 +33,26 @@ function helpWords(args: string[]): string[] {
 class Program {
   readonly #host: Host;
   readonly #terminal: Terminal;
+  readonly #tree: Entries;
   #flags: GlobalFlags & ChangeFlags;
   #format: OutputFormat = 'table';
 
-  constructor(host: Host, terminal: Terminal) {
+  constructor(host: Host, terminal: Terminal, tree: Entries) {
     this.#host = host;
     this.#terminal = terminal;
+    this.#tree = tree;
     this.#flags = optionValues(globalFlags, {}) as GlobalFlags;
   }
 
   async run(args: string[]): Promise<number> {
-    let path = 'aops';
+    const path = ['aops'];
     try {
-      const root = await this.#parserFor(args, (words) => {
-        path = words;
-      });
+      const root = await this.#parserFor(args, path);
       await root.parseAsync(args, { from: 'user' });
       return this.#terminal.brokenPipe.aborted ? exitCodes.done : this.#exit;
     } catch (error) {
       if (this.#terminal.brokenPipe.aborted) return exitCodes.done;
-      const shown = error instanceof CommanderError ? usageError(error, path) : error;
+      const shown = error instanceof CommanderError ? usageError(error, path.join(' ')) : error;
       if (shown === undefined) return exitCodes.done;
       return presentError(this.#terminal, shown, { json: this.#wantsJson(args), debug: this.#flags.debug });
     }
@@ -59,37 +60,37 @@ class Program {
 
   #exit: number = exitCodes.done;
 
-  /** A parser that knows the commands the arguments can mean, and has loaded no other. */
-  async #parserFor(args: string[], setPath: (path: string) => void): Promise<Parser> {
+  /** A parser that knows the commands the arguments can mean, and has loaded no other. Adds the words that were followed to `path`. */
+  async #parserFor(args: string[], path: string[]): Promise<Parser> {
     // commander's first pass separates the words from the flags, wherever they stand.
     const scout = this.#newRoot();
     const { operands } = scout.parseOptions(args);
     this.#takeFlags(scout);
-    const root = this.#newRoot();
-    const [first = '', second = ''] = operands;
-    const entry = Object.hasOwn(commandTree, first) ? commandTree[first] : undefined;
-    setPath(['aops', ...(entry ? [first] : [])].join(' '));
-    for (const [name, other] of Object.entries(commandTree)) {
-      if (other === entry) continue;
-      root.addCommand(newParser(name, other.summary), { hidden: 'hidden' in other && other.hidden === true });
+    return this.#fill(this.#newRoot(), this.#tree, operands, path);
+  }
+
+  /** Adds what stands on one level, and below the word that was chosen the next one. */
+  async #fill(parser: Parser, entries: Entries, words: readonly string[], path: string[]): Promise<Parser> {
+    const [word = '', ...rest] = words;
+    const chosen = entryOf(entries, word);
+    if (chosen) path.push(word);
+    for (const [name, entry] of Object.entries(entries)) {
+      const added = entry === chosen ? await this.#entered(name, entry, rest, path) : await this.#mentioned(name, entry, word === '');
+      parser.addCommand(added, { hidden: isHidden(entry) });
     }
     // Only without a word: with a handler, commander takes a mistyped word for an argument and suggests nothing.
-    if (!entry) return first === '' ? root.action(() => root.help()) : root;
-    if (!isGroup(entry)) {
-      root.addCommand(this.#leaf(first, (await entry.load()).default), { hidden: entry.hidden === true });
-      return root;
-    }
-    const group = this.#quiet(newParser(first, entry.summary));
-    const chosen = Object.hasOwn(entry.commands, second) ? second : undefined;
-    if (chosen) setPath(`aops ${first} ${chosen}`);
-    for (const [verb, load] of Object.entries(entry.commands)) {
-      // The overview of a group shows the summaries of all; a mistyped word needs the names alone.
-      if (verb === chosen || !chosen) group.addCommand(this.#leaf(verb, (await load()).default));
-      else group.addCommand(newParser(verb, ''));
-    }
-    if (second === '') group.action(() => group.help());
-    root.addCommand(group);
-    return root;
+    return word === '' ? parser.action(() => parser.help()) : parser;
+  }
+
+  async #entered(name: string, entry: Entry, words: readonly string[], path: string[]): Promise<Parser> {
+    if (!isGroup(entry)) return this.#leaf(name, (await loaderOf(entry)()).default);
+    return this.#fill(this.#quiet(newParser(name, entry.summary)), entry.commands, words, path);
+  }
+
+  /** Something that was not chosen: the overview of its group shows its summary, a mistyped word needs the name alone. */
+  async #mentioned(name: string, entry: Entry, overview: boolean): Promise<Parser> {
+    if (typeof entry !== 'function') return newParser(name, entry.summary);
+    return overview ? this.#leaf(name, (await entry()).default) : newParser(name, '');
   }
 
   #newRoot(): Parser {

@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { type AnyCommand, flagName, type Option } from '../../src/commands/define.ts';
 import { describeCommand, type LoadedCommand, loadAllCommands } from '../../src/commands/describe.ts';
 import { globalFlags } from '../../src/commands/global-flags.ts';
-import { commandTree, isGroup } from '../../src/commands/index.ts';
+import { commandTree } from '../../src/commands/index.ts';
 import { optionsOf } from '../../src/commands/parser.ts';
+import { groupsOf, isGroup, isHidden } from '../../src/commands/tree.ts';
 import { type OperationId, operationGroups, operationIds } from '../../src/interface/operations.ts';
 import { type CliResult, runCli } from '../support/run-cli.ts';
 import { folderEnv } from '../support/service.ts';
@@ -132,15 +133,19 @@ describe('the tree of commands', () => {
     for (const entry of Object.values(commandTree)) if (!isGroup(entry)) expect(entry.summary).toBe((await entry.load()).default.summary);
   });
 
-  it.each(Object.entries(commandTree).filter(([, entry]) => isGroup(entry)))('lists the commands of %s', async (name, group) => {
-    const help = await run([name]);
-    expect(help.code).toBe(0);
-    for (const { path, command } of commands.filter(({ path }) => path[0] === name)) {
-      expect(help.stdout).toContain(path[1] as string);
-      expect(words(help.stdout)).toContain(command.summary);
-    }
-    expect(help.stdout).toContain(group.summary);
-  });
+  it.each(groupsOf(commandTree).map((found) => ({ ...found, name: found.path.join(' ') })))(
+    'lists what is in $name',
+    async ({ path, group, name }) => {
+      const help = await run(path);
+      expect(help.code).toBe(0);
+      expect(help.stdout).toContain(`Usage: aops ${name} `);
+      for (const [word, entry] of Object.entries(group.commands)) {
+        expect(help.stdout).toContain(`\n  ${word} `);
+        expect(words(help.stdout)).toContain(isGroup(entry) ? entry.summary : (await entry()).default.summary);
+      }
+      expect(words(help.stdout)).toContain(group.summary);
+    },
+  );
 
   it('answers a mistyped word with what it may have meant', async () => {
     expect(await run(['rnus'])).toMatchObject({ code: 2, stdout: '' });
@@ -155,8 +160,7 @@ describe('the tree of commands', () => {
     for (const argv of [[], ['--help'], ['help']]) {
       const help = await run(argv);
       expect(help).toMatchObject({ code: 0, stderr: '' });
-      for (const [name, entry] of Object.entries(commandTree))
-        if (!('hidden' in entry && entry.hidden)) expect(help.stdout).toContain(`  ${name}`);
+      for (const [name, entry] of Object.entries(commandTree)) if (!isHidden(entry)) expect(help.stdout).toContain(`  ${name}`);
       expect(help.stdout).not.toContain('__complete');
     }
   });

@@ -1,5 +1,8 @@
 /** Runs the command line in this process: its arguments, environment and streams are the test's, the HTTP is real. */
 import { PassThrough, Readable, Writable } from 'node:stream';
+import type { Host } from '../../src/commands/host.ts';
+import { runProgram } from '../../src/commands/program.ts';
+import type { Entries } from '../../src/commands/tree.ts';
 import { main } from '../../src/main.ts';
 
 export interface CliOptions {
@@ -10,6 +13,8 @@ export interface CliOptions {
   /** Pretend that stdout and stderr are terminals; stdin stays a pipe. */
   tty?: boolean;
   columns?: number;
+  /** Other commands than those of aops. */
+  tree?: Entries;
   /** Receives the function that delivers Ctrl-C. */
   onStart?: (interrupt: () => void) => void;
   /** Called after each write with all that stdout and stderr hold so far. */
@@ -64,7 +69,8 @@ export async function runCli(argv: readonly string[], options: CliOptions = {}):
   options.onStart?.(() => {
     for (const listener of [...listeners]) listener();
   });
-  const code = await main({
+  const run = (host: Host): Promise<number> => (options.tree ? runProgram(host, options.tree) : main(host));
+  const code = await run({
     argv: [process.execPath, 'aops', ...argv],
     execPath: process.execPath,
     pid: process.pid,
