@@ -1,5 +1,5 @@
 /** How a command's result is shown to a person. The other formats need no more than the data. */
-import type { CellStyle } from '../terminal/cell.ts';
+import type { CellStyle, View } from '../terminal/cell.ts';
 import type { Field } from '../terminal/record.ts';
 import type { Column } from '../terminal/table.ts';
 import type { RowList } from './list.ts';
@@ -27,13 +27,18 @@ interface TextOutput<Result> extends Output<Result> {
   readonly kind: 'text';
   readonly text: (result: Result) => string;
 }
+/** A text of several parts, such as a record with a diff below it; long ones go through the pager. */
+interface DocumentOutput<Result> extends Output<Result> {
+  readonly kind: 'document';
+  readonly document: (result: Result, view: View) => Promise<string>;
+}
 /** JSON as it came, except for a list that the command makes itself. */
 interface RawOutput extends Output<Any> {
   readonly kind: 'raw';
   readonly list: ListOutput<Any>;
 }
 
-export type AnyOutput = ListOutput<Any> | RecordOutput<Any> | TextOutput<Any> | RawOutput;
+export type AnyOutput = ListOutput<Any> | RecordOutput<Any> | TextOutput<Any> | DocumentOutput<Any> | RawOutput;
 
 export const listOutput = <Row>(output: Omit<ListOutput<Row>, 'kind'>): ListOutput<Row> => ({ kind: 'list', ...output });
 export const recordOutput = <Result>(fields: (result: Result) => Record<string, unknown>): RecordOutput<Result> => ({
@@ -41,6 +46,10 @@ export const recordOutput = <Result>(fields: (result: Result) => Record<string, 
   fields,
 });
 export const textOutput = <Result>(text: (result: Result) => string): TextOutput<Result> => ({ kind: 'text', text });
+export const documentOutput = <Result>(document: (result: Result, view: View) => Promise<string>): DocumentOutput<Result> => ({
+  kind: 'document',
+  document,
+});
 export const rawOutput = (list: ListOutput<Any>): RawOutput => ({ kind: 'raw', list });
 
 type ColumnExtras = Pick<Column<unknown>, 'align' | 'shrink' | 'min' | 'style'>;

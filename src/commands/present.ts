@@ -33,6 +33,7 @@ export async function presentResult(context: Context, output: AnyOutput | undefi
   }
   if (!forPeople || !output || output.kind === 'raw' || output.kind === 'list') return render(result);
   if (output.kind === 'text') return terminal.line(output.text(result));
+  if (output.kind === 'document') return writeLong(context, await output.document(result, view));
   await writeLong(context, await renderRecord(recordFields(output.fields(result)), view));
 }
 

@@ -1,0 +1,88 @@
+import { applyPatch } from 'diff';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { renderDiff } from '../../src/terminal/diff.ts';
+import { loadStyles, resolveMarkup } from '../../src/terminal/style.ts';
+import { hostile } from './fake-streams.ts';
+
+const names = { beforeName: 'a/procedure.yaml', afterName: 'b/procedure.yaml' };
+const diff = (before: string, after: string): Promise<string> => renderDiff({ ...names, before, after }, {});
+
+const before = `version: 1
+steps:
+  - say: one
+  - say: two
+  - say: three
+  - say: four
+  - say: five
+  - say: six
+  - say: seven
+  - say: eight
+  - say: nine
+`;
+
+describe('a unified diff', () => {
+  test('shows what changed, with three lines around it', async () => {
+    const after = before.replace('- say: two', '- say: 2').replace('  - say: nine\n', '  - say: nine\n  - fail: over\n');
+    expect(await diff(before, after)).toBe(`--- a/procedure.yaml
++++ b/procedure.yaml
+@@ -1,7 +1,7 @@
+ version: 1
+ steps:
+   - say: one
+-  - say: two
++  - say: 2
+   - say: three
+   - say: four
+   - say: five
+@@ -9,3 +9,4 @@
+   - say: seven
+   - say: eight
+   - say: nine
++  - fail: over
+`);
+  });
+
+  test('is empty for the same text, and begins or ends with nothing', async () => {
+    expect(await diff(before, before)).toBe('');
+    expect(await diff('', 'one\n')).toContain('@@ -0,0 +1 @@\n+one\n');
+    expect(await diff('one\n', '')).toContain('@@ -1 +0,0 @@\n-one\n');
+    expect(await diff('one', 'one\n')).toContain('-one\n\\ No newline at end of file\n+one\n');
+  });
+
+  test('is coloured by what a line does', async () => {
+    const text = await renderDiff({ ...names, before: 'a\nb\n', after: 'a\nc\n' }, { styles: await loadStyles(true) });
+    expect(resolveMarkup(text).replaceAll('\u001b', '^')).toBe(
+      '^[1m--- a/procedure.yaml^[22m\n^[1m+++ b/procedure.yaml^[22m\n^[36m@@ -1,2 +1,2 @@^[39m\n a\n^[31m-b^[39m\n^[32m+c^[39m\n',
+    );
+  });
+
+  test('cannot steer a terminal', async () => {
+    const text = await renderDiff({ before: '', after: `${hostile}\t\r\n`, beforeName: hostile, afterName: 'b\n+c' }, {});
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about control characters
+    expect(text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
+    expect(text).toContain('\t');
+    expect(text.split('\n')[1]).toBe('+++ b\\n+c');
+  });
+
+  test('can be applied, whatever the texts are', async () => {
+    const text = fc
+      .array(fc.constantFrom('a', 'b', '', ' - say: x', '\\', '+', '---'), { maxLength: 12 })
+      .chain((lines) => fc.constantFrom(lines.join('\n'), `${lines.join('\n')}\n`));
+    await fc.assert(
+      fc.asyncProperty(text, text, async (one, other) => {
+        const patch = await diff(one, other);
+        if (one === other) expect(patch).toBe('');
+        else expect(applyPatch(one, patch)).toBe(other);
+      }),
+    );
+  });
+
+  test('replaces everything where the texts have too little in common', async () => {
+    const lines = (word: string, end: string): string => Array.from({ length: 3_000 }, (_, index) => `${word} ${index}`).join('\n') + end;
+    const [one, other] = [lines('a', '\n'), lines('b', '')];
+    const patch = await diff(one, other);
+    expect(patch).toContain('@@ -1,3000 +1,3000 @@\n-a 0\n');
+    expect(applyPatch(one, patch)).toBe(other);
+  });
+});
