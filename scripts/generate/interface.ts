@@ -1,12 +1,13 @@
 /** docs/interface.md: the operations of the interface, from the contract. */
 import { interfaceVersion } from '../../src/base/version.ts';
 import { type OperationId, operation, operationGroups } from '../../src/interface/operations.ts';
+import { type Access, isScope, operationAccess, scopeMeanings } from '../../src/interface/scopes.ts';
 import { code, generatedNote, page, table } from './markdown.ts';
 
 export function interfacePage(): string {
   const groups = Object.entries(operationGroups).flatMap(([group, rows]) => [
     `## ${group[0]?.toUpperCase()}${group.slice(1)}`,
-    table(['Operation', 'Request', 'Key', 'Summary'], (Object.keys(rows) as OperationId[]).map(operationRow)),
+    table(['Operation', 'Request', 'Scope', 'Key', 'Summary'], (Object.keys(rows) as OperationId[]).map(operationRow)),
   ]);
   return page([
     generatedNote,
@@ -14,11 +15,20 @@ export function interfacePage(): string {
     `The operations that aops calls and the local service answers, version ${code(interfaceVersion)}. The contract is \`src/interface\`; a service tells it in
 full, with all schemas, as OpenAPI 3.1 at \`/v2/openapi.json\`. \`aops api --list\` prints this list, and \`aops api\` sends any of these requests.`,
     '"Key" marks the operations that change something. They take an `Idempotency-Key`: the same request sent twice with the same key within 24 hours is carried out once.',
+    `"Scope" is what a credential must have that is limited to scopes; where there is none, any credential will do. _full_ means one that is not limited, _owner_ the
+one of the data directory of the [local service](local-service.md).`,
+    '## Scopes',
+    table(
+      ['Scope', 'Permits'],
+      Object.entries(scopeMeanings).map(([scope, meaning]) => [code(scope), meaning]),
+    ),
     ...groups,
   ]);
 }
 
+const accessWords = (access: Access): string => (access === 'any' ? '' : isScope(access) ? code(access) : `_${access}_`);
+
 function operationRow(id: OperationId): string[] {
   const { method, path, idempotent, summary } = operation(id);
-  return [code(id), code(`${method} ${path}`), idempotent ? 'yes' : '', summary];
+  return [code(id), code(`${method} ${path}`), accessWords(operationAccess[id]), idempotent ? 'yes' : '', summary];
 }

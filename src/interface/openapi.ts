@@ -4,6 +4,7 @@ import type { Operation } from './operation.ts';
 import { type OperationId, operation, operationGroups } from './operations.ts';
 import { ErrorBody } from './schemas/common.ts';
 import { schemasOf } from './schemas.ts';
+import { isScope, operationAccess, scopeMeanings } from './scopes.ts';
 
 type Json = Record<string, unknown>;
 
@@ -34,11 +35,14 @@ export function openApiDocument(): Json {
       version: interfaceVersion,
       description: 'Agents, their runs, and the people who answer them.',
     },
-    security: [{ bearer: [] }],
+    security: [{ bearer: [] }, { oauth2: [] }],
     tags: Object.keys(operationGroups).map((name) => ({ name })),
     paths: paths(),
     components: {
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'A workspace-issued token, which may be limited to scopes.' },
+        oauth2: { type: 'oauth2', flows: { clientCredentials: { tokenUrl: '/oauth/token', scopes: scopeMeanings } } },
+      },
       headers: {
         ...rateLimitHeaders,
         'Retry-After': { description: 'Seconds until the request may be sent again.', schema: { type: 'integer' } },
@@ -87,6 +91,7 @@ function describe(id: OperationId, row: Operation, group: string): Json {
     operationId: id,
     summary: row.summary,
     tags: [group],
+    ...security(id),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: requestBody(row, body) }),
     responses: {
@@ -101,6 +106,15 @@ function describe(id: OperationId, row: Operation, group: string): Json {
       ...Object.fromEntries(Object.keys(errorResponses).map((status) => [status, { $ref: `#/components/responses/Error${status}` }])),
     },
   };
+}
+
+/** What an operation asks of the credential, where it is more than any. */
+function security(id: OperationId): Json {
+  const access = operationAccess[id];
+  if (access === 'any') return {};
+  if (isScope(access)) return { security: [{ bearer: [] }, { oauth2: [access] }] };
+  const who = access === 'owner' ? 'the credential of the data directory' : 'a credential that is not limited to scopes';
+  return { security: [{ bearer: [] }], description: `Needs ${who}.` };
 }
 
 function requestBody(row: Operation, body: { required?: unknown }): Json {

@@ -11,19 +11,22 @@ export class ServiceError extends Error {
   /** The value of the `error` property, in snake_case. */
   readonly error: string;
   readonly details: ErrorDetail[] | undefined;
+  /** The scope that the credential lacks. */
+  readonly scope: string | undefined;
   readonly headers: Record<string, string>;
 
   constructor(
     status: ErrorStatus,
     error: string,
     message: string,
-    options: { details?: ErrorDetail[]; headers?: Record<string, string> } = {},
+    options: { details?: ErrorDetail[]; scope?: string; headers?: Record<string, string> } = {},
   ) {
     super(message);
     this.name = 'ServiceError';
     this.status = status;
     this.error = error;
     this.details = options.details;
+    this.scope = options.scope;
     this.headers = options.headers ?? {};
   }
 }

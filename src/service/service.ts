@@ -146,7 +146,7 @@ async function localAccess(store: Store, dataDirectory: string, now: number): Pr
     const owner = credential ?? { id: randomUUID(), team_id: randomUUID() };
     if (credential === undefined) {
       await insertTeam(trx, { id: owner.team_id, name: 'Local', created_at });
-      await insertCredential(trx, { id: owner.id, team_id: owner.team_id, kind: 'local', name: 'Local', created_at, revoked_at: null });
+      await insertCredential(trx, { id: owner.id, team_id: owner.team_id, kind: 'local', name: 'Local', created_at });
     }
     await deleteTokens(trx, owner.id);
     await insertToken(trx, { hash: tokenHash(token), credential_id: owner.id, created_at, expires_at: null });

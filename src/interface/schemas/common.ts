@@ -23,6 +23,8 @@ export const paging = (maximum: number, fallback: number) => ({
 export const ErrorBody = Type.Object({
   error: Type.String(),
   message: Type.Optional(Type.String()),
+  /** The scope that is missing, with `insufficient_scope`. */
+  scope: Type.Optional(Type.String()),
   details: Type.Optional(
     Type.Array(
       Type.Object({

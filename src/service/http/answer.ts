@@ -20,12 +20,13 @@ export const jsonAnswer = (status: number, body: unknown, headers: Record<string
   body: JSON.stringify(body),
 });
 
-/** The answer to a failure: `{error, message, details?}` (interface part 7). What is not a ServiceError is a 500 that tells nothing. */
+/** The answer to a failure: `{error, message, scope?, details?}` (interface part 7). What is not a ServiceError is a 500 that tells nothing. */
 export function errorAnswer(error: unknown): Answer {
   if (!(error instanceof ServiceError)) {
     return jsonAnswer(500, { error: 'internal_error', message: 'The service failed to handle this request; its log says why.' });
   }
-  const body = { error: error.error, message: error.message, ...(error.details === undefined ? {} : { details: error.details }) };
+  const { error: word, message, scope, details } = error;
+  const body = { error: word, message, ...(scope === undefined ? {} : { scope }), ...(details === undefined ? {} : { details }) };
   return jsonAnswer(error.status, body, error.headers);
 }
 

@@ -4,14 +4,12 @@ import type { Body, Params, Query, Response } from '../../interface/types.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Grant, UrlSigner } from '../signed-urls.ts';
 import type { RunFileRow } from '../store/schema.ts';
+import type { Caller } from './authenticate.ts';
 
 /** A request that has been let in. */
-export interface RequestContext {
+export interface RequestContext extends Caller {
   readonly engine: Engine;
   readonly signer: UrlSigner;
-  /** Team of the credential; what belongs to another does not exist for it. */
-  readonly teamId: string;
-  readonly credentialId: string;
   readonly requestId: string;
   /** Where the caller reached the service: `http://127.0.0.1:4000`. */
   readonly baseUrl: string;

@@ -1,6 +1,6 @@
 /**
- * What every request passes, in this order: Host and Origin, authentication, rate limit, route, Idempotency-Key, body,
- * earlier responses, validation, handler. Nothing before the earlier responses is ever kept under a key.
+ * What every request passes, in this order: Host and Origin, authentication, rate limit, route, scope, Idempotency-Key,
+ * body, earlier responses, validation, handler. Nothing before the earlier responses is ever kept under a key.
  */
 import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
@@ -9,6 +9,7 @@ import { schemasOf } from '../../interface/schemas.ts';
 import type { Engine } from '../engine/engine.ts';
 import { errorFields } from '../log.ts';
 import type { UrlSigner } from '../signed-urls.ts';
+import { requirePermission } from './access.ts';
 import { type Answer, errorAnswer, jsonAnswer } from './answer.ts';
 import { authenticate, type Caller } from './authenticate.ts';
 import { jsonLimit, parseJson, parseMultipart, readBody, uploadLimit } from './body.ts';
@@ -61,6 +62,7 @@ export async function handle(parts: HttpParts, request: IncomingMessage, request
     parts.limiter.take(caller.credentialId);
     const match = parts.router.match(exchange.method, exchange.segments);
     outcome.operation = match.id;
+    requirePermission(caller, match.id);
     return { ...outcome, answer: await answer(parts, exchange, caller, match) };
   } catch (error) {
     return { ...outcome, answer: failed(parts, error, request, requestId) };

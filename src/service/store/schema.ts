@@ -20,25 +20,37 @@ export interface TeamsTable {
   id: Fixed<string>;
   name: string;
   created_at: Fixed<string>;
+  deleted_at: string | null;
 }
 
 /** Who calls: a key or an OAuth client. Rate limits and idempotency keys belong to it, whatever token it presents. */
 export interface CredentialsTable {
   id: Fixed<string>;
   team_id: Fixed<string>;
-  kind: Fixed<string>;
+  kind: Fixed<CredentialKind>;
   name: string;
   created_at: Fixed<string>;
   revoked_at: string | null;
+  /** Words separated by spaces, as OAuth writes them; null has full access. */
+  scopes: Fixed<string | null>;
+  /** SHA-256 of the secret of an OAuth client. */
+  secret_hash: Fixed<string | null>;
+  /** Milliseconds; null never expires. */
+  expires_at: Fixed<number | null>;
 }
+
+/** `local` is the owner of the data directory, `api_key` has one token for life, `oauth_client` fetches short ones. */
+export type CredentialKind = 'local' | 'api_key' | 'oauth_client';
 
 /** Bearer tokens, by their SHA-256; the tokens themselves are never stored here. */
 export interface TokensTable {
   hash: Fixed<string>;
   credential_id: Fixed<string>;
   created_at: Fixed<string>;
-  /** Milliseconds; null never expires. */
-  expires_at: number | null;
+  /** Milliseconds; null lives as long as its credential. */
+  expires_at: Fixed<number | null>;
+  /** What the token was narrowed to when it was fetched; null allows what its credential does. */
+  scopes: Fixed<string | null>;
 }
 
 export interface AgentsTable {
@@ -210,6 +222,8 @@ export interface IdempotencyKeysTable {
   owner: Fixed<string>;
   lease_until: number;
   expires_at: Fixed<number>;
+  /** Length of the body. */
+  size: Generated<number>;
 }
 
 export interface Database {
@@ -231,6 +245,7 @@ export interface Database {
 }
 
 export type TeamRow = Selectable<TeamsTable>;
+export type CredentialRow = Selectable<CredentialsTable>;
 export type AgentRow = Selectable<AgentsTable>;
 export type BuildRow = Selectable<BuildsTable>;
 export type SandboxRow = Selectable<SandboxesTable>;

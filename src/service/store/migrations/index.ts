@@ -1,7 +1,9 @@
 /** Every migration, in order. Each is applied once and never edited after a release. */
 import type { Migration } from 'kysely';
 import { core } from './0001-core.ts';
+import { access } from './0006-access.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-core': core,
+  '0006-access': access,
 };

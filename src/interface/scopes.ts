@@ -1,0 +1,78 @@
+/**
+ * What a credential must be allowed, operation by operation. The scopes are those of the interface (further groups, OAuth
+ * client credentials); which operation needs which is ours where the interface leaves it open. Loads no schema.
+ */
+import type { OperationId } from './operations.ts';
+
+/** Every scope, with what it permits. */
+export const scopeMeanings = {
+  'runs:read': 'Read what a team works on: agents and their revisions, runs and their messages, queues and cases, usage',
+  'runs:write': 'Start runs, send them messages, stop them',
+  'queues:write': 'Change queues, cases and labels',
+  'approvals:write': 'Answer human requests',
+  'files:read': 'Read files and screenshots of runs and sandboxes',
+  'sandboxes:write': 'Create sandboxes and put files into them',
+  'webhooks:manage': 'Read and change webhook subscriptions, and read and rotate their signing secret',
+  'mcp:call': 'Call the MCP endpoint; its tools need the scopes of what they do as well',
+} as const;
+
+export type Scope = keyof typeof scopeMeanings;
+
+/** In the order of the interface. */
+export const scopes = Object.keys(scopeMeanings) as Scope[];
+
+/**
+ * What an operation asks of a credential: a scope; `any` credential at all; `full` access, which a credential has that was
+ * not limited to scopes; or that it is the `owner`'s, the one of the data directory.
+ */
+export type Access = Scope | 'any' | 'full' | 'owner';
+
+/**
+ * Reads are `runs:read`, files `files:read`. What no scope speaks of, such as changing agents and their procedures, needs
+ * full access: a credential that may start runs should not be able to rewrite what they do.
+ */
+export const operationAccess: Readonly<Record<OperationId, Access>> = {
+  getTeam: 'any',
+
+  listAgents: 'runs:read',
+  createAgent: 'full',
+  getAgent: 'runs:read',
+  updateAgent: 'full',
+  deleteAgent: 'full',
+  listAgentRevisions: 'runs:read',
+  createRevision: 'full',
+  getRevision: 'runs:read',
+  updateRevision: 'full',
+  promoteRevision: 'full',
+
+  createSandbox: 'sandboxes:write',
+  listSandboxFiles: 'files:read',
+  uploadSandboxFile: 'sandboxes:write',
+  createSandboxUploadUrl: 'sandboxes:write',
+  listAgentRunSandboxFiles: 'files:read',
+  listRunSandboxFiles: 'files:read',
+  getAgentRunSandboxFileContent: 'files:read',
+  getRunSandboxFileContent: 'files:read',
+  getRunScreenshotTimeline: 'files:read',
+  getAgentRunScreenshotTimeline: 'files:read',
+
+  listRuns: 'runs:read',
+  startRun: 'runs:write',
+  getRun: 'runs:read',
+  listRunMessages: 'runs:read',
+  postRunMessage: 'runs:write',
+  respondToHumanRequest: 'approvals:write',
+  stopRun: 'runs:write',
+  getRunDetail: 'runs:read',
+  getWorkflowExecutionReport: 'runs:read',
+  listBrowserSessionPages: 'files:read',
+  downloadRunFile: 'files:read',
+};
+
+export const isScope = (word: string): word is Scope => Object.hasOwn(scopeMeanings, word);
+
+/** The scope that an operation needs; undefined where it asks for something else. */
+export function scopeOf(id: OperationId): Scope | undefined {
+  const access = operationAccess[id];
+  return isScope(access) ? access : undefined;
+}

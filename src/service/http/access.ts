@@ -1,0 +1,39 @@
+/** What a credential may do (src/interface/scopes.ts), and the refusal of what it may not (RFC 6750 section 3.1). */
+import type { OperationId } from '../../interface/operations.ts';
+import { isScope, operationAccess, type Scope } from '../../interface/scopes.ts';
+import { ServiceError } from '../errors.ts';
+
+/** The rights of a caller. */
+export interface Rights {
+  /** What it is limited to; null has full access to its team. */
+  readonly scopes: ReadonlySet<Scope> | null;
+  /** Whether it is the credential of the data directory, which alone manages teams and credentials. */
+  readonly isOwner: boolean;
+}
+
+/** Whether the caller may use an operation. */
+export function isPermitted({ scopes, isOwner }: Rights, id: OperationId): boolean {
+  const access = operationAccess[id];
+  if (access === 'owner') return isOwner;
+  if (access === 'any' || scopes === null) return true;
+  return isScope(access) && scopes.has(access);
+}
+
+/** Throws 403 `insufficient_scope`, which names the scope that is missing, or 403 `owner_only`. */
+export function requirePermission(rights: Rights, id: OperationId): void {
+  if (isPermitted(rights, id)) return;
+  const access = operationAccess[id];
+  if (access === 'owner') {
+    throw new ServiceError(403, 'owner_only', 'Only the owner of this service may do that, with the token of its data directory.');
+  }
+  const has = rights.scopes?.size ? `it has ${[...rights.scopes].join(' ')}` : 'it has none';
+  if (!isScope(access)) {
+    throw new ServiceError(403, 'insufficient_scope', `This needs a credential with full access, which is not limited to scopes; ${has}.`, {
+      headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' },
+    });
+  }
+  throw new ServiceError(403, 'insufficient_scope', `This needs the scope ${access}, and the credential is limited: ${has}.`, {
+    scope: access,
+    headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${access}"` },
+  });
+}

@@ -1,0 +1,68 @@
+/** Every operation against credentials with every scope, with none, and without a limit. */
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { operation, operationIds } from '../../../src/interface/operations.ts';
+import { operationAccess, scopes } from '../../../src/interface/scopes.ts';
+import { tokenHash } from '../../../src/service/http/authenticate.ts';
+import { openDatabase } from '../../../src/service/store/database.ts';
+import { insertCredential, insertTeam, insertToken } from '../../../src/service/store/teams.ts';
+import { type Answer, type Api, started, temporaryDirectory } from '../helpers/service.ts';
+
+/** A service that knows a token for each of these limits. */
+async function withTokens(limits: readonly (string | null)[]): Promise<{ api: Api; teamId: string }> {
+  const dataDirectory = await temporaryDirectory();
+  const db = await openDatabase(dataDirectory);
+  const teamId = randomUUID();
+  const created_at = new Date().toISOString();
+  await insertTeam(db, { id: teamId, name: 'T', created_at });
+  for (const scopes of limits) {
+    const id = randomUUID();
+    await insertCredential(db, { id, team_id: teamId, kind: 'api_key', name: 'key', created_at, scopes });
+    await insertToken(db, { hash: tokenHash(`token:${scopes}`), credential_id: id, created_at });
+  }
+  await db.destroy();
+  return { api: await started({ dataDirectory }), teamId };
+}
+
+const refusal = ({ status, body, headers }: Answer) => ({ status, ...(body as object), challenge: headers['www-authenticate'] });
+
+describe('an operation', () => {
+  it('is refused to a credential that lacks its scope, which is named, and to no other', async () => {
+    const limits = [null, '', ...scopes];
+    const { api, teamId } = await withTokens(limits);
+    for (const id of operationIds) {
+      const { method, path } = operation(id);
+      const access = operationAccess[id];
+      const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => (name === 'teamId' ? teamId : randomUUID()));
+      for (const limit of limits) {
+        const answer = await api.send(method, filled, { headers: { authorization: `Bearer token:${limit}` } });
+        const what = `${id} with ${limit}`;
+        if (access === 'owner') expect(refusal(answer), what).toMatchObject({ status: 403, error: 'owner_only' });
+        else if (limit === null || access === 'any' || access === limit) expect(answer.status, what).not.toBe(403);
+        else if (access === 'full')
+          expect(refusal(answer), what).toMatchObject({
+            status: 403,
+            error: 'insufficient_scope',
+            challenge: 'Bearer error="insufficient_scope"',
+          });
+        else
+          expect(refusal(answer), what).toMatchObject({
+            status: 403,
+            error: 'insufficient_scope',
+            scope: access,
+            message: expect.stringContaining(access),
+            challenge: `Bearer error="insufficient_scope", scope="${access}"`,
+          });
+      }
+    }
+  });
+
+  it('is refused before its key, its body and its target are looked at, and the refusal is not kept', async () => {
+    const { api, teamId } = await withTokens(['runs:read']);
+    const refused = await api.send('POST', `/v2/teams/${teamId}/runs`, {
+      headers: { authorization: 'Bearer token:runs:read', 'idempotency-key': 'two words' },
+      body: '{',
+    });
+    expect(refusal(refused)).toMatchObject({ status: 403, error: 'insufficient_scope', scope: 'runs:write' });
+  });
+});
