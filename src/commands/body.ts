@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { UsageError } from '../base/errors.ts';
+import type { Check } from './checks.ts';
 import type { Context } from './context.ts';
 import { text, texts } from './define.ts';
 
@@ -34,6 +35,26 @@ export async function readBytes(context: Context, file: string): Promise<Buffer>
   } catch (error) {
     throw new UsageError(fileProblem(file, error as NodeJS.ErrnoException));
   }
+}
+
+/**
+ * A text given on the command line, or by reference: `-` is standard input, `@FILE` a file, `@@...` a text that begins with `@`.
+ * @param check what the text has to be, wherever it comes from
+ * @throws UsageError when it cannot be read
+ */
+export async function readContent(context: Context, given: string, check?: Check, name = ''): Promise<string> {
+  const content = await contentOf(context, given);
+  return check ? check(content, name) : content;
+}
+
+async function contentOf(context: Context, given: string): Promise<string> {
+  if (given === '-') return readText(context, '-');
+  if (given.startsWith('@@')) return given.slice(1);
+  if (!given.startsWith('@')) return given;
+  return readText(context, given.slice(1)).catch((error: unknown) => {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(error.message, `${given} names a file; write @${given} for a text that begins with @.`);
+  });
 }
 
 /** A sentence about a file that could not be used. */

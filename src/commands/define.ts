@@ -6,6 +6,7 @@
 import { parseDuration } from '../base/duration.ts';
 import { type ExitCode, exitCodes, UsageError } from '../base/errors.ts';
 import type { OperationId } from '../interface/operations.ts';
+import type { Check } from './checks.ts';
 import type { Context } from './context.ts';
 import type { AnyOutput, Output } from './output.ts';
 
@@ -18,6 +19,8 @@ export interface Argument<Value = unknown> {
   readonly required: boolean;
   readonly variadic: boolean;
   readonly complete?: CompletionSource;
+  /** Applied to each value before the command runs. */
+  readonly check?: Check;
   /** Type only. */
   readonly value?: Value;
 }
@@ -45,6 +48,8 @@ export interface Option<Value = unknown> {
 
 interface ArgumentExtras {
   complete?: CompletionSource;
+  /** What the value has to be; see checks.ts. */
+  check?: Check;
 }
 interface OptionExtras extends ArgumentExtras {
   short?: string;
@@ -71,7 +76,9 @@ export const manyArguments = (summary: string, extras: ArgumentExtras = {}): Arg
 });
 
 const base = { required: false, repeatable: false, negatable: false } as const;
-const asText = (text: string): string => text;
+
+/** An option with a text as its value, as far as the extras allow it. */
+const asText = ({ check, ...extras }: OptionExtras) => ({ parse: check ?? ((value: string): string => value), ...extras });
 
 /** `--flag`: false unless given. */
 export const flag = (summary: string, extras: OptionExtras = {}): Option<boolean> => ({ ...base, summary, parse: () => true, ...extras });
@@ -87,15 +94,17 @@ export const text = (metavar: string, summary: string, extras: OptionExtras = {}
   ...base,
   summary,
   metavar,
-  parse: asText,
-  ...extras,
+  ...asText(extras),
 });
 export const requiredText = (metavar: string, summary: string, extras: OptionExtras = {}): Option<string> => ({
   ...base,
   summary,
   metavar,
   required: true,
-  parse: asText,
+  ...asText(extras),
+});
+const asList = <Extras extends { parse: Check }>({ parse, ...extras }: Extras) => ({
+  parse: (value: string, name: string): string[] => [parse(value, name)],
   ...extras,
 });
 /** A repeatable option: always a list, empty unless given. */
@@ -104,8 +113,7 @@ export const texts = (metavar: string, summary: string, extras: OptionExtras = {
   summary,
   metavar,
   repeatable: true,
-  parse: (value) => [value],
-  ...extras,
+  ...asList(asText(extras)),
 });
 export const choice = <const Words extends readonly string[]>(
   words: Words,

@@ -1,7 +1,7 @@
 /** Command definitions as a commander program, and what commander parsed as the input of a command. */
 import { Command as Parser, Option as ParserOption } from 'commander';
 import { UsageError } from '../base/errors.ts';
-import { type AnyCommand, flagName, type Option, type Options } from './define.ts';
+import { type AnyCommand, type Arguments, flagName, type Option, type Options } from './define.ts';
 import { changeFlags } from './global-flags.ts';
 import { helpSections } from './help.ts';
 
@@ -76,9 +76,15 @@ function optionValue(key: string, option: Option, parsed: Record<string, unknown
   return negated ? parsed[(negated[1] as string).toLowerCase() + negated[2]] === false : parsed[key] === true;
 }
 
-/** The values of arguments by their names. */
+/** The values of arguments by their names. @throws UsageError for one that its check refuses */
 export function argumentValues(command: AnyCommand, positional: unknown[]): Record<string, unknown> {
-  return Object.fromEntries(Object.keys(command.arguments ?? {}).map((name, index) => [name, positional[index]]));
+  const entries = Object.entries((command.arguments ?? {}) as Arguments).map(([name, { check }], index) => {
+    const value = positional[index];
+    if (!check || value === undefined) return [name, value];
+    const word = argumentWord(name);
+    return [name, Array.isArray(value) ? value.map((one: string) => check(one, word)) : check(value as string, word)];
+  });
+  return Object.fromEntries(entries) as Record<string, unknown>;
 }
 
 /** commander's error as ours; undefined for the "errors" that only mean help was shown. */

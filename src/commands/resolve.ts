@@ -3,16 +3,15 @@ import { AopsError, exitCodes, UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
 import { pagedRows } from '../client/paging.ts';
 import type { AgentListItem } from '../interface/types.ts';
+import { isUuid } from './checks.ts';
 import type { Context } from './context.ts';
-
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
  * The id of an agent given by id or name.
  * @throws AopsError `agent_not_found` (exit 3), UsageError when several have the name
  */
 export async function agentId(context: Context, idOrName: string): Promise<string> {
-  if (uuid.test(idOrName)) return idOrName.toLowerCase();
+  if (isUuid(idOrName)) return idOrName.toLowerCase();
   const client = await context.client();
   const teamId = context.teamId();
   const found: AgentListItem[] = [];
@@ -43,7 +42,7 @@ export async function agentId(context: Context, idOrName: string): Promise<strin
  */
 export async function runId(context: Context, idOrLatest: string): Promise<string> {
   if (idOrLatest !== '@latest') {
-    if (uuid.test(idOrLatest)) return idOrLatest.toLowerCase();
+    if (isUuid(idOrLatest)) return idOrLatest.toLowerCase();
     throw new UsageError(
       `"${idOrLatest}" is not the id of a run.`,
       'Run ids are UUIDs, as `aops runs list` shows them; @latest is the newest run.',

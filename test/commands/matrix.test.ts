@@ -1,6 +1,6 @@
 /** What holds for every command there is, and will hold for every command that is added. */
 import { describe, expect, it } from 'vitest';
-import { type AnyCommand, flagName, type Option } from '../../src/commands/define.ts';
+import { type AnyCommand, type Argument, flagName, type Option } from '../../src/commands/define.ts';
 import { describeCommand, type LoadedCommand, loadAllCommands } from '../../src/commands/describe.ts';
 import { globalFlags } from '../../src/commands/global-flags.ts';
 import { commandTree } from '../../src/commands/index.ts';
@@ -28,15 +28,31 @@ async function run(argv: readonly string[]): Promise<CliResult> {
 /** Without the line breaks that fit a text to the width. */
 const words = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
+/** The first of some likely values that is accepted. */
+function accepted(check: (value: string, name: string) => unknown): string {
+  const found = ['x', aRun, 'https://example.com/hook', '1', 'x=y', '2026-07-18'].find((value) => {
+    try {
+      check(value, 'it');
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  if (found === undefined) throw new Error('add a value that this check accepts to the list above');
+  return found;
+}
+
 /** Values for everything that a command requires. */
 function required(command: AnyCommand): string[] {
-  const positional = Object.entries((command.arguments ?? {}) as Record<string, { required: boolean }>);
+  const positional = Object.entries((command.arguments ?? {}) as Record<string, Argument>);
   const options = Object.entries(command.options ?? {}) as [string, Option][];
   return [
-    ...options.filter(([, option]) => option.required).flatMap(([key]) => [flagName(key), 'x']),
+    ...options
+      .filter(([, option]) => option.required)
+      .flatMap(([key, option]) => [flagName(key), option.choices?.[0] ?? accepted(option.parse)]),
     ...positional
       .filter(([, argument]) => argument.required)
-      .map(([name]) => (name === 'paths' ? 'package.json' : name === 'run' ? aRun : 'x')),
+      .map(([name, { check }]) => (name === 'paths' ? 'package.json' : name === 'run' ? aRun : accepted(check ?? (() => undefined)))),
   ];
 }
 

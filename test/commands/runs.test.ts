@@ -80,7 +80,7 @@ describe('runs start', () => {
       '--on-request takes prompt, wait or fail, not "shrug".',
     ],
     ['a sandbox that is not there', ['--agent', 'greeter', '--sandbox', noRun], 3, 'sandbox'],
-    ['a webhook that is no URL', ['--agent', 'greeter', '--webhook-url', 'nonsense'], 2, 'webhook_url'],
+    ['a webhook that is no URL', ['--agent', 'greeter', '--webhook-url', 'nonsense'], 2, '--webhook-url'],
     [
       'a broken duration',
       ['--agent', 'greeter', '--timeout', 'soon'],

@@ -1,6 +1,7 @@
 import { UsageError } from '../../base/errors.ts';
 import type { Agent, Body } from '../../interface/types.ts';
 import { bodyFlags, bodyFromFlags, readText } from '../body.ts';
+import { length } from '../checks.ts';
 import { defineCommand, text } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { explainProcedure, revisionConfig } from './procedure.ts';
@@ -10,9 +11,9 @@ export default defineCommand({
   summary: 'Create an agent, with the procedure it runs',
   description: 'The procedure becomes the first revision, and it is live at once. Names are unique in a team.',
   options: {
-    name: text('NAME', 'Name of the agent'),
+    name: text('NAME', 'Name of the agent', { check: length(1) }),
     procedure: text('FILE|-', 'The procedure it runs', { complete: 'files' }),
-    runtime: text('NAME', 'What executes the procedure (default script)'),
+    runtime: text('NAME', 'What executes the procedure (default script)', { check: length(1) }),
     ...bodyFlags,
   },
   operations: ['createAgent'],

@@ -1,6 +1,7 @@
 import { UsageError } from '../../base/errors.ts';
 import type { Agent, Body } from '../../interface/types.ts';
 import { bodyFlags, bodyFromFlags, readText } from '../body.ts';
+import { length } from '../checks.ts';
 import type { Context } from '../context.ts';
 import { argument, defineCommand, text, toggle } from '../define.ts';
 import { recordOutput } from '../output.ts';
@@ -13,9 +14,9 @@ export default defineCommand({
   description: 'A new procedure becomes a new revision, which is made live. Runs that are going on keep the one they were started with.',
   arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
   options: {
-    name: text('NAME', 'New name'),
+    name: text('NAME', 'New name', { check: length(1) }),
     procedure: text('FILE|-', 'New procedure', { complete: 'files' }),
-    runtime: text('NAME', 'What executes the procedure (default script)'),
+    runtime: text('NAME', 'What executes the procedure (default script)', { check: length(1) }),
     memory: toggle('Let the agent keep memory files'),
     slack: toggle('Make it reachable from Slack'),
     teams: toggle('Make it reachable from Microsoft Teams'),

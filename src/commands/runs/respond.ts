@@ -1,6 +1,7 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import type { HumanRequest } from '../../interface/types.ts';
 import { type Answer, answerFromFlags } from '../../watch/answers.ts';
+import { uuid } from '../checks.ts';
 import { argument, defineCommand, flag, optionalArgument, texts } from '../define.ts';
 import { recordOutput, time } from '../output.ts';
 import { runId } from '../resolve.ts';
@@ -20,7 +21,7 @@ export default defineCommand({
     'Without REQUEST, the pending one is answered. An answer is given as QUESTION=ANSWER; with a single question the answer alone will do.',
   arguments: {
     run: argument('The run, or @latest', { complete: 'runs' }),
-    request: optionalArgument('The human request; by default the pending one'),
+    request: optionalArgument('The human request; by default the pending one', { check: uuid }),
   },
   options: {
     approve: flag('Approve'),

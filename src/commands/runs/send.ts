@@ -1,5 +1,6 @@
 import type { RunMessage } from '../../interface/types.ts';
-import { readText } from '../body.ts';
+import { readContent } from '../body.ts';
+import { length } from '../checks.ts';
 import { argument, defineCommand } from '../define.ts';
 import { recordOutput, time } from '../output.ts';
 import { runId } from '../resolve.ts';
@@ -9,7 +10,7 @@ export default defineCommand({
   description: 'A run that waits, has completed or was interrupted goes on with it.',
   arguments: {
     run: argument('The run, or @latest', { complete: 'runs' }),
-    message: argument('The message, or - to read it from standard input'),
+    message: argument('The message; @FILE reads it from a file, - from standard input'),
   },
   operations: ['postRunMessage'],
   mutates: true,
@@ -20,7 +21,7 @@ export default defineCommand({
   output: recordOutput<RunMessage>((message) => ({ Sent: message.text_content, At: time(message.timestamp), ID: message.id })),
   async run(context, input) {
     const client = await context.client();
-    const message = input.message === '-' ? await readText(context, '-') : input.message;
+    const message = await readContent(context, input.message, length(1), 'MESSAGE');
     return (await client.call('postRunMessage', { params: { run_id: await runId(context, input.run) }, body: { message } })).message;
   },
 });

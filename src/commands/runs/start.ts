@@ -1,6 +1,7 @@
 import { exitCodes, UsageError } from '../../base/errors.ts';
 import type { Run } from '../../interface/types.ts';
-import { readText } from '../body.ts';
+import { readContent } from '../body.ts';
+import { length, webAddress } from '../checks.ts';
 import type { Context } from '../context.ts';
 import { type CommandInput, defineCommand, flag, requiredText, text, texts } from '../define.ts';
 import { recordOutput, status } from '../output.ts';
@@ -11,10 +12,10 @@ import { followed, followFlags, followOptions, followRun } from './follow.ts';
 
 const options = {
   agent: requiredText('ID|NAME', 'The agent to run', { complete: 'agents' }),
-  message: text('TEXT|-', 'What to tell it; - reads standard input'),
-  sandbox: text('ID', 'Use the files of this sandbox'),
+  message: text('TEXT', 'What to tell it; @FILE reads a file, - standard input'),
+  sandbox: text('ID', 'Use the files of this sandbox', { check: length(1) }),
   upload: texts('PATH', 'Upload a file or a folder for the run; may be repeated', { complete: 'files' }),
-  webhookUrl: text('URL', 'Tell this address what happens to the run'),
+  webhookUrl: text('URL', 'Tell this address what happens to the run', { check: webAddress }),
   watch: flag('Watch the run to its end'),
   ...followFlags,
   pull: text('DIR', 'When the run has ended, download its files into this folder', { complete: 'directories' }),
@@ -69,7 +70,7 @@ export default defineCommand({
 async function start(context: Context, input: CommandInput<Record<never, never>, typeof options>): Promise<Run> {
   const client = await context.client();
   const files = await collectFiles(context, input.upload);
-  const message = input.message === '-' ? await readText(context, '-') : input.message;
+  const message = input.message === undefined ? undefined : await readContent(context, input.message);
   const agent_id = await agentId(context, input.agent);
   let sandbox_id = input.sandbox;
   if (files.length > 0) {

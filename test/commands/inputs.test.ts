@@ -1,0 +1,81 @@
+/** What arguments and options check before anything is sent, and texts that come from files and standard input. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { length, uuid, webAddress } from '../../src/commands/checks.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+let run: string;
+beforeAll(async () => {
+  service = await startTestService();
+  await service.agent('- say: "Hello {{message}}"', 'greeter');
+  run = await service.run('- say: "Hello"');
+});
+
+describe('checks', () => {
+  it('counts characters, not UTF-16 units', () => {
+    expect(length(1, 2)('🧾🧾', '--name')).toBe('🧾🧾');
+    expect(() => length(1, 2)('🧾🧾🧾', '--name')).toThrow('--name takes at most 2 characters, and was given 3.');
+    expect(() => length(1)('', '--name')).toThrow('--name is empty.');
+    expect(() => length(3)('ab', '--name')).toThrow('--name takes at least 3 characters, not 2.');
+  });
+
+  it('takes ids in any case, and nothing else', () => {
+    expect(uuid('6F1C0A51-6C6E-4B0E-9F0E-0D4D4F3A2B11', 'ID')).toBe('6f1c0a51-6c6e-4b0e-9f0e-0d4d4f3a2b11');
+    expect(() => uuid('6f1c0a51', 'ID')).toThrow('ID takes an id, and "6f1c0a51" is none.');
+  });
+
+  it('takes whole web addresses alone', () => {
+    expect(webAddress('https://example.com/hook', '--url')).toBe('https://example.com/hook');
+    for (const wrong of ['example.com', 'ftp://example.com', '//example.com', 'javascript:alert(1)'])
+      expect(() => webAddress(wrong, '--url')).toThrow('--url takes an address');
+  });
+});
+
+describe('a value that the service would refuse', () => {
+  const id = '00000000-0000-4000-8000-000000000007';
+  it.each([
+    [['agents', 'create', '--name', ''], '--name is empty.'],
+    [['agents', 'update', 'greeter', '--name', ''], '--name is empty.'],
+    [['runs', 'start', '--agent', 'greeter', '--webhook-url', 'example.com'], '--webhook-url takes an address'],
+    [['runs', 'send', id, ''], 'MESSAGE is empty.'],
+    [['runs', 'respond', id, 'first', '--approve'], 'REQUEST takes an id, and "first" is none.'],
+    [['runs', 'list', '--limit', '0'], '--limit takes a whole number, 1 or more, not "0".'],
+  ])('%j is refused here, with exit 2', async (argv, message) => {
+    const [runs, agents] = [await service.countRuns(), await service.countAgents()];
+    const refused = await service.cli(argv);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain(`error: ${message}`);
+    expect(refused.stderr).not.toContain('-> 400');
+    expect([await service.countRuns(), await service.countAgents()]).toEqual([runs, agents]);
+  });
+});
+
+describe('a text', () => {
+  const sent = async (text: string, stdin?: string): Promise<unknown> => {
+    await service.until(run, 'completed');
+    const result = await service.cli(['runs', 'send', run, text, '--json', '--jq', '.text_content'], stdin === undefined ? {} : { stdin });
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    return result.stdout;
+  };
+
+  it('comes from the line, a file or standard input', async () => {
+    await service.file('note.txt', 'from a file\n');
+    expect(await sent('plain')).toBe('plain\n');
+    expect(await sent('@note.txt')).toBe('from a file\n\n');
+    expect(await sent('-', 'from a pipe')).toBe('from a pipe\n');
+    expect(await sent('@@anna, please')).toBe('@anna, please\n');
+  });
+
+  it('says how to begin with @ when there is no such file', async () => {
+    const refused = await service.cli(['runs', 'send', run, '@anna']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('anna cannot be read: there is no such file.');
+    expect(refused.stderr).toContain('write @@anna for a text');
+  });
+
+  it('is checked wherever it comes from', async () => {
+    await service.file('empty.txt', '');
+    expect((await service.cli(['runs', 'send', run, '@empty.txt'])).stderr).toContain('MESSAGE is empty.');
+    expect((await service.cli(['runs', 'send', run, '-'], { stdin: '' })).stderr).toContain('MESSAGE is empty.');
+  });
+});
