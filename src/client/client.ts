@@ -30,6 +30,8 @@ export type { CallOptions, ClientEvent, ClientOptions } from './options.ts';
 
 export class Client {
   readonly baseUrl: string;
+  /** The base URL in parts. */
+  readonly #base: { origin: string; prefix: string };
   readonly #options: ClientOptions;
   readonly #clock: Clock;
   readonly #gate: RateGate;
@@ -44,6 +46,8 @@ export class Client {
   /** @throws UsageError for an idempotency key that cannot be sent */
   constructor(options: ClientOptions) {
     this.baseUrl = options.baseUrl;
+    const { origin, pathname } = new URL(options.baseUrl);
+    this.#base = { origin, prefix: pathname.replace(/\/$/, '') };
     this.#options = options;
     followConnections();
     this.#clock = options.clock ?? systemClock;
@@ -201,8 +205,8 @@ export class Client {
   }
 
   async #attempt(request: ServiceRequest, headers: Record<string, string>, signal: AbortSignal): Promise<Outcome> {
-    const base = new URL(this.baseUrl);
-    const path = base.pathname.replace(/\/$/, '') + request.path;
+    const { origin, prefix } = this.#base;
+    const path = prefix + request.path;
     // Without the last one a service may compress as it likes (RFC 9110, 12.5.3).
     const manners = { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': this.#options.userAgent };
     const requestHeaders = { ...manners, ...headers };
@@ -210,7 +214,7 @@ export class Client {
     const started = steadyTime(this.#clock);
     const outcome = await timeLimited(this.#clock, signal, (limit) =>
       attempt(dispatcher, {
-        origin: base.origin,
+        origin,
         path,
         method: request.method,
         headers: requestHeaders,
@@ -221,7 +225,7 @@ export class Client {
     );
     const milliseconds = Math.round(steadyTime(this.#clock) - started);
     const traced = { ...requestHeaders, authorization: `${headers.authorization?.split(' ', 1)[0]} ***` };
-    const trace = { type: 'trace', method: request.method, url: base.origin + path, requestHeaders: traced, milliseconds } as const;
+    const trace = { type: 'trace', method: request.method, url: origin + path, requestHeaders: traced, milliseconds } as const;
     if (outcome.kind === 'failure') {
       this.#emit({ ...trace, reason: outcome.reason });
       return outcome;

@@ -12,13 +12,12 @@ const late = 'the attempt took too long';
  * @throws the signal's reason
  */
 export async function timeLimited(clock: Clock, signal: AbortSignal, run: (limit: AbortSignal) => Promise<Outcome>): Promise<Outcome> {
-  const finished = new AbortController();
-  const limit = new AbortController();
   // AbortSignal.any would do the same, at several times the cost for each request.
+  const limit = new AbortController();
   const onAbort = (): void => limit.abort(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
-  const timer = clock.sleep(retryPolicy.attemptMilliseconds, finished.signal).then(
+  const timer = clock.sleep(retryPolicy.attemptMilliseconds, limit.signal).then(
     () => limit.abort(late),
     () => undefined,
   );
@@ -31,7 +30,8 @@ export async function timeLimited(clock: Clock, signal: AbortSignal, run: (limit
     return { kind: 'failure', maybeSent: true, final: false, reason, cause: error };
   } finally {
     signal.removeEventListener('abort', onAbort);
-    finished.abort(over);
+    // Ends the wait for the time limit; nobody else listens any more.
+    limit.abort(over);
     await timer;
   }
 }

@@ -1,7 +1,7 @@
 /** One attempt at one request: sends it, reads the whole answer, and says plainly what happened. Never retries, never follows. */
-import type { Readable } from 'node:stream';
 import { orAborted } from './abort.ts';
-import { header, type ResponseHeaders } from './limits/rate-limit.ts';
+import { type Answer, exchange } from './exchange.ts';
+import type { ResponseHeaders } from './limits/rate-limit.ts';
 import { connectionProblem } from './network/connection-errors.ts';
 import type { Dispatcher } from './network/undici.ts';
 
@@ -10,7 +10,7 @@ export interface TransportRequest {
   path: string;
   method: string;
   headers: Record<string, string>;
-  body?: string | Uint8Array | Readable;
+  body?: string | Uint8Array;
   /** Covers the whole attempt, body included. */
   signal: AbortSignal;
   /** Told as soon as the head of an answer is there. */
@@ -20,10 +20,7 @@ export interface TransportRequest {
 /** What a body turned out to be: its value, undefined when it is empty; or what is wrong with it, half a sentence for people. */
 export type Reading = { value: unknown; problem?: never } | { problem: string };
 
-export interface TransportResponse {
-  status: number;
-  headers: ResponseHeaders;
-  body: Buffer;
+export interface TransportResponse extends Answer {
   /** What the body turned out to be, once somebody has looked; kept here by `readJson`. */
   reading?: Reading;
 }
@@ -48,11 +45,6 @@ export interface Failure {
 
 /** What became of an attempt. */
 export type Outcome = { kind: 'response'; response: TransportResponse } | Failure;
-
-/** JSON answers are held in memory; more than this is no JSON answer. */
-const bodyLimit = 32 * 1024 * 1024;
-/** Of an error's body the start will do; its status counts. */
-const errorBodyLimit = 1024 * 1024;
 
 const notSentCodes = new Set([
   'ECONNREFUSED',
@@ -99,31 +91,6 @@ export function failure(error: unknown): Failure {
   return code === 'ENOTFOUND' ? { ...plain, retries: 1 } : plain;
 }
 
-async function readAll(status: number, headers: ResponseHeaders, body: Dispatcher.ResponseData['body']): Promise<Buffer> {
-  // Ending a body early makes it emit an error that nobody needs.
-  body.on('error', () => undefined);
-  const isError = status >= 400;
-  if (!isError && Number(header(headers, 'content-length')) > bodyLimit) {
-    body.destroy();
-    throw tooLarge();
-  }
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += (chunk as Buffer).length;
-    chunks.push(chunk as Buffer);
-    if (isError && size > errorBodyLimit) break;
-    if (size > bodyLimit) throw tooLarge();
-  }
-  return withoutMark(Buffer.concat(chunks));
-}
-
-/** Some writers of UTF-8 begin with a byte order mark, which is no part of the text (RFC 8259, 8.1). */
-const withoutMark = (body: Buffer): Buffer => (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body);
-
-const tooLarge = (): Error =>
-  Object.assign(new Error(`the answer is larger than ${bodyLimit / 1_048_576} MiB`), { code: 'ERR_BODY_LIMIT' });
-
 /**
  * The answer to a request, its body still to be read. undici notices an abort only once it is connected; this ends
  * at once, with the signal's reason.
@@ -139,10 +106,8 @@ export async function send(
 /** Sends a request once. Rejects only with the signal's reason. */
 export async function attempt(dispatcher: Dispatcher, request: TransportRequest): Promise<Outcome> {
   try {
-    const { onHead, ...options } = request;
-    const { statusCode, headers, body } = await send(dispatcher, options as Dispatcher.RequestOptions & { signal: AbortSignal });
-    onHead?.(headers);
-    return { kind: 'response', response: { status: statusCode, headers, body: await readAll(statusCode, headers, body) } };
+    const { signal, onHead, ...options } = request;
+    return { kind: 'response', response: await exchange(dispatcher, options as Dispatcher.DispatchOptions, signal, onHead) };
   } catch (error) {
     request.signal.throwIfAborted();
     return failure(error);

@@ -84,6 +84,18 @@ describe('a header that came twice', () => {
   });
 });
 
+describe('a head that only says that the answer is coming', () => {
+  it('is passed over', async () => {
+    const early = 'HTTP/1.1 103 Early Hints\r\nx-request-id: early\r\n\r\n';
+    const body = '{"run":{"id":"r1"}}';
+    const answered = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    const server = await scripted(raw(early + answered, 'close'));
+    const { client, events } = newClient(server.url);
+    expect(await client.call('getRun', getRun)).toEqual({ run: { id: 'r1' } });
+    expect(events).toMatchObject([{ type: 'trace', status: 200 }]);
+  });
+});
+
 describe('giving up', () => {
   const interrupted = new AopsError('Interrupted.', { code: 'interrupted', exit: exitCodes.interrupted });
 

@@ -1,0 +1,116 @@
+/**
+ * One request and its whole answer, collected as it comes. undici's own `request` makes a stream of every body, which
+ * costs more than all else that is done for an answer that fits in a packet or two.
+ */
+import { header, type ResponseHeaders } from './limits/rate-limit.ts';
+import type { Dispatcher } from './network/undici.ts';
+
+/** The whole of an answer. */
+export interface Answer {
+  status: number;
+  headers: ResponseHeaders;
+  body: Buffer;
+}
+
+/** JSON answers are held in memory; more than this is no JSON answer. */
+const bodyLimit = 32 * 1024 * 1024;
+/** Of an error's body the start will do; its status counts. */
+const errorBodyLimit = 1024 * 1024;
+
+/**
+ * Sends a request and resolves when its answer is complete. undici notices an abort only once it is connected; this ends at once.
+ * @param onHead told as soon as the head of the answer is there
+ * @throws the signal's reason, what undici says of the connection, or `ERR_BODY_LIMIT`
+ */
+export async function exchange(
+  dispatcher: Dispatcher,
+  request: Dispatcher.DispatchOptions,
+  signal: AbortSignal,
+  onHead?: (headers: ResponseHeaders) => void,
+): Promise<Answer> {
+  signal.throwIfAborted();
+  const collector = new Collector(onHead);
+  const onAbort = (): void => collector.giveUp(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    dispatcher.dispatch(request, collector);
+    return await collector.answer;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Takes in an answer, as undici hands it over. It is settled once: what comes after that changes nothing. */
+class Collector implements Dispatcher.DispatchHandler {
+  readonly answer: Promise<Answer>;
+  readonly #onHead: ((headers: ResponseHeaders) => void) | undefined;
+  readonly #chunks: Buffer[] = [];
+  #resolve: (answer: Answer) => void = () => undefined;
+  #reject: (reason: unknown) => void = () => undefined;
+  #controller: Dispatcher.DispatchController | undefined;
+  #abandoned: { reason: unknown } | undefined;
+  #status = 0;
+  #headers: ResponseHeaders = {};
+  #size = 0;
+
+  constructor(onHead: ((headers: ResponseHeaders) => void) | undefined) {
+    this.#onHead = onHead;
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  /** Ends the exchange, wherever it is: also while there is no connection yet. */
+  giveUp(reason: unknown): void {
+    this.#reject(reason);
+    this.#abandoned = { reason };
+    this.#controller?.abort(reason as Error);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#abandoned) controller.abort(this.#abandoned.reason as Error);
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {
+    // One that only says that the answer is coming.
+    if (status < 200) return;
+    this.#status = status;
+    this.#headers = headers;
+    this.#onHead?.(headers);
+    if (!this.#isError && Number(header(headers, 'content-length')) > bodyLimit) this.giveUp(tooLarge());
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#size += chunk.length;
+    this.#chunks.push(chunk);
+    if (this.#size <= (this.#isError ? errorBodyLimit : bodyLimit)) return;
+    if (this.#isError) this.#complete();
+    this.giveUp(tooLarge());
+  }
+
+  onResponseEnd(): void {
+    this.#complete();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#reject(error);
+  }
+
+  get #isError(): boolean {
+    return this.#status >= 400;
+  }
+
+  #complete(): void {
+    const [first = Buffer.alloc(0)] = this.#chunks;
+    const body = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first;
+    this.#resolve({ status: this.#status, headers: this.#headers, body: withoutMark(body) });
+  }
+}
+
+/** Some writers of UTF-8 begin with a byte order mark, which is no part of the text (RFC 8259, 8.1). */
+const withoutMark = (body: Buffer): Buffer => (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body);
+
+const tooLarge = (): Error =>
+  Object.assign(new Error(`the answer is larger than ${bodyLimit / 1_048_576} MiB`), { code: 'ERR_BODY_LIMIT' });
