@@ -76,8 +76,8 @@ class RecentIds {
 
   /** Whether the id is new. */
   add(id: string): boolean {
-    if (this.#current.has(id) || this.#before.has(id)) return false;
-    this.#current.add(id);
+    const { size } = this.#current;
+    if (this.#current.add(id).size === size || this.#before.has(id)) return false;
     if (this.#current.size >= this.#most) {
       this.#before = this.#current;
       this.#current = new Set();
