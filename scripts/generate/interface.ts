@@ -14,6 +14,7 @@ export function interfacePage(): string {
     '# Interface',
     `The operations that aops calls and the local service answers, version ${code(interfaceVersion)}. The contract is \`src/interface\`; a service tells it in
 full, with all schemas, as OpenAPI 3.1 at \`/v2/openapi.json\`. \`aops api --list\` prints this list, and \`aops api\` sends any of these requests.`,
+    '"(extension)" marks what the local service offers beyond the interface; another service may not know it.',
     '"Key" marks the operations that change something. They take an `Idempotency-Key`: the same request sent twice with the same key within 24 hours is carried out once.',
     `"Scope" is what a credential must have that is limited to scopes; where there is none, any credential will do. _full_ means one that is not limited, _owner_ the
 one of the data directory of the [local service](local-service.md).`,
@@ -29,6 +30,12 @@ one of the data directory of the [local service](local-service.md).`,
 const accessWords = (access: Access): string => (access === 'any' ? '' : isScope(access) ? code(access) : `_${access}_`);
 
 function operationRow(id: OperationId): string[] {
-  const { method, path, idempotent, summary } = operation(id);
-  return [code(id), code(`${method} ${path}`), accessWords(operationAccess[id]), idempotent ? 'yes' : '', summary];
+  const { method, path, idempotent, summary, extension } = operation(id);
+  return [
+    code(id),
+    code(`${method} ${path}`),
+    accessWords(operationAccess[id]),
+    idempotent ? 'yes' : '',
+    extension ? `${summary} (extension)` : summary,
+  ];
 }

@@ -91,6 +91,7 @@ function describe(id: OperationId, row: Operation, group: string): Json {
     operationId: id,
     summary: row.summary,
     tags: [group],
+    ...(row.extension ? { 'x-extension': true } : {}),
     ...security(id),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: requestBody(row, body) }),

@@ -19,6 +19,8 @@ export interface Operation {
   readonly summary: string;
   /** Request body other than JSON. */
   readonly request?: 'multipart/form-data';
+  /** Offered by the local service beyond the interface; another service may not know it. */
+  readonly extension?: true;
 }
 
 /** Shapes of one operation. Absent `query` or `body` means the operation takes none. */

@@ -1,6 +1,7 @@
 /** The runtime table of the contract: operation id to method, path and manners. Loads no schema. */
 import type { Operation } from './operation.ts';
 import { agentOperations } from './operations/agents.ts';
+import { localOperations } from './operations/local.ts';
 import { runOperations } from './operations/runs.ts';
 import { sandboxOperations } from './operations/sandboxes.ts';
 import { teamOperations } from './operations/teams.ts';
@@ -11,9 +12,10 @@ export const operationGroups = {
   agents: agentOperations,
   sandboxes: sandboxOperations,
   runs: runOperations,
+  local: localOperations,
 } as const;
 
-export const operations = { ...teamOperations, ...agentOperations, ...sandboxOperations, ...runOperations } as const;
+export const operations = { ...teamOperations, ...agentOperations, ...sandboxOperations, ...runOperations, ...localOperations } as const;
 
 export type OperationId = keyof typeof operations;
 

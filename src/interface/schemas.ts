@@ -2,11 +2,12 @@
 import type { OperationSchemas } from './operation.ts';
 import type { OperationId } from './operations.ts';
 import { agentSchemas } from './schemas/agents.ts';
+import { localSchemas } from './schemas/local.ts';
 import { runSchemas } from './schemas/runs.ts';
 import { sandboxSchemas } from './schemas/sandboxes.ts';
 import { teamSchemas } from './schemas/teams.ts';
 
-export const schemas = { ...teamSchemas, ...agentSchemas, ...sandboxSchemas, ...runSchemas } as const satisfies Record<
+export const schemas = { ...teamSchemas, ...agentSchemas, ...sandboxSchemas, ...runSchemas, ...localSchemas } as const satisfies Record<
   OperationId,
   OperationSchemas
 >;

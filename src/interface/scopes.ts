@@ -4,8 +4,21 @@
  */
 import type { OperationId } from './operations.ts';
 
-/** Every scope, with what it permits. */
-export const scopeMeanings = {
+/** In the order of the interface. */
+export const scopes = [
+  'runs:read',
+  'runs:write',
+  'queues:write',
+  'approvals:write',
+  'files:read',
+  'sandboxes:write',
+  'webhooks:manage',
+  'mcp:call',
+] as const;
+export type Scope = (typeof scopes)[number];
+
+/** What each scope permits. */
+export const scopeMeanings: Readonly<Record<Scope, string>> = {
   'runs:read': 'Read what a team works on: agents and their revisions, runs and their messages, queues and cases, usage',
   'runs:write': 'Start runs, send them messages, stop them',
   'queues:write': 'Change queues, cases and labels',
@@ -14,12 +27,7 @@ export const scopeMeanings = {
   'sandboxes:write': 'Create sandboxes and put files into them',
   'webhooks:manage': 'Read and change webhook subscriptions, and read and rotate their signing secret',
   'mcp:call': 'Call the MCP endpoint; its tools need the scopes of what they do as well',
-} as const;
-
-export type Scope = keyof typeof scopeMeanings;
-
-/** In the order of the interface. */
-export const scopes = Object.keys(scopeMeanings) as Scope[];
+};
 
 /**
  * What an operation asks of a credential: a scope; `any` credential at all; `full` access, which a credential has that was
@@ -67,6 +75,18 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   getWorkflowExecutionReport: 'runs:read',
   listBrowserSessionPages: 'files:read',
   downloadRunFile: 'files:read',
+
+  getLocalCredential: 'any',
+  listLocalTeams: 'owner',
+  createLocalTeam: 'owner',
+  updateLocalTeam: 'owner',
+  deleteLocalTeam: 'owner',
+  listLocalTokens: 'owner',
+  createLocalToken: 'owner',
+  revokeLocalToken: 'owner',
+  listLocalClients: 'owner',
+  createLocalClient: 'owner',
+  revokeLocalClient: 'owner',
 };
 
 export const isScope = (word: string): word is Scope => Object.hasOwn(scopeMeanings, word);

@@ -19,6 +19,7 @@ export type Input<Id extends OperationId> = (keyof Params<Id> extends never ? { 
 export type { RunStatus } from './run-status.ts';
 export type { Agent, AgentListItem, Build, RevisionConfig } from './schemas/agents.ts';
 export type { ErrorBody } from './schemas/common.ts';
+export type { LocalCredential, LocalTeam } from './schemas/local.ts';
 export type {
   BrowserSessionPage,
   HumanQuestion,

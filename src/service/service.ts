@@ -10,21 +10,22 @@ import { FileStore } from './engine/file-store.ts';
 import { driveRun } from './engine/run-driver.ts';
 import { expireStagedSandbox } from './engine/sandbox-expiry.ts';
 import { Worker } from './engine/worker.ts';
-import { tokenHash } from './http/authenticate.ts';
 import { IdempotencyLayer } from './http/idempotency.ts';
 import { originCheck } from './http/origin.ts';
 import { type RateLimit, RateLimiter } from './http/rate-limit.ts';
 import { Router } from './http/router.ts';
 import { type HttpServer, listen } from './http/server.ts';
 import { createLog, type LogEntry } from './log.ts';
+import { newSecret, secretHash } from './oauth/secrets.ts';
 import type { Runtime } from './runtimes/runtime.ts';
 import { scriptRuntime } from './runtimes/script/script-runtime.ts';
 import { SandboxStore } from './sandbox/sandbox.ts';
 import { UrlSigner } from './signed-urls.ts';
+import { deleteTokens, findToken, firstCredential, insertCredential, insertToken } from './store/credentials.ts';
 import { openDatabase, type Store } from './store/database.ts';
 import { reclaimJobs } from './store/jobs.ts';
 import { settingOrCreate } from './store/settings.ts';
-import { deleteTokens, findToken, firstCredential, insertCredential, insertTeam, insertToken } from './store/teams.ts';
+import { insertTeam } from './store/teams.ts';
 import { isoTime } from './store/time.ts';
 
 export type { LogEntry } from './log.ts';
@@ -86,6 +87,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         instanceId,
         checkOrigin: originCheck(host),
         limiter: new RateLimiter(options.rateLimit ?? { limit: 3_000, windowSeconds: 60 }, clock),
+        attempts: new RateLimiter({ limit: 10, windowSeconds: 60 }, clock),
         idempotency: new IdempotencyLayer({ store, clock, owner: instanceId, log }),
         router: new Router(),
       },
@@ -137,10 +139,10 @@ async function localAccess(store: Store, dataDirectory: string, now: number): Pr
     (text) => text.trim(),
     () => '',
   );
-  const token = `aops_local_${randomBytes(32).toString('base64url')}`;
+  const token = newSecret('local');
   const result = await store.transaction().execute(async (trx) => {
     const credential = await firstCredential(trx, 'local');
-    const known = kept === '' ? undefined : await findToken(trx, tokenHash(kept), now);
+    const known = kept === '' ? undefined : await findToken(trx, secretHash(kept), now);
     if (credential !== undefined && known?.credentialId === credential.id) return { teamId: credential.team_id, token: kept };
     const created_at = isoTime(now);
     const owner = credential ?? { id: randomUUID(), team_id: randomUUID() };
@@ -149,7 +151,7 @@ async function localAccess(store: Store, dataDirectory: string, now: number): Pr
       await insertCredential(trx, { id: owner.id, team_id: owner.team_id, kind: 'local', name: 'Local', created_at });
     }
     await deleteTokens(trx, owner.id);
-    await insertToken(trx, { hash: tokenHash(token), credential_id: owner.id, created_at, expires_at: null });
+    await insertToken(trx, { hash: secretHash(token), credential_id: owner.id, created_at, expires_at: null });
     return { teamId: owner.team_id, token };
   });
   if (result.token !== kept) {

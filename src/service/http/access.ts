@@ -11,6 +11,10 @@ export interface Rights {
   readonly isOwner: boolean;
 }
 
+/** The scopes of a column; null has full access. */
+export const scopeSet = (words: string | null): ReadonlySet<Scope> | null =>
+  words === null ? null : new Set(words.split(' ').filter(isScope));
+
 /** Whether the caller may use an operation. */
 export function isPermitted({ scopes, isOwner }: Rights, id: OperationId): boolean {
   const access = operationAccess[id];

@@ -1,16 +1,28 @@
-/** What needs no credential: health, the interface's description, and signed URLs. None of it counts against a rate limit. */
+/**
+ * What needs no Bearer token: health, descriptions, signed URLs, and the token endpoint, which has an authentication of its own.
+ * None but the last counts against a rate limit.
+ */
 import { version } from '../../base/version.ts';
 import { openApiDocument } from '../../interface/openapi.ts';
+import { authorizationServerMetadata } from '../oauth/metadata.ts';
+import { tokenAnswer } from '../oauth/token-endpoint.ts';
 import { type Answer, jsonAnswer } from './answer.ts';
 import type { Exchange, HttpParts } from './pipeline.ts';
 import { methodNotAllowed } from './router.ts';
 import { downloadAnswer, uploadAnswer } from './transfers.ts';
 
-type OpenRoute = { methods: string[]; answer: (parts: HttpParts, exchange: Exchange, rest: string) => Answer | Promise<Answer> };
+/** An answer, and the caller where it is known. */
+type Open = Answer | { answer: Answer; caller: string };
+type OpenRoute = { methods: string[]; answer: (parts: HttpParts, exchange: Exchange, rest: string) => Open | Promise<Open> };
 
 const routes: Record<string, OpenRoute> = {
   healthz: { methods: ['GET'], answer: ({ instanceId }) => jsonAnswer(200, { status: 'ok', version, instance_id: instanceId }) },
   'v2/openapi.json': { methods: ['GET'], answer: () => jsonAnswer(200, openApiDocument()) },
+  '.well-known/oauth-authorization-server': {
+    methods: ['GET'],
+    answer: (_, { baseUrl }) => jsonAnswer(200, authorizationServerMetadata(baseUrl)),
+  },
+  'oauth/token': { methods: ['POST'], answer: tokenAnswer },
 };
 
 const signedRoutes: Record<string, OpenRoute> = {
@@ -19,12 +31,13 @@ const signedRoutes: Record<string, OpenRoute> = {
 };
 
 /** The answer of an open route; undefined when the path is none. */
-export async function openAnswer(parts: HttpParts, exchange: Exchange): Promise<Answer | undefined> {
+export async function openAnswer(parts: HttpParts, exchange: Exchange): Promise<{ answer: Answer; caller?: string } | undefined> {
   const [first = '', second = ''] = exchange.segments;
   const plain = exchange.segments.join('/');
   const signed = exchange.segments.length === 2 && Object.hasOwn(signedRoutes, first) ? signedRoutes[first] : undefined;
   const route = Object.hasOwn(routes, plain) ? routes[plain] : signed;
   if (route === undefined) return undefined;
   if (!route.methods.includes(exchange.method === 'HEAD' ? 'GET' : exchange.method)) throw methodNotAllowed(route.methods);
-  return route.answer(parts, exchange, second);
+  const open = await route.answer(parts, exchange, second);
+  return 'answer' in open ? open : { answer: open };
 }

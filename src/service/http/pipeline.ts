@@ -28,6 +28,8 @@ export interface HttpParts {
   instanceId: string;
   checkOrigin: OriginCheck;
   limiter: RateLimiter;
+  /** Counts wrong client secrets. */
+  attempts: RateLimiter;
   idempotency: IdempotencyLayer;
   router: Router;
 }
@@ -56,7 +58,7 @@ export async function handle(parts: HttpParts, request: IncomingMessage, request
     parts.checkOrigin(request.headers);
     const exchange = readRequestLine(request, requestId);
     const open = await openAnswer(parts, exchange);
-    if (open !== undefined) return { ...outcome, answer: open };
+    if (open !== undefined) return { ...outcome, ...open };
     const caller = await letIn(parts, request, outcome.caller);
     outcome.caller = caller.credentialId;
     parts.limiter.take(caller.credentialId);

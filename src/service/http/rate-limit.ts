@@ -24,6 +24,12 @@ export class RateLimiter {
 
   /** Counts a request. Throws 429 `rate_limited` when the caller has none left. */
   take(caller: string): void {
+    this.require(caller);
+    this.#counts.set(caller, (this.#counts.get(caller) ?? 0) + 1);
+  }
+
+  /** Throws 429 `rate_limited` when the caller has none left, and counts nothing. Its headers are those of this limit. */
+  require(caller: string): void {
     const now = this.#turnWindow();
     const count = this.#counts.get(caller) ?? 0;
     if (count >= this.#limit) {
@@ -33,11 +39,10 @@ export class RateLimiter {
         'rate_limited',
         `Too many requests; the limit is ${this.#limit} in ${this.#windowSeconds} seconds. Try again in ${wait} s.`,
         {
-          headers: { 'Retry-After': String(wait) },
+          headers: { ...this.headers(caller), 'Retry-After': String(wait) },
         },
       );
     }
-    this.#counts.set(caller, count + 1);
   }
 
   /** The three headers, as they stand for the caller. */

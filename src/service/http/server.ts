@@ -88,9 +88,10 @@ async function serve(parts: HttpParts, request: IncomingMessage, response: Serve
     // A body that was not read would be taken for the next request.
     if (!request.complete && hasBody(request)) response.shouldKeepAlive = false;
     response.writeHead(answer.status, {
+      ...limiter.headers(caller),
+      // A 429 brings the figures of the limit that it is about.
       ...answer.headers,
       ...(typeof answer.body === 'string' && answer.status !== 304 ? { 'Content-Length': Buffer.byteLength(answer.body) } : {}),
-      ...limiter.headers(caller),
       Date: httpDate(clock.now()),
       'X-Request-Id': requestId,
     });

@@ -69,6 +69,23 @@ export class Api {
     this.dataDirectory = dataDirectory;
   }
 
+  /** The same service, called with another token, of another team. */
+  as(token: string, teamId = this.service.teamId): Api {
+    return new Api({ ...this.service, token, teamId }, this.dataDirectory);
+  }
+
+  /** The same service with a new token, made by the owner. */
+  async withToken(options: Partial<Body<'createLocalToken'>> = {}): Promise<Api> {
+    const { token, secret } = await this.ok('createLocalToken', { body: { name: 'test', ...options } });
+    return this.as(secret, token.team_id);
+  }
+
+  /** The same service with a token of a new team. */
+  async inNewTeam(name = 'Other'): Promise<Api> {
+    const { team } = await this.ok('createLocalTeam', { body: { name } });
+    return this.withToken({ team_id: team.id });
+  }
+
   /** Any request; the answer has the headers of all answers, and errors their shape. */
   async send(
     method: string,

@@ -3,10 +3,11 @@ import { cp } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { jsonAnswer } from '../../../src/service/http/answer.ts';
-import { tokenHash } from '../../../src/service/http/authenticate.ts';
 import { IdempotencyLayer } from '../../../src/service/http/idempotency.ts';
+import { secretHash } from '../../../src/service/oauth/secrets.ts';
+import { insertCredential, insertToken } from '../../../src/service/store/credentials.ts';
 import { openDatabase } from '../../../src/service/store/database.ts';
-import { insertCredential, insertTeam, insertToken } from '../../../src/service/store/teams.ts';
+import { insertTeam } from '../../../src/service/store/teams.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { Gate } from '../helpers/runtime.ts';
 import { type Answer, type Api, afterTest, started, temporaryDirectory } from '../helpers/service.ts';
@@ -154,7 +155,7 @@ describe('who has a key', () => {
       ['b', one],
       ['c', two],
     ] as const)
-      await insertToken(db, { hash: tokenHash(token), credential_id, created_at, expires_at: null });
+      await insertToken(db, { hash: secretHash(token), credential_id, created_at, expires_at: null });
     await db.destroy();
     const api = await started({ dataDirectory });
     const create = (token: string) =>

@@ -3,9 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { operation, operationIds } from '../../../src/interface/operations.ts';
 import { operationAccess, scopes } from '../../../src/interface/scopes.ts';
-import { tokenHash } from '../../../src/service/http/authenticate.ts';
+import { secretHash } from '../../../src/service/oauth/secrets.ts';
+import { insertCredential, insertToken } from '../../../src/service/store/credentials.ts';
 import { openDatabase } from '../../../src/service/store/database.ts';
-import { insertCredential, insertTeam, insertToken } from '../../../src/service/store/teams.ts';
+import { insertTeam } from '../../../src/service/store/teams.ts';
 import { type Answer, type Api, started, temporaryDirectory } from '../helpers/service.ts';
 
 /** A service that knows a token for each of these limits. */
@@ -18,7 +19,7 @@ async function withTokens(limits: readonly (string | null)[]): Promise<{ api: Ap
   for (const scopes of limits) {
     const id = randomUUID();
     await insertCredential(db, { id, team_id: teamId, kind: 'api_key', name: 'key', created_at, scopes });
-    await insertToken(db, { hash: tokenHash(`token:${scopes}`), credential_id: id, created_at });
+    await insertToken(db, { hash: secretHash(`token:${scopes}`), credential_id: id, created_at });
   }
   await db.destroy();
   return { api: await started({ dataDirectory }), teamId };

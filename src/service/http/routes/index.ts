@@ -2,11 +2,18 @@
 import type { OperationId } from '../../../interface/operations.ts';
 import type { Handler, RequestContext } from '../context.ts';
 import { agentRoutes } from './agents.ts';
+import { localRoutes } from './local.ts';
 import { runRoutes } from './runs.ts';
 import { sandboxRoutes } from './sandboxes.ts';
 import { teamRoutes } from './teams.ts';
 
-const handlers: { readonly [Id in OperationId]: Handler<Id> } = { ...teamRoutes, ...agentRoutes, ...sandboxRoutes, ...runRoutes };
+const handlers: { readonly [Id in OperationId]: Handler<Id> } = {
+  ...teamRoutes,
+  ...agentRoutes,
+  ...sandboxRoutes,
+  ...runRoutes,
+  ...localRoutes,
+};
 
 /** A handler whose input has been checked against the operation's schemas. */
 export type AnyHandler = (context: RequestContext, input: { params: unknown; query: unknown; body: unknown }) => Promise<unknown>;

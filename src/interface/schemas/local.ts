@@ -1,0 +1,71 @@
+import Type, { type Static } from 'typebox';
+import type { OperationSchemas } from '../operation.ts';
+import type { localOperations } from '../operations/local.ts';
+import { scopes } from '../scopes.ts';
+import { DateTime, Nullable, paging, Uuid, Words } from './common.ts';
+
+const Name = Type.String({ minLength: 1, maxLength: 100 });
+const ScopeWord = Words([...scopes]);
+
+export const LocalTeam = Type.Object({
+  id: Uuid,
+  name: Type.String(),
+  created_at: DateTime,
+  /** Whether it is the owner's own, which cannot be deleted. */
+  own: Type.Boolean(),
+});
+export type LocalTeam = Static<typeof LocalTeam>;
+
+const credential = {
+  id: Uuid,
+  team_id: Uuid,
+  name: Type.String(),
+  /** Null has full access to the team. */
+  scopes: Nullable(Type.Array(Type.String())),
+  created_at: DateTime,
+  expires_at: Nullable(DateTime),
+};
+
+/** A token or an OAuth client, whose id is its `client_id`. */
+export const LocalCredential = Type.Object({ ...credential, status: Words(['active', 'expired']) });
+export type LocalCredential = Static<typeof LocalCredential>;
+
+const newCredential = Type.Object({
+  name: Name,
+  /** Default: the team of the owner. */
+  team_id: Type.Optional(Uuid),
+  /** Without them it has full access to its team. */
+  scopes: Type.Optional(Type.Array(ScopeWord, { minItems: 1, uniqueItems: true })),
+  /** Up to ten years; without it, it does not expire. */
+  expires_in_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 315_360_000 })),
+});
+
+const credentialQuery = Type.Object({ team_id: Type.Optional(Uuid), ...paging(100, 20) });
+const page = { total: Type.Integer(), limit: Type.Integer(), offset: Type.Integer() };
+const done = Type.Object({ success: Type.Boolean() });
+
+export const localSchemas = {
+  getLocalCredential: {
+    response: Type.Object({
+      credential: Type.Object({ ...credential, kind: Words(['local', 'api_key', 'oauth_client']), owner: Type.Boolean() }),
+    }),
+  },
+  listLocalTeams: { query: Type.Object(paging(100, 20)), response: Type.Object({ teams: Type.Array(LocalTeam), ...page }) },
+  createLocalTeam: { body: Type.Object({ name: Name }), response: Type.Object({ team: LocalTeam }) },
+  updateLocalTeam: { body: Type.Object({ name: Name }), response: Type.Object({ team: LocalTeam }) },
+  deleteLocalTeam: { response: done },
+  listLocalTokens: { query: credentialQuery, response: Type.Object({ tokens: Type.Array(LocalCredential), ...page }) },
+  createLocalToken: {
+    body: newCredential,
+    /** `secret` is the token, told this once. */
+    response: Type.Object({ token: LocalCredential, secret: Type.String() }),
+  },
+  revokeLocalToken: { response: done },
+  listLocalClients: { query: credentialQuery, response: Type.Object({ clients: Type.Array(LocalCredential), ...page }) },
+  createLocalClient: {
+    body: newCredential,
+    /** `secret` is the client secret, told this once. */
+    response: Type.Object({ client: LocalCredential, secret: Type.String(), token_url: Type.String({ format: 'uri' }) }),
+  },
+  revokeLocalClient: { response: done },
+} as const satisfies Record<keyof typeof localOperations, OperationSchemas>;

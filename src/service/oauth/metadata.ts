@@ -1,0 +1,13 @@
+/** GET /.well-known/oauth-authorization-server: where and how tokens are had (RFC 8414 section 2). Pure. */
+import { scopes } from '../../interface/scopes.ts';
+
+/** @param issuer where the caller reached the service */
+export const authorizationServerMetadata = (issuer: string) => ({
+  issuer,
+  token_endpoint: `${issuer}/oauth/token`,
+  token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+  grant_types_supported: ['client_credentials'],
+  // There is no authorization endpoint; the member is required all the same.
+  response_types_supported: [],
+  scopes_supported: scopes,
+});

@@ -1,0 +1,92 @@
+/** POST /oauth/token: access tokens for client credentials (RFC 6749 section 4.4). */
+
+import { ServiceError } from '../errors.ts';
+import { scopeSet } from '../http/access.ts';
+import { type Answer, errorAnswer, jsonAnswer } from '../http/answer.ts';
+import { readBody } from '../http/body.ts';
+import { addressOf, type Exchange, type HttpParts } from '../http/pipeline.ts';
+import { findCredential, forgetExpiredTokens, insertToken } from '../store/credentials.ts';
+import type { CredentialRow } from '../store/schema.ts';
+import { isoTime } from '../store/time.ts';
+import { type PresentedClient, presentedClient } from './client-authentication.ts';
+import { parseForm } from './form.ts';
+import { noStore, OAuthError, oauthErrorAnswer } from './oauth-error.ts';
+import { grantedScopes } from './scope-request.ts';
+import { isSameHash, newSecret, secretHash } from './secrets.ts';
+
+/** Milliseconds that an access token lives, unless its client ends before. */
+export const accessTokenLife = 3_600_000;
+const formLimit = 16 * 1024;
+/** Compared with when there is no such client, so that it takes as long as when there is one. */
+const nobody = secretHash('nobody');
+
+/** The answer, and whose rate limit it tells: the client's once it is known, else that of the address it came from. */
+export async function tokenAnswer(parts: HttpParts, exchange: Exchange): Promise<{ answer: Answer; caller: string }> {
+  const from: { caller: string } = { caller: addressOf(exchange.request) };
+  try {
+    return { answer: await grant(parts, exchange, from), caller: from.caller };
+  } catch (error) {
+    if (error instanceof OAuthError) return { answer: oauthErrorAnswer(error), caller: from.caller };
+    if (!(error instanceof ServiceError)) throw error;
+    const answer = errorAnswer(error);
+    return { answer: { ...answer, headers: { ...answer.headers, ...noStore } }, caller: from.caller };
+  }
+}
+
+async function grant(parts: HttpParts, exchange: Exchange, from: { caller: string }): Promise<Answer> {
+  const { engine, limiter } = parts;
+  const { form, client } = await identify(parts, exchange, from.caller);
+  from.caller = client.id;
+  limiter.take(client.id);
+  const type = form.get('grant_type');
+  if (type === undefined) throw new OAuthError('invalid_request', 'grant_type is missing.');
+  if (type !== 'client_credentials') throw new OAuthError('unsupported_grant_type', 'The only grant type is client_credentials.');
+  const scopes = grantedScopes(form.get('scope'), scopeSet(client.scopes));
+  const now = engine.clock.now();
+  const expires_at = Math.min(now + accessTokenLife, client.expires_at === null ? Number.POSITIVE_INFINITY : Number(client.expires_at));
+  const token = newSecret('access_token');
+  await engine.store.transaction().execute(async (trx) => {
+    await forgetExpiredTokens(trx, now);
+    const row = {
+      hash: secretHash(token),
+      credential_id: client.id,
+      created_at: isoTime(now),
+      expires_at,
+      scopes: scopes?.join(' ') ?? null,
+    };
+    await insertToken(trx, row);
+  });
+  const body = { access_token: token, token_type: 'Bearer', expires_in: Math.floor((expires_at - now) / 1_000) };
+  // Full access has no word; the client asked for no scope, so the answer need not name any.
+  return jsonAnswer(200, { ...body, ...(scopes === null ? {} : { scope: scopes.join(' ') }) }, noStore);
+}
+
+/** The form and the client it is from. What is refused here counts against the address. */
+async function identify(parts: HttpParts, exchange: Exchange, address: string) {
+  const { request, search } = exchange;
+  try {
+    // Query strings end up in logs (RFC 6749 section 2.3.1 forbids secrets in them).
+    if (search.size > 0) throw new OAuthError('invalid_request', 'Send parameters in the body, not in the URL.');
+    const form = parseForm(await readBody(request, formLimit), request.headers['content-type']);
+    return { form, client: await authenticateClient(parts, presentedClient(request.headers.authorization, form), address) };
+  } catch (error) {
+    if (error instanceof OAuthError) parts.limiter.take(address);
+    throw error;
+  }
+}
+
+/** Throws 429 after too many wrong secrets for a client from an address. @throws OAuthError `invalid_client` */
+async function authenticateClient(
+  { engine, attempts }: HttpParts,
+  { id, secret }: PresentedClient,
+  address: string,
+): Promise<CredentialRow> {
+  const guesser = `${address} ${secretHash(id)}`;
+  attempts.require(guesser);
+  const now = engine.clock.now();
+  const found = await findCredential(engine.store, 'oauth_client', id);
+  const isRight = isSameHash(secretHash(secret), found?.secret_hash ?? nobody);
+  if (found !== undefined && isRight && (found.expires_at === null || Number(found.expires_at) > now)) return found;
+  attempts.take(guesser);
+  throw new OAuthError('invalid_client', 'The client is unknown, has ended, or its secret is wrong.');
+}

@@ -1,0 +1,172 @@
+/** Teams, tokens and OAuth clients of the local service. */
+import { randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { operationGroups } from '../../../src/interface/operations.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { covers } from '../helpers/coverage.ts';
+import type { Answer } from '../helpers/service.ts';
+
+const service = covers('local');
+const failure = (answer: Answer) => [answer.status, (answer.body as { error?: string }).error];
+
+describe('the owner', () => {
+  it('is told who it is, and is the only one who may manage anything', async () => {
+    const api = await service();
+    const { credential } = await api.ok('getLocalCredential');
+    expect(credential).toMatchObject({ kind: 'local', owner: true, scopes: null, expires_at: null, team_id: api.service.teamId });
+    const full = await api.withToken();
+    for (const id of Object.keys(operationGroups.local) as (keyof typeof operationGroups.local)[]) {
+      const params = { team_id: api.service.teamId, token_id: credential.id, client_id: credential.id };
+      if (id !== 'getLocalCredential') expect(failure(await full.call(id, { params })), id).toEqual([403, 'owner_only']);
+    }
+    expect((await full.ok('getLocalCredential')).credential).toMatchObject({ kind: 'api_key', owner: false, scopes: null, name: 'test' });
+  });
+});
+
+describe('teams', () => {
+  it('are created, renamed and listed under names of their own', async () => {
+    const api = await service();
+    const { team } = await api.ok('createLocalTeam', { body: { name: ' Finance ' } });
+    expect(team).toMatchObject({ name: 'Finance', own: false });
+    expect((await (await api.withToken({ team_id: team.id })).ok('getTeam')).team).toMatchObject({ id: team.id, name: 'Finance' });
+    expect(failure(await api.call('createLocalTeam', { body: { name: 'Finance' } }))).toEqual([409, 'team_name_taken']);
+    expect(failure(await api.call('createLocalTeam', { body: { name: '  ' } }))).toEqual([400, 'invalid_request']);
+    const rename = (name: string, id = team.id) => api.call('updateLocalTeam', { params: { team_id: id }, body: { name } });
+    expect(failure(await rename('Local'))).toEqual([409, 'team_name_taken']);
+    expect((await rename('Finance')).status).toBe(200);
+    expect((await rename('Money')).body.team.name).toBe('Money');
+    expect(failure(await rename('x', randomUUID()))).toEqual([404, 'team_not_found']);
+    const listed = await api.ok('listLocalTeams', { query: { limit: 1, offset: 1 } });
+    expect(listed).toMatchObject({ total: 2, teams: [{ name: 'Money' }] });
+    expect((await api.ok('listLocalTeams')).teams[0]).toMatchObject({ id: api.service.teamId, own: true });
+  });
+
+  it('are deleted when they have no agents, with their credentials; never the own one', async () => {
+    const api = await service();
+    const other = await api.inNewTeam();
+    const remove = (team_id: string) => api.call('deleteLocalTeam', { params: { team_id } });
+    const agent_id = await other.agent();
+    expect(failure(await remove(other.service.teamId))).toEqual([409, 'team_not_empty']);
+    await other.ok('deleteAgent', { params: { agent_id } });
+    expect((await remove(other.service.teamId)).status).toBe(200);
+    expect(failure(await other.call('getTeam'))).toEqual([401, 'invalid_token']);
+    expect(failure(await remove(other.service.teamId))).toEqual([404, 'team_not_found']);
+    expect(failure(await remove(api.service.teamId))).toEqual([409, 'own_team']);
+    expect((await api.ok('listLocalTeams')).total).toBe(1);
+    expect((await api.ok('listLocalTokens')).total).toBe(0);
+    expect(failure(await api.call('createLocalToken', { body: { name: 'x', team_id: other.service.teamId } }))).toEqual([
+      404,
+      'team_not_found',
+    ]);
+    await api.ok('createLocalTeam', { body: { name: 'Other' } });
+  });
+});
+
+describe('tokens', () => {
+  it('work until they are revoked, and are shown once', async () => {
+    const api = await service();
+    const { token, secret } = await api.ok('createLocalToken', { body: { name: ' ci ', scopes: ['runs:read', 'files:read'] } });
+    expect(token).toMatchObject({ name: 'ci', scopes: ['runs:read', 'files:read'], expires_at: null, status: 'active' });
+    expect(secret).toMatch(/^aops_token_[\w-]{43}$/);
+    const ci = api.as(secret);
+    expect((await ci.ok('getLocalCredential')).credential).toMatchObject({ id: token.id, scopes: ['runs:read', 'files:read'] });
+    await ci.ok('listRuns');
+    const listed = await api.call('listLocalTokens');
+    expect(listed.body.tokens).toEqual([token]);
+    expect(listed.text).not.toContain(secret);
+    const revoke = () => api.call('revokeLocalToken', { params: { token_id: token.id } });
+    expect((await revoke()).status).toBe(200);
+    expect(failure(await ci.call('listRuns'))).toEqual([401, 'invalid_token']);
+    expect(failure(await revoke())).toEqual([404, 'token_not_found']);
+    expect((await api.ok('listLocalTokens')).tokens).toEqual([]);
+  });
+
+  it('end at their time', async () => {
+    const clock = new ManualClock();
+    const api = await service({ clock });
+    const short = await api.withToken({ expires_in_seconds: 60 });
+    clock.advance(59_999);
+    await short.ok('getTeam');
+    clock.advance(1);
+    const late = await short.call('getTeam');
+    expect(failure(late)).toEqual([401, 'invalid_token']);
+    expect(late.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
+    expect((await api.ok('listLocalTokens')).tokens).toMatchObject([{ status: 'expired', expires_at: '2026-07-18T09:01:00.000Z' }]);
+  });
+
+  it('are refused with scopes, times or teams that do not exist', async () => {
+    const api = await service();
+    for (const body of [
+      {},
+      { name: '' },
+      { name: ' ' },
+      { name: 'x'.repeat(101) },
+      { name: 'a', scopes: [] },
+      { name: 'a', scopes: ['runs:read', 'runs:read'] },
+      { name: 'a', scopes: ['admin'] },
+      { name: 'a', expires_in_seconds: 0 },
+      { name: 'a', expires_in_seconds: 1e12 },
+      { name: 'a', team_id: 'x' },
+    ])
+      expect(failure(await api.call('createLocalToken', { body })), JSON.stringify(body)).toEqual([400, 'invalid_request']);
+    expect(failure(await api.call('createLocalToken', { body: { name: 'a', team_id: randomUUID() } }))).toEqual([404, 'team_not_found']);
+    expect((await api.ok('listLocalTokens')).total).toBe(0);
+  });
+
+  it('are listed by team and a page at a time', async () => {
+    const clock = new ManualClock();
+    const api = await service({ clock });
+    const other = await api.inNewTeam();
+    for (const name of ['a', 'b', 'c']) {
+      clock.advance(1_000);
+      await api.withToken({ name });
+    }
+    const names = async (query: Record<string, string | number>) =>
+      (await api.ok('listLocalTokens', { query })).tokens.map((token) => token.name);
+    expect(await names({ team_id: api.service.teamId, limit: 2 })).toEqual(['c', 'b']);
+    expect(await names({ team_id: api.service.teamId, limit: 2, offset: 2 })).toEqual(['a']);
+    expect(await names({ team_id: other.service.teamId })).toEqual(['test']);
+  });
+});
+
+describe('clients', () => {
+  it('have an address for tokens and a secret that is shown once, and end with all of their tokens', async () => {
+    const api = await service();
+    const { client, secret, token_url } = await api.ok('createLocalClient', { body: { name: 'nightly', scopes: ['runs:read'] } });
+    expect(token_url).toBe(`${api.service.url}/oauth/token`);
+    const fetched = await api.send('POST', '/oauth/token', {
+      anonymous: true,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: `grant_type=client_credentials&client_id=${client.id}&client_secret=${secret}`,
+    });
+    const nightly = api.as((fetched.body as { access_token: string }).access_token);
+    expect((await nightly.ok('getLocalCredential')).credential).toMatchObject({
+      id: client.id,
+      kind: 'oauth_client',
+      scopes: ['runs:read'],
+    });
+    const listed = await api.call('listLocalClients', { query: { team_id: api.service.teamId } });
+    expect(listed.body.clients).toEqual([client]);
+    expect(listed.text).not.toContain(secret);
+    // A client is no token, and the other way round.
+    expect(failure(await api.call('revokeLocalToken', { params: { token_id: client.id } }))).toEqual([404, 'token_not_found']);
+    await nightly.ok('listRuns');
+    await api.ok('revokeLocalClient', { params: { client_id: client.id } });
+    expect(failure(await nightly.call('listRuns'))).toEqual([401, 'invalid_token']);
+    expect(failure(await api.call('revokeLocalClient', { params: { client_id: client.id } }))).toEqual([404, 'client_not_found']);
+  });
+});
+
+it('secrets are nowhere in the data directory in clear, but for the response that an idempotency key replays', async () => {
+  const api = await service();
+  const { secret: token } = await api.ok('createLocalToken', { body: { name: 'a' } });
+  const { secret } = await api.ok('createLocalClient', { body: { name: 'b' } });
+  await api.service.close();
+  for (const name of await readdir(api.dataDirectory)) {
+    if (!name.startsWith('aops.db')) continue;
+    const bytes = await readFile(join(api.dataDirectory, name), 'latin1');
+    for (const text of [token, secret, api.service.token]) expect(bytes.includes(text), name).toBe(false);
+  }
+});

@@ -1,0 +1,242 @@
+/** S29: the token endpoint, against RFC 6749 and RFC 8414. */
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { scopes as allScopes, type Scope } from '../../../src/interface/scopes.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { type Answer, type Api, started, type TestOptions } from '../helpers/service.ts';
+
+interface TestClient {
+  id: string;
+  secret: string;
+}
+
+async function withClient(scopes?: Scope[], options: TestOptions = {}, more: object = {}): Promise<{ api: Api; client: TestClient }> {
+  const api = await started(options);
+  const { client, secret } = await api.ok('createLocalClient', {
+    body: { name: 'c', ...(scopes === undefined ? {} : { scopes }), ...more },
+  });
+  return { api, client: { id: client.id, secret } };
+}
+
+const formType = { 'content-type': 'application/x-www-form-urlencoded' };
+const basic = (id: string, secret: string) => ({ authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` });
+const grant = 'grant_type=client_credentials';
+
+const ask = (api: Api, body: string, headers: Record<string, string> = {}) =>
+  api.send('POST', '/oauth/token', { anonymous: true, headers: { ...formType, ...headers }, body });
+
+/** A success is one of RFC 6749 section 5.1. */
+async function token(api: Api, client: TestClient, form = grant): Promise<{ access_token: string; expires_in: number; scope?: string }> {
+  const answer = await ask(api, form, basic(client.id, client.secret));
+  expect(answer.status, answer.text).toBe(200);
+  expectUncached(answer);
+  expect(answer.body).toMatchObject({ token_type: 'Bearer', access_token: expect.stringMatching(/^aops_access_[\w-]{43}$/) });
+  return answer.body as { access_token: string; expires_in: number };
+}
+
+function expectUncached({ headers }: Answer): void {
+  expect([headers['cache-control'], headers.pragma]).toEqual(['no-store', 'no-cache']);
+  expect(headers['content-type']).toMatch(/^application\/json/);
+}
+
+/** A refusal is one of section 5.2, and holds nothing else. */
+function expectRefusal(answer: Answer, status: number, error: string, what?: string): void {
+  expect([answer.status, (answer.body as { error: string }).error], what ?? answer.text).toEqual([status, error]);
+  expect(Object.keys(answer.body as object)).toEqual(['error', 'error_description']);
+  expectUncached(answer);
+  expect(answer.headers['www-authenticate'] ?? null).toBe(status === 401 ? 'Basic realm="aops", charset="UTF-8"' : null);
+}
+
+describe('a token', () => {
+  it('is given to a client that authenticates with Basic or in the form', async () => {
+    const { api, client } = await withClient(['runs:read']);
+    const byHeader = await token(api, client);
+    expect(byHeader).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 3_600, scope: 'runs:read' });
+    const byForm = await ask(api, `${grant}&client_id=${client.id}&client_secret=${client.secret}`);
+    expect([byForm.status, Object.keys(byForm.body as object)]).toEqual([200, Object.keys(byHeader)]);
+    const withBoth = await ask(api, `${grant}&client_id=${client.id}`, basic(client.id, client.secret));
+    expect(withBoth.status).toBe(200);
+    await api.as(byHeader.access_token).ok('listRuns');
+  });
+
+  it('is given when every character of id, secret and form is escaped', async () => {
+    const { api, client } = await withClient(['runs:read', 'files:read']);
+    const escaped = (text: string) => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('');
+    const answer = await ask(
+      api,
+      `${escaped('grant_type')}=${escaped('client_credentials')}&scope=runs%3Aread+files%3aread`,
+      basic(escaped(client.id), escaped(client.secret)),
+    );
+    expect([answer.status, (answer.body as { scope: string }).scope]).toEqual([200, 'runs:read files:read']);
+  });
+
+  it('ignores parameters it does not know, and those without a value', async () => {
+    const { api, client } = await withClient(['runs:read']);
+    expect((await token(api, client, `${grant}&scope=&audience=x&__proto__=y&`)).scope).toBe('runs:read');
+  });
+
+  it('has the scopes asked for, or all that the client may have', async () => {
+    const { api, client } = await withClient(['runs:read', 'runs:write']);
+    expect((await token(api, client)).scope).toBe('runs:read runs:write');
+    const narrow = await token(api, client, `${grant}&scope=runs:read`);
+    expect(narrow.scope).toBe('runs:read');
+    const refused = await api.as(narrow.access_token).call('startRun', { body: { agent_id: randomUUID() } });
+    expect([refused.status, refused.body]).toMatchObject([403, { error: 'insufficient_scope', scope: 'runs:write' }]);
+  });
+
+  it('of a client with full access has it when no scope is asked for, and else only what is', async () => {
+    const { api, client } = await withClient();
+    const full = await token(api, client);
+    expect(full.scope).toBeUndefined();
+    await api.as(full.access_token).ok('createAgent', { body: { name: 'A' } });
+    const narrow = await token(api, client, `${grant}&scope=${allScopes.join('+')}`);
+    expect(narrow.scope).toBe(allScopes.join(' '));
+    expect((await api.as(narrow.access_token).call('createAgent', { body: { name: 'B' } })).status).toBe(403);
+  });
+
+  it('ends after an hour, or with its client', async () => {
+    const clock = new ManualClock();
+    const { api, client } = await withClient(undefined, { clock }, { expires_in_seconds: 5_400 });
+    const first = api.as((await token(api, client)).access_token);
+    clock.advance(3_599_999);
+    await first.ok('getTeam');
+    const last = await token(api, client);
+    expect(last.expires_in).toBe(1_800);
+    clock.advance(1);
+    const late = await first.call('getTeam');
+    expect([late.status, late.body, late.headers['www-authenticate']]).toMatchObject([
+      401,
+      { error: 'invalid_token' },
+      'Bearer error="invalid_token"',
+    ]);
+    clock.advance(1_800_000);
+    expect((await api.as(last.access_token).call('getTeam')).status).toBe(401);
+    expectRefusal(await ask(api, grant, basic(client.id, client.secret)), 401, 'invalid_client');
+  });
+
+  it('S7: that replaces another finds its idempotency keys and its rate limit', async () => {
+    const clock = new ManualClock();
+    const { api, client } = await withClient(undefined, { clock });
+    const create = async (access: string) =>
+      api.as(access).call('createAgent', { body: { name: 'Once' }, headers: { 'idempotency-key': 'k' } });
+    const first = await create((await token(api, client)).access_token);
+    clock.advance(3_600_000);
+    const fresh = (await token(api, client)).access_token;
+    const before = Number((await api.as(fresh).call('getTeam')).headers['ratelimit-remaining']);
+    const again = await create(fresh);
+    expect([again.status, again.text, again.headers['idempotency-replayed']]).toEqual([201, first.text, 'true']);
+    const other = (await token(api, client)).access_token;
+    // The replay, the token and this request: one of each.
+    expect(Number((await api.as(other).call('getTeam')).headers['ratelimit-remaining'])).toBe(before - 3);
+  });
+});
+
+describe('a request is refused', () => {
+  it('invalid_client: without a client, with an unknown one, or with a wrong secret', async () => {
+    const { api, client } = await withClient();
+    const { secret: otherSecret } = await api.ok('createLocalClient', { body: { name: 'other' } });
+    const tokenId = (await (await api.withToken()).ok('getLocalCredential')).credential.id;
+    const cases: [string, string, Record<string, string>?][] = [
+      ['nothing', grant],
+      ['id alone', `${grant}&client_id=${client.id}`],
+      ['secret alone', `${grant}&client_secret=${client.secret}`],
+      ['wrong secret in the form', `${grant}&client_id=${client.id}&client_secret=wrong`],
+      ['wrong secret', grant, basic(client.id, 'wrong')],
+      ["another's secret", grant, basic(client.id, otherSecret)],
+      ['unknown client', grant, basic(randomUUID(), client.secret)],
+      ['no client but a token', grant, basic(tokenId, api.service.token)],
+      ['empty', grant, basic('', '')],
+      ['no colon', grant, { authorization: `Basic ${Buffer.from('x').toString('base64')}` }],
+      ['no base64', grant, { authorization: 'Basic ***' }],
+      ['another scheme', grant, { authorization: `Bearer ${api.service.token}` }],
+    ];
+    for (const [what, body, headers] of cases) expectRefusal(await ask(api, body, headers), 401, 'invalid_client', what);
+    await api.ok('revokeLocalClient', { params: { client_id: client.id } });
+    expectRefusal(await ask(api, grant, basic(client.id, client.secret)), 401, 'invalid_client');
+  });
+
+  it('invalid_request: when it is no form, or says something twice or in two places', async () => {
+    const { api, client } = await withClient();
+    const own = basic(client.id, client.secret);
+    const cases: [string, string, Record<string, string>?][] = [
+      ['JSON', '{"grant_type":"client_credentials"}', { ...own, 'content-type': 'application/json' }],
+      ['no grant type', 'scope=runs:read', own],
+      ['empty grant type', 'grant_type=', own],
+      ['grant type twice', `${grant}&${grant}`, own],
+      ['scope twice', `${grant}&scope=runs:read&scope=runs:write`, own],
+      ['a name twice, once escaped', `${grant}&scope=&sc%6fpe=runs:read`, own],
+      ['a secret in both places', `${grant}&client_id=${client.id}&client_secret=${client.secret}`, own],
+      ['another client in the form', `${grant}&client_id=other`, own],
+      ['a broken escape', `${grant}&scope=%zz`, own],
+      ['no UTF-8', `${grant}&scope=%ff`, own],
+      ['no UTF-8 in the header', grant, { authorization: `Basic ${Buffer.from([0xff, 0x3a, 0xff]).toString('base64')}` }],
+      ['a broken escape in the header', grant, basic('%zz', 'x')],
+    ];
+    for (const [what, body, headers] of cases) expectRefusal(await ask(api, body, headers), 400, 'invalid_request', what);
+    const inUrl = await api.send('POST', `/oauth/token?client_id=${client.id}&client_secret=${client.secret}`, {
+      anonymous: true,
+      headers: formType,
+      body: grant,
+    });
+    expectRefusal(inUrl, 400, 'invalid_request');
+    expect(inUrl.text).not.toContain(client.secret);
+  });
+
+  it('unsupported_grant_type and invalid_scope: for what there is not', async () => {
+    const { api, client } = await withClient(['runs:read']);
+    const own = basic(client.id, client.secret);
+    for (const type of ['password', 'authorization_code', 'refresh_token', 'CLIENT_CREDENTIALS'])
+      expectRefusal(await ask(api, `grant_type=${type}`, own), 400, 'unsupported_grant_type', type);
+    for (const scope of ['admin', 'runs:write', 'runs:read+runs:write', 'runs:read++runs:read', '+', 'runs%3Aread%0a', '%22'])
+      expectRefusal(await ask(api, `${grant}&scope=${scope}`, own), 400, 'invalid_scope', scope);
+  });
+
+  it('by other methods, and when it is too large', async () => {
+    const { api, client } = await withClient();
+    for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS']) {
+      const answer = await api.send(method, '/oauth/token', { anonymous: true });
+      expect([answer.status, answer.headers.allow]).toEqual([405, 'POST']);
+    }
+    const large = await ask(api, `${grant}&x=${'x'.repeat(20_000)}`, basic(client.id, client.secret));
+    expect([large.status, large.headers['cache-control']]).toEqual([413, 'no-store']);
+  });
+
+  it('429: after ten wrong secrets for a client in a minute, and then the right one too; others go on', async () => {
+    const clock = new ManualClock();
+    const { api, client } = await withClient(undefined, { clock });
+    for (let attempt = 0; attempt < 10; attempt++)
+      expectRefusal(await ask(api, grant, basic(client.id, `wrong${attempt}`)), 401, 'invalid_client');
+    const limited = await ask(api, grant, basic(client.id, client.secret));
+    expect([limited.status, limited.body]).toMatchObject([429, { error: 'rate_limited' }]);
+    expect([limited.headers['ratelimit-limit'], limited.headers['ratelimit-remaining']]).toEqual(['10', '0']);
+    expect(Number(limited.headers['retry-after'])).toBeGreaterThan(0);
+    expectUncached(limited);
+    const { client: other, secret } = await api.ok('createLocalClient', { body: { name: 'other' } });
+    await token(api, { id: other.id, secret });
+    clock.advance(Number(limited.headers['retry-after']) * 1_000);
+    await token(api, client);
+  });
+
+  it('429: above the rate limit, of the address for refusals and of the client for tokens', async () => {
+    const clock = new ManualClock();
+    const { api, client } = await withClient(undefined, { clock, rateLimit: { limit: 2, windowSeconds: 60 } });
+    const statuses = async (headers: Record<string, string>) =>
+      [await ask(api, grant, headers), await ask(api, grant, headers), await ask(api, grant, headers)].map(({ status }) => status);
+    expect(await statuses({})).toEqual([401, 401, 429]);
+    expect(await statuses(basic(client.id, client.secret))).toEqual([200, 200, 429]);
+  });
+});
+
+it('RFC 8414: the metadata says where tokens are had, and how', async () => {
+  const api = await started();
+  const metadata = await api.send('GET', '/.well-known/oauth-authorization-server', { anonymous: true });
+  expect(metadata.body).toEqual({
+    issuer: api.service.url,
+    token_endpoint: `${api.service.url}/oauth/token`,
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    grant_types_supported: ['client_credentials'],
+    response_types_supported: [],
+    scopes_supported: allScopes,
+  });
+  expect((await api.send('POST', '/.well-known/oauth-authorization-server', { anonymous: true })).status).toBe(405);
+});
