@@ -111,6 +111,26 @@ describe('writing', () => {
     expect(await readdir(folder)).toEqual(['a', 'empty', 'large']);
   });
 
+  it('of what is synced before the end has come puts all of it there, or nothing', async () => {
+    const folder = await temporaryFolder();
+    const piece = Buffer.alloc(1_048_576, 'content');
+    const many = async function* (): AsyncGenerator<Uint8Array> {
+      for (let count = 0; count < 70; count += 1) yield piece;
+    };
+    const brokenLate = async function* (): AsyncGenerator<Uint8Array> {
+      yield* many();
+      throw new Error('broken off');
+    };
+    const local = new LocalFolder(folder);
+    expect(await local.write('a', many, { replace: false })).toBe(70 * piece.length);
+    const found = await readFile(path.join(folder, 'a'));
+    expect(found.equals(Buffer.concat(Array.from({ length: 70 }, () => piece)))).toBe(true);
+    // Closed while a sync is on its way, and the next file is not touched by it.
+    expect(await failureOf(local.write('b', brokenLate, { replace: false }))).toMatchObject({ message: 'broken off' });
+    expect(await local.write('c', bytes('whole'), { replace: false })).toBe(5);
+    expect(await readdir(folder)).toEqual(['a', 'c']);
+  });
+
   it('begins again when it is told to', async () => {
     const folder = await temporaryFolder();
     const content = async function* (restart: () => Promise<void>): AsyncGenerator<Uint8Array> {

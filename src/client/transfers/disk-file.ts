@@ -9,6 +9,11 @@ import { promisify } from 'node:util';
 /** Milliseconds of one write after which a disk is slow. */
 const slowWrite = 20;
 
+/** Bytes after which a thread begins to sync, while more of the file comes: at the end everybody would wait for all of it. */
+const syncEvery = 32 * 1_048_576;
+
+const syncFile = promisify(fsync);
+
 const writePart = promisify(write) as unknown as (
   descriptor: number,
   data: Uint8Array,
@@ -33,8 +38,23 @@ export type OpenFile = (file: string, mode: number) => DiskFile;
 export const openDiskFile: OpenFile = (file, mode) => {
   const descriptor = openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, mode);
   let slow = false;
+  let unsynced = 0;
+  let syncing = false;
+  // Once failed it stays so: the system tells of what it could not write one time only, and the next sync would succeed.
+  let ahead = Promise.resolve();
+  const settled = (): Promise<void> => ahead.catch(() => undefined);
+  const syncAhead = (): void => {
+    unsynced = 0;
+    syncing = true;
+    ahead = ahead.then(() => syncFile(descriptor));
+    void settled().then(() => {
+      syncing = false;
+    });
+  };
   return {
     write(data, position) {
+      unsynced += data.length;
+      if (unsynced >= syncEvery && !syncing) syncAhead();
       if (slow) return writePart(descriptor, data, 0, data.length, position).then(({ bytesWritten }) => bytesWritten);
       const started = performance.now();
       const written = writeSync(descriptor, data, 0, data.length, position);
@@ -42,8 +62,12 @@ export const openDiskFile: OpenFile = (file, mode) => {
       return written;
     },
     empty: () => promisify(ftruncate)(descriptor, 0),
-    sync: () => promisify(fsync)(descriptor),
+    sync: () => ahead.then(() => syncFile(descriptor)),
     setMode: (mode) => fchmodSync(descriptor, mode),
-    close: () => closeSync(descriptor),
+    close() {
+      // Its number must not go to another file while the disk still works on this one.
+      if (syncing) void settled().then(() => closeSync(descriptor));
+      else closeSync(descriptor);
+    },
   };
 };
