@@ -2,6 +2,8 @@
 import type { Operation } from './operation.ts';
 import { agentOperations } from './operations/agents.ts';
 import { localOperations } from './operations/local.ts';
+import { billingOperations } from './operations/billing.ts';
+import { pluginOperations } from './operations/plugins.ts';
 import { runOperations } from './operations/runs.ts';
 import { sandboxOperations } from './operations/sandboxes.ts';
 import { teamOperations } from './operations/teams.ts';
@@ -13,9 +15,19 @@ export const operationGroups = {
   sandboxes: sandboxOperations,
   runs: runOperations,
   local: localOperations,
+  billing: billingOperations,
+  plugins: pluginOperations,
 } as const;
 
-export const operations = { ...teamOperations, ...agentOperations, ...sandboxOperations, ...runOperations, ...localOperations } as const;
+export const operations = {
+  ...teamOperations,
+  ...agentOperations,
+  ...sandboxOperations,
+  ...runOperations,
+  ...localOperations,
+  ...billingOperations,
+  ...pluginOperations,
+} as const;
 
 export type OperationId = keyof typeof operations;
 

@@ -3,14 +3,21 @@ import type { OperationSchemas } from './operation.ts';
 import type { OperationId } from './operations.ts';
 import { agentSchemas } from './schemas/agents.ts';
 import { localSchemas } from './schemas/local.ts';
+import { billingSchemas } from './schemas/billing.ts';
+import { pluginSchemas } from './schemas/plugins.ts';
 import { runSchemas } from './schemas/runs.ts';
 import { sandboxSchemas } from './schemas/sandboxes.ts';
 import { teamSchemas } from './schemas/teams.ts';
 
-export const schemas = { ...teamSchemas, ...agentSchemas, ...sandboxSchemas, ...runSchemas, ...localSchemas } as const satisfies Record<
-  OperationId,
-  OperationSchemas
->;
+export const schemas = {
+  ...teamSchemas,
+  ...agentSchemas,
+  ...sandboxSchemas,
+  ...runSchemas,
+  ...localSchemas,
+  ...billingSchemas,
+  ...pluginSchemas,
+} as const satisfies Record<OperationId, OperationSchemas>;
 
 /** The schemas of an operation, widened from their literal types. */
 export function schemasOf(id: OperationId): OperationSchemas {

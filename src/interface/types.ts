@@ -18,8 +18,10 @@ export type Input<Id extends OperationId> = (keyof Params<Id> extends never ? { 
 
 export type { RunStatus } from './run-status.ts';
 export type { Agent, AgentListItem, Build, RevisionConfig } from './schemas/agents.ts';
+export type { TeamEntitlements, TeamUsage } from './schemas/billing.ts';
 export type { ErrorBody } from './schemas/common.ts';
 export type { LocalCredential, LocalTeam } from './schemas/local.ts';
+export type { Plugin } from './schemas/plugins.ts';
 export type {
   BrowserSessionPage,
   HumanQuestion,

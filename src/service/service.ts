@@ -17,6 +17,7 @@ import { Router } from './http/router.ts';
 import { type HttpServer, listen } from './http/server.ts';
 import { createLog, type LogEntry } from './log.ts';
 import { newSecret, secretHash } from './oauth/secrets.ts';
+import type { Plan } from './plans/plan.ts';
 import type { Runtime } from './runtimes/runtime.ts';
 import { scriptRuntime } from './runtimes/script/script-runtime.ts';
 import { SandboxStore } from './sandbox/sandbox.ts';
@@ -24,6 +25,8 @@ import { UrlSigner } from './signed-urls.ts';
 import { deleteTokens, findToken, firstCredential, insertCredential, insertToken } from './store/credentials.ts';
 import { openDatabase, type Store } from './store/database.ts';
 import { reclaimJobs } from './store/jobs.ts';
+import { largestConcurrency, savePlan } from './store/plans.ts';
+import { claimRunJob } from './store/run-queue.ts';
 import { settingOrCreate } from './store/settings.ts';
 import { insertTeam } from './store/teams.ts';
 import { isoTime } from './store/time.ts';
@@ -44,8 +47,10 @@ export interface ServiceOptions {
   clock?: Clock;
   /** Default 3000 requests a minute for each credential. */
   rateLimit?: RateLimit;
-  /** Runs executed at the same time. Default 8. */
+  /** Runs executed at the same time by this process; default what the plans allow a team. */
   runConcurrency?: number;
+  /** The plan of the local team, which is kept; default the one that it has. */
+  plan?: Plan;
   log?: (entry: LogEntry) => void;
   /** What executes agents; default the script runtime. */
   runtimes?: readonly Runtime[];
@@ -76,7 +81,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const instanceId = randomUUID();
     const log = createLog(() => clock.now(), options.log);
     const { teamId, token } = await localAccess(store, dataDirectory, clock.now());
-    const engine = createEngine(options, { store, clock, log, instanceId });
+    if (options.plan !== undefined) await savePlan(store, teamId, options.plan, isoTime(clock.now()));
+    const runConcurrency = options.runConcurrency ?? (await largestConcurrency(store));
+    const engine = createEngine({ ...options, runConcurrency }, { store, clock, log, instanceId });
     const signer = new UrlSigner(await settingOrCreate(store, 'url_signing_key', () => randomBytes(32).toString('base64url')));
     // Nobody else can have the database open: what was being worked on is free again.
     const continued = await reclaimJobs(store, clock.now());
@@ -104,7 +111,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-function createEngine(options: ServiceOptions, parts: Pick<Engine, 'store' | 'clock' | 'log'> & { instanceId: string }): Engine {
+function createEngine(
+  options: ServiceOptions & { runConcurrency: number },
+  parts: Pick<Engine, 'store' | 'clock' | 'log'> & { instanceId: string },
+): Engine {
   const { store, clock, log, instanceId } = parts;
   const runtimes = options.runtimes ?? [scriptRuntime];
   const engine: Engine = {
@@ -120,7 +130,7 @@ function createEngine(options: ServiceOptions, parts: Pick<Engine, 'store' | 'cl
     exec: options.exec,
     worker: new Worker({ store, clock, log, owner: instanceId }),
   };
-  engine.worker.handle(jobKinds.run, options.runConcurrency ?? 8, (job, signal) => driveRun(engine, job, signal));
+  engine.worker.handle(jobKinds.run, options.runConcurrency, (job, signal) => driveRun(engine, job, signal), claimRunJob);
   engine.worker.handle(jobKinds.expireSandbox, 1, (job) => expireStagedSandbox(engine, job));
   return engine;
 }

@@ -12,6 +12,7 @@ import { isoTime } from '../store/time.ts';
 import { type AskedRequest, answerInWords, readAnswer } from './answers.ts';
 import { type Engine, jobKinds } from './engine.ts';
 import { postedMessage, responseMessage } from './messages.ts';
+import { requireRoomToResume } from './plan-limits.ts';
 
 /**
  * Answers a pending human request; the run goes on. Throws 404 for an unknown run or request, 409
@@ -44,7 +45,8 @@ export async function respond(
 
 /**
  * Posts a message. A waiting run takes it as the answer in words, a completed one begins a new turn with it, an interrupted one
- * goes on from its last completed step; in any other a later step can see it. Throws 404, 409 `run_failed`, 409 `agent_deleted`.
+ * goes on from its last completed step; in any other a later step can see it. Throws 404, 403 `plan_limit_reached`, 409 `run_failed`,
+ * 409 `agent_deleted`.
  */
 export async function postMessage(engine: Engine, to: { teamId: string; runId: string }, text: string): Promise<MessageRow> {
   const posted = await engine.store.transaction().execute(async (trx) => {
@@ -65,6 +67,7 @@ export async function postMessage(engine: Engine, to: { teamId: string; runId: s
       }
       await proceed(trx, run, now, counted);
     } else if (run.status === 'completed' || run.status === 'interrupted') {
+      await requireRoomToResume(trx, run, now);
       await proceed(trx, run, now, { ...counted, turn, completed_at: null, error: null });
     } else {
       await changeRun(trx, run.id, [run.status], { submitted_prompt_count: counted.submitted_prompt_count, updated_at: isoTime(now) });
@@ -83,7 +86,7 @@ async function proceed(
   changes: Partial<Pick<RunsTable, 'turn' | 'completed_at' | 'error' | 'resume_count' | 'submitted_prompt_count'>>,
 ): Promise<void> {
   await changeRun(trx, run.id, [run.status], { ...changes, status: 'pending', updated_at: isoTime(now) });
-  await enqueueJob(trx, { kind: jobKinds.run, subjectId: run.id, dueAt: now });
+  await enqueueJob(trx, { kind: jobKinds.run, subjectId: run.id, dueAt: now, lane: run.team_id });
 }
 
 const asked = (request: HumanRequestRow): AskedRequest => ({

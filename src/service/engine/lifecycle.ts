@@ -14,6 +14,7 @@ import type { AgentRow, RunRow } from '../store/schema.ts';
 import { isoTime } from '../store/time.ts';
 import { type Engine, jobKinds } from './engine.ts';
 import { postedMessage } from './messages.ts';
+import { requireRoomForRun } from './plan-limits.ts';
 import { procedureOf } from './procedure.ts';
 
 export interface RunStart {
@@ -27,7 +28,8 @@ export interface RunStart {
 }
 
 /**
- * Starts a run of the agent's live revision. Throws 404 for an unknown agent or sandbox, 409 `agent_has_no_live_revision`.
+ * Starts a run of the agent's live revision. Throws 404 for an unknown agent or sandbox, 403
+ * `plan_limit_reached`, 409 `agent_has_no_live_revision`.
  */
 export async function startRun(engine: Engine, start: RunStart): Promise<RunRow> {
   const run = await engine.store.transaction().execute((trx) => createRun(engine, trx, start));
@@ -39,6 +41,7 @@ export async function startRun(engine: Engine, start: RunStart): Promise<RunRow>
 export async function createRun(engine: Pick<Engine, 'clock' | 'runtimes'>, trx: Queries, start: RunStart): Promise<RunRow> {
   const agent = await findAgent(trx, start.teamId, start.agentId);
   if (agent === undefined) throw notFound('agent', start.agentId);
+  await requireRoomForRun(trx, start.teamId, engine.clock.now());
   const { buildId, procedure } = await liveProcedure(engine, trx, agent);
   const now = isoTime(engine.clock.now());
   const sandboxId = await sandboxFor(trx, start, now);
@@ -75,7 +78,7 @@ export async function createRun(engine: Pick<Engine, 'clock' | 'runtimes'>, trx:
 /** Lets a run proceed as soon as a worker has room. */
 export async function admitRun(engine: Pick<Engine, 'clock'>, trx: Queries, run: RunRow): Promise<RunRow> {
   const now = engine.clock.now();
-  await enqueueJob(trx, { kind: jobKinds.run, subjectId: run.id, dueAt: now });
+  await enqueueJob(trx, { kind: jobKinds.run, subjectId: run.id, dueAt: now, lane: run.team_id });
   return (await changeRun(trx, run.id, ['not_started'], { status: 'pending', updated_at: isoTime(now) })) ?? run;
 }
 

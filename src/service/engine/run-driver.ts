@@ -3,7 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import { errorFields } from '../log.ts';
 import type { Outcome } from '../runtimes/runtime.ts';
 import { procedureText } from '../store/builds.ts';
-import { holdsJob, releaseJob } from '../store/jobs.ts';
+import { holdsJob, releaseJob, yieldJob } from '../store/jobs.ts';
 import { changeRun, isTerminal, runById } from '../store/runs.ts';
 import type { JobRow, RunRow } from '../store/schema.ts';
 import { isoTime } from '../store/time.ts';
@@ -99,8 +99,8 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   }
 }
 
-/** After an abort: at shutdown the run goes on at the next start; a stopped or lost one is not ours to touch. */
+/** After an abort: at shutdown the run keeps its place and goes on at the next start; a stopped or lost one is not ours to touch. */
 async function giveBack(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
   if (!(signal.reason instanceof JobAborted) || signal.reason.reason !== 'shutdown') return;
-  await releaseJob(engine.store, job, { status: 'queued', dueAt: engine.clock.now() });
+  await yieldJob(engine.store, job, engine.clock.now());
 }

@@ -5,11 +5,14 @@
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { errorFields, type Log } from '../log.ts';
 import type { Store } from '../store/database.ts';
-import { type Claim, claimJob, nextDueTime, prolongLease, releaseJob } from '../store/jobs.ts';
+import { type Claim, type ClaimBy, claimJob, nextDueTime, prolongLease, releaseJob } from '../store/jobs.ts';
 import type { JobRow } from '../store/schema.ts';
 
 /** Works on one claimed job and releases it. When it throws instead, the job is tried again later. */
 export type JobHandler = (job: JobRow, signal: AbortSignal) => Promise<void>;
+
+/** Takes the job that is to be worked on next, or undefined when none may be. */
+export type JobClaim = (store: Store, kind: string, by: ClaimBy) => Promise<JobRow | undefined>;
 
 /** Why a handler's signal was aborted. */
 export class JobAborted extends Error {
@@ -44,7 +47,7 @@ const retryDelays = [1_000, 5_000, 30_000, 120_000, 600_000];
 export class Worker {
   readonly #options: WorkerOptions;
   readonly #lease: number;
-  readonly #kinds = new Map<string, { concurrency: number; run: JobHandler; busy: number }>();
+  readonly #kinds = new Map<string, { concurrency: number; run: JobHandler; claim: JobClaim; busy: number }>();
   /** By kind and subject. */
   readonly #active = new Map<string, Active>();
   #rest = new AbortController();
@@ -56,9 +59,9 @@ export class Worker {
     this.#lease = options.lease ?? 15_000;
   }
 
-  /** Says who works on jobs of a kind. Call it before `start`. */
-  handle(kind: string, concurrency: number, run: JobHandler): void {
-    this.#kinds.set(kind, { concurrency, run, busy: 0 });
+  /** Says who works on jobs of a kind, and which of them come next. Call it before `start`. */
+  handle(kind: string, concurrency: number, run: JobHandler, claim: JobClaim = claimJob): void {
+    this.#kinds.set(kind, { concurrency, run, claim, busy: 0 });
   }
 
   start(): void {
@@ -108,15 +111,17 @@ export class Worker {
   async #claimDue(): Promise<number> {
     let wait = Number.POSITIVE_INFINITY;
     for (const [kind, slots] of this.#kinds) {
+      let now = this.#options.clock.now();
       while (slots.busy < slots.concurrency && !this.#closing) {
-        const now = this.#options.clock.now();
-        const job = await claimJob(this.#options.store, kind, { owner: this.#options.owner, now, lease: this.#lease });
+        now = this.#options.clock.now();
+        const job = await slots.claim(this.#options.store, kind, { owner: this.#options.owner, now, lease: this.#lease });
         if (job === undefined) break;
         this.#begin(job, now + this.#lease);
       }
       // A full kind is looked at again when one of its jobs ends.
       if (slots.busy >= slots.concurrency) continue;
-      const due = await nextDueTime(this.#options.store, kind);
+      // What is due and was not claimed waits for another to end, which wakes this loop.
+      const due = await nextDueTime(this.#options.store, kind, now);
       if (due !== undefined) wait = Math.min(wait, Math.max(0, due - this.#options.clock.now()));
     }
     return wait;

@@ -74,9 +74,22 @@ export interface RunHost {
   commit(step: string, result: unknown, events?: RuntimeEvent[]): Promise<void>;
 }
 
+/** Something that the agents of a runtime can use, for the plugin catalogue. */
+export interface RuntimePart {
+  name: string;
+  /** `step` of a procedure, or `tool` that a model may call. */
+  type: 'step' | 'tool';
+  description: string;
+  /** Of no use where runs may not execute commands. */
+  needsExec?: boolean;
+}
+
 export interface Runtime {
   /** The word in `models.agent.model` that selects it. */
   readonly name: string;
+  /** What it does with a procedure, in a sentence. */
+  readonly description?: string;
+  readonly parts?: readonly RuntimePart[];
   /** Throws a ServiceError 400 `invalid_procedure` whose details name line and column. */
   validate(procedure: string): void;
   advance(host: RunHost): Promise<Outcome>;

@@ -12,16 +12,34 @@ export interface Claim {
   readonly epoch: number;
 }
 
+export interface NewJob {
+  kind: string;
+  subjectId: string;
+  dueAt: number;
+  payload?: unknown;
+  /** Kept from the first time: a job does not change its lane. */
+  lane?: string;
+}
+
 /** Makes a job due, new or not. Whoever works on it loses it. */
-export async function enqueueJob(db: Queries, job: { kind: string; subjectId: string; dueAt: number; payload?: unknown }): Promise<void> {
+export async function enqueueJob(db: Queries, { kind, subjectId, dueAt, ...job }: NewJob): Promise<void> {
   const payload = job.payload === undefined ? null : JSON.stringify(job.payload);
   await db
     .insertInto('jobs')
-    .values({ id: randomUUID(), kind: job.kind, subject_id: job.subjectId, status: 'queued', due_at: job.dueAt, owner: null, payload })
+    .values({
+      id: randomUUID(),
+      kind,
+      subject_id: subjectId,
+      status: 'queued',
+      due_at: dueAt,
+      owner: null,
+      payload,
+      lane: job.lane ?? null,
+    })
     .onConflict((conflict) =>
       conflict.columns(['kind', 'subject_id']).doUpdateSet((set) => ({
         status: 'queued',
-        due_at: job.dueAt,
+        due_at: dueAt,
         owner: null,
         payload,
         attempts: 0,
@@ -31,30 +49,48 @@ export async function enqueueJob(db: Queries, job: { kind: string; subjectId: st
     .execute();
 }
 
+/** Who claims, when (milliseconds), and for how long. */
+export interface ClaimBy {
+  owner: string;
+  now: number;
+  lease: number;
+}
+
 /** Takes the job of a kind that is due first, expired leases before queued work, which could otherwise starve them. */
-export async function claimJob(db: Queries, kind: string, by: { owner: string; now: number; lease: number }): Promise<JobRow | undefined> {
-  const due = (status: JobStatus) =>
-    db
-      .selectFrom('jobs')
-      .select('id')
-      .where('kind', '=', kind)
-      .where('status', '=', status)
-      .where('due_at', '<=', by.now)
-      .orderBy('due_at')
-      .limit(1);
-  return db
-    .updateTable('jobs')
-    .set((set) => ({
-      status: 'running',
-      owner: by.owner,
-      due_at: by.now + by.lease,
-      epoch: set('epoch', '+', 1),
-      attempts: set('attempts', '+', 1),
-    }))
-    .where('id', '=', (where) => where.fn.coalesce(due('running'), due('queued')))
+export async function claimJob(db: Queries, kind: string, by: ClaimBy): Promise<JobRow | undefined> {
+  return takeJob(db, by)
+    .where('id', '=', (where) => where.fn.coalesce(firstDue(db, kind, 'running', by.now), firstDue(db, kind, 'queued', by.now)))
     .returningAll()
     .executeTakeFirst();
 }
+
+/** Takes the job of a kind whose lease ended first. */
+export async function takeAbandoned(db: Queries, kind: string, by: ClaimBy): Promise<JobRow | undefined> {
+  return takeJob(db, by)
+    .where('id', '=', firstDue(db, kind, 'running', by.now))
+    .returningAll()
+    .executeTakeFirst();
+}
+
+/** The change that makes a job the claimer's; the caller says which one. */
+export const takeJob = (db: Queries, by: ClaimBy) =>
+  db.updateTable('jobs').set((set) => ({
+    status: 'running',
+    owner: by.owner,
+    due_at: by.now + by.lease,
+    epoch: set('epoch', '+', 1),
+    attempts: set('attempts', '+', 1),
+  }));
+
+const firstDue = (db: Queries, kind: string, status: JobStatus, now: number) =>
+  db
+    .selectFrom('jobs')
+    .select('id')
+    .where('kind', '=', kind)
+    .where('status', '=', status)
+    .where('due_at', '<=', now)
+    .orderBy('due_at')
+    .limit(1);
 
 /** Prolongs a lease; false when the job was lost. */
 export async function prolongLease(db: Queries, claim: Claim, until: number): Promise<boolean> {
@@ -76,6 +112,13 @@ export async function releaseJob(db: Queries, claim: Claim, to: { status: JobSta
   return result.numUpdatedRows > 0n;
 }
 
+/** Gives a claimed job up where it stands: whoever looks next goes on with it, before anything that is queued. */
+export async function yieldJob(db: Queries, claim: Claim, now: number): Promise<void> {
+  await held(db, claim)
+    .set((set) => ({ owner: null, due_at: now, epoch: set('epoch', '+', 1) }))
+    .execute();
+}
+
 /** Ends a job whoever works on it. */
 export async function revokeJob(db: Queries, kind: string, subjectId: string): Promise<void> {
   await db
@@ -86,23 +129,23 @@ export async function revokeJob(db: Queries, kind: string, subjectId: string): P
     .execute();
 }
 
-/** Makes the jobs that another process was working on due now. For a process that knows it is the only one. */
+/**
+ * Ends the leases of the jobs that another process was working on, so that they are taken over now. For a process that knows it
+ * is the only one.
+ */
 export async function reclaimJobs(db: Queries, now: number): Promise<number> {
-  const result = await db
-    .updateTable('jobs')
-    .set({ status: 'queued', owner: null, due_at: now })
-    .where('status', '=', 'running')
-    .executeTakeFirst();
+  const result = await db.updateTable('jobs').set({ owner: null, due_at: now }).where('status', '=', 'running').executeTakeFirst();
   return Number(result.numUpdatedRows);
 }
 
-/** When the next queued job of a kind is due, in milliseconds. */
-export async function nextDueTime(db: Queries, kind: string): Promise<number | undefined> {
+/** When the next queued job of a kind becomes due after a moment, in milliseconds. */
+export async function nextDueTime(db: Queries, kind: string, after: number): Promise<number | undefined> {
   const row = await db
     .selectFrom('jobs')
     .select('due_at')
     .where('kind', '=', kind)
     .where('status', '=', 'queued')
+    .where('due_at', '>', after)
     .orderBy('due_at')
     .limit(1)
     .executeTakeFirst();

@@ -203,10 +203,28 @@ export interface JobsTable {
   epoch: Generated<number>;
   attempts: Generated<number>;
   payload: string | null;
+  /** Jobs of one kind and lane share a limit: the team of a run. Null has none. */
+  lane: Fixed<string | null>;
 }
 
 /** `parked` waits for something other than time. */
 export type JobStatus = 'queued' | 'running' | 'parked' | 'done';
+
+/** What a team may use; a team without a row has the default plan (plans/plan.ts). */
+export interface PlansTable {
+  team_id: Fixed<string>;
+  name: string;
+  /** Limits; null is none. */
+  agent_runs: number | null;
+  assignments: number | null;
+  clarity_interviews: number | null;
+  max_concurrent_runs: number;
+  run_counting_mode: string;
+  /** JSON arrays of words; null for those of the service. */
+  features: string | null;
+  products: string | null;
+  updated_at: string;
+}
 
 export interface IdempotencyKeysTable {
   credential_id: Fixed<string>;
@@ -242,6 +260,7 @@ export interface Database {
   run_files: RunFilesTable;
   jobs: JobsTable;
   idempotency_keys: IdempotencyKeysTable;
+  plans: PlansTable;
 }
 
 export type TeamRow = Selectable<TeamsTable>;
@@ -255,3 +274,4 @@ export type NewMessage = Omit<Insertable<MessagesTable>, 'seq'>;
 export type HumanRequestRow = Selectable<HumanRequestsTable>;
 export type RunFileRow = Selectable<RunFilesTable>;
 export type JobRow = Selectable<JobsTable>;
+export type PlanRow = Selectable<PlansTable>;

@@ -19,6 +19,16 @@ export async function listTeamRows(db: Queries, page: { limit: number; offset: n
   return { rows, total: Number(total) };
 }
 
+/** Holds the team's row until the transaction ends: what is counted after it stays true until then. */
+export async function lockTeam(trx: Queries, id: string): Promise<void> {
+  // An update that changes nothing: SQLite knows no "for update", and Postgres takes the same lock for it.
+  await trx
+    .updateTable('teams')
+    .set((set) => ({ name: set.ref('name') }))
+    .where('id', '=', id)
+    .execute();
+}
+
 /** The team of that exact name. */
 export async function findTeamNamed(db: Queries, name: string): Promise<TeamRow | undefined> {
   return db.selectFrom('teams').selectAll().where('name', '=', name).where('deleted_at', 'is', null).executeTakeFirst();

@@ -33,11 +33,13 @@ describe('a job', () => {
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 10, payload: { a: 1 } });
     expect(await claimJob(db, 'k', by(9))).toBeUndefined();
     expect(await claimJob(db, 'other', by(10))).toBeUndefined();
-    expect(await nextDueTime(db, 'k')).toBe(10);
+    expect(await nextDueTime(db, 'k', 9)).toBe(10);
+    // Due already: it waits for nothing but somebody to claim it.
+    expect(await nextDueTime(db, 'k', 10)).toBeUndefined();
     const job = await claimJob(db, 'k', by(10));
     expect(job).toMatchObject({ subject_id: 's', status: 'running', owner: 'me', due_at: 110, epoch: 1, attempts: 1, payload: '{"a":1}' });
     expect(await claimJob(db, 'k', by(10))).toBeUndefined();
-    expect(await nextDueTime(db, 'k')).toBeUndefined();
+    expect(await nextDueTime(db, 'k', 10)).toBeUndefined();
   });
 
   it('is taken over when its lease has ended; the former owner can do nothing with it', async () => {

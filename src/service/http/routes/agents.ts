@@ -1,6 +1,7 @@
 /** Agents. Their revisions are in revisions.ts. */
 import { randomUUID } from 'node:crypto';
 import { abortDrivers, interruptRuns } from '../../engine/lifecycle.ts';
+import { requireRoomForAgent } from '../../engine/plan-limits.ts';
 import { ServiceError } from '../../errors.ts';
 import { findAgentNamed, insertAgent, lastRunTimes, listAgentRows, updateAgentRow } from '../../store/agents.ts';
 import { insertBuild, latestBuilds } from '../../store/builds.ts';
@@ -48,6 +49,7 @@ export const agentRoutes: GroupRoutes<'agents'> = {
     const now = isoTime(context.engine.clock.now());
     return context.engine.store.transaction().execute(async (trx) => {
       const name = await requireFreeName(context, trx, body.name);
+      await requireRoomForAgent(trx, context.teamId);
       const source = body.source_build_id ? await requireBuild(context, trx, body.source_build_id) : undefined;
       const config = body.build === undefined ? (source?.config ?? null) : checkedConfig(context, body.build.config);
       const agent = await insertAgent(trx, {

@@ -3,6 +3,8 @@ import type { OperationId } from '../../../interface/operations.ts';
 import type { Handler, RequestContext } from '../context.ts';
 import { agentRoutes } from './agents.ts';
 import { localRoutes } from './local.ts';
+import { billingRoutes } from './billing.ts';
+import { pluginRoutes } from './plugins.ts';
 import { runRoutes } from './runs.ts';
 import { sandboxRoutes } from './sandboxes.ts';
 import { teamRoutes } from './teams.ts';
@@ -13,6 +15,8 @@ const handlers: { readonly [Id in OperationId]: Handler<Id> } = {
   ...sandboxRoutes,
   ...runRoutes,
   ...localRoutes,
+  ...billingRoutes,
+  ...pluginRoutes,
 };
 
 /** A handler whose input has been checked against the operation's schemas. */

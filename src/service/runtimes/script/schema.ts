@@ -116,6 +116,8 @@ export interface Procedure {
 }
 
 export const stepKinds = Object.keys(stepSchemas) as StepKind[];
+/** What a step does, in a sentence. */
+export const stepDescription = (kind: StepKind): string => (stepSchemas[kind] as { description?: string }).description ?? '';
 /** The keys of a procedure and of a step beside its kind. */
 export const procedureKeys = ['version', 'description', 'steps'];
 export const conditionKey = 'if';

@@ -8,12 +8,19 @@ import type { Outcome, RunHost, Runtime } from '../runtime.ts';
 import { exec, screenshot, tool, write } from './calls.ts';
 import { parseProcedure } from './parse.ts';
 import { approve, ask } from './requests.ts';
-import type { Procedure, Step } from './schema.ts';
+import { type Procedure, type Step, stepDescription, stepKinds } from './schema.ts';
 import { holds, render } from './template.ts';
 import { asStepError, type Done, type Pause, StepError, Turn } from './turn.ts';
 
 export const scriptRuntime: Runtime = {
   name: 'script',
+  description: 'Executes the steps of a procedure, in order and without a model.',
+  parts: stepKinds.map((name) => ({
+    name,
+    type: 'step',
+    description: stepDescription(name),
+    needsExec: name === 'exec',
+  })),
   validate: (procedure) => void parseProcedure(procedure),
   advance,
   countSteps: (procedure) => parseProcedure(procedure).steps.length,

@@ -1,9 +1,11 @@
 /** Every migration, in order. Each is applied once and never edited after a release. */
 import type { Migration } from 'kysely';
 import { core } from './0001-core.ts';
+import { plan } from './0003-plan.ts';
 import { access } from './0006-access.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-core': core,
+  '0003-plan': plan,
   '0006-access': access,
 };

@@ -1,0 +1,11 @@
+import Type, { type Static } from 'typebox';
+import type { OperationSchemas } from '../operation.ts';
+import type { pluginOperations } from '../operations/plugins.ts';
+
+/** Something that agents can be built with. */
+export const Plugin = Type.Object({ name: Type.String(), type: Type.String(), description: Type.String() });
+export type Plugin = Static<typeof Plugin>;
+
+export const pluginSchemas = {
+  listPluginCatalog: { response: Type.Object({ plugins: Type.Array(Plugin) }) },
+} as const satisfies Record<keyof typeof pluginOperations, OperationSchemas>;

@@ -1,0 +1,186 @@
+/** How many runs a plan lets a team execute at the same time, and in which order they come. */
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { defaultPlan } from '../../../src/service/plans/plan.ts';
+import type { RunHost } from '../../../src/service/runtimes/runtime.ts';
+import { openDatabase } from '../../../src/service/store/database.ts';
+import { enqueueJob, releaseJob } from '../../../src/service/store/jobs.ts';
+import { savePlan } from '../../../src/service/store/plans.ts';
+import { claimRunJob } from '../../../src/service/store/run-queue.ts';
+import { insertTeam } from '../../../src/service/store/teams.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { Gate } from '../helpers/runtime.ts';
+import { afterTest, started, temporaryDirectory } from '../helpers/service.ts';
+
+const plan = (maxConcurrentRuns: number) => ({ ...defaultPlan, maxConcurrentRuns });
+
+/** A runtime that notes who is executed, and lets the test end each. */
+function workshop() {
+  const gates = new Map<string, Gate>();
+  const begun: number[] = [];
+  const waiters: (() => void)[] = [];
+  let [busy, most] = [0, 0];
+  const gate = (id: string): Gate => {
+    const known = gates.get(id) ?? new Gate();
+    gates.set(id, known);
+    return known;
+  };
+  return {
+    begun,
+    most: () => most,
+    finish: (id: string) => gate(id).open(),
+    /** Resolves when so many have begun. */
+    async until(count: number): Promise<void> {
+      while (begun.length < count) await new Promise<void>((resolve) => waiters.push(resolve));
+    },
+    work: async (host: RunHost) => {
+      begun.push(host.run.number);
+      most = Math.max(most, ++busy);
+      for (const wake of waiters.splice(0)) wake();
+      const stopped = new Promise<void>((resolve) => host.signal.addEventListener('abort', () => resolve()));
+      await Promise.race([gate(host.run.id).opened, stopped]);
+      busy -= 1;
+      return { status: 'completed' as const };
+    },
+  };
+}
+
+it('lets no more runs be executed than the plan allows, first come first served', async () => {
+  const shop = workshop();
+  // The clock stands still: all become due at the same moment.
+  const api = await started({ clock: new ManualClock(), plan: plan(2), behaviours: { work: shop.work } });
+  const agent = await api.agent('work');
+  const runs = [];
+  for (let index = 0; index < 6; index++) runs.push((await api.ok('startRun', { body: { agent_id: agent } })).run);
+  const ids = runs.map(({ id }) => id);
+  const statuses = async () => (await api.ok('listRuns', { query: { sort_order: 'asc' } })).data.map(({ status }) => status);
+
+  await shop.until(2);
+  for (const id of ids.slice(0, 2)) await api.until(id, 'running');
+  expect(await statuses()).toEqual(['running', 'running', 'pending', 'pending', 'pending', 'pending']);
+  expect((await api.ok('getTeamUsage', { params: { teamId: api.service.teamId } })).concurrency).toEqual({ used: 2, limit: 2 });
+
+  // A place becomes free when a run ends, and when one is stopped.
+  shop.finish(ids[1] as string);
+  await shop.until(3);
+  await api.ok('stopRun', { params: { run_id: ids[0] as string } });
+  await shop.until(4);
+  // One that is stopped before its turn loses it.
+  await api.ok('stopRun', { params: { run_id: ids[4] as string } });
+  for (const id of ids) shop.finish(id);
+  await api.until(ids[5] as string, 'completed');
+  expect(shop.begun).toEqual([1, 2, 3, 4, 6]);
+  expect(shop.most()).toBe(2);
+});
+
+it('gives the place of a run that waits for a person to the next; the answer queues for another', async () => {
+  const shop = workshop();
+  const api = await started({
+    plan: plan(1),
+    behaviours: {
+      work: shop.work,
+      ask: async (host) =>
+        host.answer('q') === undefined
+          ? { status: 'waiting', step: 'q', request: { type: 'approval', title: 'Go?' } }
+          : { status: 'completed' },
+    },
+  });
+  const asking = await api.run('ask');
+  const working = await api.run('work');
+  await shop.until(1);
+  const { pending_human_request: request } = await api.until(asking.id, 'waiting');
+  await api.ok('respondToHumanRequest', { params: { run_id: asking.id, request_id: request?.id as string }, body: { approved: true } });
+  expect((await api.ok('getRun', { params: { run_id: asking.id } })).run.status).toBe('pending');
+  shop.finish(working.id);
+  await api.until(asking.id, 'completed');
+});
+
+it('leaves the places to those who had them when the service starts again', async () => {
+  const first = workshop();
+  const api = await started({ clock: new ManualClock(), plan: plan(2), behaviours: { work: first.work } });
+  const agent = await api.agent('work');
+  for (let index = 0; index < 4; index++) await api.ok('startRun', { body: { agent_id: agent } });
+  await first.until(2);
+  await api.service.close();
+
+  const second = workshop();
+  const clock = new ManualClock(Date.parse('2026-07-18T10:00:00.000Z'));
+  const again = await started({ clock, dataDirectory: api.dataDirectory, behaviours: { work: second.work } });
+  await second.until(2);
+  expect(second.begun.sort()).toEqual([1, 2]);
+  const { data } = await again.ok('listRuns', { query: { sort_order: 'asc' } });
+  expect(data.map(({ status }) => status)).toEqual(['running', 'running', 'pending', 'pending']);
+});
+
+it('does not let a team that is full keep others from being served', async () => {
+  const db = await openDatabase(await temporaryDirectory());
+  afterTest(() => db.destroy());
+  const [busy, other] = ['busy', 'other'];
+  for (const id of [busy, other]) {
+    await insertTeam(db, { id, name: id, created_at: '2026-07-18T09:00:00.000Z' });
+    await savePlan(db, id, plan(id === busy ? 1 : 2), '2026-07-18T09:00:00.000Z');
+    await insertRuns(db, id);
+  }
+  for (const [index, id] of [busy, busy, busy, other, other, other].entries())
+    await enqueueJob(db, { kind: 'run', subjectId: `${id} ${index % 3}`, dueAt: index, lane: id });
+  const by = { owner: 'me', now: 10, lease: 100 };
+  // As two nodes do: all ask at the same time.
+  const claims = await Promise.all(Array.from({ length: 6 }, () => claimRunJob(db, 'run', by)));
+  expect(
+    claims
+      .map((job) => job?.subject_id)
+      .filter(Boolean)
+      .sort(),
+  ).toEqual(['busy 0', 'other 0', 'other 1']);
+  const mine = claims.find((job) => job?.lane === busy);
+  await releaseJob(db, mine as { id: string; epoch: number }, { status: 'done' });
+  expect((await claimRunJob(db, 'run', by))?.subject_id).toBe('busy 1');
+  expect(await claimRunJob(db, 'run', by)).toBeUndefined();
+  // What its worker dropped is taken over although there is no room: it has its place.
+  expect((await claimRunJob(db, 'run', { ...by, now: 200 }))?.lane).toBeDefined();
+});
+
+/** Three runs of a team, which exist for their numbers. */
+async function insertRuns(db: Awaited<ReturnType<typeof openDatabase>>, teamId: string): Promise<void> {
+  const at = '2026-07-18T09:00:00.000Z';
+  const [agent, build, sandbox] = [randomUUID(), randomUUID(), randomUUID()];
+  const names = { name: teamId, name_folded: teamId, created_at: at, updated_at: at };
+  await db
+    .insertInto('agents')
+    .values({ id: agent, team_id: teamId, ...names })
+    .execute();
+  await db
+    .insertInto('builds')
+    .values({ id: build, agent_id: agent, revision_number: 1, name: 'first', created_at: at, updated_at: at })
+    .execute();
+  await db.insertInto('sandboxes').values({ id: sandbox, team_id: teamId, created_at: at }).execute();
+  await db
+    .insertInto('procedures')
+    .values({ hash: 'h', text: '' })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  for (let index = 0; index < 3; index++) {
+    await db
+      .insertInto('runs')
+      .values({
+        id: `${teamId} ${index}`,
+        team_id: teamId,
+        agent_id: agent,
+        build_id: build,
+        run_number: index + 1,
+        title: '',
+        title_folded: '',
+        status: 'pending',
+        source: 'api',
+        sandbox_id: sandbox,
+        runtime: 'test',
+        procedure_hash: 'h',
+        turn: 1,
+        submitted_prompt_count: 0,
+        resume_count: 0,
+        created_at: at,
+        updated_at: at,
+      })
+      .execute();
+  }
+}

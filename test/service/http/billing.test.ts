@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { operationGroups } from '../../../src/interface/operations.ts';
+import { defaultPlan } from '../../../src/service/plans/plan.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { covers } from '../helpers/coverage.ts';
+import { Gate } from '../helpers/runtime.ts';
+import type { Answer, TestOptions } from '../helpers/service.ts';
+
+const service = covers('billing');
+const failure = (answer: Answer) => [answer.status, (answer.body as { error?: string }).error];
+const plan = (changes: Partial<typeof defaultPlan>): TestOptions['plan'] => ({ ...defaultPlan, ...changes });
+const limits = (changes: Partial<(typeof defaultPlan)['limits']>) => ({ ...defaultPlan.limits, ...changes });
+
+it('tells what a team without a plan of its own may do, and has done', async () => {
+  const clock = new ManualClock(Date.parse('2026-07-18T09:00:00.000Z'));
+  const api = await service({ clock });
+  const { teamId } = api.service;
+  expect(await api.ok('getTeamUsage', { params: { teamId } })).toEqual({
+    teamId,
+    period: { start: '2026-07-01T00:00:00.000Z', end: '2026-08-01T00:00:00.000Z' },
+    agentRuns: { used: 0, limit: 'unlimited', remaining: 'unlimited' },
+    clarityInterviews: { used: 0, limit: 'unlimited', remaining: 'unlimited' },
+    assignments: { used: 0, limit: 'unlimited' },
+    concurrency: { used: 0, limit: 8 },
+  });
+  expect(await api.ok('getTeamEntitlements', { params: { teamId } })).toEqual({
+    plan: 'local',
+    features: Object.keys(operationGroups),
+    products: ['local-service'],
+    runCountingMode: 'started',
+    maxConcurrentRuns: 8,
+  });
+  const run = await api.run('done');
+  await api.until(run.id, 'completed');
+  expect(await api.ok('getTeamUsage', { params: { teamId } })).toMatchObject({ agentRuns: { used: 1 }, assignments: { used: 1 } });
+});
+
+it('knows no other team', async () => {
+  const api = await service();
+  for (const id of ['getTeamUsage', 'getTeamEntitlements'] as const)
+    expect(failure(await api.call(id, { params: { teamId: randomUUID() } }))).toEqual([404, 'team_not_found']);
+});
+
+it('counts a run while it is executed, and neither one that waits for a person nor one that sleeps', async () => {
+  const clock = new ManualClock();
+  const [begun, goOn] = [new Gate(), new Gate()];
+  const api = await service({
+    clock,
+    behaviours: {
+      work: async () => {
+        begun.open();
+        await goOn.opened;
+        return { status: 'completed' };
+      },
+      ask: async () => ({ status: 'waiting', step: 'q', request: { type: 'approval', title: 'Go?' } }),
+      nap: async (host) => ({ status: 'sleeping', until: host.clock.now() + 60_000 }),
+    },
+  });
+  const used = async () => (await api.ok('getTeamUsage', { params: { teamId: api.service.teamId } })).concurrency.used;
+  const asking = await api.run('ask');
+  await api.until(asking.id, 'waiting');
+  const napping = await api.run('nap');
+  await api.until(napping.id, 'running');
+  const working = await api.run('work');
+  await begun.opened;
+  expect(await used()).toBe(1);
+  goOn.open();
+  await api.until(working.id, 'completed');
+  expect(await used()).toBe(0);
+});
+
+it('refuses a run above the limit of the month, and takes it in the next', async () => {
+  const clock = new ManualClock(Date.parse('2026-12-31T23:59:59.000Z'));
+  const api = await service({ clock, plan: plan({ name: 'trial', limits: limits({ agentRuns: 2 }) }) });
+  const { teamId } = api.service;
+  const agent = await api.agent();
+  const start = () => api.call('startRun', { body: { agent_id: agent } });
+  // The last two of the month, asked for at the same time as two too many.
+  const answers = await Promise.all([start(), start(), start(), start()]);
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 403, 403]);
+  const refused = answers.find(({ status }) => status === 403) as Answer;
+  expect(refused.body).toEqual({
+    error: 'plan_limit_reached',
+    message: 'The plan "trial" allows 2 runs a month, and they are used up until 2027-01-01T00:00:00.000Z.',
+  });
+  const usage = () => api.ok('getTeamUsage', { params: { teamId } });
+  expect((await usage()).agentRuns).toEqual({ used: 2, limit: 2, remaining: 0 });
+  expect((await api.ok('listRuns', { params: { teamId } })).total).toBe(2);
+
+  clock.advance(1_000);
+  expect(await usage()).toMatchObject({ period: { start: '2027-01-01T00:00:00.000Z' }, agentRuns: { used: 0, remaining: 2 } });
+  expect((await start()).status).toBe(201);
+  expect((await usage()).agentRuns).toEqual({ used: 1, limit: 2, remaining: 1 });
+});
+
+it('counts only runs that did not fail where the plan says so, also when one is resumed', async () => {
+  const api = await service({
+    plan: plan({ limits: limits({ agentRuns: 1 }), runCountingMode: 'succeeded' }),
+    behaviours: {
+      broken: () => Promise.reject(new Error('no')),
+      ask: async () => ({ status: 'waiting', step: 'q', request: { type: 'approval', title: 'Go?' } }),
+    },
+  });
+  const failed = await api.run('broken');
+  await api.until(failed.id, 'failed');
+  const stopped = await api.run('ask');
+  await api.until(stopped.id, 'waiting');
+  expect(failure(await api.call('startRun', { body: { agent_id: stopped.agent_id } }))).toEqual([403, 'plan_limit_reached']);
+  await api.ok('stopRun', { params: { run_id: stopped.id } });
+  const second = await api.run('done');
+  await api.until(second.id, 'completed');
+  const resume = () => api.call('postRunMessage', { params: { run_id: stopped.id }, body: { message: 'go on' } });
+  expect(failure(await resume())).toEqual([403, 'plan_limit_reached']);
+  // A run that counts already may always go on.
+  expect((await api.call('postRunMessage', { params: { run_id: second.id }, body: { message: 'more' } })).status).toBe(201);
+});
+
+it('refuses an agent above the limit, until one is deleted', async () => {
+  const api = await service({ plan: plan({ name: 'solo', limits: limits({ assignments: 1 }) }) });
+  const agent = await api.agent('done', 'first');
+  const create = () => api.call('createAgent', { body: { name: 'second' } });
+  const refused = await create();
+  expect(failure(refused)).toEqual([403, 'plan_limit_reached']);
+  expect((refused.body as unknown as { message: string }).message).toBe(
+    'The plan "solo" allows 1 agent, and there are as many; delete one first.',
+  );
+  await api.ok('deleteAgent', { params: { agent_id: agent } });
+  expect((await create()).status).toBe(201);
+});
+
+it('keeps the plan it was given, until it is given another', async () => {
+  const first = await service({ plan: plan({ name: 'team', maxConcurrentRuns: 3, features: ['runs'], products: ['aops'] }) });
+  const params = { teamId: first.service.teamId };
+  const entitlements = await first.ok('getTeamEntitlements', { params });
+  expect(entitlements).toEqual({
+    plan: 'team',
+    features: ['runs'],
+    products: ['aops'],
+    runCountingMode: 'started',
+    maxConcurrentRuns: 3,
+  });
+  await first.service.close();
+  const second = await service({ dataDirectory: first.dataDirectory });
+  expect(await second.ok('getTeamEntitlements', { params })).toEqual(entitlements);
+  await second.service.close();
+  const third = await service({ dataDirectory: first.dataDirectory, plan: defaultPlan });
+  expect(await third.ok('getTeamEntitlements', { params })).toMatchObject({ plan: 'local', maxConcurrentRuns: 8 });
+});
