@@ -19,6 +19,10 @@ const hintOfStatus: Record<number, string> = {
   403: 'Ask an administrator of the team for access, or choose another profile with --profile.',
 };
 
+const hintOfCode: Record<string, string> = {
+  plan_limit_reached: 'See what is used with `aops billing usage`.',
+};
+
 /** The service answered with an error status (interface part 7). */
 export class ServiceAnswerError extends AopsError {
   readonly status: number;
@@ -26,7 +30,7 @@ export class ServiceAnswerError extends AopsError {
   readonly problems: NonNullable<ErrorBody['details']>;
 
   constructor(status: number, body: ErrorBody, details: ErrorDetails, hint?: string) {
-    const advice = hint ?? hintOfStatus[status];
+    const advice = hint ?? (Object.hasOwn(hintOfCode, body.error) ? hintOfCode[body.error] : hintOfStatus[status]);
     super(body.message ?? `The service answered ${status} ${body.error}.`, {
       code: body.error,
       exit: exitOfStatus[status] ?? (status >= 500 ? exitCodes.unavailable : exitCodes.failure),

@@ -1,9 +1,11 @@
 /** Every command, by group. Loaded at each start: names and summaries only, the definitions come when they are needed. */
 import { agents } from './agents/index.ts';
 import { auth } from './auth/index.ts';
+import { billing } from './billing/index.ts';
 import { config } from './config/index.ts';
 import type { Group } from './define.ts';
 import { local } from './local/index.ts';
+import { plugins } from './plugins/index.ts';
 import { profiles } from './profiles/index.ts';
 import { runs } from './runs/index.ts';
 import { sandbox } from './sandbox/index.ts';
@@ -14,6 +16,8 @@ export const commandTree: Readonly<Record<string, Group | Leaf>> = {
   runs,
   agents,
   sandbox,
+  plugins,
+  billing,
   auth,
   profiles,
   config,

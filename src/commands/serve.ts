@@ -3,6 +3,7 @@ import path from 'node:path';
 import { exitCodes } from '../base/errors.ts';
 import { version } from '../base/version.ts';
 import type { LogEntry } from '../service/service.ts';
+import { readText } from './body.ts';
 import { choice, defineCommand, integer, text } from './define.ts';
 import { defaultDataDirectory, removeState, serviceFile, tokenFile, writeState } from './local/state.ts';
 
@@ -15,6 +16,7 @@ export default defineCommand({
     port: integer('N', 'Listen on this port (default: a free one)', { minimum: 0, maximum: 65_535 }),
     dataDir: text('DIR', 'Keep the data here', { complete: 'directories' }),
     exec: choice(['host', 'off'], 'Whether runs may execute commands (default off)'),
+    plan: text('FILE', "Set the team's plan: its limits and features (YAML or JSON)", { complete: 'files' }),
     rateLimit: text('N', 'Requests a minute for each credential', { hidden: true }),
     stateFile: text('FILE', 'Write the state of the service here', { hidden: true }),
     ephemeral: text('yes|no', 'Note in the state that the data is not kept', { hidden: true }),
@@ -23,15 +25,17 @@ export default defineCommand({
   examples: [
     { command: 'aops serve --port 4010', text: 'A service on this machine, on a fixed port' },
     { command: 'aops serve --data-dir ./data --exec host', text: 'Let runs execute commands' },
+    { command: 'aops serve --plan plan.yaml', text: 'Limit what the team may use' },
   ],
   async run(context, input) {
     const dataDirectory = input.dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, input.dataDir);
-    const { startService } = await import('../service/service.ts');
+    const { parsePlan, startService } = await import('../service/service.ts');
     const exec = input.exec ?? 'off';
     const service = await startService({
       dataDirectory,
       exec,
       ...(context.env.PATH === undefined ? {} : { commandPath: context.env.PATH }),
+      ...(input.plan === undefined ? {} : { plan: parsePlan(await readText(context, input.plan), input.plan) }),
       ...(input.host === undefined ? {} : { host: input.host }),
       ...(input.port === undefined ? {} : { port: input.port }),
       ...(input.rateLimit === undefined ? {} : { rateLimit: { limit: Number(input.rateLimit), windowSeconds: 60 } }),

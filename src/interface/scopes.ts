@@ -87,6 +87,10 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   listLocalClients: 'owner',
   createLocalClient: 'owner',
   revokeLocalClient: 'owner',
+  getTeamUsage: 'runs:read',
+  getTeamEntitlements: 'any',
+
+  listPluginCatalog: 'any',
 };
 
 export const isScope = (word: string): word is Scope => Object.hasOwn(scopeMeanings, word);

@@ -32,6 +32,7 @@ import { insertTeam } from './store/teams.ts';
 import { isoTime } from './store/time.ts';
 
 export type { LogEntry } from './log.ts';
+export { parsePlan } from './plans/plan-file.ts';
 
 export interface ServiceOptions {
   /** Created with mode 0700 when it is not there. One process owns it at a time. */

@@ -24,6 +24,31 @@ export function wantsColor(mode: ColorMode, isTTY: boolean, env: Environment): b
   return isTTY && env.TERM !== 'dumb' && !isCi(env);
 }
 
+/** Whether text beyond ASCII shows as it is: a UTF-8 locale, or a terminal of Windows that always has one. */
+export function speaksUnicode(env: Environment): boolean {
+  const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || '';
+  return env.TERM !== 'linux' && (/utf-?8/i.test(locale) || env.WT_SESSION !== undefined);
+}
+
+/** Terminals that are known to show hyperlinks (OSC 8); others may print the sequence. */
+const linkingPrograms = ['iTerm.app', 'WezTerm', 'vscode', 'ghostty', 'Hyper', 'rio', 'Tabby'];
+const linkingTerminals = /^(xterm-kitty|xterm-ghostty|alacritty|foot|wezterm|contour)/;
+
+/** Whether one stream may carry hyperlinks. FORCE_HYPERLINK decides where it is set (`0` means no). */
+export function showsLinks(isTTY: boolean, env: Environment): boolean {
+  if (!isTTY || env.TERM === 'dumb') return false;
+  if (env.FORCE_HYPERLINK) return env.FORCE_HYPERLINK !== '0';
+  // Inside tmux and screen the outer terminal's variables are inherited, and the sequence may not pass.
+  if (isCi(env) || /^(tmux|screen)/.test(env.TERM ?? '')) return false;
+  return (
+    linkingPrograms.includes(env.TERM_PROGRAM ?? '') ||
+    linkingTerminals.test(env.TERM ?? '') ||
+    Number(env.VTE_VERSION ?? 0) >= 5_000 ||
+    env.KONSOLE_VERSION !== undefined ||
+    env.WT_SESSION !== undefined
+  );
+}
+
 /** Columns of a stream; COLUMNS where the stream does not know, else 80. */
 export function columnsOf(stream: { columns?: number }, env: Environment): number {
   if (stream.columns !== undefined && stream.columns > 0) return stream.columns;

@@ -13,6 +13,10 @@ export interface View {
   now: number;
   /** Styles of the stream; plain when left out. */
   styles?: Styles;
+  /** Whether more than ASCII may be drawn with. */
+  unicode?: boolean;
+  /** Whether the terminal shows hyperlinks. */
+  links?: boolean;
 }
 
 /** How a value is shown. `status` picks the colour by the word. */

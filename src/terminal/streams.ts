@@ -4,7 +4,7 @@
  */
 import type { Readable, Writable } from 'node:stream';
 import { AopsError, exitCodes } from '../base/errors.ts';
-import { type ColorMode, columnsOf, type Environment, isCi, wantsColor } from './capabilities.ts';
+import { type ColorMode, columnsOf, type Environment, isCi, showsLinks, speaksUnicode, wantsColor } from './capabilities.ts';
 import { SecretFilter } from './redact.ts';
 import { escapeJson } from './sanitize.ts';
 import { loadStyles, resolveMarkup, type Styles } from './style.ts';
@@ -52,6 +52,16 @@ export class OutputSide {
 
   get color(): boolean {
     return this.#color;
+  }
+
+  /** Whether more than ASCII may be drawn with. */
+  get unicode(): boolean {
+    return speaksUnicode(this.#env);
+  }
+
+  /** Whether it shows hyperlinks. */
+  get links(): boolean {
+    return showsLinks(this.isTTY, this.#env);
   }
 
   setColor(mode: ColorMode): void {

@@ -1,6 +1,6 @@
 /**
- * Styles by meaning. A styled string carries the number of this process in its escape sequences (`ESC[NUMBER;1m`), so the
- * writer can tell our markup from sequences that came with data: it lets only the former through. Width functions skip both.
+ * Styles by meaning, and links. Such a string carries the number of this process in its escape sequences (`ESC[NUMBER;1m`), so
+ * the writer can tell our markup from sequences that came with data: it lets only the former through. Width functions skip both.
  */
 import { sanitize } from './sanitize.ts';
 
@@ -12,7 +12,7 @@ export interface Styles extends Record<StyleName, (text: string) => string> {
 }
 
 const processMark = String(1_000_000_000 + Math.floor(Math.random() * 9_000_000_000));
-const ourSequence = new RegExp(`\\u001b\\[${processMark};(\\d+)m`, 'g');
+const ourSequence = new RegExp(`\\u001b\\[${processMark};(\\d+)m|\\u001b\\]8;${processMark};([!-~]*)\\u001b\\\\`, 'g');
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about escape sequences
 const anySequence = /\u001b\[(\d+)m/g;
 
@@ -54,11 +54,16 @@ export function resolveMarkup(text: string): string {
   let result = '';
   let end = 0;
   for (const match of text.matchAll(ourSequence)) {
-    result += `${sanitize(text.slice(end, match.index))}\u001b[${match[1]}m`;
+    result += sanitize(text.slice(end, match.index));
+    result += match[1] === undefined ? `\u001b]8;;${match[2]}\u001b\\` : `\u001b[${match[1]}m`;
     end = match.index + match[0].length;
   }
   return result + sanitize(text.slice(end));
 }
+
+/** A text that leads to a URL, which must be of printable ASCII. */
+export const linkMarkup = (text: string, url: string): string =>
+  `\u001b]8;${processMark};${url}\u001b\\${text}\u001b]8;${processMark};\u001b\\`;
 
 /** Makes colour sequences our markup. Only for text that was sanitised before it was coloured. */
 export function adoptSequences(text: string): string {

@@ -181,14 +181,15 @@ describe('the tree of commands', () => {
     }
   });
 
-  it('has a command for every operation of runs, agents and sandboxes', () => {
+  it('has a command for every operation of runs, agents, sandboxes, billing and plugins', () => {
     const own = new Set(
       commands.filter(({ path }) => path[0] !== 'api').flatMap(({ command }) => command.operations ?? []) as OperationId[],
     );
     // Reached through `aops api`: the agent-scoped twins of what is reached by the run alone. Revisions are a group to come.
     const twins = ['listAgentRunSandboxFiles', 'getAgentRunSandboxFileContent', 'getAgentRunScreenshotTimeline'];
     const agents = ['listAgents', 'getAgent', 'createAgent', 'updateAgent', 'deleteAgent'];
-    const wanted = [...Object.keys(operationGroups.runs), ...Object.keys(operationGroups.sandboxes), ...agents].filter(
+    const { runs, sandboxes, billing, plugins } = operationGroups;
+    const wanted = [...[runs, sandboxes, billing, plugins].flatMap((group) => Object.keys(group)), ...agents].filter(
       (id) => !twins.includes(id),
     );
     expect(wanted.filter((id) => !own.has(id as OperationId))).toEqual([]);

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { HumanRequest, Run, RunMessage } from '../../src/interface/types.ts';
-import { type Service, startService } from '../../src/service/service.ts';
+import { type Service, type ServiceOptions, startService } from '../../src/service/service.ts';
 import { eventually } from './eventually.ts';
 import { type CliOptions, type CliResult, runCli } from './run-cli.ts';
 import { temporaryFolder, whenDone } from './temporary.ts';
@@ -23,10 +23,10 @@ export const folderEnv = (folder: string): Record<string, string> => ({
 });
 
 /** Starts a service on a free port, with commands allowed; it ends after the last test of the file. */
-export async function startTestService(): Promise<TestService> {
+export async function startTestService(options: Partial<ServiceOptions> = {}): Promise<TestService> {
   const folder = await temporaryFolder();
   await mkdir(path.join(folder, 'home'));
-  const service = await startService({ dataDirectory: path.join(folder, 'service'), exec: 'host' });
+  const service = await startService({ exec: 'host', ...options, dataDirectory: path.join(folder, 'service') });
   whenDone(() => service.close());
   return new TestService(folder, service);
 }

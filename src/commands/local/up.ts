@@ -35,6 +35,7 @@ export default defineCommand({
     dataDir: text('DIR', 'Keep the data here', { complete: 'directories' }),
     ephemeral: flag('Keep no data: use a temporary directory that `down` removes'),
     exec: choice(['host', 'off'], 'Whether runs may execute commands, as you and without containment (default host)'),
+    plan: text('FILE', "Set the team's plan: its limits and features (YAML or JSON); it is kept", { complete: 'files' }),
   },
   exits: [exitCodes.conflict],
   examples: [
@@ -67,6 +68,7 @@ interface UpInput {
   dataDir: string | undefined;
   ephemeral: boolean;
   exec: 'host' | 'off' | undefined;
+  plan: string | undefined;
 }
 
 /** What is up may not be what is asked for; then it has to be stopped first. */
@@ -75,6 +77,8 @@ function refuseOtherwise(context: Context, running: LocalState, input: UpInput):
     (input.port !== undefined && new URL(running.url).port !== String(input.port)) ||
     (input.dataDir !== undefined && path.resolve(context.cwd, input.dataDir) !== running.data_dir) ||
     (input.exec !== undefined && input.exec !== running.exec) ||
+    // A plan is read at the start.
+    input.plan !== undefined ||
     (input.ephemeral && !running.ephemeral);
   if (!differs) return;
   throw new AopsError(`The local service is up already, at ${running.url} with its data in ${running.data_dir}.`, {
@@ -107,6 +111,7 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
     stateFile(context),
     '--ephemeral',
     input.ephemeral ? 'yes' : 'no',
+    ...(input.plan === undefined ? [] : ['--plan', path.resolve(context.cwd, input.plan)]),
     '--json',
   ];
   // A session of its own: Ctrl-C in this terminal does not reach it.

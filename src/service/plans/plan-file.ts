@@ -54,7 +54,7 @@ function refuseUnknown(given: Map, known: readonly string[], prefix: string, pro
   for (const key of Object.keys(given)) {
     if (known.includes(key)) continue;
     const meant = nearest(key, known);
-    problems.push(`"${prefix}${key}" is not known; ${meant === undefined ? `there are ${known.join(', ')}` : `did you mean ${meant}?`}`);
+    problems.push(`"${prefix}${key}" is not known; ${meant === undefined ? `there are ${known.join(', ')}` : `did you mean "${meant}"`}`);
   }
 }
 

@@ -26,7 +26,7 @@ it.each([
   ['name: ""', 'name must be a text of 1 to 100 characters, not ""'],
   ['limits: { agentRuns: -1 }', 'limits.agentRuns must be a whole number, 0 or more, or "unlimited", not -1'],
   ['limits: { assignments: many }', 'limits.assignments must be a whole number, 0 or more, or "unlimited", not "many"'],
-  ['limits: { agentRun: 1 }', '"limits.agentRun" is not known; did you mean agentRuns'],
+  ['limits: { agentRun: 1 }', '"limits.agentRun" is not known; did you mean "agentRuns"'],
   ['maxConcurrentRuns: 0', 'maxConcurrentRuns must be a whole number from 1 to 10000, not 0'],
   ['maxConcurrentRuns: unlimited', 'maxConcurrentRuns must be a whole number from 1 to 10000, not "unlimited"'],
   ['runCountingMode: some', 'runCountingMode must be started or succeeded, not "some"'],

@@ -1,0 +1,23 @@
+import type { TeamEntitlements } from '../../interface/types.ts';
+import { defineCommand } from '../define.ts';
+import { recordOutput } from '../output.ts';
+
+export default defineCommand({
+  summary: "Show what the team's plan contains",
+  operations: ['getTeamEntitlements'],
+  examples: [
+    { command: 'aops billing entitlements', text: 'The plan and its features' },
+    { command: 'aops billing entitlements --jq .maxConcurrentRuns', text: 'How many runs are executed at a time' },
+  ],
+  output: recordOutput<TeamEntitlements>((plan) => ({
+    Plan: plan.plan,
+    Products: plan.products,
+    Features: plan.features,
+    'Runs at a time': plan.maxConcurrentRuns,
+    'Runs counted': plan.runCountingMode,
+  })),
+  async run(context) {
+    const client = await context.client();
+    return client.call('getTeamEntitlements', { params: { teamId: context.teamId() } });
+  },
+});

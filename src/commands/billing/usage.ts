@@ -1,0 +1,46 @@
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import type { TeamUsage } from '../../interface/types.ts';
+import { type Bar, renderBars, usedShare } from '../../terminal/bars.ts';
+import { renderRecord } from '../../terminal/record.ts';
+import { defineCommand, integer } from '../define.ts';
+import { documentOutput } from '../output.ts';
+import { ResultError } from '../result-error.ts';
+
+export default defineCommand({
+  summary: 'Show what the team has used of its plan in this period',
+  description:
+    'Runs and interviews are counted over the period; agents (assignments) and runs that are executed (concurrency) are those of this moment.\n\nWith --fail-over the exit code is 6 when more than that share of any limit is used. A figure without a limit is never over.',
+  options: { failOver: integer('PERCENT', 'Exit 6 when more than this share of a limit is used', { minimum: 0, maximum: 100 }) },
+  operations: ['getTeamUsage'],
+  exits: [exitCodes.conflict],
+  examples: [
+    { command: 'aops billing usage', text: 'Used, limit and what is left' },
+    { command: 'aops billing usage --fail-over 80 --quiet > /dev/null || mail -s "aops: nearly used up" ops', text: 'An alarm from cron' },
+    { command: 'aops billing usage --jq .agentRuns.remaining', text: 'One figure' },
+  ],
+  output: documentOutput<TeamUsage>(async (usage, view) => {
+    const { start, end } = usage.period;
+    // The moments themselves: a period is not "in 13 days".
+    const period = view.tty
+      ? `${start?.slice(0, 10) ?? 'the beginning'} until ${end?.slice(0, 10) ?? 'now'}`
+      : `${start ?? ''}/${end ?? ''}`;
+    return `${await renderRecord([{ label: 'Period', value: period }], view)}${view.tty ? '\n' : ''}${await renderBars(bars(usage), view)}`;
+  }),
+  async run(context, input) {
+    const client = await context.client();
+    const usage = await client.call('getTeamUsage', { params: { teamId: context.teamId() } });
+    const { failOver } = input;
+    const over = bars(usage).filter((bar) => failOver !== undefined && (usedShare(bar) ?? 0) * 100 > failOver);
+    if (over.length === 0) return usage;
+    const figures = over.map(({ label, used, limit }) => `${label} ${used} of ${limit}`).join(', ');
+    throw new ResultError(
+      new AopsError(`More than ${failOver}% is used: ${figures}.`, { code: 'usage_over', exit: exitCodes.conflict }),
+      usage,
+    );
+  },
+});
+
+function bars({ agentRuns, assignments, concurrency, clarityInterviews }: TeamUsage): Bar[] {
+  const figures = { 'Agent runs': agentRuns, Assignments: assignments, Concurrency: concurrency, 'Clarity interviews': clarityInterviews };
+  return Object.entries(figures).map(([label, { used, limit }]) => ({ label, used, limit: typeof limit === 'number' ? limit : undefined }));
+}

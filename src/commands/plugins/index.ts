@@ -1,0 +1,6 @@
+import { defineGroup } from '../define.ts';
+
+export const plugins = defineGroup({
+  summary: 'What agents can be built with',
+  commands: { list: () => import('./list.ts') },
+});

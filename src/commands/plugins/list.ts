@@ -1,0 +1,25 @@
+import type { Plugin } from '../../interface/types.ts';
+import { defineCommand } from '../define.ts';
+import { wholeList } from '../list.ts';
+import { column, listOutput } from '../output.ts';
+
+export default defineCommand({
+  summary: 'List the plugin catalogue of the service',
+  operations: ['listPluginCatalog'],
+  examples: [
+    { command: 'aops plugins list', text: 'What there is' },
+    { command: 'aops plugins list --jq \'.data[] | select(.type == "runtime") | .name\'', text: 'The words for `models.agent.model`' },
+  ],
+  output: listOutput<Plugin>({
+    columns: [
+      column('NAME', (plugin) => plugin.name),
+      column('TYPE', (plugin) => plugin.type),
+      column('DESCRIPTION', (plugin) => plugin.description, { shrink: true, min: 12 }),
+    ],
+    empty: 'The catalogue is empty.',
+  }),
+  async run(context) {
+    const client = await context.client();
+    return wholeList((await client.call('listPluginCatalog', {})).plugins);
+  },
+});

@@ -1,0 +1,72 @@
+/** Figures with a limit, as bars: how much is used, of what, and what is left. */
+import { cellText, paint, type View } from './cell.ts';
+import { plainStyles, type StyleName } from './style.ts';
+import { pad, truncate, widthFor } from './width.ts';
+
+export interface Bar {
+  label: string;
+  used: number;
+  /** Undefined when there is none. */
+  limit: number | undefined;
+}
+
+/** Below this many columns the bar gets a line of its own. */
+const wide = 60;
+const longestBar = 40;
+const gap = '  ';
+
+/** Share of the limit that is used, 0 or more; undefined without a limit. */
+export function usedShare({ used, limit }: Pick<Bar, 'used' | 'limit'>): number | undefined {
+  if (limit === undefined) return undefined;
+  return used === 0 ? 0 : used / limit;
+}
+
+/** The bars as text that ends in a line feed; off a terminal label, used, limit and what is left, separated by tabs. */
+export async function renderBars(bars: readonly Bar[], view: View): Promise<string> {
+  if (!view.tty)
+    return bars.map((bar) => `${[bar.label, bar.used, bar.limit ?? 'unlimited', left(bar) ?? 'unlimited'].join('\t')}\n`).join('');
+  const rows = bars.map((bar) => ({ bar, label: cellText(bar.label, view), used: usedText(bar), left: leftText(bar) }));
+  const widthOf = await widthFor(rows.map(({ label }) => label));
+  const widest = (texts: string[]): number => Math.max(0, ...texts.map((text) => widthOf(text)));
+  const labels = widest(rows.map(({ label }) => label));
+  const used = widest(rows.map((row) => row.used));
+  const remaining = widest(rows.map((row) => row.left));
+  const { bold, dim } = view.styles ?? plainStyles;
+  if (view.width < wide) {
+    return rows
+      .map(({ bar, label, used, left }) => {
+        const figures = left === '' ? used : `${used}, ${left}`;
+        const drawn = draw(bar, view.width - gap.length, view);
+        return `${bold(truncate(label, view.width, widthOf))}\n${gap}${truncate(figures, view.width - gap.length, widthOf)}\n${drawn === '' ? '' : `${gap}${drawn}\n`}`;
+      })
+      .join('');
+  }
+  const room = Math.min(longestBar, view.width - labels - used - remaining - 3 * gap.length);
+  return rows
+    .map((row) => {
+      const cells = [
+        pad(row.label, labels, widthOf),
+        draw(row.bar, room, view) || ' '.repeat(room),
+        pad(row.used, used, widthOf, 'right'),
+        dim(row.left),
+      ];
+      return `${cells.join(gap).trimEnd()}\n`;
+    })
+    .join('');
+}
+
+const left = ({ used, limit }: Bar): number | undefined => (limit === undefined ? undefined : Math.max(0, limit - used));
+const usedText = ({ used, limit }: Bar): string => (limit === undefined ? String(used) : `${used} of ${limit}`);
+const leftText = (bar: Bar): string => (bar.limit === undefined ? 'unlimited' : `${left(bar)} left`);
+
+/** The bar alone; nothing without a limit. What is used shows from the first, and it is full only when nothing is left. */
+function draw(bar: Bar, width: number, view: View): string {
+  const share = usedShare(bar);
+  if (share === undefined) return '';
+  const [full, empty, open, close] = view.unicode ? ['█', '░', '', ''] : ['#', '.', '[', ']'];
+  const cells = Math.max(1, width - open.length - close.length);
+  const filled = share === 0 ? 0 : share >= 1 ? cells : Math.min(cells - 1, Math.max(1, Math.round(share * cells)));
+  return `${open}${paint(full.repeat(filled), styleOf(share), view)}${(view.styles ?? plainStyles).dim(empty.repeat(cells - filled))}${close}`;
+}
+
+const styleOf = (share: number): StyleName => (share >= 1 ? 'error' : share >= 0.8 ? 'warning' : 'success');

@@ -1,0 +1,81 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { defaultPlan } from '../../src/service/plans/plan.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+let agent: string;
+beforeAll(async () => {
+  const limits = { ...defaultPlan.limits, agentRuns: 4, assignments: 2 };
+  service = await startTestService({ plan: { ...defaultPlan, name: 'trial', limits } });
+  agent = await service.agent('- say: hello');
+  for (let index = 0; index < 3; index++) await service.until(await service.start(agent), 'completed');
+});
+
+describe('billing usage', () => {
+  it('is the resource in JSON', async () => {
+    const usage = await service.cli(['billing', 'usage', '--json']);
+    expect(usage).toMatchObject({ code: 0, stderr: '' });
+    expect(usage.json()).toEqual({
+      teamId: service.service.teamId,
+      period: { start: expect.stringMatching(/-01T00:00:00.000Z$/), end: expect.stringMatching(/-01T00:00:00.000Z$/) },
+      agentRuns: { used: 3, limit: 4, remaining: 1 },
+      clarityInterviews: { used: 0, limit: 'unlimited', remaining: 'unlimited' },
+      assignments: { used: 1, limit: 2 },
+      concurrency: { used: 0, limit: 8 },
+    });
+    expect(await service.cli(['billing', 'usage', '--jq', '.agentRuns.remaining'])).toMatchObject({ code: 0, stdout: '1\n' });
+  });
+
+  it('is bars on a terminal, and figures in a pipe', async () => {
+    const shown = await service.cli(['billing', 'usage'], { tty: true, env: { NO_COLOR: '1' } });
+    expect(shown).toMatchObject({ code: 0, stderr: '' });
+    expect(shown.stdout).toMatch(/^Period: \d{4}-\d\d-01 until \d{4}-\d\d-01\n\nAgent runs +\[#+\.+\] +3 of 4 +1 left\n/);
+    const piped = await service.cli(['billing', 'usage']);
+    expect(piped.stdout).toMatch(/^Period\t\S+T00:00:00.000Z\/\S+Z\nAgent runs\t3\t4\t1\nAssignments\t1\t2\t1\n/);
+  });
+
+  it('fails over a share, and says of what', async () => {
+    const over = await service.cli(['billing', 'usage', '--fail-over', '74']);
+    expect(over.code).toBe(6);
+    expect(over.stdout).toContain('Agent runs\t3\t4\t1\n');
+    expect(over.stderr).toContain('error: More than 74% is used: Agent runs 3 of 4.');
+    const several = await service.cli(['billing', 'usage', '--fail-over', '40', '--json']);
+    expect(several.code).toBe(6);
+    expect(several.json()).toMatchObject({ agentRuns: { used: 3 } });
+    expect((JSON.parse(several.stderr) as { error: object }).error).toMatchObject({
+      code: 'usage_over',
+      exit: 6,
+      message: 'More than 40% is used: Agent runs 3 of 4, Assignments 1 of 2.',
+    });
+    // Exactly as much is not over, and nothing is over a limit that is not there.
+    expect((await service.cli(['billing', 'usage', '--fail-over', '75'])).code).toBe(0);
+    const wrong = await service.cli(['billing', 'usage', '--fail-over', '80%']);
+    expect(wrong).toMatchObject({ code: 2, stdout: '' });
+    expect(wrong.stderr).toContain('--fail-over takes a whole number, 0 to 100, not "80%".');
+  });
+});
+
+it('shows the entitlements', async () => {
+  const shown = await service.cli(['billing', 'entitlements']);
+  expect(shown).toMatchObject({ code: 0, stderr: '' });
+  expect(shown.stdout).toMatch(/^Plan\ttrial\nProducts\tlocal-service\nFeatures\tteams, .*\nRuns at a time\t8\nRuns counted\tstarted\n$/);
+  expect((await service.cli(['billing', 'entitlements', '--json'])).json()).toMatchObject({ plan: 'trial', maxConcurrentRuns: 8 });
+});
+
+it('lists the plugin catalogue', async () => {
+  const listed = await service.cli(['plugins', 'list']);
+  expect(listed).toMatchObject({ code: 0, stderr: '' });
+  expect(listed.stdout).toMatch(/^script\truntime\t/);
+  expect(listed.stdout).toContain('script.exec\tstep\tRuns a shell command');
+  const runtimes = await service.cli(['plugins', 'list', '--jq', '.data[] | select(.type == "runtime") | .name']);
+  expect(runtimes.stdout.split('\n')).toContain('script');
+});
+
+it('says what to do when the plan allows no more', async () => {
+  await service.start(agent);
+  const refused = await service.cli(['runs', 'start', '--agent', agent, '--json']);
+  expect(refused).toMatchObject({ code: 5, stdout: '' });
+  const { error } = JSON.parse(refused.stderr) as { error: { code: string; hint: string; message: string } };
+  expect(error).toMatchObject({ code: 'plan_limit_reached', hint: 'See what is used with `aops billing usage`.' });
+  expect(error.message).toMatch(/^The plan "trial" allows 4 runs a month, and they are used up until /);
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { type Bar, renderBars, usedShare } from '../../src/terminal/bars.ts';
+import type { View } from '../../src/terminal/cell.ts';
+import { loadStyles, resolveMarkup } from '../../src/terminal/style.ts';
+
+const view = (width: number, more: Partial<View> = {}): View => ({ tty: true, width, now: 0, ...more });
+const bars: Bar[] = [
+  { label: 'Agent runs', used: 37, limit: 100 },
+  { label: 'Assignments', used: 3, limit: undefined },
+  { label: 'Concurrency', used: 8, limit: 8 },
+];
+
+describe('bars', () => {
+  it('stand in columns where there is room', async () => {
+    expect(await renderBars(bars, view(80))).toBe(
+      `Agent runs   [##############........................]  37 of 100  63 left
+Assignments                                                    3  unlimited
+Concurrency  [######################################]     8 of 8  0 left
+`,
+    );
+    expect(await renderBars(bars, view(60, { unicode: true }))).toBe(
+      `Agent runs   █████████░░░░░░░░░░░░░░░░  37 of 100  63 left
+Assignments                                     3  unlimited
+Concurrency  █████████████████████████     8 of 8  0 left
+`,
+    );
+  });
+
+  it('stand below their figures where there is none', async () => {
+    expect(await renderBars(bars.slice(0, 2), view(40))).toBe(
+      `Agent runs
+  37 of 100, 63 left
+  [#############.......................]
+Assignments
+  3, unlimited
+`,
+    );
+  });
+
+  it.each([40, 59, 60, 80, 120, 200])('fit %i columns', async (width) => {
+    const long = [...bars, { label: 'Clarity interviews', used: 999_999, limit: 1_000_000 }];
+    for (const line of (await renderBars(long, view(width))).trimEnd().split('\n')) expect(line.length).toBeLessThanOrEqual(width);
+  });
+
+  it('show what is used from the first, and are full only when nothing is left', async () => {
+    const drawn = async (used: number, limit: number) => (await renderBars([{ label: 'x', used, limit }], view(80))).match(/\[(#*)(\.*)\]/);
+    expect((await drawn(1, 1_000))?.[1]).toHaveLength(1);
+    expect((await drawn(999, 1_000))?.[2]).toHaveLength(1);
+    expect((await drawn(0, 0))?.[1]).toBe('');
+    expect((await drawn(7, 5))?.[2]).toBe('');
+  });
+
+  it('are coloured by the share that is used', async () => {
+    const styles = await loadStyles(true);
+    const colours = async (used: number) =>
+      resolveMarkup(await renderBars([{ label: 'x', used, limit: 10 }], view(80, { styles })))
+        .split('m#')[0]
+        ?.slice(-2);
+    expect([await colours(5), await colours(8), await colours(10)]).toEqual(['32', '33', '31']);
+  });
+
+  it('are plain figures off a terminal', async () => {
+    expect(await renderBars(bars, { tty: false, width: 40, now: 0 })).toBe(
+      'Agent runs\t37\t100\t63\nAssignments\t3\tunlimited\tunlimited\nConcurrency\t8\t8\t0\n',
+    );
+  });
+
+  it('know the share of a limit of nothing', () => {
+    expect(usedShare({ used: 0, limit: 0 })).toBe(0);
+    expect(usedShare({ used: 1, limit: 0 })).toBe(Number.POSITIVE_INFINITY);
+    expect(usedShare({ used: 1, limit: undefined })).toBeUndefined();
+  });
+});

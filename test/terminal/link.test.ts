@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { showsLinks, speaksUnicode } from '../../src/terminal/capabilities.ts';
+import { hyperlink } from '../../src/terminal/link.ts';
+import { resolveMarkup } from '../../src/terminal/style.ts';
+
+const [esc, end] = ['\u001b', '\u001b\\'];
+
+describe('a link', () => {
+  it('passes the writer, which lets no other sequence through', () => {
+    expect(resolveMarkup(hyperlink('here', 'https://example.test/a b?q=é'))).toBe(
+      `${esc}]8;;https://example.test/a%20b?q=%C3%A9${end}here${esc}]8;;${end}`,
+    );
+    expect(resolveMarkup(`${esc}]8;;https://evil.test${end}x`)).not.toContain(esc);
+    // A URL that tries to end the sequence early is written as URLs are.
+    const hostile = resolveMarkup(hyperlink('x', `https://e.test/${esc}\\${esc}[2J\u0007`));
+    expect(hostile.split(esc)).toHaveLength(5);
+    expect(hostile).not.toContain('\u0007');
+  });
+
+  it.each(['javascript:alert(1)', 'file:///etc/passwd', 'no url', null, 7])('is not made of %j', (url) => {
+    expect(hyperlink('text', url)).toBe('text');
+  });
+});
+
+describe('capabilities', () => {
+  it.each([
+    [{ TERM: 'xterm-256color' }, false],
+    [{ TERM: 'xterm-kitty' }, true],
+    [{ TERM: 'xterm-256color', VTE_VERSION: '7200' }, true],
+    [{ TERM: 'xterm-256color', VTE_VERSION: '4200' }, false],
+    [{ TERM: 'xterm-256color', TERM_PROGRAM: 'iTerm.app' }, true],
+    [{ TERM: 'tmux-256color', TERM_PROGRAM: 'iTerm.app' }, false],
+    [{ TERM: 'xterm-kitty', CI: 'true' }, false],
+    [{ TERM: 'dumb', FORCE_HYPERLINK: '1' }, false],
+    [{ TERM: 'xterm', FORCE_HYPERLINK: '1' }, true],
+    [{ TERM: 'xterm-kitty', FORCE_HYPERLINK: '0' }, false],
+  ])('show links with %j: %s', (env, expected) => {
+    expect(showsLinks(true, env)).toBe(expected);
+    expect(showsLinks(false, env)).toBe(false);
+  });
+
+  it.each([
+    [{ LANG: 'en_US.UTF-8' }, true],
+    [{ LANG: 'de_DE.utf8' }, true],
+    [{ LANG: 'en_US.UTF-8', LC_ALL: 'C' }, false],
+    [{ LANG: 'en_US.UTF-8', TERM: 'linux' }, false],
+    [{ WT_SESSION: 'x' }, true],
+    [{}, false],
+  ])('know from %j whether more than ASCII shows: %s', (env, expected) => {
+    expect(speaksUnicode(env)).toBe(expected);
+  });
+});
