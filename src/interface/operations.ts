@@ -1,8 +1,8 @@
 /** The runtime table of the contract: operation id to method, path and manners. Loads no schema. */
 import type { Operation } from './operation.ts';
 import { agentOperations } from './operations/agents.ts';
-import { localOperations } from './operations/local.ts';
 import { billingOperations } from './operations/billing.ts';
+import { localOperations } from './operations/local.ts';
 import { pluginOperations } from './operations/plugins.ts';
 import { runOperations } from './operations/runs.ts';
 import { sandboxOperations } from './operations/sandboxes.ts';

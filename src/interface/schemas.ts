@@ -2,8 +2,8 @@
 import type { OperationSchemas } from './operation.ts';
 import type { OperationId } from './operations.ts';
 import { agentSchemas } from './schemas/agents.ts';
-import { localSchemas } from './schemas/local.ts';
 import { billingSchemas } from './schemas/billing.ts';
+import { localSchemas } from './schemas/local.ts';
 import { pluginSchemas } from './schemas/plugins.ts';
 import { runSchemas } from './schemas/runs.ts';
 import { sandboxSchemas } from './schemas/sandboxes.ts';

@@ -69,7 +69,8 @@ it('lets no more runs be executed than the plan allows, first come first served'
   await api.ok('stopRun', { params: { run_id: ids[4] as string } });
   for (const id of ids) shop.finish(id);
   await api.until(ids[5] as string, 'completed');
-  expect(shop.begun).toEqual([1, 2, 3, 4, 6]);
+  // The first two are claimed at once, and either may be the first to begin.
+  expect([...shop.begun.slice(0, 2).sort(), ...shop.begun.slice(2)]).toEqual([1, 2, 3, 4, 6]);
   expect(shop.most()).toBe(2);
 });
 

@@ -2,8 +2,8 @@
 import type { OperationId } from '../../../interface/operations.ts';
 import type { Handler, RequestContext } from '../context.ts';
 import { agentRoutes } from './agents.ts';
-import { localRoutes } from './local.ts';
 import { billingRoutes } from './billing.ts';
+import { localRoutes } from './local.ts';
 import { pluginRoutes } from './plugins.ts';
 import { runRoutes } from './runs.ts';
 import { sandboxRoutes } from './sandboxes.ts';
