@@ -5,6 +5,7 @@
  */
 import { type Clock, steadyTime, systemClock } from '../base/clock.ts';
 import { AopsError, type ErrorDetails } from '../base/errors.ts';
+import type { Dispatcher } from '../base/undici.ts';
 import { type OperationId, operation } from '../interface/operations.ts';
 import type { Input, Response } from '../interface/types.ts';
 import { anySignal } from './abort.ts';
@@ -16,7 +17,6 @@ import { Pacer } from './limits/pacing.ts';
 import { RateGate } from './limits/rate-gate.ts';
 import { header, type ResponseHeaders, retryAfter, serverTime, spread } from './limits/rate-limit.ts';
 import { openDispatcher } from './network/network.ts';
-import type { Dispatcher } from './network/undici.ts';
 import type { CallOptions, ClientEvent, ClientOptions } from './options.ts';
 import { type Decision, decide, leavesOpen, type Progress, unlessOpen } from './policy.ts';
 import { operationRequest, type ServiceRequest } from './request.ts';

@@ -2,8 +2,9 @@
  * One request and its whole answer, collected as it comes. undici's own `request` makes a stream of every body, which
  * costs more than all else that is done for an answer that fits in a packet or two.
  */
+
+import type { Dispatcher } from '../base/undici.ts';
 import { header, type ResponseHeaders } from './limits/rate-limit.ts';
-import type { Dispatcher } from './network/undici.ts';
 
 /** The whole of an answer. */
 export interface Answer {

@@ -1,5 +1,5 @@
 /** Whether a local service answers, and which one it is. Needs no credential. */
-import { Agent } from './network/undici.ts';
+import { Agent } from '../base/undici.ts';
 
 export interface Health {
   status: string;

@@ -1,9 +1,9 @@
 /** One attempt at one request: sends it, reads the whole answer, and says plainly what happened. Never retries, never follows. */
+import type { Dispatcher } from '../base/undici.ts';
 import { orAborted } from './abort.ts';
 import { type Answer, exchange } from './exchange.ts';
 import type { ResponseHeaders } from './limits/rate-limit.ts';
 import { connectionProblem } from './network/connection-errors.ts';
-import type { Dispatcher } from './network/undici.ts';
 
 export interface TransportRequest {
   origin: string;

@@ -23,7 +23,7 @@ export const commandTree: Readonly<Record<string, Group | Leaf>> = {
   config,
   local,
   serve: { summary: 'Run the service in the foreground, for a server', load: () => import('./serve.ts') },
-  api: { summary: 'Send any request to the service, signed in', load: () => import('./api/api.ts') },
+  api: { summary: 'Send any request to the service, signed in', load: () => import('./api.ts') },
   retry: { summary: 'Settle a change whose outcome is unknown, or list those there are', load: () => import('./retry.ts') },
   commands: { summary: 'Describe every command, for programs', load: () => import('./commands.ts') },
   completion: { summary: 'Print the completion script of a shell', load: () => import('./completion.ts') },

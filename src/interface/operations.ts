@@ -7,10 +7,12 @@ import { pluginOperations } from './operations/plugins.ts';
 import { runOperations } from './operations/runs.ts';
 import { sandboxOperations } from './operations/sandboxes.ts';
 import { teamOperations } from './operations/teams.ts';
+import { webhookOperations } from './operations/webhooks.ts';
 
 /** Every group, in the order of the reference. */
 export const operationGroups = {
   teams: teamOperations,
+  webhooks: webhookOperations,
   agents: agentOperations,
   sandboxes: sandboxOperations,
   runs: runOperations,
@@ -21,6 +23,7 @@ export const operationGroups = {
 
 export const operations = {
   ...teamOperations,
+  ...webhookOperations,
   ...agentOperations,
   ...sandboxOperations,
   ...runOperations,

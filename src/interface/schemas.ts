@@ -8,9 +8,11 @@ import { pluginSchemas } from './schemas/plugins.ts';
 import { runSchemas } from './schemas/runs.ts';
 import { sandboxSchemas } from './schemas/sandboxes.ts';
 import { teamSchemas } from './schemas/teams.ts';
+import { webhookSchemas } from './schemas/webhooks.ts';
 
 export const schemas = {
   ...teamSchemas,
+  ...webhookSchemas,
   ...agentSchemas,
   ...sandboxSchemas,
   ...runSchemas,

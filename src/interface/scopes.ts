@@ -42,6 +42,16 @@ export type Access = Scope | 'any' | 'full' | 'owner';
 export const operationAccess: Readonly<Record<OperationId, Access>> = {
   getTeam: 'any',
 
+  listTeamWebhooks: 'webhooks:manage',
+  createTeamWebhook: 'webhooks:manage',
+  updateTeamWebhook: 'webhooks:manage',
+  deleteTeamWebhook: 'webhooks:manage',
+  getTeamWebhookSecret: 'webhooks:manage',
+  rotateTeamWebhookSecret: 'webhooks:manage',
+  listWebhookDeliveries: 'webhooks:manage',
+  getWebhookDelivery: 'webhooks:manage',
+  resendWebhookDelivery: 'webhooks:manage',
+
   listAgents: 'runs:read',
   createAgent: 'full',
   getAgent: 'runs:read',

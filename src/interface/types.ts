@@ -35,3 +35,5 @@ export type {
 } from './schemas/runs.ts';
 export type { SandboxFileContent, SandboxFileEntry, ScreenshotToolExecution, StagedFile } from './schemas/sandboxes.ts';
 export type { Team } from './schemas/teams.ts';
+export type { Webhook, WebhookAttempt, WebhookDelivery, WebhookDeliveryDetail, WebhookSecret } from './schemas/webhooks.ts';
+export type { DeliveryStatus, WebhookEventKind } from './webhook-events.ts';

@@ -9,6 +9,10 @@ import { type Engine, jobKinds } from './engine/engine.ts';
 import { FileStore } from './engine/file-store.ts';
 import { driveRun } from './engine/run-driver.ts';
 import { expireStagedSandbox } from './engine/sandbox-expiry.ts';
+import { deliverDue } from './engine/webhooks/delivery.ts';
+import { HostRules } from './engine/webhooks/host-rules.ts';
+import { forgetDeliveries } from './engine/webhooks/retention.ts';
+import { type Lookup, Sender } from './engine/webhooks/sender.ts';
 import { Worker } from './engine/worker.ts';
 import { IdempotencyLayer } from './http/idempotency.ts';
 import { originCheck } from './http/origin.ts';
@@ -24,7 +28,7 @@ import { SandboxStore } from './sandbox/sandbox.ts';
 import { UrlSigner } from './signed-urls.ts';
 import { deleteTokens, findToken, firstCredential, insertCredential, insertToken } from './store/credentials.ts';
 import { openDatabase, type Store } from './store/database.ts';
-import { reclaimJobs } from './store/jobs.ts';
+import { nudgeJob, reclaimJobs } from './store/jobs.ts';
 import { largestConcurrency, savePlan } from './store/plans.ts';
 import { claimRunJob } from './store/run-queue.ts';
 import { settingOrCreate } from './store/settings.ts';
@@ -52,6 +56,16 @@ export interface ServiceOptions {
   runConcurrency?: number;
   /** The plan of the local team, which is kept; default the one that it has. */
   plan?: Plan;
+  webhooks?: {
+    /** Hosts, addresses and ranges that webhooks may be sent to beside this machine; `public` for the whole internet. */
+    allow?: readonly string[];
+    /** Factor on all waits between attempts. Default 1. */
+    timeScale?: number;
+    /** 0 to 1, for their jitter; default Math.random. */
+    random?: () => number;
+    /** Default the system's. */
+    lookup?: Lookup;
+  };
   log?: (entry: LogEntry) => void;
   /** What executes agents; default the script runtime. */
   runtimes?: readonly Runtime[];
@@ -69,9 +83,11 @@ export interface Service {
 
 /** Milliseconds that closing waits for requests, and again for runs. */
 const closingTime = 5_000;
+/** Endpoints that are delivered to at the same time. */
+const deliveredEndpoints = 32;
 
 /**
- * Starts the service. Throws AopsError `data_directory_in_use`, `data_directory_newer` or `port_in_use`.
+ * Starts the service. Throws AopsError `data_directory_in_use`, `data_directory_newer`, `port_in_use` or `webhook_host_invalid`.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { dataDirectory, host = '127.0.0.1', port = 0, clock = systemClock } = options;
@@ -101,6 +117,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       },
       { host, port },
     );
+    await nudgeJob(store, { kind: jobKinds.forgetDeliveries, subjectId: 'all', dueAt: clock.now() });
     engine.worker.start();
     const url = `http://${isIPv6(host) ? `[${host}]` : host}:${server.port}`;
     log('info', 'service started', { url, version, instance: instanceId, continued });
@@ -129,16 +146,23 @@ function createEngine(
     ),
     files: new FileStore(join(options.dataDirectory, 'files')),
     exec: options.exec,
+    webhooks: {
+      sender: new Sender({ clock, rules: new HostRules(options.webhooks?.allow), lookup: options.webhooks?.lookup }),
+      timing: { scale: options.webhooks?.timeScale ?? 1, random: options.webhooks?.random ?? Math.random },
+    },
     worker: new Worker({ store, clock, log, owner: instanceId }),
   };
   engine.worker.handle(jobKinds.run, options.runConcurrency, (job, signal) => driveRun(engine, job, signal), claimRunJob);
   engine.worker.handle(jobKinds.expireSandbox, 1, (job) => expireStagedSandbox(engine, job));
+  engine.worker.handle(jobKinds.deliver, deliveredEndpoints, (job, signal) => deliverDue(engine, job, signal));
+  engine.worker.handle(jobKinds.forgetDeliveries, 1, (job, signal) => forgetDeliveries(engine, job, signal));
   return engine;
 }
 
 async function close(engine: Engine, server: HttpServer): Promise<void> {
   await server.close(closingTime);
   await engine.worker.close(closingTime);
+  await engine.webhooks.sender.close();
   await engine.store.destroy();
   engine.log('info', 'service stopped');
 }

@@ -2,8 +2,8 @@
 import path from 'node:path';
 import { expect } from 'vitest';
 import type { AopsError } from '../../src/base/errors.ts';
+import type { Dispatcher } from '../../src/base/undici.ts';
 import { Client, type ClientEvent, type ClientOptions } from '../../src/client/client.ts';
-import type { Dispatcher } from '../../src/client/network/undici.ts';
 import { afterTest, newClient, scripted, type WaitClock } from '../client/harness.ts';
 import { type CliOptions, type CliResult, runCli } from '../support/run-cli.ts';
 import { temporaryFolder } from '../support/temporary.ts';

@@ -2,8 +2,8 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import type { AopsError } from '../../src/base/errors.ts';
+import { Agent } from '../../src/base/undici.ts';
 import type { Client } from '../../src/client/client.ts';
-import { Agent } from '../../src/client/network/undici.ts';
 import { RetryBudget } from '../../src/client/retry-budget.ts';
 import { afterTest, newClient, scripted } from '../client/harness.ts';
 import { closedPort } from '../support/ports.ts';

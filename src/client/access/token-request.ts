@@ -1,12 +1,12 @@
 /** One access token from a token endpoint (RFC 6749, 4.4), by oauth4webapi over the dispatcher of the HTTP core. */
 import type { Clock } from '../../base/clock.ts';
 import { AopsError, type ErrorDetails, exitCodes } from '../../base/errors.ts';
+import type { Dispatcher } from '../../base/undici.ts';
 import { backoff, retryPolicy } from '../backoff.ts';
 import type { ClientEvent } from '../client.ts';
 import { RateLimitedError, UnavailableError } from '../errors.ts';
 import { header, retryAfter, serverTime } from '../limits/rate-limit.ts';
 import { type Network, openDispatcher } from '../network/network.ts';
-import type { Dispatcher } from '../network/undici.ts';
 import { attempt, type Failure, type TransportResponse } from '../transport.ts';
 
 export interface ClientCredentials {

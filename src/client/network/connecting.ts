@@ -1,6 +1,6 @@
 /** Connections that are still being made. undici leaves them alone when it ends, and they would keep the process for as long as they take. */
 import type { Socket } from 'node:net';
-import type { Connector, Dispatcher } from './undici.ts';
+import type { Connector, Dispatcher } from '../../base/undici.ts';
 
 type Connect = Connector.connector;
 

@@ -10,10 +10,10 @@ import DispatcherClass from 'undici/lib/dispatcher/dispatcher.js';
 import PoolClass from 'undici/lib/dispatcher/pool.js';
 import ProxyAgentClass from 'undici/lib/dispatcher/proxy-agent.js';
 import { UsageError } from '../../base/errors.ts';
+import { Agent, type AgentOptions, buildConnector, type Dispatcher } from '../../base/undici.ts';
 import { Connecting } from './connecting.ts';
 import { ProxyError } from './connection-errors.ts';
 import { type Certificates, connectMilliseconds, type Network, type ProxyServer } from './network-options.ts';
-import { Agent, type AgentOptions, buildConnector, type Dispatcher } from './undici.ts';
 
 const ProxyAgent = ProxyAgentClass as unknown as typeof UndiciProxyAgent;
 const Pool = PoolClass as unknown as typeof UndiciPool;

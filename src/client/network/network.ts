@@ -2,9 +2,10 @@
  * How the HTTP core gets to a host: directly, or by a proxy, with the certificates it trusts and the one it shows.
  * What needs more than a plain connection is loaded only where it is asked for.
  */
+
+import { Agent, buildConnector, type Dispatcher } from '../../base/undici.ts';
 import { Connecting } from './connecting.ts';
 import { connectMilliseconds, type Network } from './network-options.ts';
-import { Agent, buildConnector, type Dispatcher } from './undici.ts';
 
 export type { Certificates, Network, ProxyServer } from './network-options.ts';
 

@@ -13,6 +13,7 @@ import { type AskedRequest, answerInWords, readAnswer } from './answers.ts';
 import { type Engine, jobKinds } from './engine.ts';
 import { postedMessage, responseMessage } from './messages.ts';
 import { requireRoomToResume } from './plan-limits.ts';
+import { messageEvents, recordRunEvents, respondedEvent } from './webhooks/run-events.ts';
 
 /**
  * Answers a pending human request; the run goes on. Throws 404 for an unknown run or request, 409
@@ -35,9 +36,11 @@ export async function respond(
     }
     const given = readAnswer(asked(request), body);
     const now = engine.clock.now();
-    await appendMessages(trx, run.id, [responseMessage(run, given.message, isoTime(now))]);
+    const said = await appendMessages(trx, run.id, [responseMessage(run, given.message, isoTime(now))]);
     await proceed(trx, run, now, {});
-    return answerRequest(trx, request.id, { answer: given.answer, response: given.response, respondedAt: isoTime(now) });
+    const row = await answerRequest(trx, request.id, { answer: given.answer, response: given.response, respondedAt: isoTime(now) });
+    await recordRunEvents(engine.clock, trx, run, [...messageEvents(trx, run, said), respondedEvent(run, row)]);
+    return row;
   });
   engine.worker.wake();
   return answered;
@@ -58,12 +61,14 @@ export async function postMessage(engine: Engine, to: { teamId: string; runId: s
     }
     const now = engine.clock.now();
     const turn = run.status === 'completed' ? run.turn + 1 : run.turn;
-    const [message] = await appendMessages(trx, run.id, [postedMessage({ id: run.id, turn }, text, isoTime(now))]);
+    const said = await appendMessages(trx, run.id, [postedMessage({ id: run.id, turn }, text, isoTime(now))]);
+    const events = messageEvents(trx, run, said);
     const counted = { submitted_prompt_count: run.submitted_prompt_count + 1, resume_count: run.resume_count + 1 };
     if (run.status === 'waiting') {
       const request = await pendingRequest(trx, run.id);
       if (request !== undefined) {
-        await answerRequest(trx, request.id, { answer: answerInWords(asked(request), text), response: text, respondedAt: isoTime(now) });
+        const answer = { answer: answerInWords(asked(request), text), response: text, respondedAt: isoTime(now) };
+        events.push(respondedEvent(run, await answerRequest(trx, request.id, answer)));
       }
       await proceed(trx, run, now, counted);
     } else if (run.status === 'completed' || run.status === 'interrupted') {
@@ -72,7 +77,8 @@ export async function postMessage(engine: Engine, to: { teamId: string; runId: s
     } else {
       await changeRun(trx, run.id, [run.status], { submitted_prompt_count: counted.submitted_prompt_count, updated_at: isoTime(now) });
     }
-    return message as MessageRow;
+    await recordRunEvents(engine.clock, trx, run, events);
+    return said[0] as MessageRow;
   });
   engine.worker.wake();
   return posted;

@@ -5,6 +5,8 @@ import type { Runtime } from '../runtimes/runtime.ts';
 import type { SandboxStore } from '../sandbox/sandbox.ts';
 import type { Store } from '../store/database.ts';
 import type { FileStore } from './file-store.ts';
+import type { Timing } from './webhooks/schedule.ts';
+import type { Sender } from './webhooks/sender.ts';
 import type { Worker } from './worker.ts';
 
 export interface Engine {
@@ -17,8 +19,15 @@ export interface Engine {
   /** Whether runs may execute commands on this machine. */
   readonly exec: 'host' | 'off';
   readonly worker: Worker;
+  readonly webhooks: { readonly sender: Sender; readonly timing: Timing };
   readonly log: Log;
 }
 
 /** Kinds of jobs. */
-export const jobKinds = { run: 'run', expireSandbox: 'expire_sandbox' } as const;
+export const jobKinds = {
+  run: 'run',
+  expireSandbox: 'expire_sandbox',
+  /** Of an endpoint. */
+  deliver: 'deliver',
+  forgetDeliveries: 'forget_deliveries',
+} as const;

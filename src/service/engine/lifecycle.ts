@@ -16,6 +16,8 @@ import { type Engine, jobKinds } from './engine.ts';
 import { postedMessage } from './messages.ts';
 import { requireRoomForRun } from './plan-limits.ts';
 import { procedureOf } from './procedure.ts';
+import { messageEvents, recordRunEvents, runEvent } from './webhooks/run-events.ts';
+import { checkWebhookUrl } from './webhooks/subscriptions.ts';
 
 export interface RunStart {
   teamId: string;
@@ -28,11 +30,12 @@ export interface RunStart {
 }
 
 /**
- * Starts a run of the agent's live revision. Throws 404 for an unknown agent or sandbox, 403
- * `plan_limit_reached`, 409 `agent_has_no_live_revision`.
+ * Starts a run of the agent's live revision. Throws 404 for an unknown agent or sandbox, 403 `plan_limit_reached`,
+ * 409 `agent_has_no_live_revision`, 400 for a URL that webhooks cannot be sent to.
  */
 export async function startRun(engine: Engine, start: RunStart): Promise<RunRow> {
-  const run = await engine.store.transaction().execute((trx) => createRun(engine, trx, start));
+  const webhookUrl = start.webhookUrl === undefined ? undefined : await checkWebhookUrl(engine, start.webhookUrl, 'webhook_url');
+  const run = await engine.store.transaction().execute((trx) => createRun(engine, trx, { ...start, webhookUrl }));
   engine.worker.wake();
   return run;
 }
@@ -71,7 +74,10 @@ export async function createRun(engine: Pick<Engine, 'clock' | 'runtimes'>, trx:
     started_at: null,
     completed_at: null,
   });
-  if (message !== undefined) await appendMessages(trx, run.id, [postedMessage(run, message, now)]);
+  if (message !== undefined) {
+    const posted = await appendMessages(trx, run.id, [postedMessage(run, message, now)]);
+    await recordRunEvents(engine.clock, trx, run, messageEvents(trx, run, posted));
+  }
   return admitRun(engine, trx, run);
 }
 
@@ -104,9 +110,10 @@ export async function interruptRuns(engine: Pick<Engine, 'clock'>, trx: Queries,
   return ids;
 }
 
-/** Ends what this process is doing for runs that were interrupted. */
+/** Ends what this process is doing for runs that were interrupted, and lets webhooks be told. */
 export function abortDrivers(engine: Pick<Engine, 'worker'>, runIds: string[]): void {
   for (const id of runIds) engine.worker.abort(jobKinds.run, id, 'stopped');
+  engine.worker.wake();
 }
 
 async function interruptRun(engine: Pick<Engine, 'clock'>, trx: Queries, runId: string): Promise<RunRow | undefined> {
@@ -116,6 +123,7 @@ async function interruptRun(engine: Pick<Engine, 'clock'>, trx: Queries, runId: 
   await withdrawRequests(trx, runId);
   // The driver, wherever it is, loses the right to write with this.
   await revokeJob(trx, jobKinds.run, runId);
+  await recordRunEvents(engine.clock, trx, run, [runEvent(trx, 'run.failed', run)]);
   return run;
 }
 

@@ -9,6 +9,7 @@ import type { JobRow, RunRow } from '../store/schema.ts';
 import { isoTime } from '../store/time.ts';
 import type { Engine } from './engine.ts';
 import { RunLostError, RunSession } from './run-session.ts';
+import { recordRunEvents, runEvent } from './webhooks/run-events.ts';
 import { JobAborted } from './worker.ts';
 
 /** Milliseconds that a runtime gets to end after it was aborted, before it is left to itself. */
@@ -45,7 +46,8 @@ async function openSession(engine: Engine, job: JobRow, signal: AbortSignal): Pr
 
 /** Moves a run on to `starting` or `running`. A run that was under way already keeps its status. */
 async function enter(engine: Engine, job: JobRow, status: 'starting' | 'running'): Promise<RunRow | undefined> {
-  return engine.store.transaction().execute(async (trx) => {
+  let told = false;
+  const entered = await engine.store.transaction().execute(async (trx) => {
     const run = (await holdsJob(trx, job)) ? await runById(trx, job.subject_id) : undefined;
     if (run === undefined || isTerminal(run.status) || run.status === 'waiting') {
       await releaseJob(trx, job, { status: run?.status === 'waiting' ? 'parked' : 'done' });
@@ -53,14 +55,13 @@ async function enter(engine: Engine, job: JobRow, status: 'starting' | 'running'
     }
     const now = isoTime(engine.clock.now());
     const from = status === 'starting' ? (['pending'] as const) : (['pending', 'starting'] as const);
-    return (
-      (await changeRun(trx, run.id, from, {
-        status,
-        started_at: status === 'running' ? (run.started_at ?? now) : run.started_at,
-        updated_at: now,
-      })) ?? run
-    );
+    const starts = status === 'running' && run.started_at === null;
+    const changed = await changeRun(trx, run.id, from, { status, started_at: starts ? now : run.started_at, updated_at: now });
+    if (starts && changed !== undefined) told = await recordRunEvents(engine.clock, trx, changed, [runEvent(trx, 'run.started', changed)]);
+    return changed ?? run;
   });
+  if (told) engine.worker.wake();
+  return entered;
 }
 
 async function advance(engine: Engine, session: RunSession, job: JobRow, signal: AbortSignal): Promise<Outcome> {

@@ -13,10 +13,12 @@ import { completedSteps, recordStep } from '../store/journal.ts';
 import { appendMessages, postedTexts } from '../store/messages.ts';
 import { insertRunFile } from '../store/run-files.ts';
 import { changeRun, runById } from '../store/runs.ts';
-import type { RunFilesTable, RunRow, RunsTable } from '../store/schema.ts';
+import type { HumanRequestRow, RunFilesTable, RunRow, RunsTable } from '../store/schema.ts';
 import { isoTime } from '../store/time.ts';
 import type { Engine } from './engine.ts';
 import { eventMessage } from './messages.ts';
+import type { NewEvent } from './webhooks/events.ts';
+import { askedEvent, fileEvent, messageEvents, recordRunEvents, runEvent } from './webhooks/run-events.ts';
 
 /** The run was stopped, or another worker has it: nothing may be written any more. */
 export class RunLostError extends Error {
@@ -56,6 +58,8 @@ export class RunSession implements RunHost {
   readonly #row: RunRow;
   /** Number of the last posted message that the runtime can see. */
   #seen = 0;
+  /** Whether webhooks have something to deliver that the worker does not know of. */
+  #told = false;
 
   constructor(parts: SessionParts) {
     this.#engine = parts.engine;
@@ -99,19 +103,36 @@ export class RunSession implements RunHost {
       switch (outcome.status) {
         case 'completed':
           if (await this.#hasUnseenMessage(trx)) return this.#beginNextTurn(trx, now);
-          await this.#change(trx, { status: 'completed', completed_at: now, updated_at: now });
+          await this.#tell(trx, 'run.completed', await this.#change(trx, { status: 'completed', completed_at: now, updated_at: now }));
           return this.#release(trx, released);
         case 'failed':
-          await this.#change(trx, { status: 'failed', error: outcome.error, completed_at: now, updated_at: now });
+          await this.#tell(
+            trx,
+            'run.failed',
+            await this.#change(trx, { status: 'failed', error: outcome.error, completed_at: now, updated_at: now }),
+          );
           return this.#release(trx, released);
         case 'waiting':
-          await this.#ask(trx, outcome, now);
-          await this.#change(trx, { status: 'waiting', updated_at: now });
+          await this.#pause(trx, await this.#ask(trx, outcome, now), now);
           return this.#release(trx, { status: 'parked' });
         case 'sleeping':
           return this.#release(trx, { status: 'queued', dueAt: outcome.until });
       }
     });
+  }
+
+  async #pause(trx: Queries, request: HumanRequestRow, now: string): Promise<void> {
+    const run = await this.#change(trx, { status: 'waiting', updated_at: now });
+    await this.#outbox(trx, run, [runEvent(trx, 'run.paused', run), askedEvent(run, request)]);
+  }
+
+  #tell(trx: Queries, kind: 'run.completed' | 'run.failed', run: RunRow): Promise<void> {
+    return this.#outbox(trx, run, [runEvent(trx, kind, run)]);
+  }
+
+  /** Events for webhooks, in the transaction of what they tell. */
+  async #outbox(trx: Queries, run: RunRow, events: NewEvent[]): Promise<void> {
+    if (events.length > 0 && (await recordRunEvents(this.#engine.clock, trx, run, events))) this.#told = true;
   }
 
   /** A message that came too late for this turn to see counts as posted after it. */
@@ -124,8 +145,8 @@ export class RunSession implements RunHost {
     await this.#release(trx, { status: 'queued', dueAt: this.#engine.clock.now() });
   }
 
-  async #ask(trx: Queries, { step, request }: Extract<Outcome, { status: 'waiting' }>, now: string): Promise<void> {
-    await insertHumanRequest(trx, {
+  async #ask(trx: Queries, { step, request }: Extract<Outcome, { status: 'waiting' }>, now: string): Promise<HumanRequestRow> {
+    return insertHumanRequest(trx, {
       id: randomUUID(),
       run_id: this.#row.id,
       turn: this.#row.turn,
@@ -150,8 +171,13 @@ export class RunSession implements RunHost {
         const messages = events.flatMap((event) =>
           event.kind === 'screenshot' ? [] : [eventMessage(this.#row, namingFile(event, files), now)],
         );
-        await appendMessages(trx, this.#row.id, messages);
-        for (const file of files) if (!(await insertRunFile(trx, { ...file, created_at: now }))) await this.#dropImages([file]);
+        const written = await appendMessages(trx, this.#row.id, messages);
+        const recorded: NewEvent[] = [];
+        for (const file of files.map((kept) => ({ ...kept, created_at: now }))) {
+          if (await insertRunFile(trx, file)) recorded.push(fileEvent(this.#row, file));
+          else await this.#dropImages([file]);
+        }
+        await this.#outbox(trx, this.#row, [...messageEvents(trx, this.#row, written), ...recorded]);
         await alsoWrite(trx, now);
         await this.#readPosted(trx);
       });
@@ -169,13 +195,17 @@ export class RunSession implements RunHost {
       if (run === undefined || !(driven as readonly string[]).includes(run.status)) throw new RunLostError();
       await change(trx, isoTime(this.#engine.clock.now()));
     });
+    if (this.#told) this.#engine.worker.wake();
+    this.#told = false;
   }
 
   async #change(
     trx: Queries,
     changes: Partial<Pick<RunsTable, 'status' | 'error' | 'completed_at' | 'turn' | 'resume_count' | 'updated_at'>>,
-  ): Promise<void> {
-    if ((await changeRun(trx, this.#row.id, driven, changes)) === undefined) throw new RunLostError();
+  ): Promise<RunRow> {
+    const run = await changeRun(trx, this.#row.id, driven, changes);
+    if (run === undefined) throw new RunLostError();
+    return run;
   }
 
   async #release(trx: Queries, to: Parameters<typeof releaseJob>[2]): Promise<void> {

@@ -49,6 +49,40 @@ export async function enqueueJob(db: Queries, { kind, subjectId, dueAt, ...job }
     .execute();
 }
 
+/**
+ * Makes a job due at that time at the latest. Unlike `enqueueJob` it leaves the one who works on it alone, and writes the row all
+ * the same: whoever releases the job in a transaction and then looks for more work waits for this one, and sees what it left.
+ */
+export async function nudgeJob(db: Queries, job: { kind: string; subjectId: string; dueAt: number }): Promise<void> {
+  await db
+    .insertInto('jobs')
+    .values({
+      id: randomUUID(),
+      kind: job.kind,
+      subject_id: job.subjectId,
+      status: 'queued',
+      due_at: job.dueAt,
+      owner: null,
+      payload: null,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['kind', 'subject_id']).doUpdateSet((set) => {
+        const running = () => set.case().when('jobs.status', '=', 'running');
+        return {
+          status: running().then('running').else('queued').end().$castTo<JobStatus>(),
+          due_at: running()
+            .then(set.ref('jobs.due_at'))
+            .when(set.and([set('jobs.status', '=', 'queued'), set('jobs.due_at', '<', job.dueAt)]))
+            .then(set.ref('jobs.due_at'))
+            .else(job.dueAt)
+            .end(),
+          attempts: running().then(set.ref('jobs.attempts')).else(0).end(),
+        };
+      }),
+    )
+    .execute();
+}
+
 /** Who claims, when (milliseconds), and for how long. */
 export interface ClaimBy {
   owner: string;

@@ -64,6 +64,20 @@ export async function postedTexts(db: Queries, runId: string, after: number): Pr
   return rows.map((row) => ({ seq: row.seq, text: row.text_content ?? '' }));
 }
 
+/** The message of the call that a result belongs to; calls are numbered by their event, and after the first turn by its turn too. */
+export async function toolCallMessage(db: Queries, result: MessageRow, callId: string): Promise<MessageRow | undefined> {
+  const suffix = `.${result.turn}`;
+  const eventId = result.turn > 1 && callId.endsWith(suffix) ? callId.slice(0, -suffix.length) : callId;
+  return db
+    .selectFrom('messages')
+    .selectAll()
+    .where('run_id', '=', result.run_id)
+    .where('turn', '=', result.turn)
+    .where('event_id', '=', eventId)
+    .where('type', '=', 'tool_call')
+    .executeTakeFirst();
+}
+
 /** Tool calls and results of a turn, for the execution report. */
 export async function turnFigures(db: Queries, runId: string, turn: number): Promise<{ calls: number; results: number; errors: number }> {
   const rows = await db

@@ -2,6 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { abortDrivers, interruptRuns } from '../../engine/lifecycle.ts';
 import { requireRoomForAgent } from '../../engine/plan-limits.ts';
+import { publishedEvent } from '../../engine/webhooks/build-events.ts';
+import { recordEvents } from '../../engine/webhooks/events.ts';
 import { ServiceError } from '../../errors.ts';
 import { findAgentNamed, insertAgent, lastRunTimes, listAgentRows, updateAgentRow } from '../../store/agents.ts';
 import { insertBuild, latestBuilds } from '../../store/builds.ts';
@@ -47,7 +49,7 @@ export const agentRoutes: GroupRoutes<'agents'> = {
   async createAgent(context, { params, body }) {
     requireTeam(context, params.teamId);
     const now = isoTime(context.engine.clock.now());
-    return context.engine.store.transaction().execute(async (trx) => {
+    const created = await context.engine.store.transaction().execute(async (trx) => {
       const name = await requireFreeName(context, trx, body.name);
       await requireRoomForAgent(trx, context.teamId);
       const source = body.source_build_id ? await requireBuild(context, trx, body.source_build_id) : undefined;
@@ -75,8 +77,11 @@ export const agentRoutes: GroupRoutes<'agents'> = {
         { name: body.build?.name ?? source?.name ?? name, config, parentId: source?.id ?? null },
         now,
       );
+      await recordEvents(context.engine.clock, trx, { teamId: agent.team_id }, [publishedEvent(agent, build)]);
       return { agent: agentView(agent), build: buildView(build, build.id) };
     });
+    context.engine.worker.wake();
+    return created;
   },
 
   async getAgent(context, { params }) {

@@ -8,9 +8,11 @@ import { pluginRoutes } from './plugins.ts';
 import { runRoutes } from './runs.ts';
 import { sandboxRoutes } from './sandboxes.ts';
 import { teamRoutes } from './teams.ts';
+import { webhookRoutes } from './webhooks.ts';
 
 const handlers: { readonly [Id in OperationId]: Handler<Id> } = {
   ...teamRoutes,
+  ...webhookRoutes,
   ...agentRoutes,
   ...sandboxRoutes,
   ...runRoutes,

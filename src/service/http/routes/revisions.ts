@@ -2,6 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import type { RevisionConfig } from '../../../interface/types.ts';
 import { procedureOf } from '../../engine/procedure.ts';
+import { publishedEvent } from '../../engine/webhooks/build-events.ts';
+import { recordEvents } from '../../engine/webhooks/events.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { updateAgentRow } from '../../store/agents.ts';
 import { insertBuild, listBuildRows, updateBuildRow } from '../../store/builds.ts';
@@ -75,7 +77,7 @@ export const revisionRoutes: Pick<GroupRoutes<'agents'>, RevisionOperation> = {
 
   async promoteRevision(context, { params, body }) {
     const now = isoTime(context.engine.clock.now());
-    return context.engine.store.transaction().execute(async (trx) => {
+    await context.engine.store.transaction().execute(async (trx) => {
       const build = await requireBuild(context, trx, params.build_id);
       const agent = await requireAgent(context, trx, build.agent_id);
       if (agent.live_build_id === build.id) throw new ServiceError(409, 'revision_already_live', 'This revision is the live one already.');
@@ -83,14 +85,16 @@ export const revisionRoutes: Pick<GroupRoutes<'agents'>, RevisionOperation> = {
         throw new ServiceError(409, 'revision_has_no_procedure', 'This revision has no configuration yet; update it with one first.');
       // It may have been written for a service with other runtimes.
       checkedConfig(context, JSON.parse(build.config) as RevisionConfig);
-      await updateBuildRow(trx, build.id, {
+      const live = await updateBuildRow(trx, build.id, {
         revision_name: body.revision_name ?? build.revision_name,
         revision_description: body.revision_description === undefined ? build.revision_description : body.revision_description,
         promoted_at: now,
         updated_at: now,
       });
       await updateAgentRow(trx, agent.id, { live_build_id: build.id, updated_at: now });
-      return { success: true };
+      await recordEvents(context.engine.clock, trx, { teamId: agent.team_id }, [publishedEvent(agent, live)]);
     });
+    context.engine.worker.wake();
+    return { success: true };
   },
 };

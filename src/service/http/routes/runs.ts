@@ -38,11 +38,6 @@ export const runRoutes: GroupRoutes<'runs'> = {
 
   async startRun(context, { params, body }) {
     requireTeam(context, params.teamId);
-    if (body.webhook_url !== undefined && !/^https?:$/.test(new URL(body.webhook_url).protocol)) {
-      throw new ServiceError(400, 'invalid_request', 'webhook_url must be an http or https URL.', {
-        details: [{ path: 'webhook_url', message: 'must be an http or https URL' }],
-      });
-    }
     const run = await startRun(context.engine, {
       teamId: context.teamId,
       agentId: body.agent_id,

@@ -1,11 +1,13 @@
 /** Every migration, in order. Each is applied once and never edited after a release. */
 import type { Migration } from 'kysely';
 import { core } from './0001-core.ts';
+import { webhooks } from './0002-webhooks.ts';
 import { plan } from './0003-plan.ts';
 import { access } from './0006-access.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-core': core,
+  '0002-webhooks': webhooks,
   '0003-plan': plan,
   '0006-access': access,
 };

@@ -1,5 +1,5 @@
 /**
- * The parts of undici that the HTTP core uses. Importing the package's index loads fetch, WebSocket, the cache and
+ * The parts of undici that the HTTP core and the service use. Importing the package's index loads fetch, WebSocket, the cache and
  * the mocks as well, which takes longer than everything else a short command does; the dispatcher alone does not.
  */
 import { setFlagsFromString } from 'node:v8';

@@ -1,0 +1,130 @@
+import Type, { type Static } from 'typebox';
+import type { OperationSchemas } from '../operation.ts';
+import type { webhookOperations } from '../operations/webhooks.ts';
+import { allEvents, deliveryStatuses, webhookEventKinds } from '../webhook-events.ts';
+import { DateTime, FreeForm, Nullable, paging, Uuid, Words } from './common.ts';
+
+const EventKind = Words([...webhookEventKinds]);
+const EventKinds = Type.Array(Words([...webhookEventKinds, allEvents]), { minItems: 1 });
+const WebhookUrl = Type.String({ minLength: 1, maxLength: 2_048 });
+const Description = Nullable(Type.String({ maxLength: 500 }));
+
+/** A subscription. `status` is `failing` while the last attempts failed, and `disabled_reason` says why nothing is sent any more. */
+export const Webhook = Type.Object({
+  id: Uuid,
+  team_id: Uuid,
+  url: Type.String(),
+  /** `*` stands for all kinds. */
+  events: Type.Array(Type.String()),
+  description: Nullable(Type.String()),
+  enabled: Type.Boolean(),
+  status: Words(['active', 'failing', 'disabled']),
+  disabled_reason: Nullable(Type.String()),
+  disabled_at: Nullable(DateTime),
+  /** When the first of the attempts that have failed since the last success was made. */
+  failing_since: Nullable(DateTime),
+  last_delivered_at: Nullable(DateTime),
+  created_at: DateTime,
+  updated_at: DateTime,
+});
+export type Webhook = Static<typeof Webhook>;
+
+/** The signing secret of a team: `whsec_` and base64. While a rotation overlaps, the one before it signs too. */
+export const WebhookSecret = Type.Object({
+  secret: Type.String(),
+  created_at: DateTime,
+  previous_expires_at: Nullable(DateTime),
+});
+export type WebhookSecret = Static<typeof WebhookSecret>;
+
+const deliveryFields = {
+  id: Uuid,
+  /** The `webhook-id` of every attempt; the same for all subscriptions that are told of the event. */
+  event_id: Uuid,
+  event: EventKind,
+  /** Null for the `webhook_url` of a run. */
+  subscription_id: Nullable(Uuid),
+  run_id: Nullable(Uuid),
+  url: Type.String(),
+  status: Words([...deliveryStatuses]),
+  attempt_count: Type.Integer({ minimum: 0 }),
+  next_attempt_at: Nullable(DateTime),
+  last_status_code: Nullable(Type.Integer()),
+  last_error: Nullable(Type.String()),
+  created_at: DateTime,
+  completed_at: Nullable(DateTime),
+};
+
+/** An event on its way to one URL. */
+export const WebhookDelivery = Type.Object(deliveryFields);
+export type WebhookDelivery = Static<typeof WebhookDelivery>;
+
+/** One request. Without a `status_code` there was no answer, and `error` says why. */
+export const WebhookAttempt = Type.Object({
+  number: Type.Integer({ minimum: 1 }),
+  started_at: DateTime,
+  duration_ms: Type.Integer({ minimum: 0 }),
+  status_code: Nullable(Type.Integer()),
+  error: Nullable(Type.String()),
+  /** The first 2 KB of the answer. */
+  response_body: Nullable(Type.String()),
+});
+export type WebhookAttempt = Static<typeof WebhookAttempt>;
+
+export const WebhookDeliveryDetail = Type.Object({
+  ...deliveryFields,
+  /** The body of every attempt. */
+  payload: FreeForm,
+  attempts: Type.Array(WebhookAttempt),
+});
+export type WebhookDeliveryDetail = Static<typeof WebhookDeliveryDetail>;
+
+export const webhookSchemas = {
+  listTeamWebhooks: { response: Type.Object({ webhooks: Type.Array(Webhook), total: Type.Integer() }) },
+  createTeamWebhook: {
+    body: Type.Object({
+      url: WebhookUrl,
+      events: Type.Optional(EventKinds),
+      description: Type.Optional(Description),
+      enabled: Type.Optional(Type.Boolean()),
+    }),
+    response: Type.Object({ webhook: Webhook }),
+  },
+  updateTeamWebhook: {
+    body: Type.Object({
+      url: Type.Optional(WebhookUrl),
+      events: Type.Optional(EventKinds),
+      description: Type.Optional(Description),
+      enabled: Type.Optional(Type.Boolean()),
+    }),
+    response: Type.Object({ webhook: Webhook }),
+  },
+  deleteTeamWebhook: { response: Type.Object({ success: Type.Boolean() }) },
+  getTeamWebhookSecret: { response: WebhookSecret },
+  rotateTeamWebhookSecret: {
+    // The interface knows no body here; a service that does not know these leaves them alone.
+    body: Type.Object({
+      overlap_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 604_800 })),
+      force: Type.Optional(Type.Boolean()),
+    }),
+    optionalBody: true,
+    response: WebhookSecret,
+  },
+  listWebhookDeliveries: {
+    query: Type.Object({
+      ...paging(100, 20),
+      subscription_id: Type.Optional(Uuid),
+      run_id: Type.Optional(Uuid),
+      event: Type.Optional(EventKind),
+      status: Type.Optional(Words([...deliveryStatuses])),
+    }),
+    response: Type.Object({
+      deliveries: Type.Array(WebhookDelivery),
+      total: Type.Integer(),
+      limit: Type.Integer(),
+      offset: Type.Integer(),
+    }),
+  },
+  getWebhookDelivery: { response: Type.Object({ delivery: WebhookDeliveryDetail }) },
+  resendWebhookDelivery: { response: Type.Object({ delivery: WebhookDelivery }) },
+} as const satisfies Record<keyof typeof webhookOperations, OperationSchemas>;

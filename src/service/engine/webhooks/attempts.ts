@@ -1,0 +1,105 @@
+/** What an attempt leads to: delivered, tried again, given up, or the end of its subscription. */
+import { deliveryStatuses } from '../../../interface/webhook-events.ts';
+import type { Queries } from '../../store/database.ts';
+import { cancelDeliveries, changeDelivery, holdDeliveries, insertAttempt } from '../../store/deliveries.ts';
+import { holdsJob } from '../../store/jobs.ts';
+import type { DeliveryRow, JobRow, WebhookRow } from '../../store/schema.ts';
+import { isoTime } from '../../store/time.ts';
+import { findWebhook, updateWebhookRow } from '../../store/webhooks.ts';
+import type { Engine } from '../engine.ts';
+import { holdTime, isSustained, nextWait } from './schedule.ts';
+import type { Sent } from './sender.ts';
+import { disableWebhook } from './subscriptions.ts';
+
+export type Attempt = Sent & { url: string; at: number };
+
+/** Statuses with which a receiver says that it has too much to do (Standard Webhooks 1.0). */
+const busyStatuses = [429, 502, 504];
+
+/** Where a delivery goes now; undefined when its subscription is gone or disabled, which ends it. */
+export async function targetOf(engine: Engine, delivery: DeliveryRow): Promise<string | undefined> {
+  if (delivery.subscription_id === null) return delivery.url;
+  const row = await findWebhook(engine.store, delivery.team_id, delivery.subscription_id);
+  if (row?.enabled === 1) return row.url;
+  const why = row === undefined ? 'the subscription was deleted' : 'the subscription is disabled';
+  await cancelDeliveries(engine.store, delivery.endpoint, why, isoTime(engine.clock.now()));
+  return undefined;
+}
+
+/** Writes down what came of an attempt, unless the job was lost meanwhile: whoever has it tries again under the same id. */
+export async function recordAttempt(engine: Engine, job: JobRow, delivery: DeliveryRow, sent: Attempt): Promise<void> {
+  const told = await engine.store.transaction().execute(async (trx) => {
+    if (!(await holdsJob(trx, job))) return false;
+    const number = delivery.attempt_count + 1;
+    await insertAttempt(trx, {
+      delivery_id: delivery.id,
+      number,
+      started_at: isoTime(sent.at),
+      duration_ms: sent.duration,
+      status_code: sent.status,
+      error: sent.error,
+      response_body: sent.body,
+    });
+    const now = engine.clock.now();
+    const log = { attempt_count: number, url: sent.url, last_status_code: sent.status, last_error: sent.error };
+    if (sent.error === null) return succeeded(trx, delivery, log, isoTime(now));
+    return failed(engine, trx, delivery, { ...sent, log }, now);
+  });
+  const { status, error } = sent;
+  engine.log(error === null ? 'debug' : 'info', 'webhook attempt', {
+    delivery: delivery.id,
+    kind: delivery.kind,
+    host: new URL(sent.url).host,
+    status,
+    error,
+    ms: sent.duration,
+  });
+  if (told) engine.worker.wake();
+}
+
+type Log = Pick<DeliveryRow, 'attempt_count' | 'url' | 'last_status_code' | 'last_error'>;
+
+async function succeeded(trx: Queries, delivery: DeliveryRow, log: Log, now: string): Promise<boolean> {
+  // One that was cancelled while it was under way has arrived all the same.
+  await changeDelivery(trx, delivery.id, deliveryStatuses, { ...log, status: 'delivered', next_attempt_at: null, completed_at: now });
+  if (delivery.subscription_id !== null) {
+    const cleared = { failures: 0, failing_since: null, held_until: null, last_delivered_at: now };
+    await updateWebhookRow(trx, delivery.subscription_id, cleared);
+  }
+  return false;
+}
+
+/** Tells whether there is something new to deliver. */
+async function failed(engine: Engine, trx: Queries, delivery: DeliveryRow, sent: Attempt & { log: Log }, now: number): Promise<boolean> {
+  const { timing } = engine.webhooks;
+  const gone = sent.status === 410;
+  const asked = { retryAfter: sent.retryAfter, busy: busyStatuses.includes(sent.status ?? 0) };
+  const tries = delivery.tries + 1;
+  const wait = gone ? undefined : nextWait(tries, asked, timing);
+  const ended = { status: 'failed' as const, next_attempt_at: null, completed_at: isoTime(now) };
+  await changeDelivery(trx, delivery.id, deliveryStatuses, sent.log);
+  await changeDelivery(trx, delivery.id, ['pending'], { tries, ...(wait === undefined ? ended : { next_attempt_at: now + wait }) });
+  const hold = gone ? undefined : holdTime(asked, timing);
+  if (hold !== undefined) await holdDeliveries(trx, delivery.endpoint, now + hold);
+  if (delivery.subscription_id === null) {
+    if (gone) await cancelDeliveries(trx, delivery.endpoint, 'the receiver answered 410 (gone)', isoTime(now));
+    return false;
+  }
+  const row = await findWebhook(trx, delivery.team_id, delivery.subscription_id);
+  return row === undefined ? false : countFailure(engine, trx, row, { gone, heldUntil: hold === undefined ? null : now + hold, now });
+}
+
+async function countFailure(
+  engine: Engine,
+  trx: Queries,
+  row: WebhookRow,
+  { gone, heldUntil, now }: { gone: boolean; heldUntil: number | null; now: number },
+): Promise<boolean> {
+  const failures = row.failures + 1;
+  const failingSince = row.failing_since === null ? now : Number(row.failing_since);
+  await updateWebhookRow(trx, row.id, { failures, failing_since: failingSince, ...(heldUntil === null ? {} : { held_until: heldUntil }) });
+  if (row.enabled === 0) return false;
+  if (gone) return disableWebhook(engine, trx, row, 'the receiver answered 410 (gone)');
+  if (!isSustained(failures, failingSince, now, engine.webhooks.timing)) return false;
+  return disableWebhook(engine, trx, row, `no attempt has succeeded since ${isoTime(failingSince)}`);
+}

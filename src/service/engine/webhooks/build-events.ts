@@ -1,0 +1,13 @@
+/** What webhooks are told of revisions. */
+import { buildView } from '../../http/views/agents.ts';
+import type { AgentRow, BuildRow } from '../../store/schema.ts';
+import type { NewEvent } from './events.ts';
+
+/** That a revision became the live one. Its configuration can be long and is left out. */
+export const publishedEvent = (agent: Pick<AgentRow, 'id' | 'name'>, row: BuildRow): NewEvent => ({
+  kind: 'assignment.build.published',
+  data: () => {
+    const { config: _, ...build } = buildView(row, row.id);
+    return { agent: { id: agent.id, name: agent.name }, build };
+  },
+});

@@ -1,0 +1,85 @@
+/**
+ * Delivers what is due at an endpoint. There is one job for each endpoint, so it has one worker and a bounded number of requests
+ * at a time, and gives its place back after a while: one that hangs takes nothing from the others. At least once, in no order.
+ */
+import { systemClock } from '../../../base/clock.ts';
+import { dueDeliveries, eventById, nextDeliveryTime } from '../../store/deliveries.ts';
+import { nudgeJob, releaseJob } from '../../store/jobs.ts';
+import type { DeliveryRow, JobRow } from '../../store/schema.ts';
+import { type Engine, jobKinds } from '../engine.ts';
+import { JobAborted } from '../worker.ts';
+import { recordAttempt, targetOf } from './attempts.ts';
+import { teamSecrets } from './secrets.ts';
+import { signedHeaders } from './signature.ts';
+
+/** Requests to one endpoint at the same time. */
+const perEndpoint = 4;
+/** Deliveries after which an endpoint gives its worker to the next. */
+const turnLength = 50;
+/** Milliseconds of real time that requests get to end when the service does. */
+const closingGrace = 2_000;
+
+/** Handles a `deliver` job. */
+export async function deliverDue(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+  const endpoint = job.subject_id;
+  const underWay = new Map<string, Promise<void>>();
+  const cut = new AbortController();
+  const failures: unknown[] = [];
+  const aborted = new Promise<void>((resolve) => {
+    const onAbort = (): void => {
+      resolve();
+      if (isShutdown(signal))
+        void systemClock.sleep(closingGrace, cut.signal).then(
+          () => cut.abort(),
+          () => undefined,
+        );
+      else cut.abort();
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
+  let begun = 0;
+  while (!signal.aborted && failures.length === 0) {
+    const room = Math.min(perEndpoint - underWay.size, turnLength - begun);
+    const now = engine.clock.now();
+    const due = room > 0 ? await dueDeliveries(engine.store, endpoint, { now, except: [...underWay.keys()], limit: room }) : [];
+    for (const delivery of due) {
+      begun += 1;
+      const work = attempt(engine, job, delivery, cut.signal)
+        .catch((error: unknown) => void (cut.signal.aborted || failures.push(error)))
+        .finally(() => underWay.delete(delivery.id));
+      underWay.set(delivery.id, work);
+    }
+    if (underWay.size === 0) break;
+    await Promise.race([...underWay.values(), aborted]);
+  }
+  await Promise.all(underWay.values());
+  cut.abort();
+  if (failures.length > 0) throw failures[0];
+  if (signal.aborted && !isShutdown(signal)) return;
+  await release(engine, job);
+}
+
+/** Releases the job first and looks for more work then, so that what was added meanwhile is not overlooked. */
+async function release(engine: Engine, job: JobRow): Promise<void> {
+  await engine.store.transaction().execute(async (trx) => {
+    if (!(await releaseJob(trx, job, { status: 'parked' }))) return;
+    const due = await nextDeliveryTime(trx, job.subject_id);
+    // Not earlier than now: the endpoints that have waited meanwhile come first.
+    if (due !== undefined)
+      await nudgeJob(trx, { kind: jobKinds.deliver, subjectId: job.subject_id, dueAt: Math.max(due, engine.clock.now()) });
+  });
+}
+
+async function attempt(engine: Engine, job: JobRow, delivery: DeliveryRow, signal: AbortSignal): Promise<void> {
+  const url = await targetOf(engine, delivery);
+  if (url === undefined) return;
+  const { payload } = await eventById(engine.store, delivery.event_id);
+  const { current, previous } = await teamSecrets(engine, delivery.team_id);
+  const at = engine.clock.now();
+  const secrets = [current, ...(previous === undefined ? [] : [previous])].map((row) => row.secret);
+  const sent = await engine.webhooks.sender.post(url, signedHeaders(secrets, delivery.event_id, at, payload), payload, signal);
+  await recordAttempt(engine, job, delivery, { ...sent, url, at });
+}
+
+const isShutdown = (signal: AbortSignal): boolean => signal.reason instanceof JobAborted && signal.reason.reason === 'shutdown';

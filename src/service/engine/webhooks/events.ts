@@ -1,0 +1,103 @@
+/**
+ * The outbox: what happens is written down in the transaction in which it happens, with a delivery for everybody who wants to
+ * know. So nothing is told that did not happen, and nothing that happened is forgotten. What nobody wants to know is not kept.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import type { Clock } from '../../../base/clock.ts';
+import type { WebhookEventKind } from '../../../interface/types.ts';
+import { allEvents } from '../../../interface/webhook-events.ts';
+import type { Queries } from '../../store/database.ts';
+import { insertDeliveries, insertEvent } from '../../store/deliveries.ts';
+import { nudgeJob } from '../../store/jobs.ts';
+import type { RunRow, WebhookRow } from '../../store/schema.ts';
+import { isoTime } from '../../store/time.ts';
+import { listWebhookRows } from '../../store/webhooks.ts';
+import { jobKinds } from '../engine.ts';
+
+/** Something that happened. */
+export interface NewEvent {
+  kind: WebhookEventKind;
+  /** What the payload says of it; only asked for when somebody wants to know. */
+  data: () => object | Promise<object>;
+}
+
+/** Whose events they are: a team's, and a run's where they are about one. */
+export interface EventSource {
+  teamId: string;
+  run?: Pick<RunRow, 'id' | 'webhook_url'>;
+}
+
+interface Recipient {
+  subscriptionId: string | null;
+  endpoint: string;
+  url: string;
+  dueAt: number;
+}
+
+/**
+ * Records events in the caller's transaction. When it returns true there is something to deliver: wake the worker after the commit.
+ */
+export async function recordEvents(clock: Clock, trx: Queries, source: EventSource, events: readonly NewEvent[]): Promise<boolean> {
+  const now = clock.now();
+  const subscriptions = (await listWebhookRows(trx, source.teamId)).filter((row) => row.enabled === 1);
+  const endpoints = new Map<string, number>();
+  for (const event of events) {
+    const recipients = recipientsOf(event.kind, source, subscriptions, now);
+    if (recipients.length > 0) await recordEvent(trx, source, event, recipients, now);
+    for (const { endpoint, dueAt } of recipients) endpoints.set(endpoint, Math.min(dueAt, endpoints.get(endpoint) ?? dueAt));
+  }
+  for (const [subjectId, dueAt] of endpoints) await nudgeJob(trx, { kind: jobKinds.deliver, subjectId, dueAt });
+  return endpoints.size > 0;
+}
+
+async function recordEvent(trx: Queries, source: EventSource, event: NewEvent, recipients: Recipient[], now: number): Promise<void> {
+  const id = randomUUID();
+  const created_at = isoTime(now);
+  const payload = JSON.stringify({ id, type: event.kind, timestamp: created_at, team_id: source.teamId, data: await event.data() });
+  const run_id = source.run?.id ?? null;
+  await insertEvent(trx, { id, team_id: source.teamId, kind: event.kind, run_id, payload, created_at });
+  await insertDeliveries(
+    trx,
+    source.teamId,
+    recipients.map(({ subscriptionId, endpoint, url, dueAt }) => ({
+      id: randomUUID(),
+      team_id: source.teamId,
+      event_id: id,
+      kind: event.kind,
+      run_id,
+      subscription_id: subscriptionId,
+      endpoint,
+      url,
+      status: 'pending',
+      tries: 0,
+      attempt_count: 0,
+      next_attempt_at: dueAt,
+      last_status_code: null,
+      last_error: null,
+      created_at,
+      completed_at: null,
+    })),
+  );
+}
+
+function recipientsOf(kind: WebhookEventKind, source: EventSource, subscriptions: readonly WebhookRow[], now: number): Recipient[] {
+  const recipients = subscriptions
+    .filter((row) => wants(row, kind))
+    .map(
+      (row): Recipient => ({ subscriptionId: row.id, endpoint: row.id, url: row.url, dueAt: Math.max(now, Number(row.held_until ?? 0)) }),
+    );
+  const own = source.run?.webhook_url;
+  if (typeof own === 'string') recipients.push({ subscriptionId: null, endpoint: urlEndpoint(source.teamId, own), url: own, dueAt: now });
+  return recipients;
+}
+
+/** The events that a subscription asks for, as they are stored. */
+export const subscribedEvents = (row: Pick<WebhookRow, 'events'>): string[] => JSON.parse(row.events) as string[];
+
+function wants(row: WebhookRow, kind: WebhookEventKind): boolean {
+  const events = subscribedEvents(row);
+  return events.includes(allEvents) || events.includes(kind);
+}
+
+/** Runs that name the same URL share its endpoint, or a dead one would take a worker for each of them. */
+const urlEndpoint = (teamId: string, url: string): string => `url:${createHash('sha256').update(`${teamId}\n${url}`).digest('hex')}`;

@@ -1,0 +1,77 @@
+/**
+ * Where webhooks may go. An address is judged when it is about to be dialled, so a name that changes its mind between the check
+ * and the connection gains nothing. Loopback is always allowed, everything else only when the operator said so.
+ */
+import ipaddr from 'ipaddr.js';
+import { UsageError } from '../../../base/errors.ts';
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** Every address of the public internet. */
+const publicWord = 'public';
+
+/** What a name that was allowed may resolve to. The rest (link-local, multicast, reserved ...) needs a range of its own. */
+const namedRanges = new Set(['loopback', 'private', 'uniqueLocal', 'carrierGradeNat']);
+
+export class HostRules {
+  readonly #names = new Set<string>();
+  readonly #suffixes: string[] = [];
+  readonly #networks: [Address, number][] = [];
+  #public = false;
+
+  /** @throws UsageError `webhook_host_invalid` for a word that is no host, address, range or `public` */
+  constructor(words: readonly string[] = []) {
+    for (const word of words) this.#add(word);
+  }
+
+  /** Whether the service may connect to this address for a URL with this host. */
+  allows(host: string, address: string): boolean {
+    const parsed = parseAddress(address);
+    if (parsed === undefined) return false;
+    const range = rangeOf(parsed);
+    if (range === 'loopback') return true;
+    if (this.#networks.some(([network, bits]) => network.kind() === parsed.kind() && parsed.match(network, bits))) return true;
+    if (this.#public && range === 'unicast') return true;
+    return this.#allowsName(host) && (range === 'unicast' || namedRanges.has(range));
+  }
+
+  #allowsName(host: string): boolean {
+    const name = host.toLowerCase().replace(/\.$/, '');
+    return this.#names.has(name) || this.#suffixes.some((suffix) => name.endsWith(suffix));
+  }
+
+  #add(word: string): void {
+    const text = word.trim().toLowerCase().replace(/\.$/, '');
+    const bare = text.replace(/^\[(.*)\]$/, '$1');
+    if (text === publicWord) this.#public = true;
+    else if (ipaddr.isValidCIDR(bare)) this.#networks.push(ipaddr.parseCIDR(bare));
+    else if (ipaddr.IPv4.isValidFourPartDecimal(bare) || ipaddr.IPv6.isValid(bare)) {
+      const address = ipaddr.process(bare);
+      this.#networks.push([address, address.kind() === 'ipv4' ? 32 : 128]);
+    } else if (hostName.test(text)) this.#names.add(text);
+    else if (text.startsWith('*.') && hostName.test(text.slice(2))) this.#suffixes.push(text.slice(1));
+    else
+      throw new UsageError(
+        `"${word}" is no host that webhooks could be sent to.`,
+        'Give a name (hooks.example.com), all below one (*.example.com), an address, a range (10.0.0.0/8), or the word public.',
+        'webhook_host_invalid',
+      );
+  }
+}
+
+// A last label of digits alone would be part of an address in some notation.
+const hostName = /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*(?!\d+$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
+
+/** An address in the form that URLs and resolvers give, IPv4 in IPv6 unwrapped. */
+function parseAddress(text: string): Address | undefined {
+  const bare = text.replace(/^\[(.*)\]$/, '$1');
+  return ipaddr.isValid(bare) ? ipaddr.process(bare) : undefined;
+}
+
+/** `::a.b.c.d` is no address of the internet any more (RFC 4291, 2.5.5.1), and the library takes it for one. */
+const compatible: [Address, number] = [ipaddr.IPv6.parse('::'), 96];
+
+function rangeOf(address: Address): string {
+  const range = address.range();
+  return range === 'unicast' && address.kind() === 'ipv6' && address.match(...compatible) ? 'reserved' : range;
+}

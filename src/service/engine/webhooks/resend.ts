@@ -1,0 +1,31 @@
+/** Delivering an event once more. */
+import { notFound, ServiceError } from '../../errors.ts';
+import { changeDelivery, findDelivery } from '../../store/deliveries.ts';
+import { nudgeJob } from '../../store/jobs.ts';
+import type { DeliveryRow } from '../../store/schema.ts';
+import { findWebhook } from '../../store/webhooks.ts';
+import { type Engine, jobKinds } from '../engine.ts';
+
+/**
+ * Delivers an event again under the same id, at once and with a fresh schedule; one that is pending is only brought forward.
+ * Throws 404, 409 `webhook_deleted` or `webhook_disabled`.
+ */
+export async function resendDelivery(engine: Engine, teamId: string, id: string): Promise<DeliveryRow> {
+  const now = engine.clock.now();
+  const changed = await engine.store.transaction().execute(async (trx) => {
+    const delivery = await findDelivery(trx, teamId, id);
+    if (delivery === undefined) throw notFound('delivery', id);
+    if (delivery.subscription_id !== null) {
+      const webhook = await findWebhook(trx, teamId, delivery.subscription_id);
+      if (webhook === undefined) throw new ServiceError(409, 'webhook_deleted', 'The subscription of this delivery was deleted.');
+      if (webhook.enabled === 0)
+        throw new ServiceError(409, 'webhook_disabled', 'The subscription of this delivery is disabled; enable it first.');
+    }
+    const again = delivery.status === 'pending' ? {} : { tries: 0, completed_at: null };
+    const due = await changeDelivery(trx, id, [delivery.status], { ...again, status: 'pending', next_attempt_at: now });
+    await nudgeJob(trx, { kind: jobKinds.deliver, subjectId: delivery.endpoint, dueAt: now });
+    return due ?? delivery;
+  });
+  engine.worker.wake();
+  return changed;
+}

@@ -1,0 +1,29 @@
+/** How long deliveries that have ended are kept: 30 days, and of each team no more than its newest 10,000. */
+
+import { oldDeliveries, removeDeletedWebhooks, removeDeliveries, surplusDeliveries } from '../../store/deliveries.ts';
+import { releaseJob } from '../../store/jobs.ts';
+import type { JobRow } from '../../store/schema.ts';
+import { isoTime } from '../../store/time.ts';
+import type { Engine } from '../engine.ts';
+
+const keptTime = 30 * 24 * 60 * 60 * 1_000;
+const keptNumber = 10_000;
+const interval = 60 * 60 * 1_000;
+/** Rows removed in one transaction, so that nobody waits long for it. */
+const portion = 500;
+
+/** Handles the `forget_deliveries` job, which is due every hour. */
+export async function forgetDeliveries(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+  const { store } = engine;
+  const before = isoTime(engine.clock.now() - keptTime);
+  await inPortions(engine, signal, () => oldDeliveries(store, before, portion));
+  const teams = await store.selectFrom('teams').select('id').execute();
+  for (const { id } of teams) await inPortions(engine, signal, () => surplusDeliveries(store, id, keptNumber, portion));
+  await removeDeletedWebhooks(store);
+  await releaseJob(store, job, { status: 'queued', dueAt: engine.clock.now() + interval });
+}
+
+async function inPortions({ store }: Engine, signal: AbortSignal, find: () => Promise<string[]>): Promise<void> {
+  for (let ids = await find(); ids.length > 0 && !signal.aborted; ids = await find())
+    await store.transaction().execute((trx) => removeDeliveries(trx, ids));
+}

@@ -1,0 +1,54 @@
+/** What webhooks are told of runs: the interface's own objects, as a read at that moment would show them. */
+import type { Clock } from '../../../base/clock.ts';
+import { answeredRequestView, humanRequestView, messageView, runView } from '../../http/views/runs.ts';
+import type { Queries } from '../../store/database.ts';
+import { pendingRequest } from '../../store/human-requests.ts';
+import { toolCallMessage } from '../../store/messages.ts';
+import type { HumanRequestRow, MessageRow, RunFileRow, RunRow } from '../../store/schema.ts';
+import { type NewEvent, recordEvents } from './events.ts';
+
+type RunEventKind = 'run.started' | 'run.paused' | 'run.completed' | 'run.failed';
+
+/** Records events of a run in the caller's transaction; wake the worker after the commit when it returns true. */
+export const recordRunEvents = (clock: Clock, trx: Queries, run: RunRow, events: readonly NewEvent[]): Promise<boolean> =>
+  recordEvents(clock, trx, { teamId: run.team_id, run }, events);
+
+/** That a run has come to a status. The interface has no kind for an interrupted run: that is a `run.failed` whose run says so. */
+export const runEvent = (trx: Queries, kind: RunEventKind, run: RunRow): NewEvent => ({
+  kind,
+  data: async () => ({ run: runView(run, await pendingRequest(trx, run.id)) }),
+});
+
+/** What messages tell: texts as they are, and tool calls when they have their result. A call alone tells nothing. */
+export function messageEvents(trx: Queries, run: RunRow, messages: readonly MessageRow[]): NewEvent[] {
+  const about = { run_id: run.id, agent_id: run.agent_id };
+  return messages.flatMap((row): NewEvent[] => {
+    if (row.type === 'tool_call') return [];
+    if (row.type !== 'tool_result') return [{ kind: 'run.message.created', data: () => ({ ...about, message: messageView(row) }) }];
+    const { tool_result } = messageView(row);
+    const data = async () => {
+      const call = await toolCallMessage(trx, row, tool_result?.tool_call_id ?? '');
+      return { ...about, tool_call: call === undefined ? null : (messageView(call).tool_call ?? null), tool_result };
+    };
+    return [{ kind: 'run.tool_call.completed', data }];
+  });
+}
+
+export const fileEvent = (run: RunRow, file: Pick<RunFileRow, 'id' | 'name' | 'mime_type' | 'size' | 'created_at'>): NewEvent => ({
+  kind: 'run.file.created',
+  data: () => ({
+    run_id: run.id,
+    agent_id: run.agent_id,
+    file: { file_id: file.id, name: file.name, mime_type: file.mime_type, size: file.size, created_at: file.created_at },
+  }),
+});
+
+export const askedEvent = (run: RunRow, request: HumanRequestRow): NewEvent => ({
+  kind: 'human_request.created',
+  data: () => ({ run_id: run.id, agent_id: run.agent_id, human_request: humanRequestView(request) }),
+});
+
+export const respondedEvent = (run: RunRow, request: HumanRequestRow): NewEvent => ({
+  kind: 'human_request.responded',
+  data: () => ({ run_id: run.id, agent_id: run.agent_id, human_request: answeredRequestView(request) }),
+});

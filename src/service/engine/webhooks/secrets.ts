@@ -1,0 +1,73 @@
+/** The signing secret of a team. After a rotation the old and the new one both sign for a while, the new one first. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { ServiceError } from '../../errors.ts';
+import type { Queries } from '../../store/database.ts';
+import type { WebhookSecretRow } from '../../store/schema.ts';
+import { isoTime } from '../../store/time.ts';
+import { dropExpiredSecrets, expireCurrentSecret, insertSecret, validSecrets } from '../../store/webhooks.ts';
+import type { Engine } from '../engine.ts';
+
+/** How long the old secret goes on signing unless the caller says otherwise: 24 hours. */
+const defaultOverlap = 24 * 60 * 60;
+
+export interface TeamSecrets {
+  current: WebhookSecretRow;
+  /** The one before it, while it still signs. */
+  previous: WebhookSecretRow | undefined;
+}
+
+/** The secrets of a team; the first is made when it is first asked for. */
+export async function teamSecrets(engine: Pick<Engine, 'store' | 'clock'>, teamId: string): Promise<TeamSecrets> {
+  const now = engine.clock.now();
+  const [current, previous] = await validSecrets(engine.store, teamId, now);
+  if (current !== undefined && current.expires_at === null) return { current, previous };
+  return engine.store.transaction().execute(async (trx) => {
+    // Somebody else may have made it meanwhile.
+    const [made, older] = await validSecrets(trx, teamId, now);
+    if (made !== undefined && made.expires_at === null) return { current: made, previous: older };
+    return { current: await newSecret(trx, teamId, now), previous: made };
+  });
+}
+
+/**
+ * Replaces the secret; the old one signs for `overlapSeconds` more. Throws 409 `secret_rotation_in_progress` while the one
+ * before still signs, unless it is forced to end at once.
+ */
+export async function rotateSecret(
+  engine: Pick<Engine, 'store' | 'clock'>,
+  teamId: string,
+  { overlapSeconds = defaultOverlap, force = false }: { overlapSeconds?: number | undefined; force?: boolean | undefined },
+): Promise<TeamSecrets> {
+  const now = engine.clock.now();
+  return engine.store.transaction().execute(async (trx) => {
+    const [current, previous] = await validSecrets(trx, teamId, now);
+    if (previous !== undefined && !force) {
+      throw new ServiceError(
+        409,
+        'secret_rotation_in_progress',
+        `The secret was rotated a while ago, and the one before it signs until ${isoTime(Number(previous.expires_at))}. Wait until then, or force it to end now.`,
+      );
+    }
+    await dropExpiredSecrets(trx, teamId);
+    if (overlapSeconds > 0) await expireCurrentSecret(trx, teamId, now + overlapSeconds * 1_000);
+    else await expireAndDrop(trx, teamId, now);
+    const made = await newSecret(trx, teamId, now);
+    const kept = overlapSeconds > 0 && current !== undefined ? { ...current, expires_at: now + overlapSeconds * 1_000 } : undefined;
+    return { current: made, previous: kept };
+  });
+}
+
+async function expireAndDrop(trx: Queries, teamId: string, now: number): Promise<void> {
+  await expireCurrentSecret(trx, teamId, now);
+  await dropExpiredSecrets(trx, teamId);
+}
+
+/** 32 bytes, as Standard Webhooks asks for 24 to 64. */
+const newSecret = (trx: Queries, teamId: string, now: number): Promise<WebhookSecretRow> =>
+  insertSecret(trx, {
+    id: randomUUID(),
+    team_id: teamId,
+    secret: `whsec_${randomBytes(32).toString('base64')}`,
+    created_at: isoTime(now),
+    expires_at: null,
+  });

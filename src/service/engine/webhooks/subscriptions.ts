@@ -1,0 +1,122 @@
+/** Webhook subscriptions: creating, changing, disabling and deleting them. Each change is one transaction. */
+import { randomUUID } from 'node:crypto';
+import { allEvents } from '../../../interface/webhook-events.ts';
+import { notFound, ServiceError } from '../../errors.ts';
+import { webhookView } from '../../http/views/webhooks.ts';
+import type { Queries } from '../../store/database.ts';
+import { cancelDeliveries } from '../../store/deliveries.ts';
+import type { WebhookRow } from '../../store/schema.ts';
+import { isoTime } from '../../store/time.ts';
+import { findWebhook, insertWebhook, listWebhookRows, updateWebhookRow } from '../../store/webhooks.ts';
+import type { Engine } from '../engine.ts';
+import { recordEvents } from './events.ts';
+
+/** Subscriptions that a team may have: every event is held against all of them. */
+const most = 100;
+
+export interface WebhookFields {
+  url?: string | undefined;
+  events?: readonly string[] | undefined;
+  description?: string | null | undefined;
+  enabled?: boolean | undefined;
+}
+
+/** Throws 400 for a URL that webhooks cannot be sent to, 409 `too_many_webhooks`. */
+export async function createWebhook(engine: Engine, teamId: string, fields: WebhookFields & { url: string }): Promise<WebhookRow> {
+  const url = await checkWebhookUrl(engine, fields.url, 'url');
+  const now = isoTime(engine.clock.now());
+  return engine.store.transaction().execute(async (trx) => {
+    if ((await listWebhookRows(trx, teamId)).length >= most) {
+      throw new ServiceError(409, 'too_many_webhooks', `A team has ${most} webhook subscriptions at the most; delete one first.`);
+    }
+    const enabled = fields.enabled ?? true;
+    return insertWebhook(trx, {
+      id: randomUUID(),
+      team_id: teamId,
+      url,
+      events: JSON.stringify(eventList(fields.events ?? [allEvents])),
+      description: fields.description ?? null,
+      enabled: enabled ? 1 : 0,
+      disabled_reason: enabled ? null : byRequest,
+      disabled_at: enabled ? null : now,
+      failures: 0,
+      failing_since: null,
+      held_until: null,
+      last_delivered_at: null,
+      created_at: now,
+      updated_at: now,
+      deleted_at: null,
+    });
+  });
+}
+
+const byRequest = 'by request';
+
+/** Changes a subscription. Disabling drops what is queued for it; enabling begins with a clean record. Throws 404, and 400 as above. */
+export async function updateWebhook(engine: Engine, teamId: string, id: string, fields: WebhookFields): Promise<WebhookRow> {
+  const url = fields.url === undefined ? undefined : await checkWebhookUrl(engine, fields.url, 'url');
+  const now = isoTime(engine.clock.now());
+  return engine.store.transaction().execute(async (trx) => {
+    const row = await requireWebhook(trx, teamId, id);
+    const enables = fields.enabled === true && row.enabled === 0;
+    const disables = fields.enabled === false && row.enabled === 1;
+    if (disables) await cancelDeliveries(trx, id, 'the subscription was disabled', now);
+    const changed = await updateWebhookRow(trx, id, {
+      ...(url === undefined ? {} : { url }),
+      ...(fields.events === undefined ? {} : { events: JSON.stringify(eventList(fields.events)) }),
+      ...(fields.description === undefined ? {} : { description: fields.description }),
+      ...(enables ? { enabled: 1, disabled_reason: null, disabled_at: null } : {}),
+      ...(disables ? { enabled: 0, disabled_reason: byRequest, disabled_at: now } : {}),
+      ...(enables || (url !== undefined && url !== row.url) ? { failures: 0, failing_since: null, held_until: null } : {}),
+      updated_at: now,
+    });
+    return changed ?? row;
+  });
+}
+
+/** Deletes a subscription and drops what is queued for it; the log of its deliveries stays. Throws 404. */
+export async function deleteWebhook(engine: Engine, teamId: string, id: string): Promise<void> {
+  const now = isoTime(engine.clock.now());
+  await engine.store.transaction().execute(async (trx) => {
+    await requireWebhook(trx, teamId, id);
+    await updateWebhookRow(trx, id, { deleted_at: now, updated_at: now });
+    await cancelDeliveries(trx, id, 'the subscription was deleted', now);
+  });
+}
+
+/** Disables a subscription that cannot be delivered to, and tells the others of the team; as `recordEvents` answers. */
+export async function disableWebhook(engine: Engine, trx: Queries, row: WebhookRow, reason: string): Promise<boolean> {
+  const now = isoTime(engine.clock.now());
+  const changed = await updateWebhookRow(trx, row.id, { enabled: 0, disabled_reason: reason, disabled_at: now, updated_at: now });
+  await cancelDeliveries(trx, row.id, 'the subscription was disabled', now);
+  engine.log('warn', 'a webhook subscription was disabled', { subscription: row.id, reason });
+  const data = () => ({ webhook: webhookView(changed ?? row) });
+  return recordEvents(engine.clock, trx, { teamId: row.team_id }, [{ kind: 'webhook.disabled', data }]);
+}
+
+/** The subscription, or 404 `webhook_not_found`. */
+export async function requireWebhook(db: Queries, teamId: string, id: string): Promise<WebhookRow> {
+  const row = await findWebhook(db, teamId, id);
+  if (row === undefined) throw notFound('webhook', id);
+  return row;
+}
+
+/**
+ * The URL as it is dialled. Throws 400 `invalid_request` for one that is not plain http or https, and 400
+ * `webhook_host_not_allowed` for a host that can be told now; the address is judged again at every attempt.
+ */
+export async function checkWebhookUrl(engine: Pick<Engine, 'webhooks'>, text: string, field: string): Promise<string> {
+  const refused = (message: string, error = 'invalid_request'): ServiceError =>
+    new ServiceError(400, error, `${field} ${message}.`, { details: [{ path: field, message }] });
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw refused('must be an http or https URL');
+  if (url.username !== '' || url.password !== '') throw refused('must not hold a user name or password');
+  url.hash = '';
+  if (await engine.webhooks.sender.mayReach(url.hostname)) return url.href;
+  throw refused(
+    `names ${url.hostname}, where this service may not send webhooks; it delivers to this machine alone unless it was started with --allow-webhook-host ${url.hostname}`,
+    'webhook_host_not_allowed',
+  );
+}
+
+const eventList = (events: readonly string[]): string[] => (events.includes(allEvents) ? [allEvents] : [...new Set(events)]);

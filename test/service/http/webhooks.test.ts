@@ -1,0 +1,374 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { webhookEventKinds } from '../../../src/interface/webhook-events.ts';
+import { type Received, verifyWithLibrary } from '../../support/webhook-receiver.ts';
+import { covers } from '../helpers/coverage.ts';
+import type { Behaviour } from '../helpers/runtime.ts';
+import { config } from '../helpers/service.ts';
+import { deliveries, delivery, failure, receiver } from '../helpers/webhooks.ts';
+
+const service = covers('webhooks');
+
+const behaviours: Record<string, Behaviour> = {
+  everything: async (host) => {
+    const image = { name: 'page.png', mimeType: 'image/png', bytes: Buffer.from('89504e47', 'hex') };
+    await host.commit('work', null, [
+      { kind: 'text', id: 't', text: 'Grüße' },
+      { kind: 'tool_call', id: 'c', name: 'browser', arguments: { url: 'https://example.test/' } },
+      { kind: 'tool_result', id: 'r', callId: 'c', result: { ok: true } },
+      { kind: 'screenshot', id: 's', toolName: 'browser', startedAt: new Date(host.clock.now()), image },
+    ]);
+    if (host.answer('q') !== undefined) return { status: 'completed' };
+    return { status: 'waiting', step: 'q', request: { type: 'approval', title: 'Pay?' } };
+  },
+  fail: async () => ({ status: 'failed', error: 'no luck' }),
+  wait: async () => ({ status: 'waiting', step: 'q', request: { type: 'approval', title: 'Pay?' } }),
+};
+
+const api = () => service({ behaviours });
+
+describe('subscriptions', () => {
+  it('are created, listed, changed and deleted', async () => {
+    const service = await api();
+    const { webhook } = await service.ok('createTeamWebhook', { body: { url: 'http://127.0.0.1:9/a#part' } });
+    expect(webhook).toMatchObject({
+      url: 'http://127.0.0.1:9/a',
+      events: ['*'],
+      description: null,
+      enabled: true,
+      status: 'active',
+      team_id: service.service.teamId,
+    });
+    const second = await service.ok('createTeamWebhook', {
+      body: {
+        url: 'http://localhost:9/',
+        events: ['run.failed', 'run.failed'],
+        description: 'On call',
+        enabled: false,
+        colour: 'red',
+      } as never,
+    });
+    expect(second.webhook).toMatchObject({ events: ['run.failed'], status: 'disabled', disabled_reason: 'by request' });
+    expect(await service.ok('listTeamWebhooks')).toMatchObject({ total: 2, webhooks: [{ id: webhook.id }, { id: second.webhook.id }] });
+
+    const params = { subscriptionId: second.webhook.id };
+    const enabled = await service.ok('updateTeamWebhook', { params, body: { enabled: true, events: ['run.completed', '*'] } });
+    expect(enabled.webhook).toMatchObject({
+      enabled: true,
+      status: 'active',
+      disabled_reason: null,
+      events: ['*'],
+      description: 'On call',
+    });
+    const moved = await service.ok('updateTeamWebhook', { params, body: { url: 'http://[::1]:9/b', description: null } });
+    expect(moved.webhook).toMatchObject({ url: 'http://[::1]:9/b', description: null });
+
+    await service.ok('deleteTeamWebhook', { params });
+    expect((await service.ok('listTeamWebhooks')).total).toBe(1);
+    expect(failure(await service.call('deleteTeamWebhook', { params }))).toEqual([404, 'webhook_not_found']);
+    expect(failure(await service.call('updateTeamWebhook', { params, body: {} }))).toEqual([404, 'webhook_not_found']);
+  });
+
+  it.each([
+    ['no URL', {}, 'url is required'],
+    ['nonsense', { url: 'nonsense' }, 'http or https'],
+    ['a file', { url: 'file:///etc/passwd' }, 'http or https'],
+    ['gopher', { url: 'gopher://127.0.0.1/x' }, 'http or https'],
+    ['a password', { url: 'http://me:pw@127.0.0.1/' }, 'user name'],
+    ['an unknown event', { url: 'http://127.0.0.1/', events: ['run.complete'] }, 'run.completed'],
+    ['no events', { url: 'http://127.0.0.1/', events: [] }, 'events'],
+    ['a long URL', { url: `http://127.0.0.1/${'x'.repeat(2_048)}` }, 'url'],
+  ])('cannot be made with %s', async (_, body, word) => {
+    const service = await api();
+    const refused = await service.call('createTeamWebhook', { body });
+    expect(failure(refused)).toEqual([400, 'invalid_request']);
+    expect(refused.text).toContain(word);
+  });
+
+  it('cannot be made for a host that the service may not reach, and says what would allow it', async () => {
+    const service = await api();
+    for (const host of ['10.0.0.7', '169.254.169.254', '[fd00::1]', '0.0.0.0']) {
+      const refused = await service.call('createTeamWebhook', { body: { url: `http://${host}/` } });
+      expect(failure(refused), host).toEqual([400, 'webhook_host_not_allowed']);
+      expect(refused.text).toContain(`--allow-webhook-host ${host}`);
+    }
+    const agentId = await service.agent();
+    const run = await service.call('startRun', { body: { agent_id: agentId, webhook_url: 'http://10.0.0.7/' } });
+    expect(failure(run)).toEqual([400, 'webhook_host_not_allowed']);
+    expect((await service.ok('listRuns')).total).toBe(0);
+  });
+
+  it('are no more than a hundred', async () => {
+    const service = await api();
+    for (let number = 0; number < 100; number++) await service.ok('createTeamWebhook', { body: { url: `http://127.0.0.1:9/${number}` } });
+    expect(failure(await service.call('createTeamWebhook', { body: { url: 'http://127.0.0.1:9/' } }))).toEqual([409, 'too_many_webhooks']);
+  });
+
+  it('of another team do not exist', async () => {
+    const service = await api();
+    const params = { teamId: randomUUID(), subscriptionId: randomUUID(), deliveryId: randomUUID() };
+    for (const id of [
+      'listTeamWebhooks',
+      'createTeamWebhook',
+      'updateTeamWebhook',
+      'deleteTeamWebhook',
+      'getTeamWebhookSecret',
+      'rotateTeamWebhookSecret',
+      'listWebhookDeliveries',
+      'getWebhookDelivery',
+      'resendWebhookDelivery',
+    ] as const) {
+      const answer = await service.call(id, { params, body: { url: 'http://127.0.0.1/' } });
+      expect(failure(answer), id).toEqual([404, 'team_not_found']);
+    }
+  });
+});
+
+describe('events', () => {
+  it('of every kind that can occur are delivered, and the reference library verifies them', async () => {
+    const service = await api();
+    const hook = await receiver();
+    await service.ok('createTeamWebhook', { body: { url: hook.url } });
+    const { secret } = await service.ok('getTeamWebhookSecret');
+
+    const agentId = await service.agent('everything', 'Clerk');
+    const draft = await service.ok('createRevision', {
+      params: { agent_id: agentId },
+      body: { name: 'two', config: config('everything') },
+    });
+    await service.ok('promoteRevision', { params: { build_id: draft.build.id } });
+    const { run } = await service.ok('startRun', { body: { agent_id: agentId, message: 'Go' } });
+    const { pending_human_request: request } = await service.until(run.id, 'waiting');
+    await service.ok('respondToHumanRequest', { params: { run_id: run.id, request_id: request?.id as string }, body: { approved: true } });
+    await service.until(run.id, 'completed');
+    const failing = await service.run('fail');
+    await service.until(failing.id, 'failed');
+
+    const expected = [
+      'assignment.build.published',
+      'assignment.build.published',
+      'assignment.build.published',
+      'human_request.created',
+      'human_request.responded',
+      'run.completed',
+      'run.failed',
+      'run.file.created',
+      'run.message.created',
+      'run.message.created',
+      'run.message.created',
+      'run.paused',
+      'run.started',
+      'run.started',
+      'run.tool_call.completed',
+    ];
+    const received = await hook.count(expected.length);
+    expect(received.map(({ json }) => json.type).sort()).toEqual(expected);
+    for (const one of received) {
+      expect(verifyWithLibrary(secret, one)).toEqual(one.json);
+      expect(one.headers).toMatchObject({ 'content-type': 'application/json', 'webhook-id': one.json.id });
+      expect(one.json).toMatchObject({ team_id: service.service.teamId, timestamp: expect.stringMatching(/Z$/) });
+      expect(webhookEventKinds).toContain(one.json.type);
+    }
+    const data = (kind: string) => received.filter(({ json }) => json.type === kind).map(({ json }) => json.data);
+    expect(data('assignment.build.published')[1]).toMatchObject({
+      agent: { name: 'Clerk' },
+      build: { id: draft.build.id, status: 'live' },
+    });
+    expect(data('run.started')[0]).toMatchObject({ run: { id: run.id, status: 'running' } });
+    expect(data('run.paused')).toMatchObject([{ run: { status: 'waiting', pending_human_request: { id: request?.id } } }]);
+    expect(data('run.completed')).toMatchObject([{ run: { id: run.id, status: 'completed', completed_at: expect.any(String) } }]);
+    expect(data('run.failed')).toMatchObject([{ run: { id: failing.id, status: 'failed', error: 'no luck' } }]);
+    expect(data('human_request.created')).toMatchObject([{ run_id: run.id, human_request: { title: 'Pay?', type: 'approval' } }]);
+    expect(data('human_request.responded')).toMatchObject([{ human_request: { id: request?.id, response: 'approved' } }]);
+    expect(data('run.file.created')).toMatchObject([{ run_id: run.id, file: { name: 'page.png', mime_type: 'image/png', size: 4 } }]);
+    expect(data('run.tool_call.completed')).toMatchObject([
+      { tool_call: { id: 'c', name: 'browser', arguments: { url: 'https://example.test/' } }, tool_result: { result: { ok: true } } },
+    ]);
+    const texts = data('run.message.created').map((one) => (one as unknown as { message: { text_content: string } }).message.text_content);
+    expect(texts.sort()).toEqual(['Approved: Pay?', 'Go', 'Grüße']);
+  });
+
+  it('tell of an interrupted run as a failed one, which it says', async () => {
+    const service = await api();
+    const hook = await receiver();
+    await service.ok('createTeamWebhook', { body: { url: hook.url, events: ['run.failed'] } });
+    const run = await service.run('wait');
+    await service.until(run.id, 'waiting');
+    await service.ok('stopRun', { params: { run_id: run.id } });
+    const [first] = await hook.count(1);
+    expect(first?.json).toMatchObject({ type: 'run.failed', data: { run: { status: 'interrupted', pending_human_request: null } } });
+    // Stopping it again is no event; deleting an agent interrupts its runs.
+    await service.ok('stopRun', { params: { run_id: run.id } });
+    const other = await service.run('wait');
+    const { agent_id } = await service.until(other.id, 'waiting');
+    await service.ok('deleteAgent', { params: { agent_id: agent_id as string } });
+    const received = await hook.count(2);
+    expect(received[1]?.json).toMatchObject({ data: { run: { id: other.id, status: 'interrupted' } } });
+    expect(await deliveries(service)).toHaveLength(2);
+  });
+
+  it('go to the URL of a run, and only those of that run', async () => {
+    const service = await api();
+    const hook = await receiver();
+    const agentId = await service.agent('everything', 'Clerk');
+    const { run } = await service.ok('startRun', { body: { agent_id: agentId, webhook_url: hook.url } });
+    await service.ok('startRun', { body: { agent_id: agentId } });
+    await service.until(run.id, 'waiting');
+    const received = await hook.count(6);
+    for (const { json } of received) {
+      const data = json.data as { run_id?: string; run?: { id: string } };
+      expect(data.run_id ?? data.run?.id).toBe(run.id);
+    }
+    const listed = await deliveries(service, { run_id: run.id });
+    expect(listed).toHaveLength(6);
+    expect(listed[0]).toMatchObject({ subscription_id: null, run_id: run.id, url: hook.url });
+  });
+
+  it('that nobody asked for are not kept', async () => {
+    const service = await api();
+    await service.ok('createTeamWebhook', { body: { url: 'http://127.0.0.1:9/', events: ['run.failed'] } });
+    const run = await service.run();
+    await service.until(run.id, 'completed');
+    expect(await deliveries(service)).toEqual([]);
+  });
+});
+
+describe('deliveries', () => {
+  it('are listed by subscription, event, status and run, in pages, and shown with payload and attempts', async () => {
+    const service = await api();
+    const [good, bad] = [await receiver(), await receiver()];
+    bad.answer = (response) => response.writeHead(400, { 'content-type': 'text/plain' }).end(`no${'!'.repeat(5_000)}`);
+    const one = (await service.ok('createTeamWebhook', { body: { url: good.url, events: ['run.completed', 'run.started'] } })).webhook;
+    const two = (await service.ok('createTeamWebhook', { body: { url: bad.url, events: ['run.completed'] } })).webhook;
+    const runs = [await service.run(), await service.run()];
+    for (const run of runs) await service.until(run.id, 'completed');
+    await delivery(service, ({ attempt_count }) => attempt_count === 1, { subscription_id: two.id });
+    await Promise.all([good.count(4), bad.count(2)]);
+    while ((await deliveries(service, { status: 'delivered' })).length < 4) await new Promise((resolve) => setImmediate(resolve));
+
+    const ids = async (query: object) => (await deliveries(service, query)).length;
+    expect(await ids({})).toBe(6);
+    expect(await ids({ subscription_id: one.id })).toBe(4);
+    expect(await ids({ event: 'run.started' })).toBe(2);
+    expect(await ids({ run_id: runs[0]?.id })).toBe(3);
+    expect(await ids({ status: 'failed' })).toBe(0);
+    const page = await service.ok('listWebhookDeliveries', { query: { limit: 2, offset: 5 } });
+    expect([page.total, page.limit, page.offset, page.deliveries.length]).toEqual([6, 2, 5, 1]);
+    const newest = await deliveries(service, { limit: 1 });
+    expect(newest[0]?.run_id).toBe(runs[1]?.id);
+
+    const failing = (await deliveries(service, { subscription_id: two.id }))[0];
+    const { delivery: detail } = await service.ok('getWebhookDelivery', { params: { deliveryId: failing?.id as string } });
+    expect(detail).toMatchObject({
+      status: 'pending',
+      last_status_code: 400,
+      last_error: 'answered 400',
+      payload: { id: failing?.event_id, type: 'run.completed', data: { run: { id: runs[1]?.id } } },
+      attempts: [{ number: 1, status_code: 400, error: 'answered 400', duration_ms: expect.any(Number) }],
+    });
+    expect(detail.attempts[0]?.response_body).toHaveLength(2_048);
+    expect((await service.ok('listTeamWebhooks')).webhooks[1]).toMatchObject({ status: 'failing', failing_since: expect.any(String) });
+    expect((await service.ok('listTeamWebhooks')).webhooks[0]).toMatchObject({ status: 'active', last_delivered_at: expect.any(String) });
+  });
+
+  it('are sent again under the same id', async () => {
+    const service = await api();
+    const hook = await receiver();
+    hook.answer = (response, number) => response.writeHead(number === 1 ? 500 : 200).end('ok');
+    const { webhook } = await service.ok('createTeamWebhook', { body: { url: hook.url, events: ['run.completed'] } });
+    const run = await service.run();
+    await service.until(run.id, 'completed');
+    const failed = await delivery(service, ({ attempt_count }) => attempt_count === 1);
+    const params = { deliveryId: failed.id };
+    expect((await service.ok('resendWebhookDelivery', { params })).delivery).toMatchObject({ id: failed.id, status: 'pending' });
+    await delivery(service, ({ status }) => status === 'delivered');
+    // Also one that has arrived.
+    expect((await service.ok('resendWebhookDelivery', { params })).delivery).toMatchObject({ status: 'pending', attempt_count: 2 });
+    const received = await hook.count(3);
+    expect(new Set(received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([failed.event_id]));
+    await delivery(service, ({ attempt_count }) => attempt_count === 3);
+
+    await service.ok('updateTeamWebhook', { params: { subscriptionId: webhook.id }, body: { enabled: false } });
+    expect(failure(await service.call('resendWebhookDelivery', { params }))).toEqual([409, 'webhook_disabled']);
+    await service.ok('deleteTeamWebhook', { params: { subscriptionId: webhook.id } });
+    expect(failure(await service.call('resendWebhookDelivery', { params }))).toEqual([409, 'webhook_deleted']);
+    // The log outlives the subscription.
+    expect((await service.ok('getWebhookDelivery', { params })).delivery.attempts).toHaveLength(3);
+    const unknown = { params: { deliveryId: randomUUID() } };
+    expect(failure(await service.call('getWebhookDelivery', unknown))).toEqual([404, 'delivery_not_found']);
+    expect(failure(await service.call('resendWebhookDelivery', unknown))).toEqual([404, 'delivery_not_found']);
+  });
+
+  it('that are queued go with their subscription', async () => {
+    const service = await api();
+    const hook = await receiver();
+    hook.answer = (response) => response.writeHead(503).end();
+    for (const end of ['disable', 'delete']) {
+      const { webhook } = await service.ok('createTeamWebhook', { body: { url: hook.url, events: ['run.completed'] } });
+      const params = { subscriptionId: webhook.id };
+      const run = await service.run();
+      await service.until(run.id, 'completed');
+      const query = { subscription_id: webhook.id };
+      await delivery(service, ({ attempt_count }) => attempt_count === 1, query);
+      if (end === 'delete') await service.ok('deleteTeamWebhook', { params });
+      else await service.ok('updateTeamWebhook', { params, body: { enabled: false } });
+      const [dropped] = await deliveries(service, query);
+      expect(dropped).toMatchObject({ status: 'cancelled', next_attempt_at: null, completed_at: expect.any(String) });
+      expect(dropped?.last_error).toContain(end === 'delete' ? 'deleted' : 'disabled');
+      const after = await service.run();
+      await service.until(after.id, 'completed');
+      expect(await deliveries(service, query)).toHaveLength(1);
+    }
+  });
+
+  it.each([
+    ['limit', { limit: 0 }],
+    ['limit', { limit: 101 }],
+    ['event', { event: 'nonsense' }],
+    ['status', { status: 'nonsense' }],
+    ['run_id', { run_id: 'nonsense' }],
+  ])('refuse a wrong %s', async (name, query) => {
+    const service = await api();
+    const refused = await service.call('listWebhookDeliveries', { query: query as never });
+    expect(failure(refused)).toEqual([400, 'invalid_request']);
+    expect(refused.text).toContain(name);
+  });
+});
+
+describe('the secret', () => {
+  const verifies = (secret: string, one: Received | undefined): boolean => {
+    try {
+      verifyWithLibrary(secret, one as Received);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  it('is made once, and replaced by a rotation with an overlap in which both sign', async () => {
+    const service = await api();
+    const hook = await receiver();
+    await service.ok('createTeamWebhook', { body: { url: hook.url, events: ['run.completed'] } });
+    const { secret: first, previous_expires_at } = await service.ok('getTeamWebhookSecret');
+    expect(first).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(previous_expires_at).toBeNull();
+    expect((await service.ok('getTeamWebhookSecret')).secret).toBe(first);
+
+    const rotated = await service.ok('rotateTeamWebhookSecret');
+    expect(rotated.secret).not.toBe(first);
+    expect(Date.parse(rotated.previous_expires_at as string) - Date.parse(rotated.created_at)).toBe(86_400_000);
+    expect(await service.ok('getTeamWebhookSecret')).toEqual(rotated);
+    await service.until((await service.run()).id, 'completed');
+    const [both] = await hook.count(1);
+    expect([verifies(first, both), verifies(rotated.secret, both)]).toEqual([true, true]);
+    expect(both?.headers['webhook-signature']?.split(' ')).toHaveLength(2);
+
+    expect(failure(await service.call('rotateTeamWebhookSecret'))).toEqual([409, 'secret_rotation_in_progress']);
+    const forced = await service.ok('rotateTeamWebhookSecret', { body: { force: true, overlap_seconds: 0 } });
+    expect(forced.previous_expires_at).toBeNull();
+    await service.until((await service.run()).id, 'completed');
+    const [, alone] = await hook.count(2);
+    expect([first, rotated.secret, forced.secret].map((secret) => verifies(secret, alone))).toEqual([false, false, true]);
+    expect(failure(await service.call('rotateTeamWebhookSecret', { body: { overlap_seconds: -1 } }))).toEqual([400, 'invalid_request']);
+  });
+});

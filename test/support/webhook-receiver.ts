@@ -1,0 +1,84 @@
+/** A receiver of webhooks: keeps every request as it came, and answers as it is told. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer as createSocketServer, type Socket } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+
+export interface Received {
+  path: string;
+  headers: Record<string, string>;
+  body: Buffer;
+  /** The event. */
+  json: { id: string; type: string; timestamp: string; team_id: string; data: Record<string, never> };
+}
+
+type Answer = (response: ServerResponse, number: number, request: IncomingMessage) => unknown;
+
+export class Receiver {
+  readonly url: string;
+  readonly received: Received[] = [];
+  /** How it answers from now on; the second argument counts the requests from 1. */
+  answer: Answer = (response) => response.writeHead(204).end();
+  readonly #close: () => Promise<void>;
+
+  private constructor(url: string, close: () => Promise<void>) {
+    this.url = url;
+    this.#close = close;
+  }
+
+  static async start(): Promise<Receiver> {
+    const server = createServer(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const body = Buffer.concat(chunks);
+      const text = body.toString('utf8');
+      receiver.received.push({
+        path: request.url ?? '',
+        headers: request.headers as Record<string, string>,
+        body,
+        json: (text === '' ? {} : JSON.parse(text)) as Received['json'],
+      });
+      receiver.answer(response, receiver.received.length, request);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const receiver = new Receiver(`http://127.0.0.1:${port}/hook`, async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    });
+    return receiver;
+  }
+
+  close(): Promise<void> {
+    return this.#close();
+  }
+
+  get kinds(): string[] {
+    return this.received.map(({ headers, json }) => json.type ?? headers['webhook-id']);
+  }
+
+  /** Waits until that many requests have come. */
+  async count(number: number): Promise<Received[]> {
+    while (this.received.length < number) await new Promise((resolve) => setImmediate(resolve));
+    return this.received;
+  }
+}
+
+/** What a socket does with a connection, for receivers that do not speak HTTP. Returns the URL. */
+export async function rawReceiver(onConnection: (socket: Socket) => void): Promise<{ url: string; close: () => Promise<void> }> {
+  const sockets = new Set<Socket>();
+  const server = createSocketServer((socket) => {
+    sockets.add(socket.on('error', () => undefined));
+    socket.once('data', () => onConnection(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/raw`,
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Throws unless the reference library accepts the request as signed with this secret, now. */
+export const verifyWithLibrary = (secret: string, { body, headers }: Received): unknown => new Webhook(secret).verify(body, headers);
