@@ -1,7 +1,7 @@
 /** Failures that the service answers with: a status of the interface's list, a stable word and a sentence. */
 import type { ErrorBody } from '../interface/types.ts';
 
-export type ErrorStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 500;
+export type ErrorStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 429 | 500 | 503;
 
 export type ErrorDetail = NonNullable<ErrorBody['details']>[number];
 

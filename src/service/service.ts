@@ -15,6 +15,8 @@ import { forgetDeliveries } from './engine/webhooks/retention.ts';
 import { type Lookup, Sender } from './engine/webhooks/sender.ts';
 import { Worker } from './engine/worker.ts';
 import { IdempotencyLayer } from './http/idempotency.ts';
+import type { IdempotencyBounds } from './http/idempotency-bounds.ts';
+import { defaultHttpLimits, type HttpLimits } from './http/limits.ts';
 import { originCheck } from './http/origin.ts';
 import { type RateLimit, RateLimiter } from './http/rate-limit.ts';
 import { Router } from './http/router.ts';
@@ -52,6 +54,10 @@ export interface ServiceOptions {
   clock?: Clock;
   /** Default 3000 requests a minute for each credential. */
   rateLimit?: RateLimit;
+  /** Times and numbers of connections. */
+  httpLimits?: Partial<HttpLimits>;
+  /** What each credential may keep under idempotency keys. */
+  idempotencyBounds?: IdempotencyBounds;
   /** Runs executed at the same time by this process; default what the plans allow a team. */
   runConcurrency?: number;
   /** The plan of the local team, which is kept; default the one that it has. */
@@ -109,10 +115,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         engine,
         signer,
         instanceId,
+        limits: { ...defaultHttpLimits, ...options.httpLimits },
         checkOrigin: originCheck(host),
         limiter: new RateLimiter(options.rateLimit ?? { limit: 3_000, windowSeconds: 60 }, clock),
         attempts: new RateLimiter({ limit: 10, windowSeconds: 60 }, clock),
-        idempotency: new IdempotencyLayer({ store, clock, owner: instanceId, log }),
+        idempotency: new IdempotencyLayer({ store, clock, owner: instanceId, log, bounds: options.idempotencyBounds }),
         router: new Router(),
       },
       { host, port },

@@ -7,18 +7,36 @@ import { ServiceError } from '../errors.ts';
 export const jsonLimit = 1024 * 1024;
 /** A file of 10 MB, and what multipart puts around it. */
 export const uploadLimit = 10 * 1024 * 1024 + 64 * 1024;
-/** Of a body that is too long, so much is read and thrown away: a client that still writes may miss the answer. */
+/** So much of a body that nobody wants is read and thrown away: who is still writing does not read the answer. */
 const drainLimit = 64 * 1024 * 1024;
-const readTimeout = 60_000;
 const deepest = 64;
 
-/** The bytes of a body. Throws 413 `body_too_large`, 400 `body_timeout`. */
-export async function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
+/** Requests that wait for "100 Continue" before they send their body, and how it is told to them (RFC 9110 section 10.1.1). */
+const waiting = new WeakMap<IncomingMessage, () => void>();
+
+/** Notes that the body of a request comes only when it is asked for. */
+export const holdBody = (request: IncomingMessage, proceed: () => void): void => void waiting.set(request, proceed);
+
+/** Asks for a body that is held back. Whoever reads a body calls it first. */
+export function inviteBody(request: IncomingMessage): void {
+  waiting.get(request)?.();
+  waiting.delete(request);
+}
+
+/** Whether the request has a body of which some may still arrive, wanted or not. */
+export function hasUnreadBody(request: IncomingMessage): boolean {
+  if (request.complete) return false;
+  return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+}
+
+/** The bytes of a body. Throws 413 `body_too_large`, 408 `request_timeout`. */
+export async function readBody(request: IncomingMessage, limit: number, milliseconds: number): Promise<Buffer> {
   const tooLarge = new ServiceError(413, 'body_too_large', `The body is larger than ${limit} bytes.`);
-  if (Number(request.headers['content-length'] ?? 0) > drainLimit) throw tooLarge;
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge;
+  inviteBody(request);
   const timeout = new AbortController();
-  const late = systemClock.sleep(readTimeout, timeout.signal).then(() => {
-    throw new ServiceError(400, 'body_timeout', `The body did not arrive within ${readTimeout / 1_000} seconds.`);
+  const late = systemClock.sleep(milliseconds, timeout.signal).then(() => {
+    throw new ServiceError(408, 'request_timeout', `The body did not arrive within ${milliseconds / 1_000} seconds.`);
   });
   late.catch(() => undefined);
   try {
@@ -36,10 +54,30 @@ async function collect(request: IncomingMessage, limit: number): Promise<Buffer 
   // The socket must outlive this loop: an answer is still to be written to it.
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size <= limit) chunks.push(chunk);
-    else if (size > drainLimit) break;
+    if (size > limit) return undefined;
+    chunks.push(chunk);
   }
-  return size <= limit ? Buffer.concat(chunks, size) : undefined;
+  return Buffer.concat(chunks, size);
+}
+
+/**
+ * Reads what is left of a body that nobody wants, within limits of time and size. A connection that is closed while bytes
+ * arrive is reset, and the answer that was sent may be lost with it.
+ */
+export async function drainBody(request: IncomingMessage, milliseconds: number): Promise<void> {
+  if (waiting.has(request) || request.destroyed) return;
+  const timeout = new AbortController();
+  let size = 0;
+  const drained = new Promise<void>((resolve) => {
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > drainLimit) resolve();
+    });
+    for (const event of ['end', 'close', 'error']) request.once(event, () => resolve());
+    request.resume();
+  });
+  await Promise.race([drained, systemClock.sleep(milliseconds, timeout.signal).catch(() => undefined)]);
+  timeout.abort();
 }
 
 /** What a Content-Type is without its parameters. */

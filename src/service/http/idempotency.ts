@@ -3,47 +3,28 @@
  * first request, 5xx are forgotten. Keys are opaque: quotes in them are part of them.
  */
 
-import type { Buffer } from 'node:buffer';
-import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { ServiceError } from '../errors.ts';
 import { errorFields, type Log } from '../log.ts';
-import type { Store } from '../store/database.ts';
-import { claimKey, forgetExpiredKeys, type IdempotencyRow, type KeyId, releaseKey, storeResponse } from '../store/idempotency.ts';
+import type { Queries, Store } from '../store/database.ts';
+import {
+  claimKey,
+  findKey,
+  forgetExpiredKeys,
+  forgetStaleKey,
+  type IdempotencyRow,
+  type KeyId,
+  nextExpiry,
+  releaseKey,
+  storeResponse,
+} from '../store/idempotency.ts';
 import type { Answer } from './answer.ts';
-import { contentEssence } from './body.ts';
+import { type IdempotencyBounds, KeptKeys } from './idempotency-bounds.ts';
 
 const life = 24 * 60 * 60 * 1_000;
 /** How long a key is held for a process that ended in the middle of a request. */
 const crashLease = 60_000;
 const cleaningInterval = 60_000;
-
-/** The key of a request, from its headers as received; undefined when there is none. Throws 400 `invalid_idempotency_key`. */
-export function idempotencyKey(rawHeaders: readonly string[]): string | undefined {
-  // node:http joins repeated headers with a comma, which would make one key of two.
-  const keys = rawHeaders.flatMap((name, index) =>
-    index % 2 === 0 && name.toLowerCase() === 'idempotency-key' ? [rawHeaders[index + 1] ?? ''] : [],
-  );
-  if (keys.length > 1) throw new ServiceError(400, 'invalid_idempotency_key', 'Send one Idempotency-Key header.');
-  const key = keys[0];
-  if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key)) {
-    throw new ServiceError(400, 'invalid_idempotency_key', 'An Idempotency-Key has 1 to 255 visible ASCII characters and no spaces.');
-  }
-  return key;
-}
-
-/** What makes two requests the same: method, decoded path, sorted query, content type and the very bytes of the body. */
-export function fingerprint(request: {
-  method: string;
-  segments: readonly string[];
-  search: URLSearchParams;
-  contentType: string | undefined;
-  body: Buffer;
-}): string {
-  const query = [...request.search].map(([name, value]) => JSON.stringify([name, value])).sort();
-  const head = [request.method, request.segments, query, contentEssence(request.contentType)];
-  return createHash('sha256').update(JSON.stringify(head)).update('\n').update(request.body).digest('hex');
-}
 
 export interface KeyedRequest extends KeyId {
   fingerprint: string;
@@ -57,9 +38,11 @@ export class IdempotencyLayer {
   readonly #log: Log;
   /** Fingerprints of the requests that this process is handling. As long as it lives, no lease of theirs ends. */
   readonly #inFlight = new Map<string, string>();
+  readonly #kept: KeptKeys;
   #cleanedAt = 0;
 
-  constructor(parts: { store: Store; clock: Clock; owner: string; log: Log }) {
+  constructor(parts: { store: Store; clock: Clock; owner: string; log: Log; bounds?: IdempotencyBounds | undefined }) {
+    this.#kept = new KeptKeys(parts.bounds);
     this.#store = parts.store;
     this.#clock = parts.clock;
     this.#owner = parts.owner;
@@ -84,35 +67,58 @@ export class IdempotencyLayer {
     }
   }
 
+  /** What was answered before; undefined when the key is this request's now. Throws 503 `idempotency_store_full`. */
   async #claim(request: KeyedRequest): Promise<IdempotencyRow | undefined> {
     const now = this.#clock.now();
-    return this.#store.transaction().execute(async (trx) => {
-      if (now - this.#cleanedAt >= cleaningInterval) {
-        this.#cleanedAt = now;
-        await forgetExpiredKeys(trx, now);
-      }
-      const row = {
-        credential_id: request.credentialId,
-        key: request.key,
-        fingerprint: request.fingerprint,
-        request_id: request.requestId,
-        owner: this.#owner,
-        lease_until: now + crashLease,
-        expires_at: now + life,
-      };
-      return claimKey(trx, row, now);
-    });
+    try {
+      const claimed = await this.#store.transaction().execute((trx) => this.#claimIn(trx, request, now));
+      if (claimed !== 'full') return claimed;
+    } catch (error) {
+      // What was counted has not come to pass.
+      this.#kept.recount();
+      throw error;
+    }
+    throw storeFull(now, await nextExpiry(this.#store, request.credentialId));
+  }
+
+  async #claimIn(trx: Queries, request: KeyedRequest, now: number): Promise<IdempotencyRow | undefined | 'full'> {
+    await this.#kept.load(trx);
+    this.#kept.forget(await forgetStaleKey(trx, request, now));
+    if (now - this.#cleanedAt >= cleaningInterval || this.#kept.isFull(request.credentialId)) {
+      this.#cleanedAt = now;
+      this.#kept.forget(await forgetExpiredKeys(trx, now));
+    }
+    const earlier = await findKey(trx, request);
+    if (earlier !== undefined) return earlier;
+    if (this.#kept.isFull(request.credentialId)) return 'full';
+    const row = {
+      credential_id: request.credentialId,
+      key: request.key,
+      fingerprint: request.fingerprint,
+      request_id: request.requestId,
+      owner: this.#owner,
+      lease_until: now + crashLease,
+      expires_at: now + life,
+    };
+    if (!(await claimKey(trx, row))) return findKey(trx, request);
+    this.#kept.count(request.credentialId, 1, 0);
+    return undefined;
   }
 
   async #settle(request: KeyedRequest, answer: Answer): Promise<void> {
     try {
-      if (answer.status >= 500 || typeof answer.body !== 'string') return await releaseKey(this.#store, request);
+      if (answer.status >= 500 || typeof answer.body !== 'string') {
+        await releaseKey(this.#store, request);
+        this.#kept.count(request.credentialId, -1, 0);
+        return;
+      }
       await storeResponse(this.#store, request, {
         status: answer.status,
         contentType: answer.headers['Content-Type'] ?? '',
         location: answer.headers.Location ?? null,
         body: answer.body,
       });
+      this.#kept.count(request.credentialId, 0, answer.body.length);
     } catch (error) {
       // What was done is done, and its answer the truth; a retry finds the key held until its lease ends.
       this.#log('error', 'a response could not be kept under its idempotency key', { request: request.requestId, ...errorFields(error) });
@@ -142,3 +148,13 @@ const inProgress = (): ServiceError =>
 
 const reused = (): ServiceError =>
   new ServiceError(400, 'idempotency_key_reused', 'This Idempotency-Key was used for another request. Use a new key for a new request.');
+
+function storeFull(now: number, expiry: number | undefined): ServiceError {
+  const wait = expiry === undefined ? 1 : Math.max(1, Math.ceil((expiry - now) / 1_000));
+  return new ServiceError(
+    503,
+    'idempotency_store_full',
+    'This credential has as many idempotency keys as the service keeps, and nothing was done. Keys end 24 hours after their first request.',
+    { headers: { 'Retry-After': String(wait) } },
+  );
+}

@@ -31,6 +31,17 @@ export function originCheck(host: string): OriginCheck {
   };
 }
 
+/**
+ * Refuses what others on the way may have read otherwise: several Host or Authorization headers, of which node:http takes the
+ * first, and a request without a Host (RFC 9112 section 3.2). Throws 400 `invalid_request`.
+ */
+export function requireSingleHeaders({ rawHeaders }: { rawHeaders: readonly string[] }): void {
+  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
+  const count = (header: string): number => names.filter((name) => name === header).length;
+  if (count('host') !== 1) throw new ServiceError(400, 'invalid_request', 'Send one Host header.');
+  if (count('authorization') > 1) throw new ServiceError(400, 'invalid_request', 'Send one Authorization header.');
+}
+
 function hostnameOf(url: string): string | undefined {
   try {
     return new URL(url).hostname || undefined;

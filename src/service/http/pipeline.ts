@@ -7,6 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import { type OperationId, operation } from '../../interface/operations.ts';
 import { schemasOf } from '../../interface/schemas.ts';
 import type { Engine } from '../engine/engine.ts';
+import { ServiceError } from '../errors.ts';
 import { errorFields } from '../log.ts';
 import type { UrlSigner } from '../signed-urls.ts';
 import { requirePermission } from './access.ts';
@@ -14,9 +15,11 @@ import { type Answer, errorAnswer, jsonAnswer } from './answer.ts';
 import { authenticate, type Caller } from './authenticate.ts';
 import { jsonLimit, parseJson, parseMultipart, readBody, uploadLimit } from './body.ts';
 import { Reply, type RequestContext } from './context.ts';
-import { fingerprint, type IdempotencyLayer, idempotencyKey } from './idempotency.ts';
+import type { IdempotencyLayer } from './idempotency.ts';
+import { fingerprint, idempotencyKey } from './idempotency-request.ts';
+import type { HttpLimits } from './limits.ts';
 import { openAnswer } from './open-routes.ts';
-import type { OriginCheck } from './origin.ts';
+import { type OriginCheck, requireSingleHeaders } from './origin.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { type Match, pathSegments, type Router, routeNotFound } from './router.ts';
 import { handlerOf } from './routes/index.ts';
@@ -26,6 +29,7 @@ export interface HttpParts {
   engine: Engine;
   signer: UrlSigner;
   instanceId: string;
+  limits: HttpLimits;
   checkOrigin: OriginCheck;
   limiter: RateLimiter;
   /** Counts wrong client secrets. */
@@ -55,6 +59,7 @@ export interface Outcome {
 export async function handle(parts: HttpParts, request: IncomingMessage, requestId: string): Promise<Outcome> {
   const outcome: { caller: string; operation?: OperationId } = { caller: addressOf(request) };
   try {
+    requireSingleHeaders(request);
     parts.checkOrigin(request.headers);
     const exchange = readRequestLine(request, requestId);
     const open = await openAnswer(parts, exchange);
@@ -86,7 +91,8 @@ async function answer(parts: HttpParts, exchange: Exchange, caller: Caller, matc
   const target = operation(match.id);
   const key = target.idempotent ? idempotencyKey(request.rawHeaders) : undefined;
   const takesBody = schemasOf(match.id).body !== undefined;
-  const body = target.method === 'GET' ? Buffer.alloc(0) : await readBody(request, target.request === undefined ? jsonLimit : uploadLimit);
+  const limit = target.request === undefined ? jsonLimit : uploadLimit;
+  const body = target.method === 'GET' ? Buffer.alloc(0) : await readBody(request, limit, parts.limits.bodyMilliseconds);
   const context: RequestContext = { engine: parts.engine, signer: parts.signer, ...caller, requestId, baseUrl: exchange.baseUrl };
   const execute = async (): Promise<Answer> => {
     try {
@@ -138,10 +144,12 @@ function readRequestLine(request: IncomingMessage, requestId: string): Exchange 
 }
 
 function failed(parts: HttpParts, error: unknown, request: IncomingMessage, requestId: string): Answer {
-  const result = errorAnswer(error);
-  const left = request.destroyed && !request.complete;
   // A client that went away in the middle of its body is nobody's failure here, and nobody reads the answer.
-  if (result.status >= 500 && !left) parts.engine.log('error', 'a request failed', { request: requestId, ...errorFields(error) });
+  if (request.destroyed && !request.complete) {
+    return errorAnswer(new ServiceError(400, 'invalid_request', 'The connection ended before the body did.'));
+  }
+  const result = errorAnswer(error);
+  if (result.status >= 500) parts.engine.log('error', 'a request failed', { request: requestId, ...errorFields(error) });
   return result;
 }
 

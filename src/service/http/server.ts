@@ -9,6 +9,7 @@ import { systemClock } from '../../base/clock.ts';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { errorFields } from '../log.ts';
 import { type Answer, jsonAnswer, rawResponse } from './answer.ts';
+import { drainBody, hasUnreadBody, holdBody } from './body.ts';
 import { addressOf, type HttpParts, handle } from './pipeline.ts';
 
 export interface HttpServer {
@@ -21,17 +22,33 @@ export interface HttpServer {
 export async function listen(parts: HttpParts, address: { host: string; port: number }): Promise<HttpServer> {
   const handling = new Set<Promise<void>>();
   let closing = false;
-  const server = createServer(
-    { headersTimeout: 10_000, requestTimeout: 0, connectionsCheckingInterval: 2_000, keepAliveTimeout: 15_000 },
-    (request, response) => {
-      if (closing) response.shouldKeepAlive = false;
-      const work = serve(parts, request, response);
-      handling.add(work);
-      void work.finally(() => handling.delete(work));
-    },
-  );
-  // Idle sockets; bodies have a limit of their own, and an upload may take as long as it moves.
-  server.timeout = 120_000;
+  const accept = (request: IncomingMessage, response: ServerResponse): void => {
+    if (closing) response.shouldKeepAlive = false;
+    const work = serve(parts, request, response);
+    handling.add(work);
+    void work.finally(() => handling.delete(work));
+  };
+  const { headersMilliseconds, checkMilliseconds, keepAliveMilliseconds, idleMilliseconds, connections } = parts.limits;
+  const server = createServer({
+    headersTimeout: headersMilliseconds,
+    // Bodies have a limit of their own, and an upload may take as long as it moves.
+    requestTimeout: 0,
+    connectionsCheckingInterval: checkMilliseconds,
+    keepAliveTimeout: keepAliveMilliseconds,
+    // The pipeline says it in the shape of all errors.
+    requireHostHeader: false,
+  });
+  server.timeout = idleMilliseconds;
+  server.maxConnections = connections;
+  // The bytes of the headers are limited; by default those beyond a number would be left out without a word.
+  server.maxHeadersCount = 0;
+  server.on('request', accept);
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    holdBody(request, () => response.writeContinue());
+    accept(request, response);
+  });
+  // "Expect" knows one word (RFC 9110 section 10.1.1); the body of another comes all the same.
+  server.on('checkExpectation', accept);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(parts, error, socket));
   const port = await bind(server, address);
   return {
@@ -77,16 +94,21 @@ async function bind(server: Server, { host, port }: { host: string; port: number
   return typeof address === 'object' && address !== null ? address.port : port;
 }
 
+/** The latest response on each connection. */
+const responses = new WeakMap<Duplex, ServerResponse>();
+
 async function serve(parts: HttpParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { limiter } = parts;
   const { clock, log } = parts.engine;
   const startedAt = clock.now();
   const requestId = randomUUID();
+  responses.set(request.socket, response);
   const { answer, caller, operation } = await handle(parts, request, requestId);
   try {
     response.sendDate = false;
+    const unread = hasUnreadBody(request);
     // A body that was not read would be taken for the next request.
-    if (!request.complete && hasBody(request)) response.shouldKeepAlive = false;
+    if (unread) response.shouldKeepAlive = false;
     response.writeHead(answer.status, {
       ...limiter.headers(caller),
       // A 429 brings the figures of the limit that it is about.
@@ -95,8 +117,13 @@ async function serve(parts: HttpParts, request: IncomingMessage, response: Serve
       Date: httpDate(clock.now()),
       'X-Request-Id': requestId,
     });
-    if (typeof answer.body === 'string') response.end(answer.body);
-    else await pipeline(answer.body, response);
+    if (typeof answer.body !== 'string') await pipeline(answer.body, response);
+    else if (!unread) response.end(answer.body);
+    else {
+      response.write(answer.body);
+      await drainBody(request, parts.limits.lingerMilliseconds);
+      response.end();
+    }
   } catch (error) {
     // The client has left, or the file under a download has; headers are out, so the connection is all that can say so.
     response.destroy();
@@ -112,12 +139,10 @@ async function serve(parts: HttpParts, request: IncomingMessage, response: Serve
   });
 }
 
-const hasBody = (request: IncomingMessage): boolean =>
-  request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
-
 /** Answers what never became a request. */
 function refuse(parts: HttpParts, error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // A response that has begun cannot be taken back, and what follows it would be read as part of it.
+  if (error.code === 'ECONNRESET' || !socket.writable || hasBegun(socket)) {
     socket.destroy();
     return;
   }
@@ -130,6 +155,12 @@ function refuse(parts: HttpParts, error: NodeJS.ErrnoException, socket: Duplex):
       'X-Request-Id': randomUUID(),
     }),
   );
+}
+
+/** Whether a response on the connection has been sent in part. */
+function hasBegun(socket: Duplex): boolean {
+  const current = responses.get(socket);
+  return current?.headersSent === true && !current.writableFinished;
 }
 
 function unreadable(code: string | undefined): [number, Answer] {

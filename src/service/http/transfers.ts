@@ -7,6 +7,7 @@ import { notFound, ServiceError } from '../errors.ts';
 import type { Grant } from '../signed-urls.ts';
 import { findRunFile } from '../store/run-files.ts';
 import { type Answer, jsonAnswer } from './answer.ts';
+import { inviteBody } from './body.ts';
 import type { Exchange, HttpParts } from './pipeline.ts';
 import { type ByteRange, contentDisposition, isNotModified, requestedRange } from './range.ts';
 
@@ -40,6 +41,7 @@ export async function uploadAnswer(parts: HttpParts, exchange: Exchange, token: 
   if (grant.kind !== 'upload') throw wrongGrant();
   const sandbox = await parts.engine.sandboxes.open(grant.sandboxId);
   if (sandbox === undefined) throw notFound('sandbox', grant.sandboxId);
+  inviteBody(exchange.request);
   const written = await sandbox.write(grant.path, exchange.request);
   return jsonAnswer(201, { path: written.path, size_bytes: written.size });
 }

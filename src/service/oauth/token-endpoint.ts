@@ -67,7 +67,7 @@ async function identify(parts: HttpParts, exchange: Exchange, address: string) {
   try {
     // Query strings end up in logs (RFC 6749 section 2.3.1 forbids secrets in them).
     if (search.size > 0) throw new OAuthError('invalid_request', 'Send parameters in the body, not in the URL.');
-    const form = parseForm(await readBody(request, formLimit), request.headers['content-type']);
+    const form = parseForm(await readBody(request, formLimit, parts.limits.bodyMilliseconds), request.headers['content-type']);
     return { form, client: await authenticateClient(parts, presentedClient(request.headers.authorization, form), address) };
   } catch (error) {
     if (error instanceof OAuthError) parts.limiter.take(address);

@@ -11,27 +11,46 @@ export interface KeyId {
   key: string;
 }
 
-/** Claims a key, or finds who has it. Expired rows, and those of a dead process whose lease is over, make way. */
-export async function claimKey(db: Queries, row: Insertable<IdempotencyKeysTable>, now: number): Promise<IdempotencyRow | undefined> {
-  await db
+/** What a credential keeps. */
+export interface KeptUsage {
+  records: number;
+  /** Length of the responses. */
+  bytes: number;
+}
+
+/** Removed rows: whose they were, and what they took up. */
+type Removed = { credential_id: string; size: number }[];
+
+/** The row of a key. */
+export async function findKey(db: Queries, id: KeyId): Promise<IdempotencyRow | undefined> {
+  return db
+    .selectFrom('idempotency_keys')
+    .selectAll()
+    .where('credential_id', '=', id.credentialId)
+    .where('key', '=', id.key)
+    .executeTakeFirst();
+}
+
+/** Removes the row of a key if it has expired, or is that of a dead process whose lease is over. */
+export async function forgetStaleKey(db: Queries, id: KeyId, now: number): Promise<Removed> {
+  return db
     .deleteFrom('idempotency_keys')
-    .where('credential_id', '=', row.credential_id)
-    .where('key', '=', row.key)
+    .where('credential_id', '=', id.credentialId)
+    .where('key', '=', id.key)
     .where((where) => where.or([where('expires_at', '<=', now), where.and([where('status', 'is', null), where('lease_until', '<=', now)])]))
+    .returning(['credential_id', 'size'])
     .execute();
+}
+
+/** Claims a key. Resolves to whether nobody had it. */
+export async function claimKey(db: Queries, row: Insertable<IdempotencyKeysTable>): Promise<boolean> {
   const inserted = await db
     .insertInto('idempotency_keys')
     .values(row)
     .onConflict((conflict) => conflict.columns(['credential_id', 'key']).doNothing())
     .returning('key')
     .executeTakeFirst();
-  if (inserted !== undefined) return undefined;
-  return db
-    .selectFrom('idempotency_keys')
-    .selectAll()
-    .where('credential_id', '=', row.credential_id)
-    .where('key', '=', row.key)
-    .executeTakeFirstOrThrow();
+  return inserted !== undefined;
 }
 
 export async function storeResponse(
@@ -40,7 +59,13 @@ export async function storeResponse(
   response: { status: number; contentType: string; location: string | null; body: string },
 ): Promise<void> {
   await byId(db, id)
-    .set({ status: response.status, content_type: response.contentType, location: response.location, body: response.body })
+    .set({
+      status: response.status,
+      content_type: response.contentType,
+      location: response.location,
+      body: response.body,
+      size: response.body.length,
+    })
     .execute();
 }
 
@@ -49,8 +74,29 @@ export async function releaseKey(db: Queries, id: KeyId): Promise<void> {
   await db.deleteFrom('idempotency_keys').where('credential_id', '=', id.credentialId).where('key', '=', id.key).execute();
 }
 
-export async function forgetExpiredKeys(db: Queries, now: number): Promise<void> {
-  await db.deleteFrom('idempotency_keys').where('expires_at', '<=', now).execute();
+/** Removes what has expired. */
+export async function forgetExpiredKeys(db: Queries, now: number): Promise<Removed> {
+  return db.deleteFrom('idempotency_keys').where('expires_at', '<=', now).returning(['credential_id', 'size']).execute();
+}
+
+/** What every credential keeps. */
+export async function keptUsage(db: Queries): Promise<Map<string, KeptUsage>> {
+  const rows = await db
+    .selectFrom('idempotency_keys')
+    .select((select) => ['credential_id', select.fn.countAll<number>().as('records'), select.fn.sum<number>('size').as('bytes')])
+    .groupBy('credential_id')
+    .execute();
+  return new Map(rows.map((row) => [row.credential_id, { records: Number(row.records), bytes: Number(row.bytes) }]));
+}
+
+/** When the first of a credential's records expires, in milliseconds. */
+export async function nextExpiry(db: Queries, credentialId: string): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('idempotency_keys')
+    .select((select) => select.fn.min<number>('expires_at').as('first'))
+    .where('credential_id', '=', credentialId)
+    .executeTakeFirst();
+  return row?.first == null ? undefined : Number(row.first);
 }
 
 const byId = (db: Queries, id: KeyId) =>

@@ -220,6 +220,31 @@ describe('the layer', () => {
     expect((await idempotency.answer(request, async () => jsonAnswer(202, {}))).headers['Idempotency-Replayed']).toBe('true');
   });
 
+  it('S4: executes one of fifty at once, however slow it is; the others are told to wait, and then get its answer', async () => {
+    const { idempotency, request } = await layer();
+    const goOn = new Gate();
+    let executed = 0;
+    const attempt = () =>
+      idempotency
+        .answer(request, async () => {
+          executed += 1;
+          await goOn.opened;
+          return jsonAnswer(201, { executed });
+        })
+        .catch((error: { status: number; error: string; headers: Record<string, string> }) => error);
+    const answers = Array.from({ length: 50 }, attempt);
+    const refused = await Promise.all(answers.slice(1));
+    for (const answer of refused)
+      expect(answer).toMatchObject({ status: 409, error: 'idempotency_in_progress', headers: { 'Retry-After': '1' } });
+    goOn.open();
+    const first = await answers[0];
+    expect(first).toMatchObject({ status: 201, body: '{"executed":1}' });
+    for (const late of await Promise.all([attempt(), attempt()].map((one) => one.catch((error: unknown) => error))))
+      expect([201, 409]).toContain((late as { status: number }).status);
+    expect(await attempt()).toMatchObject({ status: 201, body: '{"executed":1}', headers: { 'Idempotency-Replayed': 'true' } });
+    expect(executed).toBe(1);
+  });
+
   it('S11: executes once, however slow the handler is', async () => {
     const { idempotency, request, clock } = await layer();
     const goOn = new Gate();

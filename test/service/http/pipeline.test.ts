@@ -1,8 +1,8 @@
-import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { version } from '../../../src/base/version.ts';
 import { ManualClock } from '../helpers/clock.ts';
-import { type Answer, type Api, afterTest, started } from '../helpers/service.ts';
+import { auth, raw, statusOf } from '../helpers/raw.ts';
+import { type Answer, type Api, started } from '../helpers/service.ts';
 
 const json = { 'content-type': 'application/json' };
 const codeOf = (answer: Answer) => [answer.status, (answer.body as { error?: string } | undefined)?.error];
@@ -250,18 +250,7 @@ it('a failure of the service itself is a 500 that tells nothing, and is logged w
   expect(lines.join('\n')).not.toContain(broken.service.token);
 });
 
-const auth = (api: Api) => `Host: 127.0.0.1\r\nAuthorization: Bearer ${api.service.token}\r\n`;
-
-async function raw(api: Api, text: string): Promise<string> {
-  const socket = connect(api.service.port, '127.0.0.1');
-  afterTest(async () => socket.destroy());
-  socket.write(text);
-  let received = '';
-  for await (const chunk of socket) received += String(chunk);
-  return received;
-}
-
 async function rawStatus(api: Api, line: string): Promise<number> {
   const answer = await raw(api, `${line} HTTP/1.1\r\n${auth(api)}Connection: close\r\n\r\n`);
-  return Number(/^HTTP\/1.1 (\d+)/.exec(answer)?.[1]);
+  return statusOf(answer);
 }

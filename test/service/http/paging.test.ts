@@ -1,0 +1,55 @@
+/** S28: the extremes of `limit` and `offset`, for every list of the contract that has them. */
+import { describe, expect, it } from 'vitest';
+import { type OperationId, operationIds } from '../../../src/interface/operations.ts';
+import { schemasOf } from '../../../src/interface/schemas.ts';
+import { type Api, started } from '../helpers/service.ts';
+
+const paged = operationIds.filter((id) => 'offset' in (schemasOf(id).query?.properties ?? {}));
+
+/** Something that has what the path names, for the lists of parts of it. */
+async function paramsFor(api: Api, id: OperationId): Promise<Record<string, string>> {
+  if (id === 'listRunMessages') return { run_id: (await api.run('done')).id };
+  if (id === 'listAgentRevisions') return { agent_id: await api.agent('done', 'Paged') };
+  return {};
+}
+
+describe.each(paged)('%s', (id) => {
+  it('refuses what is no page, and has none behind its end', async () => {
+    const api = await started();
+    const params = await paramsFor(api, id);
+    const { limit } = (schemasOf(id).query?.properties ?? {}) as { limit: { maximum: number } };
+    const extremes: Record<string, string | number>[] = [
+      { limit: 0 },
+      { limit: -1 },
+      { limit: limit.maximum + 1 },
+      { limit: 'NaN' },
+      { limit: '1e1' },
+      { limit: '1.5' },
+      { limit: '' },
+      { limit: '9007199254740993' },
+      { offset: -1 },
+      { offset: 'Infinity' },
+      { offset: '0x10' },
+      { offset: '99999999999999999999' },
+    ];
+    for (const query of extremes) {
+      const answer = await api.call(id, { params, query });
+      expect([answer.status, (answer.body as { error?: string }).error], JSON.stringify(query)).toEqual([400, 'invalid_request']);
+    }
+    const behind = await api.call(id, { params, query: { limit: limit.maximum, offset: Number.MAX_SAFE_INTEGER } });
+    // Without the path's target there is no list to page through.
+    if (behind.status !== 404) expect(Object.values(behind.body as object).find(Array.isArray)).toEqual([]);
+  });
+});
+
+it('pages are stable and complete, also for rows of the same instant', async () => {
+  const api = await started();
+  for (let count = 0; count < 5; count++) await api.ok('createAgent', { body: { name: `A${count}` } });
+  const ids: string[] = [];
+  for (let offset = 0; offset < 6; offset += 2) {
+    const { agents } = await api.ok('listAgents', { query: { limit: 2, offset } });
+    ids.push(...agents.map((agent) => agent.id));
+  }
+  expect(ids).toHaveLength(5);
+  expect(new Set(ids).size).toBe(5);
+});

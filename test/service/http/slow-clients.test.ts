@@ -1,0 +1,131 @@
+/** S24: clients that are slow, half there or many. The service gives each its time, and is there for the others meanwhile. */
+import type { Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { auth, bodyOf, dial, raw, received, statusOf } from '../helpers/raw.ts';
+import { Gate } from '../helpers/runtime.ts';
+import { type Api, started } from '../helpers/service.ts';
+
+const quick = { headersMilliseconds: 150, bodyMilliseconds: 150, idleMilliseconds: 5_000, lingerMilliseconds: 50, checkMilliseconds: 20 };
+const agents = (api: Api) => `/v2/teams/${api.service.teamId}/agents`;
+
+async function expectResponsive(api: Api): Promise<void> {
+  const begun = performance.now();
+  expect((await api.send('GET', agents(api))).status).toBe(200);
+  expect(performance.now() - begun).toBeLessThan(1_000);
+}
+
+/** Sends a character at a time for as long as the connection takes them. */
+function drip(socket: Socket, text: string): void {
+  let at = 0;
+  const timer = setInterval(() => socket.write(text[at++ % text.length] as string), 20);
+  socket.once('close', () => clearInterval(timer));
+}
+
+describe('a slow client', () => {
+  it('that sends its headers a character at a time is cut off with 408', async () => {
+    const api = await started({ httpLimits: quick });
+    const socket = await dial(api);
+    const answer = received(socket);
+    socket.write('GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n');
+    drip(socket, 'X-Slow: 1\r\n');
+    await expectResponsive(api);
+    const text = await answer;
+    expect(statusOf(text)).toBe(408);
+    expect(bodyOf(text)).toMatchObject({ error: 'request_timeout' });
+    expect(text).toMatch(/RateLimit-Remaining: \d+/);
+  });
+
+  it('that sends its body a character at a time is cut off with 408, and nothing of it is kept', async () => {
+    const api = await started({ httpLimits: quick });
+    const socket = await dial(api);
+    const answer = received(socket);
+    const head = `POST ${agents(api)} HTTP/1.1\r\n${auth(api)}Content-Type: application/json\r\nIdempotency-Key: slow\r\n`;
+    socket.write(`${head}Content-Length: 100000\r\n\r\n`);
+    drip(socket, ' ');
+    await expectResponsive(api);
+    const text = await answer;
+    expect(statusOf(text)).toBe(408);
+    expect(text).toMatch(/Connection: close/i);
+    const retry = await api.send('POST', agents(api), {
+      headers: { 'content-type': 'application/json', 'idempotency-key': 'slow' },
+      body: '{"name":"A"}',
+    });
+    expect([retry.status, retry.headers['idempotency-replayed']]).toEqual([201, undefined]);
+  });
+
+  it('that says nothing, or stops in the middle, loses its connection', async () => {
+    const api = await started({ httpLimits: quick });
+    const silent = received(await dial(api));
+    const half = await dial(api);
+    half.write('GET /healthz HT');
+    const halfAnswer = received(half);
+    await expectResponsive(api);
+    expect(statusOf(await silent)).toBe(408);
+    expect(statusOf(await halfAnswer)).toBe(408);
+  });
+
+  it('that stops reading loses its connection', async () => {
+    const cutOff = new Gate();
+    const api = await started({
+      httpLimits: { ...quick, idleMilliseconds: 1_000 },
+      log: ({ message }) => message === 'a response was cut off' && cutOff.open(),
+    });
+    const { sandbox_id } = await api.ok('createSandbox');
+    const upload = await api.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'a' } });
+    const size = 32 * 1024 * 1024;
+    expect((await api.send('PUT', upload.upload_url, { anonymous: true, body: Buffer.alloc(size) })).status).toBe(201);
+    const { run } = await api.ok('startRun', { body: { agent_id: await api.agent(), sandbox_id } });
+    const { data } = await api.ok('getRunSandboxFileContent', { params: { run_id: run.id }, query: { path: 'a' } });
+    const socket = await dial(api);
+    socket.pause();
+    socket.write(`GET ${new URL(data.download_url as string).pathname} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
+    await new Promise<void>((resolve) => socket.once('readable', () => resolve()));
+    // What is in the buffers of the system arrives still; the rest does not.
+    await cutOff.opened;
+    expect((await received(socket)).length).toBeLessThan(size);
+  });
+});
+
+describe('a half-open connection', () => {
+  it('that ends in its headers or its body is answered or dropped, and harms nobody', async () => {
+    const lines: string[] = [];
+    const api = await started({ httpLimits: quick, log: (entry) => lines.push(`${entry.level} ${entry.message}`) });
+    const inHeaders = await dial(api);
+    const answer = received(inHeaders);
+    inHeaders.end('GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n');
+    expect(statusOf(await answer)).toBe(400);
+    const inBody = await dial(api);
+    const dropped = received(inBody);
+    inBody.end(`POST ${agents(api)} HTTP/1.1\r\n${auth(api)}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{`);
+    await dropped;
+    await expectResponsive(api);
+    expect(lines.filter((line) => line.startsWith('error'))).toEqual([]);
+  });
+});
+
+describe('many connections', () => {
+  it('that are idle do not keep others from being answered, and end', async () => {
+    const api = await started({ httpLimits: { ...quick, headersMilliseconds: 1_500 } });
+    const idle = await Promise.all(Array.from({ length: 1_000 }, () => dial(api)));
+    const answers = idle.map(received);
+    await expectResponsive(api);
+    const statuses = (await Promise.all(answers)).map(statusOf);
+    expect(new Set(statuses)).toEqual(new Set([408]));
+    await expectResponsive(api);
+  });
+
+  it('are refused above their limit, until one is free', async () => {
+    const api = await started({ httpLimits: { connections: 3 } });
+    const held = await Promise.all([dial(api), dial(api), dial(api)]);
+    expect(await raw(api, 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n')).toBe('');
+    for (const socket of held) {
+      const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+      socket.destroy();
+      await closed;
+    }
+    let answer = '';
+    // The service hears of it a moment later.
+    while (answer === '') answer = await raw(api, 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n');
+    expect(statusOf(answer)).toBe(200);
+  });
+});
