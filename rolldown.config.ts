@@ -29,8 +29,8 @@ const replacements = [
 export default defineConfig({
   input: { main: 'src/main.ts' },
   platform: 'node',
-  // Native or WebAssembly packages find their binaries relative to themselves.
-  external: ['libsql', 'jq-wasm'],
+  // Native or WebAssembly packages find their binaries relative to themselves; the browser library is large, and loaded by `browse` steps alone.
+  external: ['libsql', 'jq-wasm', 'playwright-core'],
   plugins: [
     {
       name: 'replacements',

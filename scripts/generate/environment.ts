@@ -17,6 +17,7 @@ const others: readonly (readonly [variable: string, meaning: string])[] = [
   ['AOPS_CONFIG_DIR', 'Folder of profiles, settings and credentials (default `$XDG_CONFIG_HOME/aops`, `~/.config/aops`).'],
   ['AOPS_DATA_DIR', 'Folder of the data of the local service (default `$XDG_DATA_HOME/aops`, `~/.local/share/aops`).'],
   ['AOPS_CACHE_DIR', 'Folder of what may be deleted at any time (default `$XDG_CACHE_HOME/aops`, `~/.cache/aops`).'],
+  ['AOPS_CHROMIUM', 'The browser that runs of the local service browse with: the path of a Chromium, Chrome or Edge. Flag: `--chromium`.'],
   ['AOPS_NO_RATE_SHARING', 'Set to anything: do not tell other processes how much of the rate limit is left, nor ask them.'],
   ['CI', 'Set: nothing moves, nothing is asked, no colour. `false` and `0` count as not set.'],
   ['HTTP_PROXY', 'Proxy for http addresses.'],

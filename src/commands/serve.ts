@@ -5,6 +5,7 @@ import { version } from '../base/version.ts';
 import type { LogEntry } from '../service/service.ts';
 import { readText } from './body.ts';
 import { choice, defineCommand, integer, text } from './define.ts';
+import { browsingOptions, namedChromium } from './local/browsing.ts';
 import { defaultDataDirectory, removeState, serviceFile, tokenFile, writeState } from './local/state.ts';
 
 export default defineCommand({
@@ -17,6 +18,7 @@ export default defineCommand({
     dataDir: text('DIR', 'Keep the data here', { complete: 'directories' }),
     exec: choice(['host', 'off'], 'Whether runs may execute commands (default off)'),
     plan: text('FILE', "Set the team's plan: its limits and features (YAML or JSON)", { complete: 'files' }),
+    ...browsingOptions('off'),
     rateLimit: text('N', 'Requests a minute for each credential', { hidden: true }),
     stateFile: text('FILE', 'Write the state of the service here', { hidden: true }),
     ephemeral: text('yes|no', 'Note in the state that the data is not kept', { hidden: true }),
@@ -26,14 +28,18 @@ export default defineCommand({
     { command: 'aops serve --port 4010', text: 'A service on this machine, on a fixed port' },
     { command: 'aops serve --data-dir ./data --exec host', text: 'Let runs execute commands' },
     { command: 'aops serve --plan plan.yaml', text: 'Limit what the team may use' },
+    { command: 'aops serve --browse public', text: 'Let runs browse the internet, and nothing of this network' },
   ],
   async run(context, input) {
     const dataDirectory = input.dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, input.dataDir);
     const { parsePlan, startService } = await import('../service/service.ts');
     const exec = input.exec ?? 'off';
+    const browse = input.browse ?? 'off';
+    const chromium = await namedChromium(context, input.chromium);
     const service = await startService({
       dataDirectory,
       exec,
+      browsing: { policy: browse, ...(chromium === undefined ? {} : { executable: chromium }) },
       ...(context.env.PATH === undefined ? {} : { commandPath: context.env.PATH }),
       ...(input.plan === undefined ? {} : { plan: parsePlan(await readText(context, input.plan), input.plan) }),
       ...(input.host === undefined ? {} : { host: input.host }),
@@ -55,6 +61,7 @@ export default defineCommand({
         version,
         instance_id: instanceId,
         exec,
+        browse,
         ephemeral,
         started_at,
       };

@@ -5,6 +5,7 @@ import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { version } from '../base/version.ts';
+import type { BrowsePolicy, Browsing } from './browser/chromium.ts';
 import { type Engine, jobKinds } from './engine/engine.ts';
 import { FileStore } from './engine/file-store.ts';
 import { driveRun } from './engine/run-driver.ts';
@@ -26,6 +27,7 @@ import { newSecret, secretHash } from './oauth/secrets.ts';
 import type { Plan } from './plans/plan.ts';
 import type { Runtime } from './runtimes/runtime.ts';
 import { scriptRuntime } from './runtimes/script/script-runtime.ts';
+import { systemPath } from './sandbox/exec.ts';
 import { SandboxStore } from './sandbox/sandbox.ts';
 import { UrlSigner } from './signed-urls.ts';
 import { deleteTokens, findToken, firstCredential, insertCredential, insertToken } from './store/credentials.ts';
@@ -37,6 +39,7 @@ import { settingOrCreate } from './store/settings.ts';
 import { insertTeam } from './store/teams.ts';
 import { isoTime } from './store/time.ts';
 
+export type { BrowsePolicy } from './browser/chromium.ts';
 export type { LogEntry } from './log.ts';
 export { parsePlan } from './plans/plan-file.ts';
 
@@ -49,8 +52,10 @@ export interface ServiceOptions {
   port?: number;
   /** Whether runs may execute commands, which are not confined: `host` runs them as this user. */
   exec: 'host' | 'off';
-  /** PATH of those commands; default the system's folders. Nothing else of the environment reaches them. */
+  /** PATH of those commands, and where a browser is looked for; default the system's folders. Nothing else of the environment reaches them. */
   commandPath?: string;
+  /** Whether runs may browse: default `off`, and with a Chromium that is found on this machine. */
+  browsing?: { policy: BrowsePolicy } & Partial<Browsing>;
   clock?: Clock;
   /** Default 3000 requests a minute for each credential. */
   rateLimit?: RateLimit;
@@ -157,6 +162,7 @@ function createEngine(
       sender: new Sender({ clock, rules: new HostRules(options.webhooks?.allow), lookup: options.webhooks?.lookup }),
       timing: { scale: options.webhooks?.timeScale ?? 1, random: options.webhooks?.random ?? Math.random },
     },
+    browsing: { policy: 'off', searchPath: options.commandPath ?? systemPath, ...options.browsing },
     worker: new Worker({ store, clock, log, owner: instanceId }),
   };
   engine.worker.handle(jobKinds.run, options.runConcurrency, (job, signal) => driveRun(engine, job, signal), claimRunJob);

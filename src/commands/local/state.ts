@@ -5,6 +5,7 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readHealth } from '../../client/health.ts';
+import type { BrowsePolicy } from '../../service/service.ts';
 import type { Context } from '../context.ts';
 
 export interface LocalState {
@@ -16,6 +17,8 @@ export interface LocalState {
   instance_id: string;
   /** How commands of runs are executed: `host` means as the user, without containment. */
   exec: 'host' | 'off';
+  /** Whether runs may browse; absent when an older version wrote the state. */
+  browse?: BrowsePolicy;
   /** The data directory goes when the service is stopped with `down`. */
   ephemeral: boolean;
   started_at: string;
@@ -63,3 +66,7 @@ export async function runningService(context: Context): Promise<LocalState | und
 /** What `exec` means, in words a person can judge. */
 export const execInWords = (exec: LocalState['exec']): string =>
   exec === 'host' ? "run as you, in the run's directory, without containment" : 'off';
+
+/** What `browse` means, in words. */
+export const browseInWords = (browse: LocalState['browse']): string =>
+  browse === 'on' ? 'any address' : browse === 'public' ? 'public addresses alone' : 'off';

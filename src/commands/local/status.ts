@@ -1,6 +1,6 @@
 import { defineCommand } from '../define.ts';
 import { recordOutput } from '../output.ts';
-import { defaultDataDirectory, execInWords, localProfile, runningService } from './state.ts';
+import { browseInWords, defaultDataDirectory, execInWords, type LocalState, localProfile, runningService } from './state.ts';
 
 interface LocalStatus {
   running: boolean;
@@ -11,6 +11,7 @@ interface LocalStatus {
   team_id: string | null;
   version: string | null;
   exec: 'host' | 'off' | null;
+  browse: LocalState['browse'] | null;
   ephemeral: boolean;
   started_at: string | null;
 }
@@ -30,14 +31,15 @@ export default defineCommand({
     Team: status.team_id,
     Version: status.version,
     Commands: status.exec === null ? null : execInWords(status.exec),
+    Browsing: status.browse === null ? null : browseInWords(status.browse),
   })),
   async run(context): Promise<LocalStatus> {
     const state = await runningService(context);
     if (!state) {
-      const nothing = { url: null, pid: null, profile: null, team_id: null, version: null, exec: null, started_at: null };
+      const nothing = { url: null, pid: null, profile: null, team_id: null, version: null, exec: null, browse: null, started_at: null };
       return { running: false, data_dir: defaultDataDirectory(context), ephemeral: false, ...nothing };
     }
-    const { url, pid, data_dir, team_id, version, exec, ephemeral, started_at } = state;
-    return { running: true, url, pid, data_dir, profile: localProfile, team_id, version, exec, ephemeral, started_at };
+    const { url, pid, data_dir, team_id, version, exec, browse = 'off', ephemeral, started_at } = state;
+    return { running: true, url, pid, data_dir, profile: localProfile, team_id, version, exec, browse, ephemeral, started_at };
   },
 });

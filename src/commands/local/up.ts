@@ -5,10 +5,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { AopsError, type ExitCode, exitCodes, UsageError } from '../../base/errors.ts';
 import { readHealth } from '../../client/health.ts';
+import type { BrowsePolicy } from '../../service/service.ts';
 import type { Context } from '../context.ts';
 import { choice, defineCommand, flag, integer, text } from '../define.ts';
 import { recordOutput } from '../output.ts';
+import { browsingOptions, namedChromium } from './browsing.ts';
 import {
+  browseInWords,
   defaultDataDirectory,
   execInWords,
   type LocalState,
@@ -36,6 +39,7 @@ export default defineCommand({
     ephemeral: flag('Keep no data: use a temporary directory that `down` removes'),
     exec: choice(['host', 'off'], 'Whether runs may execute commands, as you and without containment (default host)'),
     plan: text('FILE', "Set the team's plan: its limits and features (YAML or JSON); it is kept", { complete: 'files' }),
+    ...browsingOptions('on'),
   },
   exits: [exitCodes.conflict],
   examples: [
@@ -47,6 +51,7 @@ export default defineCommand({
     Data: state.ephemeral ? `${state.data_dir} (removed by \`aops local down\`)` : state.data_dir,
     Profile: `${state.profile} (selected)`,
     Commands: execInWords(state.exec),
+    Browsing: browseInWords(state.browse),
   })),
   async run(context, input) {
     const running = await runningService(context);
@@ -69,6 +74,8 @@ interface UpInput {
   ephemeral: boolean;
   exec: 'host' | 'off' | undefined;
   plan: string | undefined;
+  browse: BrowsePolicy | undefined;
+  chromium: string | undefined;
 }
 
 /** What is up may not be what is asked for; then it has to be stopped first. */
@@ -79,6 +86,7 @@ function refuseOtherwise(context: Context, running: LocalState, input: UpInput):
     (input.exec !== undefined && input.exec !== running.exec) ||
     // A plan is read at the start.
     input.plan !== undefined ||
+    (input.browse !== undefined && input.browse !== (running.browse ?? 'off')) ||
     (input.ephemeral && !running.ephemeral);
   if (!differs) return;
   throw new AopsError(`The local service is up already, at ${running.url} with its data in ${running.data_dir}.`, {
@@ -92,6 +100,7 @@ const readToken = async (dataDirectory: string): Promise<string> => (await readF
 
 async function start(context: Context, input: UpInput): Promise<LocalState> {
   if (input.ephemeral && input.dataDir !== undefined) throw new UsageError('--ephemeral and --data-dir exclude each other.');
+  const chromium = await namedChromium(context, input.chromium);
   const dataDirectory = input.ephemeral
     ? await mkdtemp(path.join(tmpdir(), 'aops-local-'))
     : input.dataDir === undefined
@@ -107,6 +116,9 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
     String(input.port ?? 0),
     '--exec',
     input.exec ?? 'host',
+    '--browse',
+    input.browse ?? 'on',
+    ...(chromium === undefined ? [] : ['--chromium', chromium]),
     '--state-file',
     stateFile(context),
     '--ephemeral',

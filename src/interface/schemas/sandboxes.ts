@@ -43,6 +43,7 @@ export const ScreenshotToolExecution = Type.Object({
   beforeScreenshot: Nullable(Screenshot),
   afterScreenshot: Nullable(Screenshot),
   input: Type.Optional(FreeForm),
+  error: Type.Optional(Type.String({ description: 'What it failed with. The local service alone tells it.' })),
 });
 export type ScreenshotToolExecution = Static<typeof ScreenshotToolExecution>;
 

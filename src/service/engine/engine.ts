@@ -1,5 +1,6 @@
 /** What the engine's functions share; service.ts puts it together. */
 import type { Clock } from '../../base/clock.ts';
+import type { Browsing } from '../browser/chromium.ts';
 import type { Log } from '../log.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import type { SandboxStore } from '../sandbox/sandbox.ts';
@@ -18,6 +19,8 @@ export interface Engine {
   readonly files: FileStore;
   /** Whether runs may execute commands on this machine. */
   readonly exec: 'host' | 'off';
+  /** Whether runs may browse, and with which browser. */
+  readonly browsing: Browsing;
   readonly worker: Worker;
   readonly webhooks: { readonly sender: Sender; readonly timing: Timing };
   readonly log: Log;

@@ -2,8 +2,7 @@
  * One execution of a run by a runtime: what the runtime sees of the run, and the only way in which it writes. Every write is
  * one transaction that first makes sure that the run is still this execution's to write.
  */
-import { createHash, randomUUID } from 'node:crypto';
-import type { Insertable } from 'kysely';
+import { randomUUID } from 'node:crypto';
 import type { HumanAnswer, Outcome, RunHost, RuntimeEvent } from '../runtimes/runtime.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Queries } from '../store/database.ts';
@@ -11,12 +10,12 @@ import { insertHumanRequest, turnAnswers } from '../store/human-requests.ts';
 import { type Claim, holdsJob, releaseJob } from '../store/jobs.ts';
 import { completedSteps, recordStep } from '../store/journal.ts';
 import { appendMessages, postedTexts } from '../store/messages.ts';
-import { insertRunFile } from '../store/run-files.ts';
 import { changeRun, runById } from '../store/runs.ts';
-import type { HumanRequestRow, RunFilesTable, RunRow, RunsTable } from '../store/schema.ts';
+import type { HumanRequestRow, RunRow, RunsTable } from '../store/schema.ts';
 import { isoTime } from '../store/time.ts';
 import type { Engine } from './engine.ts';
 import { eventMessage } from './messages.ts';
+import { dropPictures, insertExecutions, isScreenshot, keepPictures, namingPicture } from './pictures.ts';
 import type { NewEvent } from './webhooks/events.ts';
 import { askedEvent, fileEvent, messageEvents, recordRunEvents, runEvent } from './webhooks/run-events.ts';
 
@@ -41,13 +40,12 @@ export interface SessionParts {
   signal: AbortSignal;
 }
 
-type Screenshot = Extract<RuntimeEvent, { kind: 'screenshot' }>;
-
 export class RunSession implements RunHost {
   readonly run: RunHost['run'];
   readonly procedure: string;
   readonly sandbox: Sandbox;
   readonly exec: 'host' | 'off';
+  readonly browsing: RunHost['browsing'];
   readonly clock: RunHost['clock'];
   readonly signal: AbortSignal;
   readonly userMessages: string[] = [];
@@ -69,6 +67,7 @@ export class RunSession implements RunHost {
     this.procedure = parts.procedure;
     this.sandbox = parts.sandbox;
     this.exec = parts.engine.exec;
+    this.browsing = parts.engine.browsing;
     this.clock = parts.engine.clock;
     this.signal = parts.signal;
   }
@@ -164,25 +163,24 @@ export class RunSession implements RunHost {
   }
 
   async #record(events: RuntimeEvent[], alsoWrite: (trx: Queries, now: string) => Promise<void>): Promise<void> {
-    const screenshots = events.filter((event): event is Screenshot => event.kind === 'screenshot');
-    const files = await this.#keepImages(screenshots);
+    const { files: disk } = this.#engine;
+    const screenshots = events.filter(isScreenshot);
+    const pictures = await keepPictures(disk, this.#row, screenshots);
     try {
       await this.#write(async (trx, now) => {
         const messages = events.flatMap((event) =>
-          event.kind === 'screenshot' ? [] : [eventMessage(this.#row, namingFile(event, files), now)],
+          isScreenshot(event) ? [] : [eventMessage(this.#row, namingPicture(event, pictures), now)],
         );
         const written = await appendMessages(trx, this.#row.id, messages);
-        const recorded: NewEvent[] = [];
-        for (const file of files.map((kept) => ({ ...kept, created_at: now }))) {
-          if (await insertRunFile(trx, file)) recorded.push(fileEvent(this.#row, file));
-          else await this.#dropImages([file]);
-        }
-        await this.#outbox(trx, this.#row, [...messageEvents(trx, this.#row, written), ...recorded]);
+        const { recorded, known } = await insertExecutions(trx, this.#row, screenshots, pictures, now);
+        await dropPictures(disk, known);
+        const files = recorded.map((file) => fileEvent(this.#row, file));
+        await this.#outbox(trx, this.#row, [...messageEvents(trx, this.#row, written), ...files]);
         await alsoWrite(trx, now);
         await this.#readPosted(trx);
       });
     } catch (error) {
-      await this.#dropImages(files);
+      await dropPictures(disk, pictures);
       throw error;
     }
   }
@@ -218,38 +216,4 @@ export class RunSession implements RunHost {
       this.#seen = seq;
     }
   }
-
-  /** Puts images on the disk before the rows that name them. */
-  async #keepImages(screenshots: Screenshot[]): Promise<Omit<Insertable<RunFilesTable>, 'created_at'>[]> {
-    const files = [];
-    for (const event of screenshots) {
-      const id = randomUUID();
-      await this.#engine.files.write(this.#row.id, id, event.image.bytes);
-      files.push({
-        id,
-        run_id: this.#row.id,
-        turn: this.#row.turn,
-        event_id: event.id,
-        name: event.image.name,
-        mime_type: event.image.mimeType,
-        size: event.image.bytes.byteLength,
-        sha256: createHash('sha256').update(event.image.bytes).digest('hex'),
-        tool_name: event.toolName,
-        action: event.action ?? null,
-        input: event.input === undefined ? null : JSON.stringify(event.input),
-        started_at: event.startedAt.toISOString(),
-      });
-    }
-    return files;
-  }
-
-  async #dropImages(files: { id: string }[]): Promise<void> {
-    for (const file of files) await this.#engine.files.remove(this.#row.id, file.id);
-  }
-}
-
-/** The result of a call that took a picture, with the run file the picture became: its id is what a download asks for. */
-function namingFile<Event extends RuntimeEvent>(event: Event, files: { id: string; event_id: string; name: string }[]): Event {
-  const file = event.kind === 'tool_result' ? files.find(({ event_id }) => event_id === event.screenshot) : undefined;
-  return file === undefined ? event : { ...event, result: { ...(event as { result?: object }).result, file_id: file.id, name: file.name } };
 }

@@ -3,6 +3,7 @@ import type { OperationId, operationGroups } from '../../interface/operations.ts
 import type { Body, Params, Query, Response } from '../../interface/types.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Grant, UrlSigner } from '../signed-urls.ts';
+import { listRunFiles } from '../store/run-files.ts';
 import type { RunFileRow } from '../store/schema.ts';
 import type { Caller } from './authenticate.ts';
 
@@ -50,6 +51,19 @@ export function signedUrl(context: RequestContext, grant: Grant): { url: string;
   return { url: `${context.baseUrl}/${room}/${token}`, expiresAt: new Date(expiresAt).toISOString() };
 }
 
-/** The URL of a run file. */
-export const fileUrl = (context: RequestContext, file: RunFileRow) =>
-  signedUrl(context, { kind: 'run_file', runId: file.run_id, fileId: file.id });
+/** The URL of a run file. It ends with the file's name, for who saves it. */
+export function fileUrl(context: RequestContext, file: RunFileRow): { url: string; expiresAt: string } {
+  const { url, expiresAt } = signedUrl(context, { kind: 'run_file', runId: file.run_id, fileId: file.id });
+  return { url: `${url}/${encodeURIComponent(file.name)}`, expiresAt };
+}
+
+/** The URLs of all files of a run, by their ids. */
+export async function runPictures(context: RequestContext, runId: string): Promise<Map<string, { signedUrl: string; expiresAt: string }>> {
+  const files = await listRunFiles(context.engine.store, runId);
+  return new Map(
+    files.map((file) => {
+      const { url, expiresAt } = fileUrl(context, file);
+      return [file.id, { signedUrl: url, expiresAt }];
+    }),
+  );
+}

@@ -34,7 +34,9 @@ const signedRoutes: Record<string, OpenRoute> = {
 export async function openAnswer(parts: HttpParts, exchange: Exchange): Promise<{ answer: Answer; caller?: string } | undefined> {
   const [first = '', second = ''] = exchange.segments;
   const plain = exchange.segments.join('/');
-  const signed = exchange.segments.length === 2 && Object.hasOwn(signedRoutes, first) ? signedRoutes[first] : undefined;
+  // A download's URL may end with the name of the file, which is for people alone.
+  const signedLengths = first === 'files' ? [2, 3] : [2];
+  const signed = signedLengths.includes(exchange.segments.length) && Object.hasOwn(signedRoutes, first) ? signedRoutes[first] : undefined;
   const route = Object.hasOwn(routes, plain) ? routes[plain] : signed;
   if (route === undefined) return undefined;
   if (!route.methods.includes(exchange.method === 'HEAD' ? 'GET' : exchange.method)) throw methodNotAllowed(route.methods);

@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { HumanQuestion } from '../../interface/types.ts';
+import type { Browsing } from '../browser/chromium.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 
 /** What a runtime makes visible. Ids are unique within the run's turn; an id seen before is not stored twice. */
@@ -13,14 +14,21 @@ export type RuntimeEvent =
   | { kind: 'tool_call'; id: string; name: string; arguments?: Record<string, unknown> }
   /** `screenshot` is the event of a picture that the call took, recorded at the same time: its file is named in the result. */
   | { kind: 'tool_result'; id: string; callId: string; result?: unknown; error?: string; screenshot?: string }
+  /** A tool call of which pictures were taken. `url` and `title` in `input` say which page they show. */
   | {
       kind: 'screenshot';
       id: string;
       toolName: string;
       action?: string;
       startedAt: Date;
+      /** When it is recorded, unless given. */
+      endedAt?: Date;
       input?: Record<string, unknown>;
-      image: RunImage;
+      /** What it failed with. */
+      error?: string;
+      before?: RunPicture;
+      /** After it. */
+      image?: RunPicture;
     };
 
 /** A picture that becomes a run file. */
@@ -29,6 +37,9 @@ export interface RunImage {
   mimeType: string;
   bytes: Uint8Array;
 }
+
+/** A new picture, or that of another screenshot event of the turn: its id stands for the picture after, with `:before` for the one before. */
+export type RunPicture = RunImage | { of: string };
 
 /** A human request as a runtime asks it. */
 export interface HumanRequestDraft {
@@ -61,6 +72,8 @@ export interface RunHost {
   readonly sandbox: Sandbox;
   /** Whether commands may be executed, and how. */
   readonly exec: 'host' | 'off';
+  /** Whether and with what pages may be browsed. */
+  readonly browsing: Browsing;
   readonly clock: Clock;
   /** Aborted when the run is stopped or this worker has lost it. */
   readonly signal: AbortSignal;

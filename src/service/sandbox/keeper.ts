@@ -9,25 +9,27 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 
 export interface Keeper {
-  /** Names the group to kill should the service die. */
-  keep(group: number): void;
+  /** Names the group to kill should the service die, and a folder to remove then. */
+  keep(group: number, folder?: string): void;
   /** Sends a signal to the group; `0` only asks. False when the group has no member any more. */
   signal(name: 'TERM' | 'KILL' | '0'): Promise<boolean>;
   /** Lets the keeper go; it sends nothing more. */
   dismiss(): void;
 }
 
-// Lines in: "keep GROUP", "send SIGNAL", "dismiss". A line out for every signal: whether the group was there.
+// Lines in: "keep GROUP FOLDER", "send SIGNAL", "dismiss". A line out for every signal: whether the group was there.
 const script = `
 group=
-while read -r word value; do
+folder=
+while read -r word value rest; do
   case $word in
-    keep) group=$value ;;
+    keep) group=$value folder=$rest ;;
     send) if [ -n "$group" ] && kill -s "$value" -- "-$group" 2>/dev/null; then echo yes; else echo no; fi ;;
     dismiss) exit 0 ;;
   esac
 done
 if [ -n "$group" ]; then kill -s KILL -- "-$group" 2>/dev/null; fi
+if [ -n "$folder" ]; then command -p rm -rf -- "$folder"; fi
 `;
 
 /** Starts a keeper. Rejects when no process can be started. */
@@ -46,7 +48,7 @@ export async function startKeeper(): Promise<Keeper> {
   input.on('error', end);
   createInterface({ input: child.stdout as Readable }).on('line', (line) => waiting.shift()?.(line === 'yes'));
   return {
-    keep: (group) => void input.write(`keep ${group}\n`),
+    keep: (group, folder = '') => void input.write(`keep ${group} ${folder}\n`),
     signal: (name) =>
       new Promise((resolve) => {
         if (gone) return resolve(false);

@@ -1,7 +1,7 @@
 /**
  * The files of a run, and command execution beside them. The file functions neither read nor write outside the sandbox's
  * directory; commands are not confined by anything here (see exec.ts). On disk a sandbox is `<root>/<id>/` with
- * `workspace/` (what callers see), `staging/` (uploads in progress) and `tmp/` (TMPDIR of commands).
+ * `workspace/` (what callers see), `staging/` (uploads in progress), `tmp/` (TMPDIR of commands) and `browser/` (what its browser keeps).
  */
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir, realpath, rm } from 'node:fs/promises';
@@ -159,6 +159,13 @@ export class Sandbox {
     options: { limit?: number } = {},
   ): Promise<{ path: string; size: number }> {
     return await writeFile({ root: this.directory, staging: path.join(this.#home, 'staging') }, given, data, options.limit);
+  }
+
+  /** A folder beside the workspace that callers do not see; made when it is not there. `name` is a plain word. */
+  async privateFolder(name: string): Promise<string> {
+    const folder = path.join(this.#home, name);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    return folder;
   }
 
   /** Runs a command with /bin/sh in the workspace. Rejects with the signal's reason when aborted, after everything it started has ended. */

@@ -17,11 +17,19 @@ export async function findRunFile(db: Queries, runId: string, id: string): Promi
   return db.selectFrom('run_files').selectAll().where('id', '=', id).where('run_id', '=', runId).executeTakeFirst();
 }
 
-/** Oldest first. */
-export async function listRunFiles(db: Queries, runId: string): Promise<RunFileRow[]> {
-  return db.selectFrom('run_files').selectAll().where('run_id', '=', runId).orderBy('started_at').orderBy('created_at').execute();
+/** The files of some events of a run's turn. */
+export async function filesOfEvents(db: Queries, runId: string, turn: number, eventIds: readonly string[]): Promise<RunFileRow[]> {
+  if (eventIds.length === 0) return [];
+  return db
+    .selectFrom('run_files')
+    .selectAll()
+    .where('run_id', '=', runId)
+    .where('turn', '=', turn)
+    .where('event_id', 'in', [...eventIds])
+    .execute();
 }
 
-export async function hasRunFiles(db: Queries, runId: string): Promise<boolean> {
-  return (await db.selectFrom('run_files').select('id').where('run_id', '=', runId).limit(1).executeTakeFirst()) !== undefined;
+/** In no particular order. */
+export async function listRunFiles(db: Queries, runId: string): Promise<RunFileRow[]> {
+  return db.selectFrom('run_files').selectAll().where('run_id', '=', runId).execute();
 }

@@ -182,11 +182,26 @@ export interface RunFilesTable {
   mime_type: Fixed<string>;
   size: Fixed<number>;
   sha256: Fixed<string>;
+  created_at: Fixed<string>;
+}
+
+/** Tool calls that pictures were taken of. */
+export interface ToolExecutionsTable {
+  id: Fixed<string>;
+  run_id: Fixed<string>;
+  turn: Fixed<number>;
+  event_id: Fixed<string>;
+  /** 1, 2, 3 ... within the run. */
+  seq: Fixed<number>;
   tool_name: Fixed<string>;
   action: Fixed<string | null>;
+  /** JSON of what it was given, with `url` and `title` of the page. */
   input: Fixed<string | null>;
+  error: Fixed<string | null>;
   started_at: Fixed<string>;
-  created_at: Fixed<string>;
+  ended_at: Fixed<string>;
+  before_file_id: Fixed<string | null>;
+  after_file_id: Fixed<string | null>;
 }
 
 /** Everything that is to be done later or elsewhere than in a request. */
@@ -338,6 +353,7 @@ export interface Database {
   journal: JournalTable;
   human_requests: HumanRequestsTable;
   run_files: RunFilesTable;
+  tool_executions: ToolExecutionsTable;
   jobs: JobsTable;
   idempotency_keys: IdempotencyKeysTable;
   plans: PlansTable;
@@ -358,6 +374,7 @@ export type MessageRow = Selectable<MessagesTable>;
 export type NewMessage = Omit<Insertable<MessagesTable>, 'seq'>;
 export type HumanRequestRow = Selectable<HumanRequestsTable>;
 export type RunFileRow = Selectable<RunFilesTable>;
+export type ToolExecutionRow = Selectable<ToolExecutionsTable>;
 export type JobRow = Selectable<JobsTable>;
 export type PlanRow = Selectable<PlansTable>;
 export type WebhookSecretRow = Selectable<WebhookSecretsTable>;

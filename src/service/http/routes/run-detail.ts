@@ -6,10 +6,11 @@ import type { Queries } from '../../store/database.ts';
 import { countRequests } from '../../store/human-requests.ts';
 import { countCompletedSteps } from '../../store/journal.ts';
 import { countMessages, listMessageRows, turnFigures } from '../../store/messages.ts';
-import { findRunFile, hasRunFiles, listRunFiles } from '../../store/run-files.ts';
+import { findRunFile } from '../../store/run-files.ts';
 import { findRun, isTerminal } from '../../store/runs.ts';
-import type { RunFileRow, RunRow } from '../../store/schema.ts';
-import { fileUrl, type GroupRoutes, type RequestContext } from '../context.ts';
+import type { RunRow, ToolExecutionRow } from '../../store/schema.ts';
+import { hasToolExecutions, listToolExecutions } from '../../store/tool-executions.ts';
+import { fileUrl, type GroupRoutes, type RequestContext, runPictures } from '../context.ts';
 import { requireRun } from '../lookups.ts';
 import { messageView, runFields } from '../views/runs.ts';
 
@@ -28,8 +29,17 @@ export const runDetailRoutes: Pick<GroupRoutes<'runs'>, DetailOperation> = {
   },
 
   async listBrowserSessionPages(context, { params }) {
-    const files = await sessionFiles(context, params.session_id);
-    return { pages: visitedPages(files).map(({ url, title, file }) => ({ url, title, screenshot_url: fileUrl(context, file).url })) };
+    const run = await findRun(context.engine.store, context.teamId, params.session_id);
+    const executions = run === undefined ? [] : await listToolExecutions(context.engine.store, run.id);
+    if (run === undefined || executions.length === 0) throw notFound('browser session', params.session_id);
+    const pictures = await runPictures(context, run.id);
+    return {
+      pages: visitedPages(executions).map(({ url, title, picture }) => ({
+        url,
+        title,
+        screenshot_url: picture === null ? null : (pictures.get(picture)?.signedUrl ?? null),
+      })),
+    };
   },
 
   async downloadRunFile(context, { params }) {
@@ -53,7 +63,7 @@ async function runDetail(db: Queries, run: RunRow): Promise<RunDetail> {
   const total = await countMessages(db, run.id);
   const rows = await listMessageRows(db, run.id, { limit: conversationLength, offset: Math.max(0, total - conversationLength) });
   // What a run did in a browser is kept under the run's own id.
-  const sessionId = (await hasRunFiles(db, run.id)) ? run.id : null;
+  const sessionId = (await hasToolExecutions(db, run.id)) ? run.id : null;
   return {
     ...runFields(run),
     run_number: run.run_number,
@@ -104,19 +114,21 @@ async function executionReport({ engine }: RequestContext, run: RunRow): Promise
   };
 }
 
-async function sessionFiles(context: RequestContext, sessionId: string): Promise<RunFileRow[]> {
-  const run = await findRun(context.engine.store, context.teamId, sessionId);
-  const files = run === undefined ? [] : await listRunFiles(context.engine.store, run.id);
-  if (files.length === 0) throw notFound('browser session', sessionId);
-  return files;
+interface VisitedPage {
+  url: string;
+  title: string | null;
+  /** Id of the latest picture of it. */
+  picture: string | null;
 }
 
-/** The pages that screenshots were taken of, each with its latest one, in the order of the first visit. */
-function visitedPages(files: RunFileRow[]): { url: string; title: string | null; file: RunFileRow }[] {
-  const pages = new Map<string, { url: string; title: string | null; file: RunFileRow }>();
-  for (const file of files) {
-    const { url, title } = (file.input === null ? {} : JSON.parse(file.input)) as { url?: unknown; title?: unknown };
-    if (typeof url === 'string') pages.set(url, { url, title: typeof title === 'string' ? title : null, file });
+/** The pages that tool calls were on, each with its latest picture, in the order of the first visit. */
+function visitedPages(executions: readonly ToolExecutionRow[]): VisitedPage[] {
+  const pages = new Map<string, VisitedPage>();
+  for (const { input, after_file_id } of executions) {
+    const { url, title } = (input === null ? {} : JSON.parse(input)) as { url?: unknown; title?: unknown };
+    if (typeof url !== 'string') continue;
+    const picture = after_file_id ?? pages.get(url)?.picture ?? null;
+    pages.set(url, { url, title: typeof title === 'string' ? title : null, picture });
   }
   return [...pages.values()];
 }

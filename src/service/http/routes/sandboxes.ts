@@ -6,10 +6,10 @@ import { notFound, ServiceError } from '../../errors.ts';
 import { namesOf, shownPath, workspace } from '../../sandbox/paths.ts';
 import type { Sandbox, SandboxEntry } from '../../sandbox/sandbox.ts';
 import { signedUrlSeconds } from '../../signed-urls.ts';
-import { listRunFiles } from '../../store/run-files.ts';
 import { findSandbox } from '../../store/sandboxes.ts';
-import type { RunFileRow, RunRow } from '../../store/schema.ts';
-import { fileUrl, type GroupRoutes, type RequestContext, signedUrl } from '../context.ts';
+import type { RunRow } from '../../store/schema.ts';
+import { listToolExecutions } from '../../store/tool-executions.ts';
+import { type GroupRoutes, type RequestContext, runPictures, signedUrl } from '../context.ts';
 import { requireRun } from '../lookups.ts';
 
 /** Text up to this many bytes comes with the answer. */
@@ -127,22 +127,23 @@ function decoded(bytes: Uint8Array, truncated: boolean): string | undefined {
 }
 
 async function timeline(context: RequestContext, run: RunRow): Promise<{ data: { toolExecutions: ScreenshotToolExecution[] } }> {
-  const files = await listRunFiles(context.engine.store, run.id);
-  return { data: { toolExecutions: files.map((file) => toolExecution(context, file)) } };
-}
-
-/** A screenshot is taken after its tool has acted. Its id is that of the run file. */
-function toolExecution(context: RequestContext, file: RunFileRow): ScreenshotToolExecution {
-  const { url, expiresAt } = fileUrl(context, file);
+  const pictures = await runPictures(context, run.id);
+  const picture = (id: string | null) => (id === null ? null : (pictures.get(id) ?? null));
+  const executions = await listToolExecutions(context.engine.store, run.id);
   return {
-    executionId: file.id,
-    toolName: file.tool_name,
-    action: file.action,
-    startedAt: file.started_at,
-    endedAt: file.created_at,
-    beforeScreenshot: null,
-    afterScreenshot: { signedUrl: url, expiresAt },
-    ...(file.input === null ? {} : { input: JSON.parse(file.input) as Record<string, unknown> }),
+    data: {
+      toolExecutions: executions.map((row) => ({
+        executionId: row.id,
+        toolName: row.tool_name,
+        action: row.action,
+        startedAt: row.started_at,
+        endedAt: row.ended_at,
+        beforeScreenshot: picture(row.before_file_id),
+        afterScreenshot: picture(row.after_file_id),
+        ...(row.input === null ? {} : { input: JSON.parse(row.input) as Record<string, unknown> }),
+        ...(row.error === null ? {} : { error: row.error }),
+      })),
+    },
   };
 }
 

@@ -72,6 +72,10 @@ function describeFailure(kind: StepKind, failure: Failure, at: { path: Path; val
       return [{ message: `${name} is empty`, path }];
     case 'maxItems':
       return [{ message: `${name} has more than ${failure.params.limit} entries`, path }];
+    case 'minimum':
+      return [{ message: `${name} must be ${failure.params.limit} or more`, path }];
+    case 'maximum':
+      return [{ message: `${name} must be ${failure.params.limit} or less`, path }];
     default:
       // `boolean`, `const` and `anyOf` repeat what another failure of the same value says.
       return [];
@@ -90,6 +94,7 @@ const typeNames: Record<string, string> = {
   object: 'a mapping',
   array: 'a list',
   boolean: 'true or false',
+  integer: 'a whole number',
   number: 'a number',
 };
 

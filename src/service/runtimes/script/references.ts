@@ -105,6 +105,8 @@ function textsOf(step: Step): [TextAt[], TextAt[]] {
       const { path, action, title, url } = step.payload;
       return [deep({ path, action, title, url }), []];
     }
+    case 'browse':
+      return [deep({ url: step.payload.url, actions: step.payload.actions }), []];
     case 'sleep':
       return [[], []];
     default:

@@ -1,7 +1,7 @@
 /** What a schema cannot say about a step: limits of durations, keys that exclude each other, texts that must differ. */
 import { formatDuration, parseDuration } from '../../../base/duration.ts';
 import type { Finding } from './payload.ts';
-import { longestExec, longestSleep, type Payload, type Step } from './schema.ts';
+import { longestBrowse, longestExec, longestSleep, type Payload, type Step } from './schema.ts';
 import type { Path } from './source.ts';
 
 /** Breaches of the rules by a step whose shape is right. */
@@ -9,6 +9,8 @@ export function checkRules(step: Step): Finding[] {
   switch (step.kind) {
     case 'exec':
       return duration(step.payload.timeout, ['timeout'], { longest: longestExec, positive: true });
+    case 'browse':
+      return [...duration(step.payload.timeout, ['timeout'], { longest: longestBrowse, positive: true }), ...browsing(step.payload)];
     case 'sleep':
       return duration(step.payload, [], { longest: longestSleep });
     case 'tool': {
@@ -35,6 +37,30 @@ export function checkRules(step: Step): Finding[] {
       return [];
   }
 }
+
+function browsing({ url, actions = [] }: Payload<'browse'>): Finding[] {
+  const findings: Finding[] = [];
+  if (url === undefined && actions.length === 0)
+    findings.push({ message: '`browse` needs `url`, `actions` or both', path: [], onKey: true });
+  const read = new Set<string>();
+  for (const [index, action] of actions.entries()) {
+    const path = ['actions', index];
+    const { wait_for: awaited, extract } = action;
+    const kinds = Object.keys(action);
+    if (kinds.length !== 1) findings.push({ message: severalActions(kinds), path });
+    if (awaited !== undefined && Object.keys(awaited).length !== 1)
+      findings.push({ message: '`wait_for` needs one of `selector`, `text`, `url` or `gone`', path: [...path, 'wait_for'], onKey: true });
+    if (extract !== undefined && read.has(extract.name))
+      findings.push({ message: `\`${extract.name}\` is extracted twice`, path: [...path, 'extract', 'name'] });
+    if (extract !== undefined) read.add(extract.name);
+  }
+  return findings;
+}
+
+const severalActions = (kinds: readonly string[]): string =>
+  kinds.length === 0
+    ? 'this action does nothing'
+    : `an action does one thing; write ${kinds.map((kind) => `\`${kind}\``).join(' and ')} as actions of their own`;
 
 function questions(asked: Payload<'ask'>['questions']): Finding[] {
   return asked.flatMap((question, index) => {

@@ -8,6 +8,11 @@ export const mostSteps = 1_000;
 /** The longest time an `exec` step may ask for, and what it gets without asking. Milliseconds. */
 export const longestExec = 600_000;
 export const defaultExec = 60_000;
+/** How long an action of a `browse` step may wait, at most and without asking. Milliseconds. */
+export const longestBrowse = 300_000;
+export const defaultBrowse = 15_000;
+/** Actions of a `browse` step. */
+const mostActions = 100;
 /** The longest `sleep` and `takes`, in milliseconds: a year. */
 export const longestSleep = 365 * 86_400_000;
 
@@ -35,6 +40,56 @@ const Question = describe('One question. Without options it is answered with a t
   ),
   multi_select: Type.Optional(Type.Boolean({ description: 'Whether several options may be chosen.' })),
 });
+
+const Selector = (description: string) =>
+  FilledText(`${description} A selector, such as \`#pay\`, \`text=Pay\` or \`role=button[name="Pay"]\`.`);
+
+const BrowseAction = Type.Object(
+  {
+    open: Type.Optional(FilledText('Opens an address that begins with http:// or https://.')),
+    click: Type.Optional(Selector('Clicks an element.')),
+    fill: Type.Optional(
+      describe('Writes a text into a field, in place of what is in it.', { selector: Selector('The field.'), text: Text('The text.') }),
+    ),
+    press: Type.Optional(FilledText('Presses a key, such as: Enter, Escape, Control+A.')),
+    select: Type.Optional(
+      describe('Chooses an option of a list.', {
+        selector: Selector('The list.'),
+        option: FilledText('The label or the value of the option.'),
+      }),
+    ),
+    upload: Type.Optional(
+      describe('Gives a file of the workspace to a file field.', {
+        selector: Selector('The field.'),
+        path: FilledText('The file, 10 MiB at most.'),
+      }),
+    ),
+    wait_for: Type.Optional(
+      describe('Waits for one thing to happen.', {
+        selector: Type.Optional(Selector('An element is there and can be seen.')),
+        text: Type.Optional(FilledText('The page says this.')),
+        url: Type.Optional(FilledText('The page has this address; * stands for any text.')),
+        gone: Type.Optional(Selector('No such element can be seen any more.')),
+      }),
+    ),
+    extract: Type.Optional(
+      describe('Reads from the page.', {
+        name: Id('The value is found in steps.<id>.extracted.<name>.'),
+        selector: Selector('The element to read the text of.'),
+        attribute: Type.Optional(FilledText('Read this attribute instead of the text; `value` is what a field holds now.')),
+        all: Type.Optional(Type.Boolean({ description: 'Read all elements that match, as a list.' })),
+      }),
+    ),
+    screenshot: Type.Optional(FilledText('Takes a picture, which has this title.')),
+    download: Type.Optional(
+      describe('Clicks an element and saves what it downloads.', {
+        click: Selector('The element.'),
+        path: Type.Optional(FilledText('Where in the workspace; downloads/ and the name that the page gives, unless given.')),
+      }),
+    ),
+  },
+  { additionalProperties: false, minProperties: 1, maxProperties: 1, description: 'One action.' },
+);
 
 /** The payload of each step, by the key that names the step. */
 export const stepSchemas = {
@@ -88,6 +143,23 @@ export const stepSchemas = {
     action: Type.Optional(FilledText('What was done, such as: click.')),
     title: Type.Optional(FilledText('What the picture shows.')),
     url: Type.Optional(FilledText('The page it shows.')),
+  }),
+  browse: describe('Opens pages in a browser and does things on them. Every action is recorded with pictures before and after it.', {
+    id: Type.Optional(Id('url, title, status, extracted, downloads and console_errors are found in steps.<id>.')),
+    url: Type.Optional(FilledText('The page to begin with. Without it the run goes on with the page where it was.')),
+    actions: Type.Optional(Type.Array(BrowseAction, { minItems: 1, maxItems: mostActions, description: 'What is done, in this order.' })),
+    viewport: Type.Optional(
+      describe('The size of the page. 1280 x 800 unless given.', {
+        width: Type.Integer({ minimum: 200, maximum: 4096, description: 'Pixels.' }),
+        height: Type.Integer({ minimum: 200, maximum: 4096, description: 'Pixels.' }),
+      }),
+    ),
+    full_page: Type.Optional(Type.Boolean({ description: 'Whether `screenshot` shows the whole page, not only what is in view.' })),
+    dialogs: Type.Optional(Choice(['dismiss', 'accept'], 'What happens to dialogs of the page: they are dismissed, unless given.')),
+    timeout: Type.Optional(Duration('How long each action may wait for the page. 15s unless given, 5m at most.')),
+    on_error: Type.Optional(
+      Choice(['fail', 'continue'], 'What happens when an action fails: the run fails (unless given), or goes on with the next step.'),
+    ),
   }),
   sleep: Duration('Waits. A restart of the service does not make it longer.'),
   fail: FilledText('Fails the run with this text.'),

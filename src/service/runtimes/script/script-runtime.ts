@@ -1,10 +1,11 @@
 /**
- * The script runtime: executes the steps of a procedure, deterministically, with no model and no network. It is the
+ * The script runtime: executes the steps of a procedure, deterministically, with no model. It is the
  * default runtime, for demonstrations, tests, CI and anything whose steps are known (docs/procedures.md).
  */
 import { parseDuration } from '../../../base/duration.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Outcome, RunHost, Runtime } from '../runtime.ts';
+import { browse } from './browse.ts';
 import { exec, screenshot, tool, write } from './calls.ts';
 import { parseProcedure } from './parse.ts';
 import { approve, ask } from './requests.ts';
@@ -36,8 +37,16 @@ async function advance(host: RunHost): Promise<Outcome> {
     throw error;
   }
   const turn = new Turn(host);
+  try {
+    return await follow(procedure, turn);
+  } finally {
+    await turn.close();
+  }
+}
+
+async function follow(procedure: Procedure, turn: Turn): Promise<Outcome> {
   for (const step of procedure.steps) {
-    host.signal.throwIfAborted();
+    turn.host.signal.throwIfAborted();
     let entry = turn.entryOf(step);
     if (!entry) {
       const done = await attempt(step, turn);
@@ -79,6 +88,8 @@ async function perform(step: Step, turn: Turn): Promise<Done | Pause> {
       return await approve(step, turn);
     case 'screenshot':
       return await screenshot(step, turn);
+    case 'browse':
+      return await browse(step, turn);
     case 'sleep': {
       const { clock } = turn.host;
       const { until } = await turn.once(step, 'until', () => ({ until: clock.now() + (parseDuration(step.payload) ?? 0) }));

@@ -67,6 +67,14 @@ export function renderDeep(value: unknown, scope: Scope): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, renderDeep(item, scope)]));
 }
 
+/** Renders every text in a value; what is there as a text stays one. */
+export function renderTexts<T>(value: T, scope: Scope): T {
+  if (typeof value === 'string') return render(value, scope) as T;
+  if (Array.isArray(value)) return value.map((item: unknown) => renderTexts(item, scope)) as T;
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, renderTexts(item as unknown, scope)])) as T;
+}
+
 /** Whether a condition holds: everything but false and nil does. Throws a TemplateError. */
 export function holds(condition: string, scope: Scope): boolean {
   const value = guarded(() => engine.evalValueSync(condition, scope) as unknown);

@@ -2,6 +2,7 @@
  * One pass over a run's procedure: what has been done already (the journal), what templates see because of it, and how a
  * step reports. An entry of the journal is all that later steps need to know of a step, so that a resumed run goes on as if never interrupted.
  */
+import { BrowserSession } from '../../browser/session.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Outcome, RunHost, RuntimeEvent } from '../runtime.ts';
 import { idOf, isAnswered } from './references.ts';
@@ -40,6 +41,7 @@ export class Turn {
   readonly host: RunHost;
   readonly scope: Scope;
   readonly #journal: Map<string, unknown>;
+  #browser: BrowserSession | undefined;
 
   constructor(host: RunHost) {
     this.host = host;
@@ -53,6 +55,20 @@ export class Turn {
       run: { id, number },
       agent: { name: agentName },
     };
+  }
+
+  /** The browser of the run, started when a step first asks for it. Throws a ServiceError, or the signal's reason. */
+  async browser(): Promise<BrowserSession> {
+    const { browsing, sandbox, signal } = this.host;
+    if (this.#browser?.isOver) await this.close();
+    this.#browser ??= await BrowserSession.open({ browsing, sandbox, signal });
+    return this.#browser;
+  }
+
+  /** Ends what the pass over the procedure has started. */
+  async close(): Promise<void> {
+    await this.#browser?.close();
+    this.#browser = undefined;
   }
 
   /** What the journal has of a completed step. */

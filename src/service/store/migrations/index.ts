@@ -3,11 +3,13 @@ import type { Migration } from 'kysely';
 import { core } from './0001-core.ts';
 import { webhooks } from './0002-webhooks.ts';
 import { plan } from './0003-plan.ts';
+import { browser } from './0004-browser.ts';
 import { access } from './0006-access.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-core': core,
   '0002-webhooks': webhooks,
   '0003-plan': plan,
+  '0004-browser': browser,
   '0006-access': access,
 };

@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Browsing } from '../../../../src/service/browser/chromium.ts';
 import type { HumanAnswer, Outcome, RunHost, RuntimeEvent } from '../../../../src/service/runtimes/runtime.ts';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
 import { type Sandbox, SandboxStore } from '../../../../src/service/sandbox/sandbox.ts';
@@ -26,6 +27,7 @@ export interface Committed {
 export interface TestHostOptions {
   messages?: string[];
   exec?: 'host' | 'off';
+  browsing?: Partial<Browsing>;
   answers?: Record<string, HumanAnswer>;
   /** What an earlier, interrupted attempt has stored. */
   committed?: Committed[];
@@ -40,6 +42,7 @@ export class TestHost implements RunHost {
   readonly userMessages: string[];
   readonly sandbox: Sandbox;
   readonly exec: 'host' | 'off';
+  readonly browsing: Browsing;
   readonly signal: AbortSignal;
   readonly answers: Record<string, HumanAnswer>;
   readonly committed: Committed[];
@@ -53,6 +56,7 @@ export class TestHost implements RunHost {
     this.sandbox = sandbox;
     this.userMessages = options.messages ?? ['Hello'];
     this.exec = options.exec ?? 'host';
+    this.browsing = { policy: 'on', searchPath: process.env.PATH ?? '', ...options.browsing };
     this.signal = options.signal ?? new AbortController().signal;
     this.answers = { ...options.answers };
     this.committed = [...(options.committed ?? [])];

@@ -1,0 +1,193 @@
+/** What can be done in a browser, one action at a time. What a page refuses is a ServiceError 400 `browse_failed`. */
+import type { Download, Locator, Page } from 'playwright-core';
+import { actionProblem, browseFailed, elementProblem, navigationProblem } from './problems.ts';
+import type { BrowserSession } from './session.ts';
+
+export type BrowserAction =
+  | { kind: 'open'; url: string }
+  | { kind: 'click'; selector: string }
+  | { kind: 'fill'; selector: string; text: string }
+  | { kind: 'press'; key: string }
+  | { kind: 'select'; selector: string; option: string }
+  | { kind: 'upload'; selector: string; file: { name: string; mimeType: string; buffer: Buffer } }
+  /** One of them. `url` may contain * for any text. */
+  | { kind: 'wait_for'; selector?: string; text?: string; url?: string; gone?: string }
+  | { kind: 'extract'; selector: string; attribute?: string; all?: boolean }
+  | { kind: 'screenshot' }
+  | { kind: 'download'; selector: string };
+
+/** What came of an action. */
+export interface ActionOutcome {
+  /** HTTP status of the page that was opened. */
+  status?: number;
+  /** What was extracted. */
+  value?: string | null | (string | null)[];
+  /** What is being downloaded. */
+  download?: Download;
+}
+
+/** Characters of an extracted text, and how many of them are kept with `all`. */
+const longestText = 64 * 1024;
+const mostTexts = 1_000;
+
+/** Does an action on the page in front. `timeoutMs` bounds each wait for the page. */
+export async function perform(session: BrowserSession, action: BrowserAction, timeoutMs: number): Promise<ActionOutcome> {
+  const outcome = await act(session, action, timeoutMs);
+  // What an action has set off is part of it, such as the page that a link leads to.
+  if (changesPage(action)) await session.page.waitForLoadState('load', { timeout: timeoutMs }).catch(() => undefined);
+  return outcome;
+}
+
+/** Whether a text goes where nobody may read it: into a password field, or into one that cannot be found. */
+export async function isSecret(session: BrowserSession, selector: string, timeoutMs: number): Promise<boolean> {
+  const type = await session.page
+    .locator(selector)
+    .getAttribute('type', { timeout: timeoutMs })
+    .catch(() => 'password');
+  return type?.toLowerCase() === 'password';
+}
+
+const changesPage = ({ kind }: BrowserAction): boolean => !['open', 'extract', 'screenshot', 'download'].includes(kind);
+
+async function act(session: BrowserSession, action: BrowserAction, timeoutMs: number): Promise<ActionOutcome> {
+  const { page } = session;
+  const on = (selector: string, use: (element: Locator) => Promise<unknown>): Promise<ActionOutcome> =>
+    onElement(page, selector, timeoutMs, use);
+  const timeout = timeoutMs;
+  switch (action.kind) {
+    case 'open':
+      return await open(session, action.url, timeoutMs);
+    case 'click':
+      return await on(action.selector, (element) => element.click({ timeout }));
+    case 'fill':
+      return await on(action.selector, (element) => element.fill(action.text, { timeout }));
+    case 'select':
+      return await on(action.selector, (element) => element.selectOption(action.option, { timeout }));
+    case 'upload':
+      return await on(action.selector, (element) => element.setInputFiles(action.file, { timeout }));
+    case 'press':
+      try {
+        await page.keyboard.press(action.key);
+        return {};
+      } catch (error) {
+        throw actionProblem(`the key \`${action.key}\` could not be pressed`, error, timeoutMs);
+      }
+    case 'wait_for':
+      return await waitFor(page, action, timeoutMs);
+    case 'extract':
+      return await extract(page, action, timeoutMs);
+    case 'download':
+      return await download(page, action.selector, timeoutMs);
+    case 'screenshot':
+      return {};
+  }
+}
+
+async function open(session: BrowserSession, url: string, timeoutMs: number): Promise<ActionOutcome> {
+  const { page, refused } = session;
+  const shown = shownUrl(url);
+  const address = URL.canParse(url) ? new URL(url) : undefined;
+  if (address === undefined || !['http:', 'https:'].includes(address.protocol))
+    throw browseFailed(`\`${shown}\` cannot be opened: an address begins with http:// or https://`);
+  try {
+    const response = await page.goto(url, { timeout: timeoutMs });
+    if (!refused.has(address.host)) return response === null ? {} : { status: response.status() };
+  } catch (error) {
+    if (!refused.has(address.host)) throw navigationProblem(shown, error, timeoutMs);
+  }
+  throw browseFailed(
+    `${shown} was not opened: ${address.host} is no public address, and this service browses public ones only (--browse public)`,
+  );
+}
+
+/** An address without the name and password that may be in it. */
+export function shownUrl(url: string): string {
+  if (!URL.canParse(url)) return url;
+  const shown = new URL(url);
+  if (shown.username === '' && shown.password === '') return url;
+  [shown.username, shown.password] = ['', ''];
+  return shown.href;
+}
+
+async function onElement(
+  page: Page,
+  selector: string,
+  timeoutMs: number,
+  use: (element: Locator) => Promise<unknown>,
+): Promise<ActionOutcome> {
+  try {
+    await use(page.locator(selector));
+    return {};
+  } catch (error) {
+    throw elementProblem(selector, error, timeoutMs, await countOf(page, selector));
+  }
+}
+
+const countOf = (page: Page, selector: string): Promise<number | undefined> =>
+  page
+    .locator(selector)
+    .count()
+    .catch(() => undefined);
+
+async function waitFor(page: Page, action: BrowserAction & { kind: 'wait_for' }, timeoutMs: number): Promise<ActionOutcome> {
+  const { selector, text, url, gone } = action;
+  const timeout = timeoutMs;
+  if (selector !== undefined) return await onElement(page, selector, timeout, (element) => element.first().waitFor({ timeout }));
+  if (gone !== undefined) {
+    try {
+      await page.locator(gone).first().waitFor({ state: 'hidden', timeout });
+      return {};
+    } catch (error) {
+      throw actionProblem(`\`${gone}\` did not go away`, error, timeout);
+    }
+  }
+  try {
+    if (text !== undefined) await page.getByText(text).first().waitFor({ timeout });
+    else await page.waitForURL(urlPattern(url ?? '*'), { timeout });
+    return {};
+  } catch (error) {
+    const what = text === undefined ? `the page was at ${shownUrl(page.url())} and not at ${url}` : `the page did not say "${text}"`;
+    throw actionProblem(what, error, timeout);
+  }
+}
+
+const urlPattern = (url: string): RegExp =>
+  new RegExp(
+    `^${url
+      .split('*')
+      .map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
+      .join('.*')}$`,
+  );
+
+async function extract(page: Page, action: BrowserAction & { kind: 'extract' }, timeoutMs: number): Promise<ActionOutcome> {
+  const { selector, attribute, all } = action;
+  const timeout = timeoutMs;
+  const cut = (text: string | null): string | null => text?.slice(0, longestText) ?? null;
+  let value: ActionOutcome['value'];
+  await onElement(page, selector, timeout, async (element) => {
+    if (all) value = (await readAll(element, attribute)).slice(0, mostTexts).map(cut);
+    else if (attribute === undefined) value = cut(await element.innerText({ timeout }));
+    // What a field holds now, not what it held when the page was loaded.
+    else if (attribute === 'value')
+      value = cut(await element.inputValue({ timeout }).catch(() => element.getAttribute('value', { timeout })));
+    else value = cut(await element.getAttribute(attribute, { timeout }));
+  });
+  return { value: value ?? null };
+}
+
+const readAll = (elements: Locator, attribute: string | undefined): Promise<(string | null)[]> =>
+  attribute === undefined
+    ? elements.allInnerTexts()
+    : elements.evaluateAll((found, name) => found.map((one) => one.getAttribute(name)), attribute);
+
+async function download(page: Page, selector: string, timeoutMs: number): Promise<ActionOutcome> {
+  const expected = page.waitForEvent('download', { timeout: timeoutMs });
+  // Its failure is looked at below, after the click's.
+  expected.catch(() => undefined);
+  await onElement(page, selector, timeoutMs, (element) => element.click({ timeout: timeoutMs }));
+  try {
+    return { download: await expected };
+  } catch (error) {
+    throw actionProblem(`\`${selector}\` downloaded nothing`, error, timeoutMs);
+  }
+}

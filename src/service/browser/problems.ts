@@ -1,0 +1,78 @@
+/** What a browser's failures mean, in words for the one who wrote the procedure. */
+import { formatDuration } from '../../base/duration.ts';
+import { ServiceError } from '../errors.ts';
+
+/** A page that does not do what the procedure expects of it. */
+export const browseFailed = (message: string): ServiceError => new ServiceError(400, 'browse_failed', message);
+
+const networkErrors: Record<string, string> = {
+  ERR_ADDRESS_UNREACHABLE: 'the address cannot be reached',
+  ERR_CERT_AUTHORITY_INVALID: 'its certificate is not trusted',
+  ERR_CERT_COMMON_NAME_INVALID: 'its certificate is for another name',
+  ERR_CERT_DATE_INVALID: 'its certificate has expired, or is not valid yet',
+  ERR_CONNECTION_CLOSED: 'the connection was closed',
+  ERR_CONNECTION_REFUSED: 'the connection was refused',
+  ERR_CONNECTION_RESET: 'the connection was reset',
+  ERR_CONNECTION_TIMED_OUT: 'the connection timed out',
+  ERR_EMPTY_RESPONSE: 'the server answered nothing',
+  ERR_INTERNET_DISCONNECTED: 'this machine is not connected',
+  ERR_NAME_NOT_RESOLVED: 'the name is not known',
+  ERR_TOO_MANY_REDIRECTS: 'it redirects in a circle',
+};
+
+/** Why a page could not be opened. */
+export function navigationProblem(url: string, error: unknown, timeoutMs: number): ServiceError {
+  const message = plain(error);
+  if (isTimeout(error)) return browseFailed(`${url} was not loaded within ${formatDuration(timeoutMs)}`);
+  if (message.includes('Download is starting'))
+    return browseFailed(`${url} is no page but a download; use the \`download\` action on the page that links to it`);
+  const code = /net::(ERR_\w+)/.exec(message)?.[1];
+  if (code === undefined) return browseFailed(`${url} could not be opened: ${message}`);
+  const words = networkErrors[code];
+  return browseFailed(`${url} could not be opened: ${words === undefined ? code : `${words} (${code})`}`);
+}
+
+/** Why an action on an element failed. `matches` is how many elements the selector finds by now, where that could be told. */
+export function elementProblem(selector: string, error: unknown, timeoutMs: number, matches: number | undefined): ServiceError {
+  const shown = `\`${selector}\``;
+  const message = plain(error);
+  const several = /resolved to (\d+) elements/.exec(message)?.[1];
+  if (several !== undefined) return browseFailed(`${several} elements match ${shown}; write a selector that only one matches`);
+  if (!isTimeout(error)) return browseFailed(`${shown}: ${message}`);
+  const within = `within ${formatDuration(timeoutMs)}`;
+  if (matches === 0) return browseFailed(`no element matches ${shown} ${within}`);
+  const reason = reasonOf(error);
+  return browseFailed(`the element ${shown} could not be used ${within}${reason === undefined ? '' : `: ${reason}`}`);
+}
+
+/** Any other failure of an action; `what` says it in the past tense: "the page did not say …". */
+export const actionProblem = (what: string, error: unknown, timeoutMs: number): ServiceError =>
+  browseFailed(isTimeout(error) ? `${what} within ${formatDuration(timeoutMs)}` : `${what}: ${plain(error)}`);
+
+/** Why the browser did not start. */
+export function startProblem(executable: string, error: unknown): ServiceError {
+  const text = textOf(error);
+  if (/No usable sandbox|SUID sandbox helper|setuid sandbox/i.test(text)) {
+    return browseFailed(
+      `${executable} did not start: the system lets it make no sandbox of its own. Allow unprivileged user namespaces, or set AOPS_CHROMIUM to a script that starts it with --no-sandbox; see "Browsing" in docs/local-service.md`,
+    );
+  }
+  const logged = /\[(?:err|out)\]\s*(.*(?:error|cannot|failed|not found).*)/i.exec(text)?.[1];
+  return browseFailed(`${executable} did not start: ${logged ?? plain(error)}`);
+}
+
+const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the library colours its messages
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).replace(/\x1b\[[0-9;]*m/g, '');
+
+/** The first line of an error of the library, without the name of its function. */
+const plain = (error: unknown): string => (textOf(error).split('\n', 1)[0] as string).replace(/^\w+\.\w+: /, '').replace(/^Error: /, '');
+
+/** What the library was waiting for last, such as an element that is not visible. */
+function reasonOf(error: unknown): string | undefined {
+  const lines = textOf(error).split('\n');
+  return lines
+    .findLast((line) => /element is not|intercepts pointer events|is not an? |not enabled|did not find/.test(line))
+    ?.replace(/^[\s-]+/, '');
+}

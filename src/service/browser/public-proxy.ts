@@ -1,0 +1,105 @@
+/**
+ * Lets a browser reach public addresses and nothing else. Everything the browser asks for goes through this proxy, which looks a
+ * name up once, judges the addresses and connects to one of those it judged: a name that leads inside, a redirect or a name that changes its address gets nowhere.
+ */
+import { lookup } from 'node:dns/promises';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, isIP, type Socket } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+export interface PublicProxy {
+  url: string;
+  /** `host:port` of what was refused. */
+  refused: ReadonlySet<string>;
+  close(): Promise<void>;
+}
+
+/** How many refused hosts are remembered. */
+const mostRefused = 1_000;
+/** Hop-by-hop headers (RFC 9110, 7.6.1). */
+const ownHeaders = ['connection', 'proxy-connection', 'proxy-authorization', 'keep-alive', 'te', 'trailer', 'upgrade'];
+
+/** Whether an address belongs to the public internet. */
+export function isPublic(address: string): boolean {
+  if (isIP(address) === 0) return false;
+  // An IPv4 address in an IPv6 one is judged as what it is.
+  return ipaddr.process(address).range() === 'unicast';
+}
+
+/** Starts a proxy on a free port of this machine. `resolve` finds the addresses of a name. */
+export async function startPublicProxy(resolve = addressesOf): Promise<PublicProxy> {
+  const refused = new Set<string>();
+  const sockets = new Set<Socket>();
+  /** An address of the host that may be connected to. */
+  const permitted = async (host: string, port: number): Promise<string | undefined> => {
+    const addresses = await resolve(host.replace(/^\[|\]$/g, ''));
+    const [first] = addresses;
+    // One address that is not public is enough: the name is not to be trusted.
+    if (first !== undefined && addresses.every(isPublic)) return first;
+    const name = port === 80 || port === 443 ? host : `${host}:${port}`;
+    if (first !== undefined && refused.size < mostRefused) refused.add(name);
+    return undefined;
+  };
+
+  const server = createServer((incoming, outgoing) => void forward(incoming, outgoing, permitted));
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy()).once('close', () => sockets.delete(socket));
+  });
+  server.on('connect', (incoming: IncomingMessage, socket: Socket, head: Buffer) => void tunnel(incoming, socket, head, permitted));
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    refused,
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+type Permitted = (host: string, port: number) => Promise<string | undefined>;
+
+async function addressesOf(host: string): Promise<string[]> {
+  if (isIP(host) !== 0) return [host];
+  const found = await lookup(host, { all: true }).catch(() => []);
+  return found.map(({ address }) => address);
+}
+
+async function forward(incoming: IncomingMessage, outgoing: ServerResponse, permitted: Permitted): Promise<void> {
+  const url = URL.canParse(incoming.url ?? '') ? new URL(incoming.url as string) : undefined;
+  if (url?.protocol !== 'http:') return answer(outgoing, 400, 'This is a proxy.');
+  const port = Number(url.port || 80);
+  const address = await permitted(url.hostname, port);
+  if (address === undefined) return answer(outgoing, 403, `${url.host} is no public address, or is not known.`);
+  const headers = Object.fromEntries(Object.entries(incoming.headers).filter(([name]) => !ownHeaders.includes(name)));
+  const onward = request({ host: address, port, method: incoming.method, path: `${url.pathname}${url.search}`, headers, setHost: false });
+  onward.once('response', (response) => {
+    outgoing.writeHead(response.statusCode ?? 502, response.rawHeaders);
+    response.pipe(outgoing);
+    response.once('error', () => outgoing.destroy());
+  });
+  onward.once('error', () => (outgoing.headersSent ? outgoing.destroy() : answer(outgoing, 502, `${url.host} cannot be reached.`)));
+  outgoing.once('close', () => onward.destroy());
+  incoming.pipe(onward);
+}
+
+async function tunnel(incoming: IncomingMessage, socket: Socket, head: Buffer, permitted: Permitted): Promise<void> {
+  const target = URL.canParse(`http://${incoming.url}`) ? new URL(`http://${incoming.url}`) : undefined;
+  const port = Number(target?.port || (incoming.url?.endsWith(':80') ? 80 : 443));
+  const address = target === undefined ? undefined : await permitted(target.hostname, port);
+  if (address === undefined) return void socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n');
+  const onward = connect({ host: address, port });
+  onward.once('connect', () => {
+    socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+    onward.write(head);
+    socket.pipe(onward).pipe(socket);
+  });
+  onward.on('error', () => socket.destroy()).once('close', () => socket.destroy());
+  socket.once('close', () => onward.destroy());
+}
+
+function answer(outgoing: ServerResponse, status: number, text: string): void {
+  outgoing.writeHead(status, { 'content-type': 'text/plain', connection: 'close' }).end(`${text}\n`);
+}

@@ -1,0 +1,262 @@
+/**
+ * The browser of one run: one Chromium process with one context. It is started when a step first needs it and ended when the
+ * run stops being executed; its cookies and local storage, and where it was, are kept beside the run's files, so a later session goes on there.
+ */
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir, userInfo } from 'node:os';
+import path from 'node:path';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { type Keeper, startKeeper } from '../sandbox/keeper.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import { type Browsing, findChromium } from './chromium.ts';
+import { startProblem } from './problems.ts';
+import { groupOf } from './process-group.ts';
+
+export interface SessionOptions {
+  browsing: Browsing;
+  sandbox: Sandbox;
+  signal: AbortSignal;
+}
+
+export interface Viewport {
+  width: number;
+  height: number;
+}
+
+export const defaultViewport: Viewport = { width: 1280, height: 800 };
+
+/** Milliseconds that Chromium gets to start, and to end by itself. */
+const startTime = 30_000;
+const endTime = 3_000;
+/** Milliseconds that a picture may take. */
+const pictureTime = 5_000;
+/** How many messages of the console are kept for a step, and characters of each. */
+const mostErrors = 20;
+const longestError = 500;
+/** A socket's path has about 100 characters; Chromium makes one below TMPDIR. */
+const longestTemporary = 60;
+
+/** What a later session of the run needs. */
+interface Kept {
+  url: string;
+  storage: Awaited<ReturnType<BrowserContext['storageState']>>;
+}
+
+export class BrowserSession {
+  readonly #context: BrowserContext;
+  readonly #keeper: Keeper | undefined;
+  readonly #folders: Folders;
+  readonly #signal: AbortSignal;
+  readonly #refused: ReadonlySet<string>;
+  readonly #endProxy: () => Promise<void>;
+  #page: Page;
+  #errors: string[] = [];
+  #ended: Promise<void> | undefined;
+  #isOver = false;
+  /** Whether dialogs of pages are accepted; dismissed otherwise. */
+  acceptDialogs = false;
+  /** The last picture that was taken: its digest, and the event that it belongs to. */
+  lastPicture: { digest: string; of: string } | undefined;
+
+  private constructor(parts: Parts, signal: AbortSignal) {
+    this.#context = parts.context;
+    this.#keeper = parts.keeper;
+    this.#folders = parts.folders;
+    this.#refused = parts.proxy?.refused ?? new Set();
+    this.#endProxy = parts.proxy?.close ?? (async () => undefined);
+    this.#signal = signal;
+    this.#page = parts.context.pages()[0] as Page;
+    for (const page of parts.context.pages()) this.#track(page);
+    parts.context.on('page', (page) => this.#track(page));
+    parts.context.on('close', () => {
+      this.#isOver = true;
+    });
+    signal.addEventListener('abort', this.#kill, { once: true });
+    // Aborted while it started: no event will come.
+    if (signal.aborted) this.#kill();
+  }
+
+  /** Starts a browser for a run. Throws ServiceError 400 `no_browser` or `browse_failed`, or the signal's reason. */
+  static async open({ browsing, sandbox, signal }: SessionOptions): Promise<BrowserSession> {
+    const executable = await findChromium(browsing);
+    const parts = await start(executable, browsing, sandbox);
+    const session = new BrowserSession(parts, signal);
+    try {
+      await session.#restore();
+      signal.throwIfAborted();
+      return session;
+    } catch (error) {
+      await session.close();
+      signal.throwIfAborted();
+      throw error;
+    }
+  }
+
+  /** Whether the browser has ended, by itself or not. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** The page that is in front: the one opened last, of those that are open. */
+  get page(): Page {
+    return this.#page;
+  }
+
+  /** Folder of downloads in progress. */
+  get downloads(): string {
+    return this.#folders.downloads;
+  }
+
+  /** Hosts that were not let through because they are not public. */
+  get refused(): ReadonlySet<string> {
+    return this.#refused;
+  }
+
+  /** Errors of pages' consoles and scripts since this was asked last. */
+  takeErrors(): string[] {
+    return this.#errors.splice(0);
+  }
+
+  /** A picture of the page in front as PNG; undefined where there is no page yet, or none can be taken. */
+  async picture(whole = false): Promise<Buffer | undefined> {
+    if (this.#page.isClosed() || this.#page.url() === 'about:blank') return undefined;
+    return this.#page.screenshot({ type: 'png', fullPage: whole, timeout: pictureTime, animations: 'disabled' }).catch(() => undefined);
+  }
+
+  /** Keeps cookies, local storage and the address of the page for a later session of the run. */
+  async keep(): Promise<void> {
+    const kept: Kept = { url: this.#page.url(), storage: await this.#context.storageState() };
+    const file = this.#folders.state;
+    await writeFile(`${file}.new`, JSON.stringify(kept), { mode: 0o600 });
+    await rename(`${file}.new`, file);
+  }
+
+  /** Ends the browser and removes what it wrote, except what was kept. */
+  close(): Promise<void> {
+    this.#ended ??= this.#end();
+    return this.#ended;
+  }
+
+  async #end(): Promise<void> {
+    this.#signal.removeEventListener('abort', this.#kill);
+    const closed = this.#context.close().catch(() => undefined);
+    const late = setTimeout(this.#kill, endTime);
+    await closed;
+    clearTimeout(late);
+    // What is left of the group, if anything.
+    await this.#keeper?.signal('KILL');
+    this.#keeper?.dismiss();
+    await this.#endProxy();
+    await this.#folders.remove();
+  }
+
+  /** At once, whatever its pages are doing. Calls that wait for the browser fail. */
+  readonly #kill = (): void => {
+    if (this.#keeper === undefined) void this.#context.close().catch(() => undefined);
+    else void this.#keeper.signal('KILL');
+  };
+
+  #track(page: Page): void {
+    this.#page = page;
+    page.on('console', (message) => {
+      if (message.type() === 'error') this.#note(message.text());
+    });
+    page.on('pageerror', (error) => this.#note(error.message));
+    page.on('crash', () => this.#note('the page crashed'));
+    page.on('dialog', (dialog) => void (this.acceptDialogs ? dialog.accept() : dialog.dismiss()).catch(() => undefined));
+    page.on('close', () => {
+      const left = this.#context.pages().findLast((other) => !other.isClosed());
+      if (this.#page === page && left !== undefined) this.#page = left;
+    });
+  }
+
+  #note(text: string): void {
+    if (this.#errors.length < mostErrors) this.#errors.push(text.slice(0, longestError));
+  }
+
+  /** Brings back what an earlier session of the run kept. */
+  async #restore(): Promise<void> {
+    const text = await readFile(this.#folders.state, 'utf8').catch(() => undefined);
+    if (text === undefined) return;
+    const kept = JSON.parse(text) as Kept;
+    await this.#context.setStorageState(kept.storage);
+    // A page that is gone is no failure of this step; what the step does on it will be.
+    if (/^https?:/.test(kept.url)) await this.#page.goto(kept.url, { timeout: startTime }).catch(() => undefined);
+  }
+}
+
+interface Folders {
+  profile: string;
+  downloads: string;
+  state: string;
+  remove(): Promise<void>;
+}
+
+interface Parts {
+  context: BrowserContext;
+  keeper: Keeper | undefined;
+  folders: Folders;
+  proxy: { refused: ReadonlySet<string>; close(): Promise<void> } | undefined;
+}
+
+async function start(executablePath: string, browsing: Browsing, sandbox: Sandbox): Promise<Parts> {
+  const { chromium } = await import('playwright-core');
+  const folders = await makeFolders(sandbox);
+  const proxy = browsing.policy === 'public' ? await (await import('./public-proxy.ts')).startPublicProxy() : undefined;
+  // Where there is no shell, the library alone ends the browser.
+  const keeper = await startKeeper().catch(() => undefined);
+  try {
+    const context = await chromium.launchPersistentContext(folders.profile, {
+      executablePath,
+      headless: true,
+      // Chromium refuses to make its sandbox for root; for everybody else it has one.
+      chromiumSandbox: userInfo().uid !== 0,
+      args: proxy === undefined ? [] : ['--force-webrtc-ip-handling-policy=disable_non_proxied_udp'],
+      ...(proxy === undefined ? {} : { proxy: { server: proxy.url } }),
+      env: browserEnvironment(folders.profile, browsing.searchPath),
+      // The service decides when it ends, and tells its runs.
+      handleSIGINT: false,
+      handleSIGTERM: false,
+      handleSIGHUP: false,
+      timeout: startTime,
+      viewport: defaultViewport,
+      locale: 'en-US',
+      reducedMotion: 'reduce',
+      acceptDownloads: true,
+      downloadsPath: folders.downloads,
+      artifactsDir: folders.downloads,
+    });
+    const group = await groupOf(context.browser() as Browser);
+    if (group !== undefined) keeper?.keep(group, folders.profile);
+    return { context, keeper, folders, proxy };
+  } catch (error) {
+    keeper?.dismiss();
+    await proxy?.close();
+    await folders.remove();
+    throw startProblem(executablePath, error);
+  }
+}
+
+/** Nothing of the service's own environment. */
+function browserEnvironment(folder: string, searchPath: string): Record<string, string> {
+  const temporary = Buffer.byteLength(folder) <= longestTemporary ? folder : tmpdir();
+  return { PATH: searchPath, HOME: folder, TMPDIR: temporary, LANG: 'C.UTF-8' };
+}
+
+async function makeFolders(sandbox: Sandbox): Promise<Folders> {
+  const own = await sandbox.privateFolder('browser');
+  const downloads = path.join(own, 'downloads');
+  // Of a session that was killed.
+  await rm(downloads, { recursive: true, force: true });
+  await mkdir(downloads, { mode: 0o700 });
+  const profile = await mkdtemp(path.join(tmpdir(), 'aops-browser-'));
+  return {
+    profile,
+    downloads,
+    state: path.join(own, 'state.json'),
+    async remove() {
+      for (const folder of [profile, downloads])
+        await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }).catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,230 @@
+/**
+ * The browse step: a list of actions in a browser. Each becomes visible as a tool call of its own, with pictures before and after
+ * it. The step is journalled as a whole: one that was interrupted begins again with its first action.
+ */
+import { createHash } from 'node:crypto';
+import path from 'node:path';
+import { parseDuration } from '../../../base/duration.ts';
+import { type ActionOutcome, type BrowserAction, isSecret, perform, shownUrl } from '../../browser/actions.ts';
+import { type BrowserSession, defaultViewport } from '../../browser/session.ts';
+import { ServiceError } from '../../errors.ts';
+import { mimeTypeOf } from '../../sandbox/file-kind.ts';
+import type { RunPicture, RuntimeEvent } from '../runtime.ts';
+import { defaultBrowse, type Payload, type StepOf } from './schema.ts';
+import { renderTexts } from './template.ts';
+import { type Done, nameOf, StepError, type Turn } from './turn.ts';
+
+/** The largest file that is uploaded, and that is downloaded. Bytes. */
+const uploadLimit = 10 * 1024 * 1024;
+const downloadLimit = 100 * 1024 * 1024;
+const toolName = 'browser';
+
+type Action = NonNullable<Payload<'browse'>['actions']>[number];
+
+/** What later steps see. */
+interface Result {
+  url: string | null;
+  title: string | null;
+  /** HTTP status of the page that was opened last. */
+  status: number | null;
+  extracted: Record<string, unknown>;
+  /** Files of the workspace. */
+  downloads: { path: string; size: number }[];
+  console_errors: string[];
+  /** Why the step ended before its end, with `on_error: continue`. */
+  error?: string;
+}
+
+export async function browse(step: StepOf<'browse'>, turn: Turn): Promise<Done> {
+  const { payload } = step;
+  if (turn.host.browsing.policy === 'off') {
+    throw new StepError(
+      `${nameOf(step)} opens a browser, and this service does not browse. Start it with \`aops serve --browse on\` to allow it, or with \`--browse public\` for public addresses alone.`,
+    );
+  }
+  // Rendered before the first action: what an action finds is for later steps.
+  const actions = renderTexts<Action[]>(
+    [...(payload.url === undefined ? [] : [{ open: payload.url }]), ...(payload.actions ?? [])],
+    turn.scope,
+  );
+  const session = await turn.browser();
+  session.acceptDialogs = payload.dialogs === 'accept';
+  await session.page.setViewportSize(payload.viewport ?? defaultViewport);
+  const result: Result = { url: null, title: null, status: null, extracted: {}, downloads: [], console_errors: [] };
+  const browsing = new Browsing(step, turn, session, result);
+  let error: string | undefined;
+  for (const [index, action] of actions.entries()) {
+    error = await browsing.act(action, index + 1);
+    turn.host.signal.throwIfAborted();
+    if (error !== undefined) break;
+  }
+  if (!session.isOver) await session.keep();
+  if (error === undefined) return { entry: { result } };
+  const entry = { result: { ...result, error } };
+  return payload.on_error === 'continue'
+    ? { entry }
+    : { entry: { ...entry, ends: { status: 'failed', error: `${nameOf(step)}: ${error}.` } } };
+}
+
+/** One execution of a step. */
+class Browsing {
+  readonly #step: StepOf<'browse'>;
+  readonly #turn: Turn;
+  readonly #session: BrowserSession;
+  readonly #result: Result;
+  readonly #timeoutMs: number;
+
+  constructor(step: StepOf<'browse'>, turn: Turn, session: BrowserSession, result: Result) {
+    this.#step = step;
+    this.#turn = turn;
+    this.#session = session;
+    this.#result = result;
+    this.#timeoutMs = parseDuration(step.payload.timeout ?? '') ?? defaultBrowse;
+  }
+
+  /** Does an action and shows it. Returns what it failed with, if it did. */
+  async act(action: Action, number: number): Promise<string | undefined> {
+    const { host } = this.#turn;
+    const id = `${this.#step.key}:${number}`;
+    const [kind, payload] = Object.entries(action)[0] as [keyof Action, Action[keyof Action]];
+    const given = await this.#shown(action, kind, payload);
+    await host.emit([{ kind: 'tool_call', id: `${id}:call`, name: toolName, arguments: { action: kind, ...given } }]);
+    const before = await this.#before(id, number);
+    const startedAt = new Date(host.clock.now());
+    const { error, ...outcome } = await this.#attempt(action, kind);
+    host.signal.throwIfAborted();
+    const image = await this.#picture(id, `${this.#step.number}-${number}-${kind}.png`, kind === 'screenshot');
+    const page = await this.#page();
+    Object.assign(this.#result, page);
+    const consoleErrors = this.#session.takeErrors();
+    this.#result.console_errors.push(...consoleErrors);
+    const call = {
+      ...page,
+      ...outcome,
+      ...(kind === 'screenshot' && image !== undefined && 'bytes' in image ? { mime_type: image.mimeType, size: image.bytes.length } : {}),
+      ...(consoleErrors.length === 0 ? {} : { console_errors: consoleErrors }),
+    };
+    const events: RuntimeEvent[] = [
+      {
+        kind: 'tool_result',
+        id: `${id}:result`,
+        callId: `${id}:call`,
+        result: call,
+        ...(error === undefined ? {} : { error }),
+        ...(kind === 'screenshot' ? { screenshot: id } : {}),
+      },
+      {
+        kind: 'screenshot',
+        id,
+        toolName,
+        action: kind,
+        startedAt,
+        endedAt: new Date(host.clock.now()),
+        input: { ...given, ...page },
+        ...(error === undefined ? {} : { error }),
+        ...(before === undefined ? {} : { before }),
+        ...(image === undefined ? {} : { image }),
+      },
+    ];
+    await host.emit(events);
+    return error;
+  }
+
+  async #attempt(action: Action, kind: keyof Action): Promise<Record<string, unknown> & { error?: string }> {
+    try {
+      const outcome = await perform(this.#session, await this.#ready(action), this.#timeoutMs);
+      return await this.#note(action, outcome);
+    } catch (error) {
+      // A browser that ended on its own is this step's failure; everything that is not the page's fault has another message.
+      if (error instanceof ServiceError) return { error: error.message };
+      if (this.#session.isOver) return { error: `the browser ended during \`${kind}\`` };
+      return { error: `\`${kind}\` failed: ${error instanceof Error ? (error.message.split('\n', 1)[0] as string) : String(error)}` };
+    }
+  }
+
+  /** Keeps what an action found, and tells it. */
+  async #note(action: Action, outcome: ActionOutcome): Promise<Record<string, unknown>> {
+    if (outcome.status !== undefined) this.#result.status = outcome.status;
+    if (action.open !== undefined) return { status: outcome.status ?? null };
+    if (action.extract !== undefined) {
+      this.#result.extracted[action.extract.name] = outcome.value ?? null;
+      return { name: action.extract.name, value: outcome.value ?? null };
+    }
+    const { download } = outcome;
+    if (download === undefined) return {};
+    const failure = await download.failure();
+    if (failure !== null) throw new ServiceError(400, 'browse_failed', `the download failed: ${failure}`);
+    const target = action.download?.path ?? `downloads/${plainName(download.suggestedFilename())}`;
+    const saved = await this.#turn.host.sandbox.write(target, await download.createReadStream(), { limit: downloadLimit });
+    await download.delete();
+    this.#result.downloads.push(saved);
+    return saved;
+  }
+
+  /** An action as the browser takes it. */
+  async #ready(action: Action): Promise<BrowserAction> {
+    if (action.open !== undefined) return { kind: 'open', url: action.open };
+    if (action.click !== undefined) return { kind: 'click', selector: action.click };
+    if (action.fill !== undefined) return { kind: 'fill', ...action.fill };
+    if (action.press !== undefined) return { kind: 'press', key: action.press };
+    if (action.select !== undefined) return { kind: 'select', ...action.select };
+    if (action.wait_for !== undefined) return { kind: 'wait_for', ...action.wait_for };
+    if (action.extract !== undefined) return { kind: 'extract', ...action.extract };
+    if (action.download !== undefined) return { kind: 'download', selector: action.download.click };
+    if (action.upload === undefined) return { kind: 'screenshot' };
+    const { entry, bytes, truncated } = await this.#turn.host.sandbox.read(action.upload.path, uploadLimit);
+    if (truncated) throw new ServiceError(413, 'file_too_large', `the file ${entry.path} is larger than 10 MiB`);
+    const file = { name: entry.name, mimeType: mimeTypeOf(entry.name) ?? 'application/octet-stream', buffer: bytes };
+    return { kind: 'upload', selector: action.upload.selector, file };
+  }
+
+  /** What an action was given, as everybody may see it. */
+  async #shown(action: Action, kind: keyof Action, payload: Action[keyof Action]): Promise<Record<string, unknown>> {
+    if (action.fill !== undefined) {
+      const secret = await isSecret(this.#session, action.fill.selector, this.#timeoutMs);
+      return { selector: action.fill.selector, text: secret ? '(hidden)' : action.fill.text };
+    }
+    if (action.open !== undefined) return { address: shownUrl(action.open) };
+    if (action.screenshot !== undefined) return { caption: action.screenshot };
+    if (kind === 'wait_for') return { for: Object.values(payload as object)[0], by: Object.keys(payload as object)[0] };
+    if (action.download !== undefined) return { selector: action.download.click };
+    if (typeof payload === 'string') return { [kind === 'press' ? 'key' : 'selector']: payload };
+    return { ...(payload as object) };
+  }
+
+  async #page(): Promise<{ url: string; title: string } | object> {
+    const { page } = this.#session;
+    if (page.url() === 'about:blank') return {};
+    return { url: shownUrl(page.url()), title: await page.title().catch(() => '') };
+  }
+
+  /** What was seen when the action before this one was done, or a picture when this is the first of the step. */
+  async #before(id: string, number: number): Promise<RunPicture | undefined> {
+    const { lastPicture } = this.#session;
+    if (number > 1 && lastPicture !== undefined) return { of: lastPicture.of };
+    return await this.#picture(`${id}:before`, `${this.#step.number}-${number}-before.png`);
+  }
+
+  /** A picture of the page; the last one again where nothing has changed since. One that was asked for is always a new one. */
+  async #picture(of: string, name: string, asked = false): Promise<RunPicture | undefined> {
+    const whole = asked && this.#step.payload.full_page === true;
+    const bytes = await this.#session.picture(whole);
+    if (bytes === undefined) {
+      this.#session.lastPicture = undefined;
+      return undefined;
+    }
+    const digest = createHash('sha256').update(bytes).digest('hex');
+    const { lastPicture } = this.#session;
+    if (!asked && lastPicture?.digest === digest) return { of: lastPicture.of };
+    // The next action begins with what is in view.
+    if (!whole) this.#session.lastPicture = { digest, of };
+    return { name, mimeType: 'image/png', bytes };
+  }
+}
+
+/** The name that a page gives a file, as one that can be written. */
+function plainName(suggested: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they have no place in a file's name
+  const name = path.posix.basename(suggested.replaceAll('\\', '/')).replace(/[\x00-\x1f\x7f]/g, '_');
+  return ['', '.', '..'].includes(name) ? 'download' : name;
+}
