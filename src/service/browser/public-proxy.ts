@@ -26,8 +26,14 @@ export function isPublic(address: string): boolean {
   return ipaddr.process(address).range() === 'unicast';
 }
 
-/** Starts a proxy on a free port of this machine. `resolve` finds the addresses of a name. */
-export async function startPublicProxy(resolve = addressesOf): Promise<PublicProxy> {
+export interface ProxyOptions {
+  /** The addresses of a name; none when it is not known. */
+  resolve?: (name: string) => Promise<string[]>;
+  isAllowed?: (address: string) => boolean;
+}
+
+/** Starts a proxy on a free port of this machine. */
+export async function startPublicProxy({ resolve = addressesOf, isAllowed = isPublic }: ProxyOptions = {}): Promise<PublicProxy> {
   const refused = new Set<string>();
   const sockets = new Set<Socket>();
   /** An address of the host that may be connected to. */
@@ -35,7 +41,7 @@ export async function startPublicProxy(resolve = addressesOf): Promise<PublicPro
     const addresses = await resolve(host.replace(/^\[|\]$/g, ''));
     const [first] = addresses;
     // One address that is not public is enough: the name is not to be trusted.
-    if (first !== undefined && addresses.every(isPublic)) return first;
+    if (first !== undefined && addresses.every(isAllowed)) return first;
     const name = port === 80 || port === 443 ? host : `${host}:${port}`;
     if (first !== undefined && refused.size < mostRefused) refused.add(name);
     return undefined;

@@ -1,9 +1,10 @@
 /** Bytes behind signed URLs: downloads of sandbox files and run files, uploads into sandboxes. Both are streamed. */
 import { Buffer } from 'node:buffer';
-import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { Readable } from 'node:stream';
 import { notFound, ServiceError } from '../errors.ts';
+import { hasCode } from '../sandbox/paths.ts';
 import type { Grant } from '../signed-urls.ts';
 import { findRunFile } from '../store/run-files.ts';
 import { type Answer, jsonAnswer } from './answer.ts';
@@ -98,7 +99,13 @@ async function describeRunFile({ engine }: HttpParts, { runId, fileId }: Extract
     size: Number(file.size),
     etag: `"${file.sha256}"`,
     sha256: file.sha256,
-    open: async (range) => createReadStream(engine.files.path(runId, fileId), range),
+    async open(range) {
+      // Opened before the answer begins: a file that is not there can still be answered 404.
+      const handle = await open(engine.files.path(runId, fileId)).catch((error: unknown) => {
+        throw hasCode(error, 'ENOENT') ? notFound('run file', fileId) : error;
+      });
+      return handle.createReadStream(range);
+    },
   };
 }
 

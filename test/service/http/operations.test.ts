@@ -13,7 +13,7 @@ const behaviours: Record<string, Behaviour> = {
     const input = { url: 'https://example.test/', title: 'Example' };
     await host.commit('shot', null, [
       { kind: 'tool_call', id: 'c', name: 'browser' },
-      { kind: 'tool_result', id: 'r', callId: 'c', error: 'slow' },
+      { kind: 'tool_result', id: 'r', callId: 'c', error: 'slow', screenshot: 's' },
       { kind: 'screenshot', id: 's', toolName: 'browser', action: 'open', startedAt: new Date(host.clock.now()), input, image },
     ]);
     return { status: 'completed' };
@@ -211,7 +211,9 @@ describe('a run that browsed', () => {
     const [shot] = timeline.toolExecutions;
     expect(shot).toMatchObject({ toolName: 'browser', action: 'open', input: { url: 'https://example.test/' }, beforeScreenshot: null });
     expect((await service.ok('getAgentRunScreenshotTimeline', { params: byAgent })).data.toolExecutions).toHaveLength(1);
-    const file = await service.ok('downloadRunFile', { params: { ...byRun, file_id: shot?.executionId as string } });
+    const { messages } = await service.ok('listRunMessages', { params: byRun });
+    const { file_id } = messages.at(-1)?.tool_result?.result as { file_id: string };
+    const file = await service.ok('downloadRunFile', { params: { ...byRun, file_id } });
     expect(file).toMatchObject({ name: 'page.png', mime_type: 'image/png', size: png.length });
     const bytes = await service.send('GET', file.download_url, { anonymous: true });
     expect(bytes.headers).toMatchObject({

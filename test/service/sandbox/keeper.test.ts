@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
@@ -7,6 +8,7 @@ import { promisify } from 'node:util';
 import { rolldown } from 'rolldown';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { startKeeper } from '../../../src/service/sandbox/keeper.ts';
+import { eventually } from '../../support/eventually.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -44,4 +46,30 @@ await sandbox.exec('echo $$ > pid; kill -KILL $PPID; while :; do sleep 1; done',
   const deadline = Date.now() + 5_000;
   while (!['', 'Z'].includes((await state()).charAt(0)) && Date.now() < deadline);
   expect(['', 'Z']).toContain((await state()).charAt(0));
+});
+
+it('removes a folder when the service dies, and not when it is dismissed', async () => {
+  const keepAndEnd = async (name: string, end: string): Promise<string> => {
+    const kept = path.join(folder, name);
+    const source = path.join(folder, `${end}.ts`);
+    const built = path.join(folder, `${end}.mjs`);
+    await mkdir(kept);
+    await writeFile(
+      source,
+      `import { startKeeper } from ${JSON.stringify(path.resolve(import.meta.dirname, '../../../src/service/sandbox/keeper.ts'))};
+const keeper = await startKeeper();
+keeper.keep(999999999, ${JSON.stringify(kept)});
+await keeper.signal('0');
+${end === 'dismissed' ? 'keeper.dismiss();' : "process.kill(process.pid, 'SIGKILL');"}`,
+    );
+    const bundle = await rolldown({ input: source, platform: 'node', logLevel: 'silent' });
+    await bundle.write({ file: built, format: 'esm' });
+    await bundle.close();
+    await promisify(execFile)(process.execPath, [built]).catch(() => undefined);
+    return kept;
+  };
+  const gone = await keepAndEnd("a folder's", 'killed');
+  await eventually('the folder is gone', async () => !existsSync(gone));
+  // A dismissed keeper ends before its starter does: nothing comes later.
+  expect(existsSync(await keepAndEnd('other', 'dismissed'))).toBe(true);
 });

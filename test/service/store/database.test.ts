@@ -1,10 +1,15 @@
 import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Migration, sql } from 'kysely';
+import { Kysely, type Migration, sql } from 'kysely';
+import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/service/store/database.ts';
+import { LibsqlDialect } from '../../../src/service/store/dialect.ts';
 import { migrate } from '../../../src/service/store/migrate.ts';
 import { migrations } from '../../../src/service/store/migrations/index.ts';
+import { listRunFiles } from '../../../src/service/store/run-files.ts';
+import type { Database } from '../../../src/service/store/schema.ts';
+import { listToolExecutions } from '../../../src/service/store/tool-executions.ts';
 import { afterTest, temporaryDirectory } from '../helpers/service.ts';
 
 async function opened() {
@@ -25,6 +30,34 @@ describe('migrations', () => {
     expect(await tables(db)).toContain('extra');
     expect(await readdir(join(directory, 'backups'))).toEqual([`aops-${Object.keys(migrations).at(-1)}.db`]);
     await migrate(db, directory, { ...migrations, '9999-extra': second });
+  });
+
+  it('give a screenshot of before an execution of its own, with its picture after it', async () => {
+    const directory = await temporaryDirectory();
+    // As the first version left it, without what its rows belong to.
+    const old = new Libsql(join(directory, 'aops.db'));
+    const db = new Kysely<Database>({ dialect: new LibsqlDialect(old) });
+    await migrate(db, directory, { '0001-core': migrations['0001-core'] as Migration });
+    await sql`pragma foreign_keys = off`.execute(db);
+    for (const [id, started_at, input] of [
+      ['f2', '2026-01-01T00:00:02.000Z', null],
+      ['f1', '2026-01-01T00:00:01.000Z', '{"url":"http://a.test/"}'],
+    ]) {
+      await sql`insert into run_files (id, run_id, turn, event_id, name, mime_type, size, sha256, tool_name, action, input, started_at, created_at)
+        values (${id}, 'r', 1, ${`e${id}`}, 'a.png', 'image/png', 3, '', 'screenshot', 'click', ${input}, ${started_at}, '2026-01-01T00:00:09.000Z')`.execute(
+        db,
+      );
+    }
+    await migrate(db, directory);
+    expect(await listToolExecutions(db, 'r')).toMatchObject([
+      {
+        ...{ seq: 1, tool_name: 'screenshot', action: 'click', input: '{"url":"http://a.test/"}', error: null, event_id: 'ef1', turn: 1 },
+        ...{ started_at: '2026-01-01T00:00:01.000Z', ended_at: '2026-01-01T00:00:09.000Z', before_file_id: null, after_file_id: 'f1' },
+      },
+      { seq: 2, input: null, after_file_id: 'f2' },
+    ]);
+    expect(await listRunFiles(db, 'r')).toMatchObject([{ name: 'a.png', size: 3 }, { name: 'a.png' }]);
+    await db.destroy();
   });
 
   it('that fail half-way leave nothing behind', async () => {

@@ -31,13 +31,14 @@ steps:
   - approve: { id: pay, title: "Pay {{ steps.lookup.amount }}?", on_deny: { say: "Not paid: {{ steps.pay.reason }}" } }
   - write: { path: done.txt, content: "{{answers.who}}" }
   - screenshot: { path: a.png, url: "https://example.com", action: click, title: A page }
+  - browse: { id: shop, url: "https://{{ message }}", actions: [ { fill: { selector: "#q", text: "{{ answers.who }}" } }, { press: Enter } ] }
   - if: answers.pay and steps.count.exit_code == 0
     sleep: 300ms
   - if: false
     fail: Never
 `;
     expect(problemsOf(text)).toEqual([]);
-    expect(scriptRuntime.countSteps(text)).toBe(9);
+    expect(scriptRuntime.countSteps(text)).toBe(10);
   });
 
   it.each([
@@ -77,12 +78,14 @@ describe('a step', () => {
     [['  - aks: { id: who }'], ['3:5 unknown step `aks`; did you mean `ask`?']],
     [
       ['  - frobnicate: x'],
-      ['3:5 unknown step `frobnicate`; allowed: `say`, `tool`, `exec`, `write`, `ask`, `approve`, `screenshot`, `sleep`, `fail` or `if`'],
+      [
+        '3:5 unknown step `frobnicate`; allowed: `say`, `tool`, `exec`, `write`, `ask`, `approve`, `screenshot`, `browse`, `sleep`, `fail` or `if`',
+      ],
     ],
     [['  - say'], ['3:5 a step is a mapping such as `say: Hello`']],
     [
       ['  - if: true'],
-      ['3:5 this step does nothing; it needs `say`, `tool`, `exec`, `write`, `ask`, `approve`, `screenshot`, `sleep` or `fail`'],
+      ['3:5 this step does nothing; it needs `say`, `tool`, `exec`, `write`, `ask`, `approve`, `screenshot`, `browse`, `sleep` or `fail`'],
     ],
     [['  - say: Hi', '    exec: { run: ls }'], ['4:5 a step does one thing; write `say` and `exec` as steps of their own']],
     [['  - say: Hi', '    when: true'], ['4:5 unknown key `when` beside `say`; allowed: `if`']],
@@ -97,6 +100,29 @@ describe('a step', () => {
     [['  - exec: { run: ls, timeout: soon }'], ['3:31 `timeout` of `exec` is `soon`, which is no duration; write 300ms, 2s, 1m30s or 2h']],
     [['  - exec: { run: ls, timeout: 0 }'], ['3:31 `timeout` of `exec` must be a text, not the number 0; put it in quotes']],
     [['  - exec: { run: ls, timeout: 0s }'], ['3:31 `timeout` must be longer than 0']],
+    [['  - browse: {}'], ['3:5 `browse` needs `url`, `actions` or both']],
+    [['  - browse: { url: "http://a", actions: [ {} ] }'], ['3:43 this action does nothing']],
+    [
+      ['  - browse: { actions: [ { click: a, press: b } ] }'],
+      ['3:26 an action does one thing; write `click` and `press` as actions of their own'],
+    ],
+    [['  - browse: { actions: [ { clik: a } ] }'], ['3:28 unknown key `clik` in entry 1 of `actions` of `browse`; did you mean `click`?']],
+    [['  - browse: { actions: [ { fill: { selector: a } } ] }'], ['3:28 `fill` of `browse` needs `text`']],
+    [['  - browse: { actions: [ { wait_for: {} } ] }'], ['3:28 `wait_for` needs one of `selector`, `text`, `url` or `gone`']],
+    [
+      ['  - browse: { actions: [ { extract: { name: a, selector: b } }, { extract: { name: a, selector: c } } ] }'],
+      ['3:84 `a` is extracted twice'],
+    ],
+    [['  - browse: { url: "http://a", timeout: 6m }'], ['3:41 `6m` is too long; 5m is the most']],
+    [['  - browse: { url: "http://a", viewport: { width: 10, height: 800 } }'], ['3:51 `width` of `browse` must be 200 or more']],
+    [
+      ['  - browse: { url: "http://{{ steps.x.y }}" }'],
+      ['3:20 `steps.x` is unknown: no step before this one has that id; none is known here'],
+    ],
+    [
+      ['  - browse: { actions: [ { fill: { selector: a, text: "{{ mesage }}" } } ] }'],
+      ['3:55 `mesage` is unknown; did you mean `message`?'],
+    ],
     [['  - sleep: 300'], ['3:12 `sleep` must be a text, not the number 300; put it in quotes']],
     [['  - sleep: 3 weeks'], ['3:12 `sleep` is `3 weeks`, which is no duration; write 300ms, 2s, 1m30s or 2h']],
     [['  - ask: { questions: [ { question: Who? } ] }'], ['3:5 `ask` needs `id`']],

@@ -1,0 +1,158 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../helpers/clock.ts';
+import { type Behaviour, Gate } from '../helpers/runtime.ts';
+import { type Api, started } from '../helpers/service.ts';
+
+const picture = (name: string, text = name) => ({
+  name,
+  mimeType: 'image/png',
+  bytes: Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.from(text)]),
+});
+
+/** Three tool calls: the second begins with the picture that the first ended with, the third has none after it. */
+const three: Behaviour = async (host) => {
+  const at = (seconds: number) => new Date(host.clock.now() + seconds * 1_000);
+  const events = [
+    {
+      id: 'a',
+      action: 'open',
+      startedAt: at(0),
+      endedAt: at(1),
+      input: { url: 'http://shop.test/', title: 'Shop' },
+      image: picture('a.png'),
+    },
+    {
+      ...{
+        id: 'b',
+        action: 'click',
+        startedAt: at(2),
+        endedAt: at(4),
+        input: { selector: '#pay', url: 'http://shop.test/pay', title: 'Pay' },
+      },
+      ...{ before: { of: 'a' }, image: picture('b ä.png') },
+    },
+    { id: 'c', action: 'click', startedAt: at(5), input: { url: 'http://shop.test/' }, before: picture('c.png'), error: 'no element' },
+  ];
+  for (const event of events) await host.emit([{ kind: 'screenshot', toolName: 'browser', ...event }]);
+  // As after a crash: the same events again, with other pictures.
+  for (const event of events.slice(0, 2))
+    await host.emit([{ kind: 'screenshot', toolName: 'browser', ...event, image: picture(event.id, 'another') }]);
+  return { status: 'completed' };
+};
+
+async function completed(api: Api): Promise<{ id: string; timeline: Awaited<ReturnType<typeof timelineOf>> }> {
+  const { id } = await api.run('three');
+  await api.until(id, 'completed');
+  return { id, timeline: await timelineOf(api, id) };
+}
+const timelineOf = async (api: Api, id: string) =>
+  (await api.ok('getRunScreenshotTimeline', { params: { run_id: id } })).data.toolExecutions;
+const refused = async (api: Api, url: string) => {
+  const { status, body } = await api.send('GET', url, { anonymous: true });
+  return [status, (body as { error?: string } | undefined)?.error];
+};
+
+describe('the screenshots of a run', () => {
+  it('show every call once, in order, with the pictures before and after it', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock, behaviours: { three } });
+    const { id, timeline } = await completed(api);
+    expect(timeline.map(({ action, input, error, startedAt, endedAt }) => ({ action, input, error, startedAt, endedAt }))).toEqual([
+      {
+        ...{ action: 'open', input: { url: 'http://shop.test/', title: 'Shop' }, error: undefined },
+        ...{ startedAt: '2026-07-18T09:00:00.000Z', endedAt: '2026-07-18T09:00:01.000Z' },
+      },
+      {
+        ...{ action: 'click', input: { selector: '#pay', url: 'http://shop.test/pay', title: 'Pay' }, error: undefined },
+        ...{ startedAt: '2026-07-18T09:00:02.000Z', endedAt: '2026-07-18T09:00:04.000Z' },
+      },
+      // When it ended was not said: when it was recorded.
+      {
+        ...{ action: 'click', input: { url: 'http://shop.test/' }, error: 'no element' },
+        ...{ startedAt: '2026-07-18T09:00:05.000Z', endedAt: '2026-07-18T09:00:00.000Z' },
+      },
+    ]);
+    const [a, b, c] = timeline as [(typeof timeline)[number], (typeof timeline)[number], (typeof timeline)[number]];
+    expect([a.beforeScreenshot, c.afterScreenshot]).toEqual([null, null]);
+    expect(b.beforeScreenshot).toEqual(a.afterScreenshot);
+    expect(b.afterScreenshot?.expiresAt).toBe('2026-07-18T09:15:00.000Z');
+    // The first attempt's pictures stay.
+    for (const [shot, text] of [
+      [a.afterScreenshot, 'a.png'],
+      [b.afterScreenshot, 'b ä.png'],
+      [c.beforeScreenshot, 'c.png'],
+    ] as const) {
+      const answer = await api.send('GET', shot?.signedUrl ?? '', { anonymous: true });
+      expect([answer.status, answer.headers['content-type'], answer.text.endsWith(text)]).toEqual([200, 'image/png', true]);
+      // The URL ends with the name, for who saves it.
+      expect(decodeURIComponent(new URL(shot?.signedUrl ?? '').pathname)).toMatch(new RegExp(`/${text}$`));
+    }
+
+    const { pages } = await api.ok('listBrowserSessionPages', { params: { session_id: id } });
+    expect(pages).toEqual([
+      { url: 'http://shop.test/', title: null, screenshot_url: a.afterScreenshot?.signedUrl },
+      { url: 'http://shop.test/pay', title: 'Pay', screenshot_url: b.afterScreenshot?.signedUrl },
+    ]);
+  });
+
+  it('are there while the run goes on, and for its team alone', async () => {
+    const gate = new Gate();
+    const api = await started({
+      behaviours: {
+        three: async (host) => {
+          await three(host);
+          await gate.opened;
+          return { status: 'completed' };
+        },
+      },
+    });
+    const { id } = await api.run('three');
+    for (;;) if ((await timelineOf(api, id)).length === 3) break;
+    gate.open();
+    await api.until(id, 'completed');
+    expect((await api.call('getRunScreenshotTimeline', { params: { run_id: '00000000-0000-4000-8000-000000000000' } })).status).toBe(404);
+    expect((await api.send('GET', `/v2/agent-runs/${id}/screenshots/timeline`, { anonymous: true })).status).toBe(401);
+  });
+});
+
+describe('a signed URL of a picture', () => {
+  it('works for 15 minutes, needs no credential, and cannot be changed', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock, behaviours: { three } });
+    const { id, timeline } = await completed(api);
+    const url = timeline[0]?.afterScreenshot?.signedUrl ?? '';
+    const [payload, signature] = new URL(url).pathname.split('/')[2]?.split('.') as [string, string];
+    const at = (token: string) => `${api.service.url}/files/${token}`;
+
+    expect((await api.send('GET', at(`${payload}.${signature}`), { anonymous: true })).status).toBe(200);
+    expect((await api.send('HEAD', url, { anonymous: true })).status).toBe(200);
+    expect((await api.send('GET', `${url}?a=b`, { anonymous: true })).status).toBe(200);
+    const later = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { expiresAt: number };
+    const prolonged = Buffer.from(JSON.stringify({ ...later, expiresAt: later.expiresAt + 1 })).toString('base64url');
+    for (const token of [`${prolonged}.${signature}`, payload, `${payload}.`, `.${signature}`, `${payload}.${signature}x`, 'x'])
+      expect(await refused(api, at(token))).toEqual([403, 'invalid_signature']);
+    // Any other path is one for which a credential is needed.
+    expect(await refused(api, `${url}/more`)).toEqual([401, 'invalid_token']);
+    expect(await refused(api, at(''))).toEqual([401, 'invalid_token']);
+    expect(await refused(api, url.replace('/files/', '/uploads/'))).toEqual([401, 'invalid_token']);
+    expect((await api.send('PUT', `${api.service.url}/uploads/${payload}.${signature}`, { anonymous: true, body: 'x' })).status).toBe(403);
+    expect((await api.send('DELETE', url, { anonymous: true })).status).toBe(405);
+
+    clock.advance(15 * 60_000 - 1);
+    expect((await api.send('GET', url, { anonymous: true })).status).toBe(200);
+    clock.advance(1);
+    expect(await refused(api, url)).toEqual([403, 'url_expired']);
+    // Asked for again, it is a new one.
+    const renewed = (await timelineOf(api, id))[0]?.afterScreenshot?.signedUrl ?? '';
+    expect((await api.send('GET', renewed, { anonymous: true })).status).toBe(200);
+  });
+
+  it('is answered 404 when the picture is gone from the disk', async () => {
+    const api = await started({ behaviours: { three } });
+    const { id, timeline } = await completed(api);
+    await rm(join(api.dataDirectory, 'files', id), { recursive: true });
+    expect(await refused(api, timeline[0]?.afterScreenshot?.signedUrl ?? '')).toEqual([404, 'run_file_not_found']);
+  });
+});

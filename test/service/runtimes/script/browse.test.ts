@@ -1,0 +1,224 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { RunImage, RuntimeEvent } from '../../../../src/service/runtimes/runtime.ts';
+import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
+import { describeWithChromium, type Site, startSite } from '../../../support/chromium.ts';
+import { drive, TestHost, type TestHostOptions, type TestSandbox, testSandbox } from './host.ts';
+
+let place: TestSandbox;
+beforeEach(async () => {
+  place = await testSandbox();
+});
+afterEach(() => place.remove());
+
+const host = (steps: string, options: TestHostOptions = {}): TestHost =>
+  new TestHost(`version: 1\nsteps:\n${steps.trim().replace(/^/gm, '  ')}\n`, place.sandbox, options);
+async function run(steps: string, options: TestHostOptions = {}) {
+  const used = host(steps, options);
+  return { host: used, outcome: await drive(used) };
+}
+const shots = (used: TestHost) => used.events.filter((event) => event.kind === 'screenshot') as (RuntimeEvent & { kind: 'screenshot' })[];
+/** Bytes of a picture that is the event's own. */
+const bytesOf = ({ image }: RuntimeEvent & { kind: 'screenshot' }) => Buffer.from((image as RunImage).bytes);
+const content = async (path: string) => (await place.sandbox.read(path, 10_000)).bytes.toString();
+
+describe('browse without a browser', () => {
+  const step = '- browse: { url: "http://127.0.0.1:9/" }';
+
+  it('says what to install, and how to name one', async () => {
+    const { host, outcome } = await run(step, { browsing: { searchPath: '', places: [] } });
+    expect(outcome).toEqual({
+      status: 'failed',
+      error:
+        'Step 1 (browse, line 3): no Chromium is installed. Install Chromium, Chrome or Edge (on Debian and Ubuntu: apt-get install chromium), or name one: set AOPS_CHROMIUM to its path, or start the service with --chromium PATH.',
+    });
+    expect(host.events).toEqual([]);
+  });
+
+  it('says that the one that was named is not there', async () => {
+    const { outcome } = await run(step, { browsing: { executable: '/nowhere/chromium' } });
+    expect(outcome).toMatchObject({ status: 'failed', error: expect.stringContaining('there is no program /nowhere/chromium') });
+  });
+
+  it('says that this service does not browse', async () => {
+    const { outcome } = await run(step, { browsing: { policy: 'off' } });
+    expect(outcome).toMatchObject({ status: 'failed', error: expect.stringMatching(/does not browse\. .*--browse on.*--browse public/) });
+  });
+
+  it('says that a browser does not start', async () => {
+    const { outcome } = await run(step, { browsing: { executable: '/bin/false' } });
+    expect(outcome).toMatchObject({ status: 'failed', error: expect.stringMatching(/\/bin\/false did not start: /) });
+  });
+});
+
+describeWithChromium('browse', () => {
+  let site: Site;
+  beforeAll(async () => {
+    site = await startSite({
+      '/': `<title>Shop</title><h1>Shop</h1><script>console.error('a script is old')</script>
+        <form action=/account method=post enctype=multipart/form-data><input id=user name=user><input id=key type=password>
+        <select id=plan><option value=s>Small<option value=l>Large</select><input id=file type=file>
+        <button>Sign in</button></form>`,
+      '/account': (request, response) => {
+        if (request.method === 'POST') response.setHeader('set-cookie', 'who=ada');
+        return `<title>Account</title><h1>Welcome</h1><p id=cookie>${request.headers.cookie ?? 'nobody'}</p>
+          <ul><li data-n=1>one<li data-n=2>two</ul><a id=report href=/report>Report</a><input id=late>
+          <script>setTimeout(() => document.body.append('Ready'), 50); late.value = 'now';</script>`;
+      },
+      '/report': (_, response) => {
+        response.setHeader('content-disposition', 'attachment; filename="../../re port.csv"');
+        return 'a,b\n1,2\n';
+      },
+      '/tall': '<title>Tall</title><div style="height:3000px">tall</div><button>one</button><button>two</button>',
+      '/spin': '<title>Spin</title><button onclick="for(;;);">spin</button>',
+      '/leave': (_, response) => void response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
+      '/popup': '<title>Opener</title><a href=/account target=_blank>open</a>',
+    });
+  });
+
+  it('does what it is told, shows each action with pictures, and tells later steps what it found', async () => {
+    await place.sandbox.write('in.txt', Buffer.from('text'));
+    const { host, outcome } = await run(
+      `
+- browse:
+    id: shop
+    url: "{{ message }}/"
+    actions:
+      - fill: { selector: "#user", text: "{{ run.number }}" }
+      - fill: { selector: "#key", text: open sesame }
+      - select: { selector: "#plan", option: Large }
+      - upload: { selector: "#file", path: in.txt }
+      - screenshot: The form
+      - click: text=Sign in
+      - wait_for: { text: Ready }
+      - wait_for: { url: "*/account" }
+      - extract: { name: items, selector: li, all: true }
+      - extract: { name: numbers, selector: li, all: true, attribute: data-n }
+      - extract: { name: heading, selector: h1 }
+      - extract: { name: field, selector: "#late", attribute: value }
+      - download: { click: "#report" }
+- say: "{{ steps.shop.extracted.heading }} {{ steps.shop.extracted.items | join: '+' }} at {{ steps.shop.url }}"
+- approve: { id: go, title: Go on? }
+- browse: { id: again, url: "{{ message }}/account", actions: [ { extract: { name: who, selector: "#cookie" } } ] }
+- say: "{{ steps.again.extracted.who }}"`,
+      { messages: [site.url], answers: { '3-approve': { type: 'approval', approved: true } } },
+    );
+    expect(outcome).toEqual({ status: 'completed' });
+    expect(host.texts).toEqual([`Welcome one+two at ${site.url}/account`, 'who=ada']);
+    expect(host.committed.find(({ step }) => step === '1-browse')?.result).toEqual({
+      result: {
+        url: `${site.url}/account`,
+        title: 'Account',
+        status: 200,
+        extracted: { items: ['one', 'two'], numbers: ['1', '2'], heading: 'Welcome', field: 'now' },
+        downloads: [{ path: '/workspace/downloads/_.._re port.csv', size: 8 }],
+        console_errors: ['a script is old'],
+      },
+    });
+    expect(await content('downloads/_.._re port.csv')).toBe('a,b\n1,2\n');
+    expect(JSON.stringify([host.events, host.committed])).not.toContain('sesame');
+
+    const first = shots(host).slice(0, 7);
+    expect(first.map(({ action, input }) => [action, input?.selector ?? input?.caption ?? input?.address, input?.title])).toEqual([
+      ['open', `${site.url}/`, 'Shop'],
+      ['fill', '#user', 'Shop'],
+      ['fill', '#key', 'Shop'],
+      ['select', '#plan', 'Shop'],
+      ['upload', '#file', 'Shop'],
+      ['screenshot', 'The form', 'Shop'],
+      ['click', 'text=Sign in', 'Account'],
+    ]);
+    // Nothing is there before the first page; then each action begins where the one before it ended.
+    expect(first.map(({ before }) => before)).toEqual([
+      undefined,
+      ...['1-browse:1', '1-browse:2', '1-browse:3', '1-browse:4', '1-browse:5', '1-browse:6'].map((of) => ({ of })),
+    ]);
+    for (const shot of first) expect(bytesOf(shot).subarray(1, 4).toString()).toBe('PNG');
+    // What only reads shows the page as it was.
+    expect(shots(host).find(({ action }) => action === 'extract')?.image).toEqual({ of: expect.stringMatching(/^1-browse:/) });
+    const results = host.results();
+    expect(results[0]?.result).toMatchObject({ status: 200, console_errors: ['a script is old'] });
+    expect(results[5]).toMatchObject({ screenshot: '1-browse:6', result: { mime_type: 'image/png', size: expect.any(Number) } });
+  });
+
+  it('goes on with the page of the step before, and follows what opens', async () => {
+    const { host, outcome } = await run(`
+- browse: { url: "${site.url}/popup", actions: [ { click: a }, { wait_for: { selector: h1 } } ] }
+- browse: { id: here, full_page: true, viewport: { width: 400, height: 300 }, actions: [ { extract: { name: h, selector: h1 } }, { open: "${site.url}/tall" }, { screenshot: All of it } ] }
+- say: "{{ steps.here.extracted.h }} {{ steps.here.title }}"`);
+    expect(outcome).toEqual({ status: 'completed' });
+    expect(host.texts).toEqual(['Welcome Tall']);
+    const [shot] = shots(host).slice(-1);
+    const bytes = bytesOf(shot as NonNullable<typeof shot>);
+    // Width and height of a PNG.
+    expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([400, expect.toSatisfy((height: number) => height >= 3_000)]);
+  });
+
+  it('says what went wrong, and goes on when it may', async () => {
+    const bad = (id: string, url: string | undefined, action = '') =>
+      `- browse: { id: ${id}, timeout: 400ms, on_error: continue${url === undefined ? '' : `, url: "${url}"`}${action === '' ? '' : `, actions: [ ${action} ]`} }\n- say: "{{ steps.${id}.error }}"`;
+    const { host, outcome } = await run(
+      [
+        bad('a', `${site.url}/tall`, '{ click: "#nope" }'),
+        bad('b', undefined, '{ click: button }'),
+        bad('c', undefined, '{ wait_for: { text: Never } }'),
+        bad('d', undefined, '{ wait_for: { gone: div } }'),
+        bad('e', undefined, '{ press: Frobnicate }'),
+        bad('f', undefined, '{ click: "((" }'),
+        bad('g', undefined, '{ upload: { selector: button, path: none.txt } }'),
+        bad('h', 'file:///etc/passwd'),
+        bad('i', 'chrome://settings'),
+        bad('j', 'http://user:secret@127.0.0.1:9/'),
+        bad('k', `${site.url}/leave`),
+        bad('l', `${site.url}/report`),
+        `- browse: { id: missing, url: "${site.url}/missing" }`,
+        '- say: "{{ steps.missing.status }} {{ steps.missing.title }}"',
+        `- browse: { timeout: 400ms, actions: [ { click: "#nope" }, { open: "${site.url}/" } ] }`,
+      ].join('\n'),
+    );
+    expect(host.texts).toEqual([
+      'no element matches `#nope` within 400ms',
+      '2 elements match `button`; write a selector that only one matches',
+      'the page did not say "Never" within 400ms',
+      '`div` did not go away within 400ms',
+      'the key `Frobnicate` could not be pressed: Unknown key: "Frobnicate"',
+      expect.stringMatching(/^`\(\(`: Unexpected token/),
+      'There is no file or directory "/workspace/none.txt" in the sandbox.',
+      '`file:///etc/passwd` cannot be opened: an address begins with http:// or https://',
+      '`chrome://settings` cannot be opened: an address begins with http:// or https://',
+      expect.stringMatching(/^http:\/\/127\.0\.0\.1:9\/ could not be opened: /),
+      expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/leave could not be opened: .*ERR_UNSAFE_REDIRECT/),
+      expect.stringMatching(/report is no page but a download/),
+      '404 Nothing',
+    ]);
+    expect(outcome).toEqual({ status: 'failed', error: 'Step 27 (browse, line 29): no element matches `#nope` within 400ms.' });
+    expect(shots(host).at(-1)).toMatchObject({ action: 'click', error: 'no element matches `#nope` within 400ms' });
+    expect(JSON.stringify(host.events)).not.toContain('secret');
+  });
+
+  it('reaches public addresses alone when told so', async () => {
+    const port = new URL(site.url).port;
+    const before = site.requests.length;
+    const names = ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', '169.254.169.254'];
+    const steps = names.map(
+      (name, index) =>
+        `- browse: { id: s${index}, url: "http://${name}:${port}/", on_error: continue }\n- say: "{{ steps.s${index}.error }}"`,
+    );
+    const { host } = await run(steps.join('\n'), { browsing: { policy: 'public' } });
+    for (const text of host.texts) expect(text).toContain('this service browses public ones only');
+    expect(host.texts).toHaveLength(names.length);
+    expect(site.requests).toHaveLength(before);
+  });
+
+  it('is interrupted at once, whatever the page does', async () => {
+    const stop = new AbortController();
+    const used = host(`- browse: { url: "${site.url}/spin", timeout: 5m, actions: [ { click: button } ] }`, { signal: stop.signal });
+    const emit = used.emit.bind(used);
+    used.emit = async (events) => {
+      await emit(events);
+      // The click's call: from now on the page answers nothing.
+      if (events.some(({ id }) => id === '1-browse:2:call')) setImmediate(() => stop.abort(new Error('stopped')));
+    };
+    await expect(scriptRuntime.advance(used)).rejects.toThrow('stopped');
+    expect(used.committed).toEqual([]);
+  });
+});

@@ -1,0 +1,48 @@
+/** The browser that tests use, if this machine has one, and a small site to look at. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import process from 'node:process';
+import { describe } from 'vitest';
+import { findChromium } from '../../src/service/browser/chromium.ts';
+import { whenDone } from './temporary.ts';
+
+/** Path of an installed Chromium; undefined where there is none. */
+export const chromium = await findChromium({
+  policy: 'on',
+  searchPath: process.env.PATH ?? '',
+  ...(process.env.AOPS_CHROMIUM ? { executable: process.env.AOPS_CHROMIUM } : {}),
+}).catch(() => undefined);
+
+/** Tests that need a browser. Without one they are skipped, and their name says why. */
+export const describeWithChromium = (name: string, tests: () => void): void => {
+  describe.skipIf(chromium === undefined)(chromium === undefined ? `${name} [SKIPPED: no Chromium is installed]` : name, tests);
+};
+
+export interface Site {
+  url: string;
+  /** Method, path and cookie of the requests that came, but for the icon. */
+  requests: string[];
+}
+
+type Page = (request: IncomingMessage, response: ServerResponse) => string | undefined;
+
+/** Serves HTML by path on a free port until the tests of the file are done. What is not there is answered 404. */
+export async function startSite(pages: Record<string, string | Page>): Promise<Site> {
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://site');
+    if (pathname === '/favicon.ico') return void response.writeHead(204).end();
+    requests.push(`${request.method} ${request.url}${request.headers.cookie === undefined ? '' : ` ${request.headers.cookie}`}`);
+    const page = pages[pathname];
+    if (page === undefined) return void response.writeHead(404, { 'content-type': 'text/html' }).end('<title>Nothing</title>Nothing here');
+    response.setHeader('content-type', 'text/html; charset=utf-8');
+    const text = typeof page === 'string' ? page : page(request, response);
+    if (text !== undefined) response.end(text);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  whenDone(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
+}
