@@ -131,11 +131,10 @@ describe('a signed URL of a picture', () => {
     expect((await api.send('GET', `${url}?a=b`, { anonymous: true })).status).toBe(200);
     const later = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { expiresAt: number };
     const prolonged = Buffer.from(JSON.stringify({ ...later, expiresAt: later.expiresAt + 1 })).toString('base64url');
-    for (const token of [`${prolonged}.${signature}`, payload, `${payload}.`, `.${signature}`, `${payload}.${signature}x`, 'x'])
+    for (const token of [`${prolonged}.${signature}`, payload, `${payload}.`, `.${signature}`, `${payload}.${signature}x`, 'x', ''])
       expect(await refused(api, at(token))).toEqual([403, 'invalid_signature']);
     // Any other path is one for which a credential is needed.
     expect(await refused(api, `${url}/more`)).toEqual([401, 'invalid_token']);
-    expect(await refused(api, at(''))).toEqual([401, 'invalid_token']);
     expect(await refused(api, url.replace('/files/', '/uploads/'))).toEqual([401, 'invalid_token']);
     expect((await api.send('PUT', `${api.service.url}/uploads/${payload}.${signature}`, { anonymous: true, body: 'x' })).status).toBe(403);
     expect((await api.send('DELETE', url, { anonymous: true })).status).toBe(405);
