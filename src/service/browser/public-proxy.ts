@@ -5,7 +5,7 @@
 import { lookup } from 'node:dns/promises';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, isIP, type Socket } from 'node:net';
-import ipaddr from 'ipaddr.js';
+import { isPublic } from '../addresses.ts';
 
 export interface PublicProxy {
   url: string;
@@ -18,13 +18,6 @@ export interface PublicProxy {
 const mostRefused = 1_000;
 /** Hop-by-hop headers (RFC 9110, 7.6.1). */
 const ownHeaders = ['connection', 'proxy-connection', 'proxy-authorization', 'keep-alive', 'te', 'trailer', 'upgrade'];
-
-/** Whether an address belongs to the public internet. */
-export function isPublic(address: string): boolean {
-  if (isIP(address) === 0) return false;
-  // An IPv4 address in an IPv6 one is judged as what it is.
-  return ipaddr.process(address).range() === 'unicast';
-}
 
 export interface ProxyOptions {
   /** The addresses of a name; none when it is not known. */

@@ -1,7 +1,8 @@
 import { createServer, request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isPublic, type PublicProxy, startPublicProxy } from '../../../src/service/browser/public-proxy.ts';
+import { isPublic } from '../../../src/service/addresses.ts';
+import { type PublicProxy, startPublicProxy } from '../../../src/service/browser/public-proxy.ts';
 
 describe('a public address', () => {
   it.each(['1.1.1.1', '93.184.216.34', '2606:4700::1111'])('is %s', (address) => expect(isPublic(address)).toBe(true));
@@ -10,7 +11,7 @@ describe('a public address', () => {
     ...['127.0.0.1', '127.8.8.8', '0.0.0.0', '10.1.2.3', '172.16.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1'],
     ...['224.0.0.1', '255.255.255.255', '198.18.0.1', '192.0.2.1'],
     ...['::', '::1', '::ffff:127.0.0.1', '::ffff:7f00:1', 'fe80::1', 'fc00::1', 'ff02::1', '64:ff9b::7f00:1', '2002:7f00:1::'],
-    ...['', 'localhost', '127.1', '0x7f.1'],
+    ...['::127.0.0.1', '::8.8.8.8', '', 'localhost', '127.0.0.1.', '0x7f.1.2', '1.1.1.1/32'],
   ])('is not "%s"', (address) => expect(isPublic(address)).toBe(false));
 });
 

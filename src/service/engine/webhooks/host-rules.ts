@@ -4,8 +4,7 @@
  */
 import ipaddr from 'ipaddr.js';
 import { UsageError } from '../../../base/errors.ts';
-
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
+import { type Address, parseAddress, rangeOf } from '../../addresses.ts';
 
 /** Every address of the public internet. */
 const publicWord = 'public';
@@ -61,17 +60,3 @@ export class HostRules {
 
 // A last label of digits alone would be part of an address in some notation.
 const hostName = /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*(?!\d+$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
-
-/** An address in the form that URLs and resolvers give, IPv4 in IPv6 unwrapped. */
-function parseAddress(text: string): Address | undefined {
-  const bare = text.replace(/^\[(.*)\]$/, '$1');
-  return ipaddr.isValid(bare) ? ipaddr.process(bare) : undefined;
-}
-
-/** `::a.b.c.d` is no address of the internet any more (RFC 4291, 2.5.5.1), and the library takes it for one. */
-const compatible: [Address, number] = [ipaddr.IPv6.parse('::'), 96];
-
-function rangeOf(address: Address): string {
-  const range = address.range();
-  return range === 'unicast' && address.kind() === 'ipv6' && address.match(...compatible) ? 'reserved' : range;
-}

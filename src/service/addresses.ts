@@ -1,0 +1,25 @@
+/** What kind of network an IP address belongs to. Whatever connects to where others say asks here before it does. */
+import ipaddr from 'ipaddr.js';
+
+export type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** An address in the form that URLs and resolvers give, IPv4 in IPv6 unwrapped; undefined for what is none. */
+export function parseAddress(text: string): Address | undefined {
+  const bare = text.replace(/^\[(.*)\]$/, '$1');
+  return ipaddr.isValid(bare) ? ipaddr.process(bare) : undefined;
+}
+
+/** `::a.b.c.d` is no address of the internet any more (RFC 4291, 2.5.5.1), and the library takes it for one. */
+const compatible: [Address, number] = [ipaddr.IPv6.parse('::'), 96];
+
+/** The name of an address's range: `unicast` is the public internet; `loopback`, `private`, `linkLocal` ... are not. */
+export function rangeOf(address: Address): string {
+  const range = address.range();
+  return range === 'unicast' && address.kind() === 'ipv6' && address.match(...compatible) ? 'reserved' : range;
+}
+
+/** Whether an address belongs to the public internet. */
+export function isPublic(text: string): boolean {
+  const address = parseAddress(text);
+  return address !== undefined && rangeOf(address) === 'unicast';
+}
