@@ -1,4 +1,5 @@
 /** What kind of network an IP address belongs to. Whatever connects to where others say asks here before it does. */
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
@@ -6,7 +7,8 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** An address in the form that URLs and resolvers give, IPv4 in IPv6 unwrapped; undefined for what is none. */
 export function parseAddress(text: string): Address | undefined {
   const bare = text.replace(/^\[(.*)\]$/, '$1');
-  return ipaddr.isValid(bare) ? ipaddr.process(bare) : undefined;
+  // The library alone would also take other notations, which nobody who resolves names gives.
+  return isIP(bare) === 0 ? undefined : ipaddr.process(bare);
 }
 
 /** `::a.b.c.d` is no address of the internet any more (RFC 4291, 2.5.5.1), and the library takes it for one. */
