@@ -212,7 +212,7 @@ describe('a run that browsed', () => {
     expect(shot).toMatchObject({ toolName: 'browser', action: 'open', input: { url: 'https://example.test/' }, beforeScreenshot: null });
     expect((await service.ok('getAgentRunScreenshotTimeline', { params: byAgent })).data.toolExecutions).toHaveLength(1);
     const { messages } = await service.ok('listRunMessages', { params: byRun });
-    const { file_id } = messages.at(-1)?.tool_result?.result as { file_id: string };
+    const { file_id = '' } = (messages.at(-1)?.tool_result?.result ?? {}) as { file_id?: string };
     const file = await service.ok('downloadRunFile', { params: { ...byRun, file_id } });
     expect(file).toMatchObject({ name: 'page.png', mime_type: 'image/png', size: png.length });
     const bytes = await service.send('GET', file.download_url, { anonymous: true });

@@ -123,7 +123,7 @@ describe('a signed URL of a picture', () => {
     const api = await started({ clock, behaviours: { three } });
     const { id, timeline } = await completed(api);
     const url = timeline[0]?.afterScreenshot?.signedUrl ?? '';
-    const [payload, signature] = new URL(url).pathname.split('/')[2]?.split('.') as [string, string];
+    const [payload, signature] = (new URL(url).pathname.split('/')[2] ?? '').split('.') as [string, string];
     const at = (token: string) => `${api.service.url}/files/${token}`;
 
     expect((await api.send('GET', at(`${payload}.${signature}`), { anonymous: true })).status).toBe(200);
