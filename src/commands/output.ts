@@ -75,6 +75,10 @@ class Shown {
 export const status = (value: string): unknown => new Shown({ value, style: 'status' });
 export const time = (value: string | null | undefined): unknown => new Shown({ value, time: true });
 
+/** A text in a style. */
+export const shown = (value: string, style: CellStyle | undefined): unknown =>
+  new Shown(style === undefined ? { value } : { value, style });
+
 /** The fields of a record, as the renderer takes them. */
 export const recordFields = (fields: Record<string, unknown>): Field[] =>
   Object.entries(fields).map(([label, value]) => ({ label, ...(value instanceof Shown ? value.field : { value }) }));

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { operationIds } from '../../src/interface/operations.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -36,10 +38,121 @@ describe('aops api', () => {
     await service.file('body.json', JSON.stringify({ name: 'from-file' }));
     const created = await api('POST', 'teams/{team}/agents', '--input', 'body.json');
     expect(created.json()).toMatchObject({ agent: { name: 'from-file' } });
-    const piped = await service.cli(['api', 'POST', 'teams/{team}/agents', '--input', '-', '-f', 'name=over'], {
-      stdin: '{"name":"under"}',
+    const piped = await service.cli(['api', 'POST', 'teams/{team}/agents', '--input', '-'], { stdin: '{"name":"piped"}' });
+    expect(piped.json()).toMatchObject({ agent: { name: 'piped' } });
+  });
+
+  it('moves fields to the query when there is a body, as gh does', async () => {
+    const shown = await service.cli(['api', 'POST', 'sandboxes', '--input', '-', '-f', 'a=1', '-F', 'b[]=2', '-F', 'b[]=x', '--dry-run'], {
+      stdin: '{"c":3}',
     });
-    expect(piped.json()).toMatchObject({ agent: { name: 'over' } });
+    expect(shown.json()).toMatchObject({ method: 'POST', url: `${service.service.url}/v2/sandboxes?a=1&b=2&b=x`, body: { c: 3 } });
+    const nested = await api('-X', 'GET', 'teams/{team}/runs', '-f', 'a[b]=1');
+    expect(nested).toMatchObject({ code: 2, stdout: '' });
+    expect(nested.stderr).toContain('"a" cannot be part of a query');
+  });
+
+  it('builds typed, nested and listed fields like gh', async () => {
+    await service.file('text.txt', 'from a file');
+    const argv = [
+      '-f',
+      'n=1',
+      '-F',
+      'm=1',
+      '-F',
+      't=true',
+      '-F',
+      'z=null',
+      '-F',
+      'file=@text.txt',
+      '-f',
+      'a[b][c]=x',
+      '-F',
+      'l[]=1',
+      '-f',
+      'l[]=b',
+      '-F',
+      'e[]',
+    ];
+    const shown = await api('sandboxes', ...argv, '-f', 'o[][k]=1', '-f', 'o[][v]=2', '-f', 'o[][k]=3', '--dry-run');
+    expect(shown.json().body).toEqual({
+      n: '1',
+      m: 1,
+      t: true,
+      z: null,
+      file: 'from a file',
+      a: { b: { c: 'x' } },
+      l: ['b', 1],
+      e: [],
+      o: [{ k: '1', v: '2' }, { k: '3' }],
+    });
+  });
+
+  it('takes the id of an operation for its method and path, and fields for its placeholders', async () => {
+    expect((await api('getAgent', '-f', `agent_id=${agent}`)).json()).toMatchObject({ agent: { id: agent } });
+    expect((await api('listAgents', '-F', 'limit=1')).json()).toMatchObject({ limit: 1 });
+    expect((await api('/v2/agents/{agent_id}', '-f', `agent_id=${agent}`)).json()).toMatchObject({ agent: { id: agent } });
+    const shown = await api('respondToHumanRequest', '-f', 'run_id=R', '-f', 'request_id=a b', '-F', 'approved=true', '--dry-run');
+    expect(shown.json()).toMatchObject({
+      method: 'POST',
+      url: `${service.service.url}/v2/runs/R/human-requests/a%20b/respond`,
+      body: { approved: true },
+    });
+  });
+
+  it('takes the method as -X', async () => {
+    const shown = await api('-X', 'patch', `agents/${agent}`, '-f', 'name=n', '--dry-run');
+    expect(shown.json()).toMatchObject({ method: 'PATCH', body: { name: 'n' } });
+    expect((await api('-X', 'GET', 'teams/{team}/runs', '-F', 'limit=1')).json()).toMatchObject({ data: [{}] });
+  });
+
+  it('sends headers and a body of another type as they are', async () => {
+    await service.file('body.bin', 'not json');
+    const argv = ['POST', 'sandboxes', '--input', 'body.bin', '-H', 'Content-Type: text/plain', '-H', 'X-Mark: 1', '--dry-run'];
+    const shown = (await api(...argv)).json<{ headers: Record<string, string>; body: unknown }>();
+    expect(shown.headers).toMatchObject({ 'content-type': 'text/plain', 'x-mark': '1' });
+    expect(shown.body).toBe('8 bytes');
+  });
+
+  it('prints no body with --silent', async () => {
+    expect(await api(`agents/${agent}`, '--silent')).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    const included = await api(`agents/${agent}`, '--silent', '-i');
+    expect(included.stdout).toMatch(/^HTTP 200\n[\s\S]+\n\n$/);
+    expect(included.stdout).not.toContain('greeter');
+  });
+
+  it('reads all pages, and merges them before --jq', async () => {
+    for (const name of ['p1', 'p2', 'p3', 'p4']) await service.agent('- say: hi', name);
+    const total = await service.countAgents();
+    const merged = await api('listAgents', '-F', 'limit=2', '--paginate');
+    expect(merged).toMatchObject({ code: 0, stderr: '' });
+    const { agents, ...rest } = merged.json<{ agents: { id: string }[] }>();
+    expect(agents).toHaveLength(total);
+    expect(new Set(agents.map(({ id }) => id)).size).toBe(total);
+    expect(rest).toEqual({ total, limit: total, offset: 0 });
+    expect(await api('listAgents', '-F', 'limit=2', '--paginate', '--jq', '.agents | length')).toMatchObject({ stdout: `${total}\n` });
+    const pages = (await api('listAgents', '-F', 'limit=2', '--paginate', '--slurp')).json<{ agents: unknown[] }[]>();
+    expect(pages.map((page) => page.agents.length)).toEqual([...Array<number>(Math.floor(total / 2)).fill(2), ...(total % 2 ? [1] : [])]);
+    const later = await api('listAgents', '-F', 'limit=2', '-F', 'offset=3', '--paginate');
+    expect(later.json<{ agents: unknown[] }>().agents).toHaveLength(total - 3);
+  });
+
+  it('prints the request as a curl command that does the same', async () => {
+    const read = await api('listRuns', '-f', 'status=waiting', '--curl');
+    const { url, teamId, token } = service.service;
+    expect(read.code).toBe(0);
+    expect(read.stdout).toBe(`curl '${url}/v2/teams/${teamId}/runs?status=waiting' \\\n  -H "Authorization: Bearer $AOPS_API_KEY"\n`);
+    const before = await service.countAgents();
+    const change = await api('POST', 'teams/{team}/agents', '-f', "name=it's", '--idempotency-key', 'k1', '--curl');
+    expect(await service.countAgents()).toBe(before);
+    expect(change.stdout + change.stderr).not.toContain(token);
+    const ran = await promisify(execFile)('sh', ['-c', change.stdout.replace(/^curl/, 'curl -s')], {
+      env: { ...process.env, AOPS_API_KEY: token, NO_PROXY: '*' },
+    });
+    expect(JSON.parse(ran.stdout)).toMatchObject({ agent: { name: "it's" } });
+    expect(await service.countAgents()).toBe(before + 1);
+    const unset = await service.cli(['api', 'getTeam', '--curl'], { env: { AOPS_API_KEY: '' } });
+    expect(unset.stderr).toContain('export AOPS_API_KEY=$(aops auth token)');
   });
 
   it('filters with --jq, and shows headers with --include', async () => {
@@ -54,6 +167,8 @@ describe('aops api', () => {
     const listed = await api('--list', '--json');
     expect(listed.json<{ data: { id: string }[] }>().data.map(({ id }) => id)).toEqual(operationIds);
     expect((await api('--list')).stdout).toContain('GET\t/v2/teams/{teamId}\tgetTeam\t');
+    expect((await api('--list', 'human-request')).stdout).toMatch(/^POST\t\S+\trespondToHumanRequest\t.*\n$/);
+    expect(await api('--list', 'nothing-like-it')).toMatchObject({ code: 0, stdout: '', stderr: 'No operation contains that word.\n' });
   });
 
   it.each([
@@ -61,6 +176,17 @@ describe('aops api', () => {
     ['a whole URL', ['https://example.com/v2/agents'], 'Give a path, not a whole URL'],
     ['a path that climbs', ['/v2/agents/../teams'], '".." segments'],
     ['a path with a space', ['/v2/agents/a b'], 'percent-encoded'],
+    ['a method alone', ['GET'], 'Which path is GET for?'],
+    ['two methods', ['GET', '/v2/agents', '-X', 'POST'], 'The method is given twice.'],
+    ['an operation that is none', ['getAgnet'], 'Did you mean getAgent?'],
+    ['another method than the operation has', ['DELETE', 'getAgent'], 'getAgent is a GET, not a DELETE.'],
+    ['a placeholder without a value', ['getRun'], 'What is {run_id}?'],
+    ['a placeholder that climbs', ['getRun', '-f', 'run_id=..'], '".." cannot stand for {run_id}.'],
+    ['a body for GET', ['getTeam', '--input', 'broken.json'], 'GET has no body.'],
+    ['pages of what has none', ['getTeam', '--paginate'], 'This answer has no pages.'],
+    ['pages of a change', ['POST', '/v2/sandboxes', '--paginate'], '--paginate is for GET.'],
+    ['--slurp alone', ['getTeam', '--slurp'], '--slurp goes with --paginate.'],
+    ['--include with pages', ['listRuns', '-i', '--paginate'], '--include shows one answer'],
     ['an unknown method', ['FETCH', '/v2/agents'], '"FETCH" is not a method.'],
     ['a header that is none', ['/v2/agents/x', '-H', 'nonsense'], '--header takes'],
     ['a header of its own', ['/v2/agents/x', '-H', 'Authorization: Bearer stolen'], '--header cannot set Authorization.'],

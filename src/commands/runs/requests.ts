@@ -1,4 +1,5 @@
 /** Human requests in words, and the answering of them. */
+import { shellQuoted } from '../../base/shell.ts';
 import type { Client } from '../../client/client.ts';
 import type { HumanRequest } from '../../interface/types.ts';
 import type { Answer } from '../../watch/answers.ts';
@@ -20,13 +21,10 @@ export function respondCommand(runId: string, request: HumanRequest): string {
     request.type === 'approval'
       ? '--approve'
       : (request.questions ?? [])
-          .map(({ question, options }) => `--answer ${quoted(`${question}=${options?.[0]?.label ?? 'ANSWER'}`)}`)
+          .map(({ question, options }) => `--answer ${shellQuoted(`${question}=${options?.[0]?.label ?? 'ANSWER'}`)}`)
           .join(' ');
   return `aops runs respond ${runId} ${flags}`;
 }
-
-/** Quoted for a POSIX shell. */
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Sends an answer. */
 export const sendAnswer = (client: Client, runId: string, requestId: string, answer: Answer) =>

@@ -1,0 +1,112 @@
+import { UsageError } from '../../base/errors.ts';
+import type { ServiceRequest } from '../../client/request.ts';
+import { operationIds, operations } from '../../interface/operations.ts';
+import { bodyFlags } from '../body.ts';
+import type { Context } from '../context.ts';
+import { type CommandInput, defineCommand, flag, optionalArgument, text, texts } from '../define.ts';
+import { wholeList } from '../list.ts';
+import { column, listOutput, rawOutput } from '../output.ts';
+import { buildRequest } from './request.ts';
+
+const methodsAndPath = {
+  methodOrPath: optionalArgument('The method, the path, or the id of an operation'),
+  path: optionalArgument('The path, after a method'),
+} as const;
+
+const options = {
+  method: text('METHOD', 'The method, as in gh; the same as the word before the path', { short: 'X' }),
+  ...bodyFlags,
+  header: texts('NAME: VALUE', 'Send this header', { short: 'H' }),
+  paginate: flag('Read all pages of a list and print them as one'),
+  slurp: flag('With --paginate: print the pages as they came, in a list'),
+  include: flag('Print status and headers before the body', { short: 'i' }),
+  silent: flag('Print no body'),
+  list: flag('List the operations of the interface, or those that contain the given word'),
+  curl: flag('Print the same request as a curl command, without the credential, and send nothing'),
+} as const;
+
+const listing = listOutput<{ id: string; method: string; path: string; summary: string }>({
+  columns: [
+    column('METHOD', (row) => row.method),
+    column('PATH', (row) => row.path, { shrink: true }),
+    column('OPERATION', (row) => row.id, { shrink: true }),
+    column('SUMMARY', (row) => row.summary, { shrink: true }),
+  ],
+  empty: 'No operation contains that word.',
+});
+
+export default defineCommand({
+  summary: 'Send any request to the service, signed in',
+  description: `PATH may leave out /v2. In it, {team} is the team, and another placeholder takes the field of its name. The id of an operation stands for its method and path. The method is GET, and POST as soon as there are fields or a body. Fields become the body; with GET or --input they become the query. A change carries an idempotency key like any other.`,
+  arguments: methodsAndPath,
+  options,
+  mutates: true,
+  operations: operationIds,
+  examples: [
+    { command: 'aops api GET teams/{team}/runs -f status=waiting', text: 'A list with a filter' },
+    { command: 'aops api getRun -f run_id=RUN', text: 'An operation by its id' },
+    { command: 'aops api POST runs/RUN/messages -f message=hello', text: 'A change' },
+    { command: "aops api listRuns --paginate --jq '.data | length'", text: 'All pages, merged before they are filtered' },
+    { command: 'aops api startRun -f agent_id=AGENT --curl', text: 'The same as a curl command' },
+    { command: 'aops api --list runs', text: 'What there is about runs' },
+  ],
+  output: rawOutput(listing),
+  async run(context, input) {
+    if (input.list) return listed(input.methodOrPath);
+    if (input.slurp && !input.paginate) throw new UsageError('--slurp goes with --paginate.');
+    if (input.include && input.paginate) throw new UsageError('--include shows one answer, and --paginate reads several.');
+    const request = await buildRequest(context, input);
+    if (input.curl) return printCurl(context, request, input);
+    const { paginate, slurp, silent, include } = input;
+    const result = paginate ? await allPages(context, request, slurp) : await answer(context, request, include);
+    return silent ? undefined : result;
+  },
+});
+
+function listed(word: string | undefined) {
+  const wanted = word?.toLowerCase() ?? '';
+  const rows = operationIds.map((id) => ({
+    id,
+    method: operations[id].method,
+    path: operations[id].path,
+    summary: operations[id].summary,
+  }));
+  return wholeList(rows.filter((row) => Object.values(row).some((text) => text.toLowerCase().includes(wanted))));
+}
+
+async function answer(context: Context, request: ServiceRequest, include: boolean): Promise<unknown> {
+  const response = await (await context.client()).send(request);
+  if (include) {
+    await context.terminal.line(`HTTP ${response.status}`);
+    for (const [name, value] of Object.entries(response.headers)) await context.terminal.line(`${name}: ${String(value)}`);
+    await context.terminal.line('');
+  }
+  return response.body.length === 0 ? undefined : (JSON.parse(response.body.toString('utf8')) as unknown);
+}
+
+async function allPages(context: Context, request: ServiceRequest, slurp: boolean): Promise<unknown> {
+  if (request.method !== 'GET') throw new UsageError('--paginate is for GET.', 'Give the method: -X GET.');
+  const { mergePages, readPages } = await import('./pages.ts');
+  const url = new URL(request.path, 'http://service');
+  const pages = await readPages(
+    (offset) => {
+      if (offset !== undefined) url.searchParams.set('offset', String(offset));
+      return answer(context, { ...request, path: url.pathname + url.search }, false);
+    },
+    Number(url.searchParams.get('offset') ?? 0),
+  );
+  return slurp ? pages : mergePages(pages);
+}
+
+type Input = CommandInput<typeof methodsAndPath, typeof options>;
+
+async function printCurl(context: Context, request: ServiceRequest, { input }: Input): Promise<undefined> {
+  const [{ curlCommand }, { requireBaseUrl }, { newIdempotencyKey }] = await Promise.all([
+    import('./curl.ts'),
+    import('../../config/resolve.ts'),
+    import('../../client/idempotency.ts'),
+  ]);
+  const key = request.mutates ? (context.flags.idempotencyKey ?? newIdempotencyKey()) : undefined;
+  await context.terminal.line(curlCommand(requireBaseUrl(context.config()), request, { key, bodyFile: input }));
+  if (!context.env.AOPS_API_KEY) context.terminal.note('Set the variable first: export AOPS_API_KEY=$(aops auth token)');
+}

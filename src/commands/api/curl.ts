@@ -1,0 +1,22 @@
+/** A request as a curl command line for a POSIX shell. The credential is a variable in it, never a value. */
+import { shellQuoted } from '../../base/shell.ts';
+import type { ServiceRequest } from '../../client/request.ts';
+
+export interface CurlParts {
+  /** The idempotency key, for a change. */
+  key: string | undefined;
+  /** Where the body came from, when it came from a file or standard input. */
+  bodyFile: string | undefined;
+}
+
+export function curlCommand(baseUrl: string, { method, path, headers, body }: ServiceRequest, { key, bodyFile }: CurlParts): string {
+  const lines = [
+    `curl${method === 'GET' ? '' : ` -X ${method}`} ${shellQuoted(baseUrl + path)}`,
+    '-H "Authorization: Bearer $AOPS_API_KEY"',
+    ...Object.entries({ ...headers, ...(key === undefined ? {} : { 'idempotency-key': key }) }).map(
+      ([name, value]) => `-H ${shellQuoted(`${name}: ${value}`)}`,
+    ),
+    ...(body === undefined ? [] : [`--data-binary ${shellQuoted(bodyFile === undefined ? body.toString() : `@${bodyFile}`)}`]),
+  ];
+  return lines.join(' \\\n  ');
+}

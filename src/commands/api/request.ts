@@ -1,0 +1,51 @@
+/** The request that the words and flags of `aops api` describe. */
+import { UsageError } from '../../base/errors.ts';
+import type { ServiceRequest } from '../../client/request.ts';
+import { type BodyInput, bodyFromFlags, readBytes } from '../body.ts';
+import type { Context } from '../context.ts';
+import { fullPath, headersOf, type TargetInput, targetOf, withQuery } from './target.ts';
+
+/** @throws UsageError for what cannot be sent */
+export async function buildRequest(context: Context, input: TargetInput & BodyInput & { header: string[] }): Promise<ServiceRequest> {
+  const fields = (await bodyFromFlags(context, { ...input, input: undefined })) as Record<string, unknown> | undefined;
+  // A field that fills a placeholder makes no body.
+  const words = `${input.methodOrPath ?? ''} ${input.path ?? ''}`;
+  const inBody = Object.keys(fields ?? {}).some((name) => !words.includes(`{${name}}`));
+  const target = targetOf(input, inBody || input.input !== undefined);
+  const rest = { ...fields };
+  const path = fullPath(context, target.path, rest);
+  const headers = headersOf(input.header);
+  const request: ServiceRequest = { method: target.method, path, headers, mutates: target.method !== 'GET' };
+  if (target.method === 'GET' && input.input !== undefined)
+    throw new UsageError('GET has no body.', 'Leave out --input, or give another method.');
+  if (target.method === 'GET' || input.input !== undefined) request.path = withQuery(path, queryOf(rest));
+  const body = await bodyOf(context, input, headers, rest);
+  if (target.method === 'GET' || body === undefined) return request;
+  return { ...request, headers: { 'content-type': 'application/json', ...headers }, body };
+}
+
+/** JSON, unless the header of a content type says otherwise: then the bytes as they are. */
+async function bodyOf(
+  context: Context,
+  { input }: BodyInput,
+  headers: Record<string, string>,
+  fields: Record<string, unknown>,
+): Promise<string | Uint8Array | undefined> {
+  if (input === undefined) return Object.keys(fields).length === 0 ? undefined : JSON.stringify(fields);
+  const type = headers['content-type'];
+  if (type !== undefined && !/\bjson\b/i.test(type)) return readBytes(context, input);
+  return JSON.stringify(await bodyFromFlags(context, { input, field: [], rawField: [] }));
+}
+
+/** Fields as a query: a list repeats its name. @throws UsageError for an object */
+function queryOf(fields: Record<string, unknown>): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(fields)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (typeof one === 'object' && one !== null) throw new UsageError(`"${name}" cannot be part of a query: it is an object.`);
+      search.append(name, String(one));
+    }
+  }
+  const text = search.toString();
+  return text === '' ? '' : `?${text}`;
+}

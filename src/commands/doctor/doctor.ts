@@ -1,0 +1,55 @@
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import { version } from '../../base/version.ts';
+import { defineCommand, flag } from '../define.ts';
+import { recordOutput, shown } from '../output.ts';
+import { ResultError } from '../result-error.ts';
+import type { Check } from './check.ts';
+import { machineChecks } from './machine.ts';
+import { serviceChecks, skippedServiceChecks } from './service.ts';
+import { settingsChecks } from './settings.ts';
+
+interface Diagnosis {
+  version: string;
+  ok: boolean;
+  checks: Check[];
+}
+
+const styles = { ok: undefined, warn: 'warning', fail: 'error', skip: 'dim' } as const;
+
+export default defineCommand({
+  summary: 'Look at everything aops needs, and say what to do about what is wrong',
+  description:
+    'Configuration and where it comes from, credential, proxy, certificates, the service with its latency, clock, rate limit and interface, Node, folders, the local service, completion, changes that are open. Shows no secret. Exit 1 when something fails; a warning does not fail.',
+  options: { offline: flag('Ask the service nothing') },
+  operations: ['getTeam'],
+  exits: [exitCodes.failure],
+  examples: [
+    { command: 'aops doctor', text: 'When something does not work' },
+    { command: 'aops doctor --json --jq \'.checks[] | select(.status != "ok")\'', text: 'Only what is not right, for a report' },
+  ],
+  output: recordOutput<Diagnosis>(({ checks }) =>
+    Object.fromEntries(
+      checks.map(({ id, status, detail, hint }) => [
+        id === 'tls' ? 'TLS' : id.charAt(0).toUpperCase() + id.slice(1),
+        shown(`${status.padEnd(4)}  ${detail}${hint === null ? '' : `\n      ${hint}`}`, styles[status]),
+      ]),
+    ),
+  ),
+  async run(context, input): Promise<Diagnosis> {
+    const { checks, usable } = await settingsChecks(context);
+    const asked = usable && !input.offline ? await serviceChecks(context) : skippedServiceChecks();
+    const all = [...checks, ...asked, ...(await machineChecks(context))];
+    const failures = all.filter(({ status }) => status === 'fail');
+    const diagnosis = { version, ok: failures.length === 0, checks: all };
+    if (diagnosis.ok) return diagnosis;
+    const error = new AopsError(
+      `${failures.length === 1 ? 'One check' : `${failures.length} checks`} failed: ${failures.map(({ id }) => id).join(', ')}.`,
+      {
+        code: 'doctor_failed',
+        exit: exitCodes.failure,
+        hint: 'What to do stands beside each.',
+      },
+    );
+    throw new ResultError(error, diagnosis);
+  },
+});

@@ -1,0 +1,94 @@
+/** What `aops doctor` looks at on this machine: Node, folders, the local service, completion, open changes. */
+import { constants } from 'node:fs';
+import { access, readFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type { Context } from '../context.ts';
+import { journalOf } from '../journal.ts';
+import { readState, runningService, stateFile } from '../local/state.ts';
+import { type Check, fail, failed, ok, warn } from './check.ts';
+
+/** The first version that aops runs on; as in package.json. */
+const oldestNode = [20, 19] as const;
+
+export async function machineChecks(context: Context): Promise<Check[]> {
+  return [
+    nodeCheck(context),
+    ...(await Promise.all([folderCheck(context), localCheck(context), completionCheck(context), changesCheck(context)])),
+  ];
+}
+
+function nodeCheck({ launcher: { nodeVersion } }: Context): Check {
+  const [major = 0, minor = 0] = nodeVersion.split('.').map(Number);
+  const recent = major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
+  return recent ? ok('node', nodeVersion) : fail('node', `${nodeVersion} is too old`, `Install Node ${oldestNode.join('.')} or later.`);
+}
+
+/** Each folder, or the nearest one above it that is there, has to be writable. */
+async function folderCheck({ paths }: Context): Promise<Check> {
+  for (const folder of [paths.config, paths.data, paths.cache]) {
+    const there = await existing(folder);
+    try {
+      await access(there, constants.W_OK);
+    } catch {
+      return fail(
+        'folders',
+        `${folder} cannot be written to`,
+        `Make ${there} writable, or set AOPS_CONFIG_DIR, AOPS_DATA_DIR and AOPS_CACHE_DIR.`,
+      );
+    }
+  }
+  return ok('folders', `${paths.config}, ${paths.data}, ${paths.cache}`);
+}
+
+async function existing(folder: string): Promise<string> {
+  try {
+    await access(folder);
+    return folder;
+  } catch {
+    const above = path.dirname(folder);
+    return above === folder ? folder : existing(above);
+  }
+}
+
+async function localCheck(context: Context): Promise<Check> {
+  const running = await runningService(context);
+  if (running) return ok('local service', `runs at ${running.url}, data in ${running.data_dir}`);
+  const state = await readState(stateFile(context));
+  if (!state) return ok('local service', 'not started');
+  return warn('local service', `was at ${state.url} and does not answer`, 'Start it again with `aops local up`; it goes on where it was.');
+}
+
+/** Where each shell is told of completions. */
+const completionFiles: Record<string, readonly string[]> = {
+  bash: ['.bashrc', '.bash_profile', '.profile', '.bash_completion', '.local/share/bash-completion/completions/aops'],
+  zsh: ['.zshrc', '.zshenv', '.zprofile', '.zsh/completions/_aops', '.zfunc/_aops'],
+  fish: ['.config/fish/completions/aops.fish', '.config/fish/config.fish'],
+};
+const sharedCompletionFiles: Record<string, readonly string[]> = {
+  bash: ['/etc/bash_completion.d/aops', '/usr/share/bash-completion/completions/aops', '/usr/local/share/bash-completion/completions/aops'],
+  zsh: ['/usr/share/zsh/site-functions/_aops', '/usr/local/share/zsh/site-functions/_aops'],
+  fish: ['/usr/share/fish/vendor_completions.d/aops.fish'],
+};
+
+async function completionCheck({ env }: Context): Promise<Check> {
+  const shell = path.basename(env.SHELL ?? '');
+  const home = env.HOME ?? os.homedir();
+  const own = completionFiles[shell];
+  if (!own) return ok('completion', shell === '' ? 'the shell is not known' : `not looked for in ${shell}`);
+  for (const file of [...own.map((name) => path.join(home, name)), ...(sharedCompletionFiles[shell] ?? [])]) {
+    const text = await readFile(file, 'utf8').catch(() => '');
+    if (/\baops completion\b|\b_{1,2}aops/.test(text)) return ok('completion', `${shell}, by ${file}`);
+  }
+  return warn('completion', `not set up for ${shell}`, `See \`aops completion --help\`: one line in the start-up file of ${shell}.`);
+}
+
+async function changesCheck(context: Context): Promise<Check> {
+  try {
+    const open = await journalOf(context).list();
+    if (open.length === 0) return ok('open changes', 'none');
+    return warn('open changes', `${open.length} with an unknown outcome`, 'List and settle them with `aops retry`.');
+  } catch (error) {
+    return failed('open changes', error);
+  }
+}
