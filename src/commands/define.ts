@@ -5,6 +5,7 @@
 
 import { parseDuration } from '../base/duration.ts';
 import { type ExitCode, exitCodes, UsageError } from '../base/errors.ts';
+import { momentForms, parseMoment } from '../base/moment.ts';
 import type { OperationId } from '../interface/operations.ts';
 import type { Check } from './checks.ts';
 import type { Context } from './context.ts';
@@ -150,6 +151,22 @@ export const duration = (summary: string): Option<string | undefined> => ({
   parse: (value, name) => {
     if (parseDuration(value) !== undefined) return value;
     throw new UsageError(`${name} takes a duration such as 500ms, 30s, 5m or 2h, not "${value}".`);
+  },
+});
+
+/** A moment as it was written; a relative one has its time when the clock is asked. */
+export interface Moment {
+  /** ISO 8601 in UTC. */
+  iso(now: number): string;
+}
+/** A moment: a date, a date-time, `yesterday`, or how long ago. See base/moment.ts. */
+export const dateTime = (summary: string): Option<Moment | undefined> => ({
+  ...base,
+  summary,
+  metavar: 'TIME',
+  parse: (value, name) => {
+    if (parseMoment(value, 0) === undefined) throw new UsageError(`${name} takes a time such as ${momentForms}, not "${value}".`);
+    return { iso: (now) => new Date(parseMoment(value, now) as number).toISOString() };
   },
 });
 

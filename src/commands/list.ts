@@ -10,6 +10,8 @@ export class RowList<Row = unknown> {
   readonly offset: number;
   /** How many there are on the service, as of the last page read. */
   total = 0;
+  /** False when the total only says whether there are more. */
+  counted = true;
 
   constructor(source: (list: RowList<Row>) => AsyncIterable<readonly Row[]>, limit: number, offset: number) {
     this.limit = limit;
@@ -30,6 +32,21 @@ export const listFlags = {
   offset: integer('N', 'Skip so many first', { minimum: 0 }),
   all: flag('Show all of them'),
 } as const;
+
+/** How many there are, where a list was asked to count alone. In JSON `{"count": N}`. */
+export class Count {
+  readonly count: number;
+
+  constructor(count: number) {
+    this.count = count;
+  }
+}
+
+/** @throws UsageError for flags that choose rows where rows are only counted */
+export function refuseRows(input: ListInput): void {
+  for (const key of ['limit', 'offset', 'all'] as const)
+    if (input[key]) throw new UsageError(`--count and --${key} exclude each other: all that there are are counted.`);
+}
 
 interface ListInput {
   limit?: number | undefined;

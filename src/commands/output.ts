@@ -1,8 +1,9 @@
 /** How a command's result is shown to a person. The other formats need no more than the data. */
 import type { CellStyle, View } from '../terminal/cell.ts';
 import type { Field } from '../terminal/record.ts';
+import { formatSize } from '../terminal/size.ts';
 import type { Column } from '../terminal/table.ts';
-import type { RowList } from './list.ts';
+import type { Count, RowList } from './list.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: outputs of commands whose types do not matter here
 type Any = any;
@@ -13,7 +14,7 @@ export interface Output<Result> {
   readonly accepts?: (result: Result) => void;
 }
 
-interface ListOutput<Row> extends Output<RowList<Row>> {
+interface ListOutput<Row> extends Output<RowList<Row> | Count> {
   readonly kind: 'list';
   readonly columns: readonly Column<Row>[];
   /** What to say, on stderr, when there are no rows. */
@@ -52,9 +53,9 @@ export const documentOutput = <Result>(document: (result: Result, view: View) =>
 });
 export const rawOutput = (list: ListOutput<Any>): RawOutput => ({ kind: 'raw', list });
 
-type ColumnExtras = Pick<Column<unknown>, 'align' | 'shrink' | 'min' | 'style'>;
+type ColumnExtras<Row> = Pick<Column<Row>, 'align' | 'shrink' | 'min' | 'style' | 'link'>;
 
-export const column = <Row>(header: string, value: (row: Row) => unknown, extras: ColumnExtras = {}): Column<Row> => ({
+export const column = <Row>(header: string, value: (row: Row) => unknown, extras: ColumnExtras<Row> = {}): Column<Row> => ({
   header,
   value,
   ...extras,
@@ -62,6 +63,14 @@ export const column = <Row>(header: string, value: (row: Row) => unknown, extras
 export const idColumn = <Row>(value: (row: Row) => unknown): Column<Row> => ({ header: 'ID', value });
 export const statusColumn = <Row>(value: (row: Row) => unknown): Column<Row> => ({ header: 'STATUS', value, style: 'status' });
 export const timeColumn = <Row>(header: string, value: (row: Row) => unknown): Column<Row> => ({ header, value, time: true });
+
+/** Bytes: `1.5 kB` on a terminal, the number elsewhere. */
+export const sizeColumn = <Row>(header: string, value: (row: Row) => unknown): Column<Row> => ({
+  header,
+  value,
+  align: 'right',
+  show: (bytes, view) => (view.tty && typeof bytes === 'number' ? formatSize(bytes) : bytes),
+});
 
 /** A field of a record that is more than text. */
 class Shown {

@@ -7,7 +7,7 @@ import { renderRecord } from '../terminal/record.ts';
 import type { Terminal } from '../terminal/streams.ts';
 import { renderTable } from '../terminal/table.ts';
 import type { Context } from './context.ts';
-import { RowList } from './list.ts';
+import { Count, RowList } from './list.ts';
 import { type AnyOutput, recordFields } from './output.ts';
 
 export async function presentResult(context: Context, output: AnyOutput | undefined, result: unknown): Promise<void> {
@@ -18,6 +18,8 @@ export async function presentResult(context: Context, output: AnyOutput | undefi
     width: terminal.out.columns,
     now: context.clock.now(),
     styles: await terminal.out.styles(),
+    unicode: terminal.out.unicode,
+    links: terminal.out.links,
   };
   const render = async (data: unknown): Promise<void> => {
     const raw = output === undefined || (output.kind === 'raw' && !(result instanceof RowList));
@@ -31,6 +33,7 @@ export async function presentResult(context: Context, output: AnyOutput | undefi
     if ((format === 'ndjson' || format === 'id') && flags.jq === undefined) return streamRows(result, render);
     return render(await result.collect());
   }
+  if (forPeople && result instanceof Count) return terminal.line(String(result.count));
   if (!forPeople || !output || output.kind === 'raw' || output.kind === 'list') return render(result);
   if (output.kind === 'text') return terminal.line(output.text(result));
   if (output.kind === 'document') return writeLong(context, await output.document(result, view));
@@ -50,13 +53,14 @@ async function presentRows(context: Context, output: AnyOutput, list: RowList, v
   const shape = output.kind === 'raw' ? output.list : output;
   if (shape.kind !== 'list') throw new Error('a list needs columns');
   const { data, total, offset } = await list.collect();
+  const all = list.counted ? ` of ${total}` : '';
   if (data.length === 0) {
-    terminal.note(offset > 0 && total > 0 ? `There are only ${total}.` : shape.empty);
+    terminal.note(offset > 0 && total > 0 && list.counted ? `There are only ${total}.` : shape.empty);
     return;
   }
   await writeLong(context, await renderTable(data, shape.columns, view));
   if (view.tty && offset + data.length < total)
-    terminal.note(`Showing ${data.length} of ${total}. See the others with --all, --limit and --offset.`);
+    terminal.note(`Showing ${data.length}${all}. See the others with --all, --limit and --offset.`);
 }
 
 /** Rows as they are read, so that memory does not grow with the list. */

@@ -1,4 +1,5 @@
 /** One value as text, for table cells and record fields. */
+import { hyperlink } from './link.ts';
 import { formatTime } from './relative-time.ts';
 import { sanitize, sanitizeLine } from './sanitize.ts';
 import { plainStyles, type StyleName, type Styles } from './style.ts';
@@ -35,6 +36,11 @@ export function blockText(value: unknown, view: View, time = false): string {
 /** Text in the style of its column. */
 export function paint(text: string, style: CellStyle | undefined, view: View): string {
   return style === undefined || text.trim() === '' ? text : (view.styles ?? plainStyles)[style](text);
+}
+
+/** Text that leads somewhere, where the terminal shows that. Apply it last: colours do not go around links. */
+export function linked(text: string, url: unknown, view: View): string {
+  return view.links && text.trim() !== '' ? hyperlink(text, url) : text;
 }
 
 function rawText(value: unknown, view: View, time: boolean): string {

@@ -1,5 +1,5 @@
 /** One resource for people: aligned `Key: value` lines, or `key<TAB>value` off a terminal. */
-import { blockText, type CellStyle, cellText, paint, type View } from './cell.ts';
+import { blockText, type CellStyle, cellText, linked, paint, type View } from './cell.ts';
 import { plainStyles } from './style.ts';
 import { pad, widthFor } from './width.ts';
 
@@ -10,20 +10,27 @@ export interface Field {
   style?: CellStyle | undefined;
   /** A moment: relative on a terminal, ISO elsewhere. */
   time?: boolean | undefined;
+  /** Where the value leads, for terminals with hyperlinks. */
+  link?: unknown;
 }
 
-/** The record as text that ends in a line feed. Further lines of a value are indented under its first. */
-export async function renderRecord(fields: readonly Field[], view: View): Promise<string> {
+/**
+ * The record as text that ends in a line feed. Further lines of a value are indented under its first.
+ * @param atLeast columns before the values, where several records share them
+ */
+export async function renderRecord(fields: readonly Field[], view: View, atLeast = 0): Promise<string> {
   const shown = fields.filter((field) => field.value !== undefined);
   if (!view.tty) return shown.map((field) => `${field.label}\t${cellText(field.value, view, field.time)}\n`).join('');
 
   const labels = shown.map((field) => `${field.label}:`);
   const widthOf = await widthFor(labels);
-  const width = Math.max(0, ...labels.map(widthOf)) + 1;
+  const width = Math.max(atLeast, Math.max(0, ...labels.map(widthOf)) + 1);
   const { dim } = view.styles ?? plainStyles;
   return shown
     .map((field, index) => {
-      const lines = (blockText(field.value, view, field.time) || '-').split('\n').map((line) => paint(line, field.style, view));
+      const lines = (blockText(field.value, view, field.time) || '-')
+        .split('\n')
+        .map((line) => linked(paint(line, field.style, view), field.link, view));
       const label = labels[index] as string;
       return `${dim(label)}${' '.repeat(width - widthOf(label))}${lines.join(`\n${pad('', width, widthOf)}`)}\n`;
     })

@@ -2,7 +2,7 @@
  * Lists for people: borderless columns fitted to the terminal, blocks of `Header: value` where even shrunk columns do not
  * fit, and tab-separated rows without header off a terminal. Widths are counted in columns, so CJK and emoji line up.
  */
-import { type CellStyle, cellText, paint, type View } from './cell.ts';
+import { type CellStyle, cellText, linked, paint, type View } from './cell.ts';
 import { renderRecord } from './record.ts';
 import { plainStyles } from './style.ts';
 import { truncate, type WidthOf, widthFor } from './width.ts';
@@ -19,6 +19,10 @@ export interface Column<Row> {
   style?: CellStyle;
   /** A moment: relative on a terminal, ISO elsewhere. */
   time?: boolean;
+  /** The value as the view shows it, such as a size. */
+  show?: (value: unknown, view: View) => unknown;
+  /** Where the cell leads, for terminals with hyperlinks. */
+  link?: (row: Row) => unknown;
 }
 
 const gap = 2;
@@ -27,7 +31,7 @@ const defaultMinimum = 8;
 /** The table as text that ends in a line feed; empty for no rows. Loads string-width only when a cell needs it. */
 export async function renderTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], view: View): Promise<string> {
   if (rows.length === 0) return '';
-  const cells = rows.map((row) => columns.map((column) => cellText(column.value(row), view, column.time)));
+  const cells = rows.map((row) => columns.map((column) => cellText(cellValue(column, row, view), view, column.time)));
   if (!view.tty) return cells.map((row) => `${row.join('\t')}\n`).join('');
 
   const widthOf = await widthFor([...columns.map((column) => column.header), ...cells.flat()]);
@@ -41,9 +45,18 @@ export async function renderTable<Row>(rows: readonly Row[], columns: readonly C
   const cut = (row: readonly string[]): string[] => row.map((text, index) => truncate(text, widths[index] as number, widthOf));
   const header = cut(columns.map((column) => column.header));
   const body = cells.map(cut);
-  const shown = [...header.map(bold), ...body.flatMap((row) => row.map((text, index) => paint(text, columns[index]?.style, view)))];
+  const painted = body.flatMap((row, at) =>
+    row.map((text, index) => {
+      const column = columns[index] as Column<Row>;
+      return linked(paint(text, column.style, view), column.link?.(rows[at] as Row), view);
+    }),
+  );
+  const shown = [...header.map(bold), ...painted];
   return layout([header, ...body], columns, widthOf, shown);
 }
+
+const cellValue = <Row>({ value, show }: Column<Row>, row: Row, view: View): unknown =>
+  show === undefined ? value(row) : show(value(row), view);
 
 /** Widths that fit, or undefined. The widest column that may shrink gives way first. */
 function fitWidths<Row>(natural: number[], columns: readonly Column<Row>[], available: number, widthOf: WidthOf): number[] | undefined {
@@ -116,7 +129,13 @@ const noBorders = Object.fromEntries(
 async function renderBlocks<Row>(rows: readonly Row[], columns: readonly Column<Row>[], view: View): Promise<string> {
   const blocks = rows.map((row) =>
     renderRecord(
-      columns.map((column) => ({ label: column.header, value: column.value(row), style: column.style, time: column.time })),
+      columns.map((column) => ({
+        label: column.header,
+        value: cellValue(column, row, view),
+        style: column.style,
+        time: column.time,
+        link: column.link?.(row),
+      })),
       view,
     ),
   );

@@ -15,7 +15,7 @@ describe('what a run leaves behind', () => {
   beforeAll(async () => {
     run = await service.run(`
 - exec: { run: "echo ${png} | base64 -d > shot.png" }
-- screenshot: { path: shot.png, title: "The page" }
+- screenshot: { path: shot.png, title: "The page", url: "https://erp.example.test/invoices" }
 - say: done`);
     await service.until(run, 'completed');
   });
@@ -42,8 +42,54 @@ describe('what a run leaves behind', () => {
     expect((await service.cli(['runs', 'detail', run])).stdout).toContain('Status\tcompleted\n');
   });
 
+  it('detail and report as sheets on a terminal', async () => {
+    const detail = await service.cli(['runs', 'detail', run], { tty: true, columns: 100, env: { NO_COLOR: '1' } });
+    expect(detail).toMatchObject({ code: 0, stderr: '' });
+    expect(detail.stdout).toMatch(/^Run\n {2}ID: +\S+\n {2}Status: +completed\n/);
+    expect(detail.stdout).toMatch(/\n\nConversation\n {2}Messages: +\d+\n {2}Tool calls: +2\n {2}Prompts: +0\n {2}Resumed: +never\n/);
+    expect(detail.stdout).toMatch(/\n\nSessions\n {2}Browser: +\S+\n$/);
+    // What there is nothing of has no section.
+    expect(detail.stdout).not.toMatch(/Evaluation|Handover|Integrations/);
+    const report = await service.cli(['runs', 'report', run], { tty: true, columns: 100, env: { NO_COLOR: '1' } });
+    expect(report.stdout).toBe(`Outcome
+  Completed:    yes
+  Stopped for:  completed
+  Provider:     script
+
+Work
+  Steps:        3 of 3
+  Calls:        2
+  Handoffs:     0
+  Errors:       0
+  Programmatic: 100% (expected)
+`);
+  });
+
+  it('pages, as links where the terminal shows them', async () => {
+    const terminal = { tty: true, columns: 100 };
+    const plain = await service.cli(['runs', 'pages', run], { ...terminal, env: { NO_COLOR: '1' } });
+    expect(plain.stdout).toContain('https://erp.example.test/invoices');
+    expect(plain.stdout).not.toContain('\u001b');
+    const linked = await service.cli(['runs', 'pages', run], { ...terminal, env: { NO_COLOR: '1', FORCE_HYPERLINK: '1' } });
+    expect(linked.stdout).toContain('\u001b]8;;https://erp.example.test/invoices\u001b\\The page\u001b]8;;\u001b\\');
+    const piped = await service.cli(['runs', 'pages', run], { env: { FORCE_HYPERLINK: '1' } });
+    expect(piped.stdout).toMatch(/^The page\thttps:\/\/erp.example.test\/invoices\thttp:\S+\n$/);
+  });
+
+  it('screenshots by the agent as well, and not by another', async () => {
+    const { run: found } = await service.get(run);
+    const shots = await service.cli(['runs', 'screenshots', run, '--agent', found.agent_id as string, '--json']);
+    expect(shots).toMatchObject({ code: 0, stderr: '' });
+    expect(shots.json()).toMatchObject({ total: 1 });
+    const other = await service.agent('- say: hi', 'stranger');
+    expect(other).toBeDefined();
+    expect(await service.cli(['runs', 'screenshots', run, '--agent', 'stranger'])).toMatchObject({ code: 3, stdout: '' });
+  });
+
   it('no pages, where there is no browser', async () => {
-    const pages = await service.cli(['runs', 'pages', run, '--json']);
+    const quiet = await service.run('- say: done');
+    await service.until(quiet, 'completed');
+    const pages = await service.cli(['runs', 'pages', quiet, '--json']);
     expect(pages).toMatchObject({ code: 0, stderr: '' });
     expect(pages.json()).toMatchObject({ data: [], total: 0 });
   });

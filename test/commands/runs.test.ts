@@ -1,7 +1,11 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+import { whenDone } from '../support/temporary.ts';
 
 const noRun = '00000000-0000-4000-8000-000000000002';
 const vendor = '- ask: { id: who, questions: [{ question: "Which vendor?", options: [{ label: Acme GmbH }, { label: Acme Inc }] }] }';
@@ -179,13 +183,72 @@ describe('runs list', () => {
     expect(table.stderr).toMatch(/Showing 1 of \d+/);
   });
 
+  it('asks the service for what the flags say', async () => {
+    const urls: string[] = [];
+    const server = createServer((request, response) => {
+      urls.push(request.url ?? '');
+      response.setHeader('content-type', 'application/json').end('{"data":[],"total":0}');
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    whenDone(async () => void server.close());
+    const env = { AOPS_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+    const asked = async (...argv: string[]): Promise<URLSearchParams> => {
+      expect(await service.cli(['runs', 'list', ...argv], { env })).toMatchObject({ code: 0, stdout: '' });
+      return new URL(urls.at(-1) ?? '', env.AOPS_BASE_URL).searchParams;
+    };
+    const flags = `--user ${noRun} --queue ${noRun} --digest ${noRun} --has-issues --issue-severity medium --source api --search x`.split(
+      ' ',
+    );
+    expect(Object.fromEntries(await asked(...flags, '--sort-order', 'asc', '--no-total', '--offset', '3'))).toEqual({
+      user_id: noRun,
+      case_queue_id: noRun,
+      digest_id: noRun,
+      has_issues: 'true',
+      issue_severity: 'medium',
+      source: 'api',
+      search: 'x',
+      sort_by: 'created_at',
+      sort_order: 'asc',
+      include_total: 'false',
+      limit: '20',
+      offset: '3',
+    });
+    expect((await asked('--no-has-issues')).get('has_issues')).toBe('false');
+    const until = (await asked('--until', '2026-07-01')).get('until');
+    expect(until).toBe(new Date(2026, 6, 1).toISOString());
+    const since = Date.parse((await asked('--since', '2h')).get('since') ?? '');
+    expect(Date.now() - since - 7_200_000).toBeLessThan(60_000);
+  });
+
+  it('counts alone', async () => {
+    const counter = await service.agent('- say: hi', 'counter');
+    for (let index = 0; index < 3; index++) await service.until(await service.start(counter), 'completed');
+    const count = ['runs', 'list', '--agent', 'counter', '--since', 'today', '--count'];
+    expect(await service.cli(count)).toMatchObject({ code: 0, stdout: '3\n', stderr: '' });
+    expect(await service.cli([...count, '--status', 'failed'])).toMatchObject({ code: 0, stdout: '0\n', stderr: '' });
+    expect((await service.cli([...count, '--json'])).json()).toEqual({ count: 3 });
+    const both = await service.cli([...count, '--limit', '2']);
+    expect(both).toMatchObject({ code: 2, stdout: '' });
+    expect(both.stderr).toContain('--count and --limit exclude each other');
+  });
+
+  it('does not say how many there are when they are not counted', async () => {
+    const shown = await service.cli(['runs', 'list', '--limit', '1', '--no-total', '--color', 'never'], { tty: true, columns: 120 });
+    expect(shown.stderr).toBe('Showing 1. See the others with --all, --limit and --offset.\n');
+  });
+
   it('refuses filters that cannot be', async () => {
     const status = await service.cli(['runs', 'list', '--status', 'bored']);
     expect(status).toMatchObject({ code: 2, stdout: '' });
     expect(status.stderr).toContain('--status takes');
     const since = await service.cli(['runs', 'list', '--since', 'yesterday-ish']);
     expect(since).toMatchObject({ code: 2, stdout: '' });
-    expect(since.stderr).toContain('since');
+    expect(since.stderr).toContain(
+      '--since takes a time such as 2026-07-01, 2026-07-01T09:30Z, today, yesterday, 30m, 2h or 7d (ago), not "yesterday-ish".',
+    );
+    const user = await service.cli(['runs', 'list', '--user', 'me']);
+    expect(user).toMatchObject({ code: 2, stdout: '' });
+    expect(user.stderr).toContain('--user takes an id');
   });
 });
 

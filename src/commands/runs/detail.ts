@@ -1,24 +1,84 @@
+import { formatDuration } from '../../base/duration.ts';
 import type { RunDetail } from '../../interface/types.ts';
+import type { Section } from '../../terminal/sheet.ts';
 import { argument, defineCommand } from '../define.ts';
-import { recordOutput } from '../output.ts';
+import { documentOutput, recordFields } from '../output.ts';
 import { agentAndRun } from './agent-run.ts';
 import { runRecord } from './record.ts';
 
 export default defineCommand({
   summary: 'Show everything the service tells of a run',
+  description: 'The conversation itself is in --json, as far as the detail includes it; all of it is in `aops runs messages`.',
   arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
   operations: ['getRun', 'getRunDetail'],
-  examples: [{ command: 'aops runs detail @latest --json', text: 'The detail, with the conversation' }],
-  output: recordOutput<RunDetail>((run) => ({
-    ...runRecord(run),
-    Number: run.run_number,
-    Prompts: run.submitted_prompt_count,
-    Resumed: run.resume_count,
-    Messages: `${run.conversationPagination.included} of ${run.conversationPagination.total} included in --json`,
-    'Browser session': run.bb_session_id,
-  })),
+  examples: [
+    { command: 'aops runs detail @latest', text: 'A sheet to read' },
+    { command: 'aops runs detail @latest --json', text: 'The detail, with the conversation' },
+  ],
+  output: documentOutput<RunDetail>(async (run, view) => {
+    const { renderSheet } = await import('../../terminal/sheet.ts');
+    return renderSheet(sections(run), view);
+  }),
   async run(context, input) {
     const client = await context.client();
     return client.call('getRunDetail', { params: await agentAndRun(context, input.run) });
   },
 });
+
+type Open = Record<string, unknown>;
+
+function sections(run: RunDetail): Section[] {
+  const { total, included, hasMore } = run.conversationPagination;
+  const handover = run.handover ?? undefined;
+  const parts: [title: string, fields: Open][] = [
+    ['Run', { ...runRecord(run), Number: run.run_number, Took: took(run), 'May ask people': run.human_in_the_loop_enabled }],
+    [
+      'Conversation',
+      {
+        Messages: hasMore ? `${total}, the latest ${included} in --json` : total,
+        'Tool calls': hasMore ? undefined : count(run.conversation, 'tool_call'),
+        Prompts: run.submitted_prompt_count,
+        Resumed: times(run.resume_count),
+      },
+    ],
+    ['Evaluation', evaluation(run.eval_summaries)],
+    ['Handover', handover ?? {}],
+    [
+      'Integrations',
+      Object.fromEntries(run.integrationInstances.map((instance, index) => [named(instance, index), instance.status ?? instance])),
+    ],
+    [
+      'Sessions',
+      {
+        Browser: run.bb_session_id ?? undefined,
+        Computer: run.computer_session_id ?? undefined,
+        'Computer use': run.computer_use_slug ?? undefined,
+        // The one that was used last, where it is not named already.
+        Last: run.last_session_id === run.bb_session_id ? undefined : (run.last_session_id ?? undefined),
+      },
+    ],
+  ];
+  return parts.map(([title, fields]) => ({ title, fields: recordFields(fields) }));
+}
+
+const times = (number: number): string => (number === 0 ? 'never' : number === 1 ? 'once' : `${number} times`);
+const count = (messages: Open[], key: string): number => messages.filter((message) => message[key] !== undefined).length;
+const named = (instance: Open, index: number): string => String(instance.name ?? instance.provider ?? instance.id ?? index + 1);
+
+const took = ({ started_at, completed_at }: RunDetail): string | undefined =>
+  started_at === null || completed_at === null ? undefined : formatDuration(Date.parse(completed_at) - Date.parse(started_at));
+
+/** One evaluation, or one for each name: the interface leaves open which. */
+function evaluation(summaries: Open): Open {
+  const entries = 'passed' in summaries ? [['Result', summaries] as const] : Object.entries(summaries);
+  return Object.fromEntries(entries.map(([name, summary]) => [name, verdict(summary)]));
+}
+
+function verdict(summary: unknown): unknown {
+  const { passed, total, status, severityCounts, final_comment } = (summary ?? {}) as Open & { severityCounts?: Record<string, number> };
+  if (typeof passed !== 'number' || typeof total !== 'number') return summary;
+  if (status !== undefined && status !== 'ready') return status;
+  const issues = Object.entries(severityCounts ?? {}).flatMap(([severity, number]) => (number > 0 ? [`${number} ${severity}`] : []));
+  const figures = `${passed} of ${total} passed${issues.length > 0 ? ` (${issues.join(', ')})` : ''}`;
+  return final_comment ? `${figures}\n${String(final_comment)}` : figures;
+}

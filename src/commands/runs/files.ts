@@ -4,7 +4,7 @@ import { pagedRows } from '../../client/paging.ts';
 import { LocalFolder } from '../../client/transfers/local-files.ts';
 import { argument, defineCommand, flag, optionalArgument, text } from '../define.ts';
 import { RowList, wholeList } from '../list.ts';
-import { column, idColumn, listOutput, timeColumn } from '../output.ts';
+import { column, idColumn, listOutput, sizeColumn, timeColumn } from '../output.ts';
 import { runId } from '../resolve.ts';
 import { saveDownloads } from './save-downloads.ts';
 
@@ -34,7 +34,7 @@ export default defineCommand({
       idColumn((file) => file.id),
       column('NAME', (file) => file.name, { shrink: true }),
       column('TYPE', (file) => file.mime_type),
-      column('SIZE', (file) => file.size, { align: 'right' }),
+      sizeColumn('SIZE', (file) => file.size),
       timeColumn('CREATED', (file) => file.created_at),
     ],
     empty: 'The run recorded no files.',

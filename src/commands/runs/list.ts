@@ -1,26 +1,39 @@
+import { given } from '../../base/given.ts';
 import { runStatusFilters } from '../../interface/run-status.ts';
 import type { RunListItem } from '../../interface/types.ts';
-import { choice, defineCommand, text } from '../define.ts';
-import { listFlags, rowList } from '../list.ts';
+import { uuid } from '../checks.ts';
+import { choice, dateTime, defineCommand, flag, text, toggle } from '../define.ts';
+import { Count, listFlags, refuseRows, rowList } from '../list.ts';
 import { column, idColumn, listOutput, statusColumn, timeColumn } from '../output.ts';
 import { agentId } from '../resolve.ts';
 
 export default defineCommand({
   summary: 'List runs, the newest first',
+  description:
+    'Filters narrow the list together. A TIME is a date or date-time of this time zone (2026-07-01 is its beginning), one with a zone (2026-07-01T09:30Z), today, yesterday, or how long ago: 30m, 2h, 7d.',
   options: {
     ...listFlags,
+    count: flag('Print only how many there are'),
+    total: toggle('Whether to count those that are not shown (default yes)'),
     agent: text('ID|NAME', 'Runs of this agent', { complete: 'agents' }),
-    status: choice(runStatusFilters, 'Runs with this status', { metavar: 'STATUS' }),
+    status: choice(runStatusFilters, 'Runs with this status; needs_attention are those that wait or failed', { metavar: 'STATUS' }),
     search: text('TEXT', 'Runs whose title, agent or id contains this'),
-    since: text('DATE-TIME', 'Runs created at this time or later (ISO 8601)'),
-    until: text('DATE-TIME', 'Runs created at this time or before (ISO 8601)'),
+    since: dateTime('Runs created at this time or later'),
+    until: dateTime('Runs created before this time'),
     source: text('WORD', 'Runs that were started this way'),
+    user: text('ID', 'Runs that this user started', { check: uuid }),
+    queue: text('ID', 'Runs for cases of this queue', { check: uuid }),
+    digest: text('ID', 'Runs of this digest', { check: uuid }),
+    hasIssues: toggle('Runs whose evaluation found issues, or --no-has-issues for the others'),
+    issueSeverity: choice(['critical', 'medium', 'low'], 'Runs with issues of this severity'),
+    sortBy: choice(['created_at'], 'What to sort by', { metavar: 'FIELD' }),
     sortOrder: choice(['asc', 'desc'], 'Oldest or newest first'),
   },
   operations: ['listRuns', 'listAgents'],
   examples: [
     { command: 'aops runs list', text: 'The newest twenty' },
     { command: 'aops runs list --status waiting', text: 'Runs that wait for a person' },
+    { command: 'aops runs list --since yesterday --until today --status failed --count', text: 'How many failed yesterday' },
     { command: 'aops runs list --agent invoice-check --all -o ndjson', text: 'Every run of an agent, one JSON object a line' },
   ],
   output: listOutput<RunListItem>({
@@ -35,15 +48,34 @@ export default defineCommand({
   }),
   async run(context, input) {
     const client = await context.client();
-    const { agent, status, search, since, until, source, sortOrder } = input;
-    const filters = {
-      ...(agent === undefined ? {} : { agent_id: await agentId(context, agent) }),
-      ...(sortOrder === undefined ? {} : { sort_by: 'created_at' as const, sort_order: sortOrder }),
-      ...Object.fromEntries(Object.entries({ status, search, since, until, source }).filter(([, value]) => value !== undefined)),
-    };
-    return rowList(input, async (limit, offset) => {
-      const page = await client.call('listRuns', { params: { teamId: context.teamId() }, query: { ...filters, limit, offset } });
+    const { agent, sortOrder, hasIssues, total } = input;
+    const now = context.clock.now();
+    const filters = given({
+      agent_id: agent === undefined ? undefined : await agentId(context, agent),
+      digest_id: input.digest,
+      status: input.status,
+      since: input.since?.iso(now),
+      until: input.until?.iso(now),
+      user_id: input.user,
+      case_queue_id: input.queue,
+      source: input.source,
+      search: input.search,
+      has_issues: hasIssues === undefined ? undefined : hasIssues ? ('true' as const) : ('false' as const),
+      issue_severity: input.issueSeverity,
+      sort_by: input.sortBy ?? (sortOrder === undefined ? undefined : 'created_at'),
+      sort_order: sortOrder,
+    });
+    const params = { teamId: context.teamId() };
+    if (input.count) {
+      refuseRows(input);
+      return new Count((await client.call('listRuns', { params, query: { ...filters, count_only: 'true' } })).total);
+    }
+    const counting = total === false ? { include_total: 'false' as const } : {};
+    const list = rowList(input, async (limit, offset) => {
+      const page = await client.call('listRuns', { params, query: { ...filters, ...counting, limit, offset } });
       return { items: page.data, total: page.total };
     });
+    list.counted = total !== false;
+    return list;
   },
 });

@@ -6,14 +6,15 @@ import { agentAndRun } from './agent-run.ts';
 
 export default defineCommand({
   summary: 'List the pages open in the browser session of a run',
+  description: 'Where the terminal shows links, pages and pictures can be opened from the table.',
   arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
   operations: ['getRun', 'getRunDetail', 'listBrowserSessionPages'],
   examples: [{ command: 'aops runs pages @latest', text: 'Where the browser of the newest run is' }],
   output: listOutput<BrowserSessionPage>({
     columns: [
-      column('TITLE', (page) => page.title, { shrink: true }),
-      column('URL', (page) => page.url, { shrink: true }),
-      column('SCREENSHOT', (page) => page.screenshot_url, { shrink: true }),
+      column('TITLE', (page) => page.title, { shrink: true, link: (page) => page.url }),
+      column('URL', (page) => page.url, { shrink: true, min: 20, link: (page) => page.url }),
+      column('SCREENSHOT', (page) => page.screenshot_url, { shrink: true, link: (page) => page.screenshot_url }),
     ],
     empty: 'The run has no browser session.',
   }),

@@ -4,7 +4,7 @@ import type { ScreenshotToolExecution } from '../../interface/types.ts';
 import { argument, defineCommand, flag, text } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput, timeColumn } from '../output.ts';
-import { runId } from '../resolve.ts';
+import { agentId, runId } from '../resolve.ts';
 import { saveDownloads } from './save-downloads.ts';
 
 const moments = [
@@ -16,10 +16,11 @@ export default defineCommand({
   summary: 'List the screenshots of a run in order, or save them',
   arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
   options: {
+    agent: text('ID|NAME', "Ask for the run of this agent: another agent's is not found", { complete: 'agents' }),
     save: text('DIR', 'Save the pictures into this folder', { complete: 'directories' }),
     force: flag('Replace pictures that are there'),
   },
-  operations: ['getRunScreenshotTimeline'],
+  operations: ['getRunScreenshotTimeline', 'getAgentRunScreenshotTimeline', 'listAgents'],
   examples: [
     { command: 'aops runs screenshots @latest', text: 'What there is' },
     { command: 'aops runs screenshots @latest --save shots', text: 'Save the pictures' },
@@ -29,13 +30,19 @@ export default defineCommand({
       timeColumn('TIME', (execution) => execution.startedAt),
       column('TOOL', (execution) => execution.toolName),
       column('ACTION', (execution) => execution.action, { shrink: true }),
-      column('PICTURES', (execution) => moments.flatMap(([name, key]) => (execution[key] ? [name] : [])).join(', ')),
+      column('PICTURES', (execution) => moments.flatMap(([name, key]) => (execution[key] ? [name] : [])).join(', '), {
+        link: (execution) => execution.afterScreenshot?.signedUrl ?? execution.beforeScreenshot?.signedUrl,
+      }),
     ],
     empty: 'The run has no screenshots.',
   }),
   async run(context, input) {
     const client = await context.client();
-    const { data } = await client.call('getRunScreenshotTimeline', { params: { run_id: await runId(context, input.run) } });
+    const run_id = await runId(context, input.run);
+    const { data } =
+      input.agent === undefined
+        ? await client.call('getRunScreenshotTimeline', { params: { run_id } })
+        : await client.call('getAgentRunScreenshotTimeline', { params: { agent_id: await agentId(context, input.agent), run_id } });
     if (input.save === undefined) return wholeList(data.toolExecutions);
     const folder = path.resolve(context.cwd, input.save);
     const pictures = data.toolExecutions.flatMap((execution, index) =>

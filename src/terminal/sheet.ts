@@ -1,0 +1,31 @@
+/** One resource with many fields, in titled sections; off a terminal `key<TAB>value` lines, without the titles. */
+import { cellText, type View } from './cell.ts';
+import { type Field, renderRecord } from './record.ts';
+import { plainStyles } from './style.ts';
+
+export interface Section {
+  title: string;
+  /** A section whose fields are all undefined is left out. */
+  fields: readonly Field[];
+}
+
+const indent = '  ';
+
+/** The sheet as text that ends in a line feed. All values of a sheet begin in the same column. */
+export async function renderSheet(sections: readonly Section[], view: View): Promise<string> {
+  const shown = sections
+    .map(({ title, fields }) => ({ title, fields: fields.filter(({ value }) => value !== undefined) }))
+    .filter(({ fields }) => fields.length > 0);
+  if (!view.tty)
+    return renderRecord(
+      shown.flatMap(({ fields }) => fields),
+      view,
+    );
+  const { bold } = view.styles ?? plainStyles;
+  const longest = Math.max(0, ...shown.flatMap(({ fields }) => fields.map(({ label }) => label.length)));
+  const parts = shown.map(async ({ title, fields }) => {
+    const record = await renderRecord(fields, view, longest + 2);
+    return `${bold(cellText(title, view))}\n${record.trimEnd().replace(/^/gm, indent)}\n`;
+  });
+  return (await Promise.all(parts)).join('\n');
+}
