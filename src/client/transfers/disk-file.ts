@@ -10,7 +10,10 @@ import { promisify } from 'node:util';
 const slowWrite = 20;
 
 /** Bytes after which a thread begins to sync, while more of the file comes: at the end everybody would wait for all of it. */
-const syncEvery = 32 * 1_048_576;
+const syncEvery = 8 * 1_048_576;
+
+/** Milliseconds of one such sync after which there are no more: the process cannot end before it, so Ctrl-C would wait. */
+const slowSync = 50;
 
 const syncFile = promisify(fsync);
 
@@ -40,21 +43,24 @@ export const openDiskFile: OpenFile = (file, mode) => {
   let slow = false;
   let unsynced = 0;
   let syncing = false;
+  let lingers = false;
   // Once failed it stays so: the system tells of what it could not write one time only, and the next sync would succeed.
   let ahead = Promise.resolve();
   const settled = (): Promise<void> => ahead.catch(() => undefined);
   const syncAhead = (): void => {
     unsynced = 0;
     syncing = true;
+    const started = performance.now();
     ahead = ahead.then(() => syncFile(descriptor));
     void settled().then(() => {
       syncing = false;
+      lingers = performance.now() - started > slowSync;
     });
   };
   return {
     write(data, position) {
       unsynced += data.length;
-      if (unsynced >= syncEvery && !syncing) syncAhead();
+      if (unsynced >= syncEvery && !syncing && !lingers) syncAhead();
       if (slow) return writePart(descriptor, data, 0, data.length, position).then(({ bytesWritten }) => bytesWritten);
       const started = performance.now();
       const written = writeSync(descriptor, data, 0, data.length, position);
