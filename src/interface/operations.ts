@@ -3,6 +3,7 @@ import type { Operation } from './operation.ts';
 import { agentOperations } from './operations/agents.ts';
 import { billingOperations } from './operations/billing.ts';
 import { localOperations } from './operations/local.ts';
+import { mcpOperations } from './operations/mcp.ts';
 import { pluginOperations } from './operations/plugins.ts';
 import { runOperations } from './operations/runs.ts';
 import { sandboxOperations } from './operations/sandboxes.ts';
@@ -19,6 +20,7 @@ export const operationGroups = {
   local: localOperations,
   billing: billingOperations,
   plugins: pluginOperations,
+  mcp: mcpOperations,
 } as const;
 
 export const operations = {
@@ -30,6 +32,7 @@ export const operations = {
   ...localOperations,
   ...billingOperations,
   ...pluginOperations,
+  ...mcpOperations,
 } as const;
 
 export type OperationId = keyof typeof operations;

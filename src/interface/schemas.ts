@@ -4,6 +4,7 @@ import type { OperationId } from './operations.ts';
 import { agentSchemas } from './schemas/agents.ts';
 import { billingSchemas } from './schemas/billing.ts';
 import { localSchemas } from './schemas/local.ts';
+import { mcpSchemas } from './schemas/mcp.ts';
 import { pluginSchemas } from './schemas/plugins.ts';
 import { runSchemas } from './schemas/runs.ts';
 import { sandboxSchemas } from './schemas/sandboxes.ts';
@@ -19,6 +20,7 @@ export const schemas = {
   ...localSchemas,
   ...billingSchemas,
   ...pluginSchemas,
+  ...mcpSchemas,
 } as const satisfies Record<OperationId, OperationSchemas>;
 
 /** The schemas of an operation, widened from their literal types. */

@@ -1,10 +1,13 @@
 /** What handlers are given, and what they give back. */
+import type { Buffer } from 'node:buffer';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { OperationId, operationGroups } from '../../interface/operations.ts';
 import type { Body, Params, Query, Response } from '../../interface/types.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Grant, UrlSigner } from '../signed-urls.ts';
 import { listRunFiles } from '../store/run-files.ts';
 import type { RunFileRow } from '../store/schema.ts';
+import type { Answer } from './answer.ts';
 import type { Caller } from './authenticate.ts';
 
 /** A request that has been let in. */
@@ -43,6 +46,25 @@ export type Handler<Id extends OperationId> = (
 export type GroupRoutes<Group extends keyof typeof operationGroups> = {
   readonly [Id in keyof (typeof operationGroups)[Group] & OperationId]: Handler<Id>;
 };
+
+/** Calls an operation as the caller of a request, its input checked as one over HTTP. Throws ServiceError. */
+export type CallOperation = <Id extends OperationId>(
+  id: Id,
+  input: { params?: Record<string, string>; query?: Record<string, string | number | boolean | undefined>; body?: unknown },
+) => Promise<Response<Id>>;
+
+/** A request of an operation that speaks a protocol of its own over HTTP: it gets the bytes, and gives the whole answer. */
+export interface RawRequest {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** Whether the request has an Idempotency-Key: only an answer that is no stream can be kept under it. */
+  readonly keyed: boolean;
+  /** Aborted when the client has left, or the service ends. */
+  readonly signal: AbortSignal;
+  readonly call: CallOperation;
+}
+
+export type RawHandler = (context: RequestContext, request: RawRequest) => Promise<Answer>;
 
 /** A URL that allows its bearer something for a while. */
 export function signedUrl(context: RequestContext, grant: Grant): { url: string; expiresAt: string } {

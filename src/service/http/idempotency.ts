@@ -132,7 +132,7 @@ function replay(request: KeyedRequest, earlier: IdempotencyRow): Answer {
   return {
     status: earlier.status,
     headers: {
-      'Content-Type': earlier.content_type ?? '',
+      ...(earlier.content_type ? { 'Content-Type': earlier.content_type } : {}),
       ...(earlier.location === null ? {} : { Location: earlier.location }),
       'Idempotency-Replayed': 'true',
       'X-Original-Request-Id': earlier.request_id,

@@ -14,16 +14,16 @@ import { requirePermission } from './access.ts';
 import { type Answer, errorAnswer, jsonAnswer } from './answer.ts';
 import { authenticate, type Caller } from './authenticate.ts';
 import { jsonLimit, parseJson, parseMultipart, readBody, uploadLimit } from './body.ts';
-import { Reply, type RequestContext } from './context.ts';
+import type { RequestContext } from './context.ts';
 import type { IdempotencyLayer } from './idempotency.ts';
 import { fingerprint, idempotencyKey } from './idempotency-request.ts';
 import type { HttpLimits } from './limits.ts';
 import { openAnswer } from './open-routes.ts';
+import { callOperation, operationCaller } from './operation-call.ts';
 import { type OriginCheck, requireSingleHeaders } from './origin.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { type Match, pathSegments, type Router, routeNotFound } from './router.ts';
-import { handlerOf } from './routes/index.ts';
-import { check, readQuery } from './validate.ts';
+import { rawHandlerOf } from './routes/index.ts';
 
 export interface HttpParts {
   engine: Engine;
@@ -46,6 +46,8 @@ export interface Exchange {
   readonly segments: string[];
   readonly search: URLSearchParams;
   readonly baseUrl: string;
+  /** Aborted when the client has left, or the service ends. */
+  readonly signal: AbortSignal;
 }
 
 export interface Outcome {
@@ -55,13 +57,16 @@ export interface Outcome {
   operation?: OperationId;
 }
 
-/** Handles a request from its first header to its answer. Never throws. */
-export async function handle(parts: HttpParts, request: IncomingMessage, requestId: string): Promise<Outcome> {
+/**
+ * Handles a request from its first header to its answer. Never throws.
+ * @param signal aborted when the client has left, or the service ends
+ */
+export async function handle(parts: HttpParts, request: IncomingMessage, requestId: string, signal: AbortSignal): Promise<Outcome> {
   const outcome: { caller: string; operation?: OperationId } = { caller: addressOf(request) };
   try {
     requireSingleHeaders(request);
     parts.checkOrigin(request.headers);
-    const exchange = readRequestLine(request, requestId);
+    const exchange = readRequestLine(request, requestId, signal);
     const open = await openAnswer(parts, exchange);
     if (open !== undefined) return { ...outcome, ...open };
     const caller = await letIn(parts, request, outcome.caller);
@@ -90,13 +95,15 @@ async function answer(parts: HttpParts, exchange: Exchange, caller: Caller, matc
   const { request, requestId, method, segments, search } = exchange;
   const target = operation(match.id);
   const key = target.idempotent ? idempotencyKey(request.rawHeaders) : undefined;
-  const takesBody = schemasOf(match.id).body !== undefined;
   const limit = target.request === undefined ? jsonLimit : uploadLimit;
   const body = target.method === 'GET' ? Buffer.alloc(0) : await readBody(request, limit, parts.limits.bodyMilliseconds);
   const context: RequestContext = { engine: parts.engine, signer: parts.signer, ...caller, requestId, baseUrl: exchange.baseUrl };
   const execute = async (): Promise<Answer> => {
     try {
-      return await callHandler(context, match, search, takesBody ? body : undefined, request.headers['content-type']);
+      const raw = rawHandlerOf(match.id);
+      if (raw === undefined) return await callHandler(context, match, search, body, request.headers['content-type']);
+      const { headers } = request;
+      return await raw(context, { headers, body, keyed: key !== undefined, signal: exchange.signal, call: operationCaller(context) });
     } catch (error) {
       return failed(parts, error, request, requestId);
     }
@@ -108,27 +115,19 @@ async function answer(parts: HttpParts, exchange: Exchange, caller: Caller, matc
 
 async function callHandler(
   context: RequestContext,
-  { id, params }: Match,
+  match: Match,
   search: URLSearchParams,
-  bytes: Buffer | undefined,
+  bytes: Buffer,
   contentType: string | undefined,
 ): Promise<Answer> {
-  const { query: querySchema, body: bodySchema } = schemasOf(id);
-  const query = readQuery(querySchema, search);
-  let body: unknown;
-  if (bytes !== undefined && bodySchema !== undefined) {
-    body = operation(id).request === undefined ? parseJson(bytes, contentType) : await parseMultipart(bytes, contentType);
-    // Where nothing in it is required, the body itself is not.
-    if (body === undefined && !hasRequired(bodySchema)) body = {};
-    check(bodySchema, body, 'body');
-  }
-  const result = await handlerOf(id)(context, { params, query, body });
-  return result instanceof Reply ? jsonAnswer(result.status, result.body) : jsonAnswer(operation(id).success, result);
+  const { body: schema } = schemasOf(match.id);
+  const multipart = operation(match.id).request !== undefined;
+  const body = schema === undefined ? undefined : multipart ? await parseMultipart(bytes, contentType) : parseJson(bytes, contentType);
+  const { status, body: result } = await callOperation(context, match, search, body);
+  return jsonAnswer(status, result);
 }
 
-const hasRequired = (schema: { required?: unknown }): boolean => Array.isArray(schema.required) && schema.required.length > 0;
-
-function readRequestLine(request: IncomingMessage, requestId: string): Exchange {
+function readRequestLine(request: IncomingMessage, requestId: string, signal: AbortSignal): Exchange {
   // A proxy's form of the request line begins with the origin.
   const target = (request.url ?? '/').replace(/^https?:\/\/[^/?#]*/i, '') || '/';
   const [path = '', ...query] = target.split('?');
@@ -140,6 +139,7 @@ function readRequestLine(request: IncomingMessage, requestId: string): Exchange 
     segments: pathSegments(path),
     search: new URLSearchParams(query.join('?')),
     baseUrl: `http://${request.headers.host}`,
+    signal,
   };
 }
 

@@ -21,10 +21,10 @@ export interface HttpServer {
 /** Listens. Throws AopsError `port_in_use`. */
 export async function listen(parts: HttpParts, address: { host: string; port: number }): Promise<HttpServer> {
   const handling = new Set<Promise<void>>();
-  let closing = false;
+  const closing = new AbortController();
   const accept = (request: IncomingMessage, response: ServerResponse): void => {
-    if (closing) response.shouldKeepAlive = false;
-    const work = serve(parts, request, response);
+    if (closing.signal.aborted) response.shouldKeepAlive = false;
+    const work = serve(parts, request, response, closing.signal);
     handling.add(work);
     void work.finally(() => handling.delete(work));
   };
@@ -54,7 +54,7 @@ export async function listen(parts: HttpParts, address: { host: string; port: nu
   return {
     port,
     async close(milliseconds) {
-      closing = true;
+      closing.abort();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
       const limit = new AbortController();
@@ -97,13 +97,19 @@ async function bind(server: Server, { host, port }: { host: string; port: number
 /** The latest response on each connection. */
 const responses = new WeakMap<Duplex, ServerResponse>();
 
-async function serve(parts: HttpParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function serve(parts: HttpParts, request: IncomingMessage, response: ServerResponse, closing: AbortSignal): Promise<void> {
   const { limiter } = parts;
   const { clock, log } = parts.engine;
   const startedAt = clock.now();
   const requestId = randomUUID();
   responses.set(request.socket, response);
-  const { answer, caller, operation } = await handle(parts, request, requestId);
+  const ended = new AbortController();
+  const end = (): void => ended.abort();
+  closing.addEventListener('abort', end, { once: true });
+  // Also after the last byte: whoever listens then has nothing left to end.
+  response.once('close', end);
+  if (closing.aborted) end();
+  const { answer, caller, operation } = await handle(parts, request, requestId, ended.signal);
   try {
     response.sendDate = false;
     const unread = hasUnreadBody(request);
@@ -130,6 +136,7 @@ async function serve(parts: HttpParts, request: IncomingMessage, response: Serve
     if (typeof answer.body !== 'string') answer.body.destroy();
     log('debug', 'a response was cut off', { request: requestId, ...errorFields(error) });
   }
+  closing.removeEventListener('abort', end);
   log(answer.status >= 500 ? 'error' : 'debug', 'request', {
     request: requestId,
     method: request.method ?? '',

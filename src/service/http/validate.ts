@@ -16,7 +16,7 @@ function validator(schema: TSchema): Validator {
 }
 
 /** Throws 400 `invalid_request` whose details name each field that does not fit. */
-export function check(schema: TSchema, value: unknown, what: 'body' | 'query'): void {
+export function check(schema: TSchema, value: unknown, what: 'body' | 'query' | 'tool'): void {
   const compiled = validator(schema);
   if (compiled.Check(value)) return;
   if (value === undefined) throw new ServiceError(400, 'invalid_request', 'This operation needs a JSON body.');
@@ -57,6 +57,7 @@ interface SchemaError {
     type?: string | string[];
     allowedValue?: unknown;
     format?: string;
+    additionalProperties?: string[];
     limit?: number;
     comparison?: string;
   };
@@ -71,6 +72,8 @@ function problems(errors: SchemaError[]): ErrorDetail[] {
     const path = dotted(error.instancePath);
     if (error.keyword === 'required')
       for (const name of error.params.requiredProperties ?? []) others.set(path === '' ? name : `${path}.${name}`, 'is required');
+    else if (error.keyword === 'additionalProperties')
+      for (const name of error.params.additionalProperties ?? []) others.set(path === '' ? name : `${path}.${name}`, 'is not known');
     else if (error.keyword === 'type') for (const type of [error.params.type ?? []].flat()) add(types, path, type);
     else if (error.keyword === 'const') add(values, path, String(error.params.allowedValue));
     else if (error.keyword !== 'anyOf') others.set(path, inWords(error));

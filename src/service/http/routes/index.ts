@@ -1,16 +1,19 @@
 /** Every operation's handler. A group that is added to the contract is added here. */
 import type { OperationId } from '../../../interface/operations.ts';
-import type { Handler, RequestContext } from '../context.ts';
+import type { Handler, RawHandler, RequestContext } from '../context.ts';
 import { agentRoutes } from './agents.ts';
 import { billingRoutes } from './billing.ts';
 import { localRoutes } from './local.ts';
+import { mcpRoutes } from './mcp.ts';
 import { pluginRoutes } from './plugins.ts';
 import { runRoutes } from './runs.ts';
 import { sandboxRoutes } from './sandboxes.ts';
 import { teamRoutes } from './teams.ts';
 import { webhookRoutes } from './webhooks.ts';
 
-const handlers: { readonly [Id in OperationId]: Handler<Id> } = {
+const rawHandlers = mcpRoutes;
+
+const handlers: { readonly [Id in Exclude<OperationId, keyof typeof rawHandlers>]: Handler<Id> } = {
   ...teamRoutes,
   ...webhookRoutes,
   ...agentRoutes,
@@ -24,4 +27,7 @@ const handlers: { readonly [Id in OperationId]: Handler<Id> } = {
 /** A handler whose input has been checked against the operation's schemas. */
 export type AnyHandler = (context: RequestContext, input: { params: unknown; query: unknown; body: unknown }) => Promise<unknown>;
 
-export const handlerOf = (id: OperationId): AnyHandler => handlers[id] as AnyHandler;
+export const handlerOf = (id: OperationId): AnyHandler => (handlers as Record<string, unknown>)[id] as AnyHandler;
+
+/** The handler of an operation that speaks a protocol of its own. */
+export const rawHandlerOf = (id: OperationId): RawHandler | undefined => (rawHandlers as Partial<Record<OperationId, RawHandler>>)[id];

@@ -1,0 +1,95 @@
+/**
+ * POST /v2/mcp: one message of the Model Context Protocol, and its answer. Both eras are served without a session:
+ * that of 2026-07-28, and the one before it, which begins with `initialize`. An answer is JSON; it is a stream of events
+ * only when the client asked to be told of progress and sent no Idempotency-Key, or subscribes to changes.
+ */
+import { Readable } from 'node:stream';
+import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
+import {
+  createMcpHandler,
+  isJsonContentType,
+  isLegacyRequest,
+  type Server,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
+import { ServiceError } from '../errors.ts';
+import type { Answer } from '../http/answer.ts';
+import { parseJson } from '../http/body.ts';
+import type { RawRequest, RequestContext } from '../http/context.ts';
+import { errorFields } from '../log.ts';
+import { isObject, refusal, rpcError } from './refusals.ts';
+import { serverFor } from './server.ts';
+
+/** The answer to a message. Rejects when the service itself fails: that must be no answer to keep. */
+export async function answerMessage(context: RequestContext, request: RawRequest): Promise<Answer> {
+  if (!isJsonContentType(request.headers['content-type'] ?? null))
+    return toAnswer(rpcError(415, -32_000, 'Unsupported Media Type: Content-Type must be application/json'));
+  let message: unknown;
+  try {
+    message = parseJson(request.body, 'application/json');
+  } catch (error) {
+    if (error instanceof ServiceError) return toAnswer(rpcError(400, -32_700, `Parse error: ${error.message}`));
+    throw error;
+  }
+  const web = webRequest(context, request);
+  const legacy = message === undefined || (await isLegacyRequest(web, message));
+  const refused = refusal(request.headers, message, legacy);
+  if (refused !== undefined) return toAnswer(refused);
+  let failure: unknown;
+  const server = serverFor(context, request, (error) => {
+    failure = error;
+    context.engine.log('error', 'a tool failed', { request: context.requestId, ...errorFields(error) });
+  });
+  const response = await (legacy ? answerLegacy(server, web, message, request.keyed) : answerModern(server, web, message, request.signal));
+  if (failure !== undefined) throw failure;
+  return toAnswer(response);
+}
+
+/** The era that begins with `initialize`; each request stands for itself. */
+async function answerLegacy(server: Server, web: Request, message: unknown, keyed: boolean): Promise<Response> {
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: keyed || !wantsProgress(message) });
+  await server.connect(transport);
+  return transport.handleRequest(web, { parsedBody: message });
+}
+
+/** The era of 2026-07-28. */
+async function answerModern(server: Server, web: Request, message: unknown, signal: AbortSignal): Promise<Response> {
+  const handler = createMcpHandler(() => server, { legacy: 'reject' });
+  // Ends a subscription, which has no end of its own. A call ends by itself: its tool has the signal.
+  signal.addEventListener('abort', () => void handler.close(), { once: true });
+  return handler.fetch(web, { parsedBody: message });
+}
+
+function wantsProgress(message: unknown): boolean {
+  const params = isObject(message) ? message.params : undefined;
+  const meta = isObject(params) ? params._meta : undefined;
+  return isObject(meta) && meta.progressToken !== undefined;
+}
+
+/** The request as the protocol library reads it: its headers. The body has been read. */
+function webRequest({ baseUrl }: RequestContext, { headers }: RawRequest): Request {
+  const given = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+    name.startsWith('mcp-') || name === 'content-type' ? [[name, String(value)]] : [],
+  );
+  // Checked before, wildcards included; the library knows the two words alone.
+  return new Request(`${baseUrl}/v2/mcp`, {
+    method: 'POST',
+    headers: [...given, ['accept', 'application/json, text/event-stream']],
+  });
+}
+
+async function toAnswer(response: Response): Promise<Answer> {
+  const type = response.headers.get('content-type');
+  const headers = {
+    ...(type === null ? {} : { 'Content-Type': type }),
+    ...(response.headers.has('allow') ? { Allow: response.headers.get('allow') as string } : {}),
+  };
+  if (response.body === null || !type?.startsWith('text/event-stream'))
+    return { status: response.status, headers, body: await response.text() };
+  return {
+    status: response.status,
+    // Whatever is on the way must not hold events back.
+    headers: { ...headers, 'Cache-Control': 'no-cache, no-transform', 'X-Accel-Buffering': 'no' },
+    body: Readable.fromWeb(response.body as NodeReadableStream),
+  };
+}

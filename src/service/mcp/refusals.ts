@@ -1,0 +1,41 @@
+/** Messages that are refused before the protocol library sees them, with the statuses of the transport's specification. */
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** A failure as the protocol tells it. */
+export const rpcError = (status: number, code: number, message: string, id: string | number | null = null): Response =>
+  Response.json({ jsonrpc: '2.0', id, error: { code, message } }, { status });
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Batches were a part of the protocol of this version alone, which is also assumed where none is named. */
+const versionWithBatches = '2025-03-26';
+
+/** The refusal of a message, or undefined. */
+export function refusal(headers: IncomingHttpHeaders, message: unknown, legacy: boolean): Response | undefined {
+  const id = idOf(message);
+  if (!accepts(headers.accept, 'application/json') || !accepts(headers.accept, 'text/event-stream'))
+    return rpcError(406, -32_000, 'Not Acceptable: Accept must name application/json and text/event-stream', id);
+  if (message === undefined) return rpcError(400, -32_700, 'Parse error: the body is empty');
+  // No session is ever given out: whoever has one has it from another service, and starts again.
+  if (legacy && headers['mcp-session-id'] !== undefined) return rpcError(404, -32_001, 'Session not found', id);
+  const version = headers['mcp-protocol-version'] ?? versionWithBatches;
+  if (Array.isArray(message) && version !== versionWithBatches)
+    return rpcError(400, -32_600, 'Invalid Request: this version of the protocol has no batches; send one message at a time');
+  return undefined;
+}
+
+/** The id to answer to: that of a single request, null where there is none. */
+function idOf(message: unknown): string | number | null {
+  if (!isObject(message) || typeof message.method !== 'string') return null;
+  return typeof message.id === 'string' || typeof message.id === 'number' ? message.id : null;
+}
+
+/** Whether an Accept header admits a type (RFC 9110, 12.5.1); quality does not matter here, unless it is 0. */
+function accepts(header: string | undefined, type: string): boolean {
+  const [kind] = type.split('/');
+  return (header ?? '').split(',').some((range) => {
+    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    return [type, `${kind}/*`, '*/*'].includes(name) && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+  });
+}

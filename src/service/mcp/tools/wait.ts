@@ -1,0 +1,50 @@
+/** Waiting for a run within what clients allow a call: they give up after a minute, or sooner. */
+import Type from 'typebox';
+import { Closed } from '../../../interface/schemas/common.ts';
+import type { Response } from '../../../interface/types.ts';
+import { defineTool, type ToolCall } from '../tool.ts';
+import { describeRun } from '../words.ts';
+import { runId } from './arguments.ts';
+
+const longestSeconds = 25;
+/** Milliseconds between two looks at the run: short at first, for runs that are quick. */
+const firstPause = 50;
+const longestPause = 1_000;
+
+const settled: readonly string[] = ['completed', 'failed', 'interrupted', 'waiting'];
+
+export const waitForRun = defineTool({
+  name: 'wait_for_run',
+  title: 'Wait for a run',
+  description: `Waits until a run has ended or waits for a person, at most ${longestSeconds} seconds, and returns it like get_run. When still_running is true, call it again.`,
+  input: Closed({
+    run_id: runId,
+    timeout_seconds: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: longestSeconds, description: `How long to wait (default ${longestSeconds})` }),
+    ),
+  }),
+  readOnly: true,
+  async run(call, { run_id, timeout_seconds: seconds = longestSeconds }) {
+    const answer = await settledRun(call, run_id, call.clock.now() + seconds * 1_000);
+    const still_running = !settled.includes(answer.run.status);
+    const text = describeRun(answer.run, answer.pending_human_request);
+    return {
+      structured: { ...answer, still_running },
+      text: still_running ? `${text} It is still running; call wait_for_run again.` : text,
+    };
+  },
+});
+
+/** The run when it has settled, or as it is at `until`. */
+async function settledRun({ call, clock, signal, report }: ToolCall, run_id: string, until: number): Promise<Response<'getRun'>> {
+  let said = '';
+  for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
+    const answer = await call('getRun', { params: { run_id } });
+    const left = until - clock.now();
+    if (settled.includes(answer.run.status) || left <= 0 || signal.aborted) return answer;
+    if (said !== answer.run.status) await report(`The run is ${answer.run.status}.`);
+    said = answer.run.status;
+    // Ended early, the wait has still seen what it has seen.
+    await clock.sleep(Math.min(pause, left), signal).catch(() => undefined);
+  }
+}

@@ -1,0 +1,45 @@
+/** Runs, requests and lists in a few words, for models that read text alone. Pure. */
+import type { HumanRequest, Run, RunMessage } from '../../interface/types.ts';
+
+/** A run in a line or two: what it does, and what is to be done about it. */
+export function describeRun(run: Run, pending: HumanRequest | null): string {
+  const lines = [`Run ${run.id} is ${run.status}.`];
+  if (run.error) lines.push(`It failed: ${run.error}`);
+  if (pending !== null) lines.push(describeRequest(run.id, pending));
+  return lines.join('\n');
+}
+
+/** A human request with its questions, and how it is answered. */
+export function describeRequest(runId: string, request: HumanRequest): string {
+  const lines = [`It waits for a person: ${request.title} (human request ${request.id} of run ${runId})`];
+  if (request.description) lines.push(request.description);
+  for (const { question, options = [], multi_select } of request.questions ?? []) {
+    const choices = options.map(({ label }) => `"${label}"`).join(', ');
+    lines.push(`- ${question}${choices === '' ? '' : ` (${multi_select ? 'any of' : 'one of'} ${choices})`}`);
+  }
+  const how = request.type === 'approval' ? 'approved: true or false' : 'answers: an object from each question to its answer';
+  lines.push(`Let a person decide, then call respond_to_human_request with ${how}.`);
+  return lines.join('\n');
+}
+
+/** A message on one line, cut where it is long. */
+export function describeMessage(message: RunMessage): string {
+  const { tool_call: call, tool_result: result } = message;
+  const text =
+    message.text_content ??
+    (call ? `calls ${call.name}` : result ? `result of ${result.tool_call_id}${result.error ? `: ${result.error}` : ''}` : message.type);
+  return `${message.role}: ${clipped(text)}`;
+}
+
+/** The rows of a list under a line that says how many there are. */
+export function describeList(what: string, rows: readonly string[], total: number): string {
+  if (rows.length === 0) return total > 0 ? `None here; there are ${total} ${what} in all.` : `There are no ${what}.`;
+  const head = total > rows.length ? `${rows.length} of ${total} ${what}:` : `${rows.length} ${what}:`;
+  return [head, ...rows.map((row) => `- ${row}`)].join('\n');
+}
+
+const longest = 300;
+const clipped = (text: string): string => {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length > longest ? `${line.slice(0, longest)}…` : line;
+};

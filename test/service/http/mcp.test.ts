@@ -1,0 +1,447 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { request } from 'undici';
+import { describe, expect, it } from 'vitest';
+import type { LogEntry } from '../../../src/service/service.ts';
+import { eventually } from '../../support/eventually.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { covers } from '../helpers/coverage.ts';
+import type { Behaviour } from '../helpers/runtime.ts';
+import type { Api } from '../helpers/service.ts';
+
+const started = covers('mcp');
+const both = 'application/json, text/event-stream';
+const nowhere = '00000000-0000-4000-8000-000000000000';
+
+interface Message {
+  jsonrpc: '2.0';
+  id?: string | number | null;
+  result?: Record<string, unknown>;
+  error?: { code: number; message: string };
+}
+
+interface Posted {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+  body: Message;
+}
+
+/** Posts a message of the protocol; a string goes as it is. */
+async function post(api: Api, message: unknown, headers: Record<string, string | undefined> = {}, signal?: AbortSignal): Promise<Posted> {
+  const given = { authorization: `Bearer ${api.service.token}`, 'content-type': 'application/json', accept: both, ...headers };
+  const response = await request(`${api.service.url}/v2/mcp`, {
+    method: 'POST',
+    headers: Object.fromEntries(Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined)),
+    body: typeof message === 'string' ? message : JSON.stringify(message),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const text = await response.body.text();
+  for (const name of ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset']) expect(response.headers[name]).toMatch(/^\d+$/);
+  const isJson = response.headers['content-type']?.includes('json');
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    text,
+    body: isJson ? (JSON.parse(text) as Message) : (undefined as never),
+  };
+}
+
+const rpc = (method: string, params?: unknown, id: string | number = 1) => ({ jsonrpc: '2.0', id, method, ...(params ? { params } : {}) });
+const handshake = (protocolVersion = '2025-11-25') =>
+  rpc('initialize', { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } }, 0);
+
+const modernVersion = '2026-07-28';
+/** A request of the modern era, with the headers it needs. */
+function modern(method: string, params: Record<string, unknown> = {}, id: string | number = 1): [unknown, Record<string, string>] {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': modernVersion,
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+    ...(params._meta as object | undefined),
+  };
+  const name: Record<string, string> = typeof params.name === 'string' ? { 'mcp-name': params.name } : {};
+  return [rpc(method, { ...params, _meta }, id), { 'mcp-protocol-version': modernVersion, 'mcp-method': method, ...name }];
+}
+
+interface ToolResult {
+  content: { type: string; text: string }[];
+  structuredContent: Record<string, unknown>;
+  isError?: boolean;
+}
+
+/** Calls a tool in the era before. */
+async function tool(api: Api, name: string, args: Record<string, unknown> = {}): Promise<ToolResult> {
+  const { status, body, text } = await post(api, rpc('tools/call', { name, arguments: args }));
+  expect(status, text).toBe(200);
+  return body.result as unknown as ToolResult;
+}
+
+/** Asks for an approval, and is done with it. */
+const asking: Behaviour = async (host) =>
+  host.answer('q') === undefined
+    ? { status: 'waiting', step: 'q', request: { type: 'approval', title: 'Pay it?' } }
+    : { status: 'completed' };
+
+/** Runs until it is stopped. */
+const stuck: Behaviour = ({ signal }) =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+
+async function whileTimePasses<Value>(clock: ManualClock, work: Promise<Value>): Promise<Value> {
+  let over = false;
+  void work.finally(() => {
+    over = true;
+  });
+  while (!over) {
+    clock.advance(500);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return work;
+}
+
+const listFiles = (run_id: string) => ({ name: 'list_files', arguments: { run_id } });
+
+/** Knows of the pauses of `wait_for_run`: the first of a call has 50 ms. */
+class WatchedClock extends ManualClock {
+  pauses = 0;
+  pausing = 0;
+
+  override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (ms !== 50) return super.sleep(ms, signal);
+    this.pauses++;
+    this.pausing++;
+    return super.sleep(ms, signal).finally(() => {
+      this.pausing--;
+    });
+  }
+}
+
+describe('S39: the transport, in both eras', () => {
+  it('is an operation of the interface', async () => {
+    const api = await started();
+    const answer = await api.call('callMcp', { body: rpc('ping', undefined, 0), headers: { accept: both } });
+    expect([answer.status, answer.body]).toEqual([200, { jsonrpc: '2.0', id: 0, result: {} }]);
+    const got = await api.call('getMcp');
+    expect([got.status, got.headers.allow]).toEqual([405, 'POST']);
+    expect(got.body).toMatchObject({ error: 'method_not_allowed' });
+  });
+
+  it('begins with initialize, in every version of the era before', async () => {
+    const api = await started();
+    for (const version of ['2025-03-26', '2025-06-18', '2025-11-25']) {
+      const { status, body, headers } = await post(api, handshake(version));
+      expect([status, body.id, body.result?.protocolVersion]).toEqual([200, 0, version]);
+      expect(body.result).toMatchObject({ capabilities: { tools: {} }, serverInfo: { name: 'aops' } });
+      expect(headers['mcp-session-id']).toBeUndefined();
+      const told = await post(api, { jsonrpc: '2.0', method: 'notifications/initialized' }, { 'mcp-protocol-version': version });
+      expect([told.status, told.text, told.headers['content-type']]).toEqual([202, '', undefined]);
+    }
+    // A version that nobody knows is answered with the newest there is.
+    expect((await post(api, handshake('1999-01-01'))).body.result?.protocolVersion).toBe('2025-11-25');
+  });
+
+  it('needs no beginning in the modern era', async () => {
+    const api = await started();
+    const discovered = await post(api, ...modern('server/discover'));
+    expect(discovered.body.result).toMatchObject({ supportedVersions: [modernVersion], capabilities: { tools: {} } });
+    const listed = await post(api, ...modern('tools/list', {}, 0));
+    expect([listed.status, listed.body.id]).toEqual([200, 0]);
+    const [cancel] = modern('notifications/cancelled', { requestId: 1 });
+    const told = await post(api, { ...(cancel as object), id: undefined }, { 'mcp-protocol-version': modernVersion });
+    expect([told.status, told.text]).toEqual([202, '']);
+  });
+
+  it('answers many at once', async () => {
+    const api = await started();
+    const ids = Array.from({ length: 10 }, (_, id) => id);
+    const answers = await Promise.all(ids.map((id) => post(api, rpc('tools/list', undefined, id))));
+    expect(answers.map(({ status, body }) => [status, body.id])).toEqual(ids.map((id) => [200, id]));
+  });
+
+  it('answers ids as they came', async () => {
+    const api = await started();
+    for (const id of [0, -1, 1, '1', '0', 'a b']) {
+      expect((await post(api, rpc('ping', undefined, id))).body).toEqual({ jsonrpc: '2.0', id, result: {} });
+      expect((await post(api, ...modern('server/discover', {}, id))).body.id).toBe(id);
+    }
+  });
+
+  it('wants an Accept for both kinds of answers', async () => {
+    const api = await started();
+    for (const accept of [undefined, 'application/json', 'text/event-stream', 'text/html', 'application/json, text/event-stream;q=0']) {
+      const [message, headers] = modern('tools/list');
+      for (const answer of [await post(api, rpc('ping'), { accept }), await post(api, message, { ...headers, accept })])
+        expect([answer.status, answer.body.id, answer.body.error?.code]).toEqual([406, 1, -32_000]);
+    }
+    for (const accept of ['*/*', 'text/event-stream, application/json;q=0.5', 'application/*, text/*'])
+      expect((await post(api, rpc('ping'), { accept })).status).toBe(200);
+  });
+
+  it('wants JSON', async () => {
+    const api = await started();
+    for (const type of [undefined, 'text/plain', 'application/x-www-form-urlencoded'])
+      expect((await post(api, rpc('ping'), { 'content-type': type })).status).toBe(415);
+    expect((await post(api, rpc('ping'), { 'content-type': 'application/json; charset=utf-8' })).status).toBe(200);
+    for (const text of ['{', '', '{"jsonrpc":"2.0"', '\u0000']) {
+      const { status, body } = await post(api, text);
+      expect([status, body.id, body.error?.code]).toEqual([400, null, -32_700]);
+    }
+    for (const message of [1, null, 'x'.repeat(10), {}, { jsonrpc: '1.0', id: null, method: 'ping' }, [], [1]])
+      expect((await post(api, JSON.stringify(message))).body).toMatchObject({ id: null, error: { code: -32_600 } });
+    const tooLarge = await post(api, rpc('ping', { text: 'x'.repeat(1024 * 1024) }));
+    expect([tooLarge.status, tooLarge.body.error]).toEqual([413, 'body_too_large']);
+  });
+
+  it('knows the versions of the protocol', async () => {
+    const api = await started();
+    const old = await post(api, rpc('ping'), { 'mcp-protocol-version': '1999-01-01' });
+    expect([old.status, old.body.error?.code]).toEqual([400, -32_000]);
+    const [message, headers] = modern('tools/list');
+    const mismatch = await post(api, message, { ...headers, 'mcp-protocol-version': '2025-11-25' });
+    expect([mismatch.status, mismatch.body.error?.code]).toEqual([400, -32_020]);
+    const future = JSON.parse(JSON.stringify(message).replaceAll(modernVersion, '2099-01-01')) as unknown;
+    const unsupported = await post(api, future, { ...headers, 'mcp-protocol-version': '2099-01-01' });
+    expect([unsupported.status, unsupported.body.error]).toMatchObject([400, { code: -32_022, data: { supported: [modernVersion] } }]);
+    const unnamed = await post(api, ...[modern('tools/call', { name: 'list_agents' })[0], headers]);
+    expect([unnamed.status, unnamed.body.error?.code]).toEqual([400, -32_020]);
+  });
+
+  it('has no sessions: one that is named is unknown, and ignored in the modern era', async () => {
+    const api = await started();
+    const unknown = await post(api, rpc('tools/list', undefined, 'a'), { 'mcp-session-id': 'of-another-service' });
+    expect([unknown.status, unknown.body.id, unknown.body.error?.code]).toEqual([404, 'a', -32_001]);
+    const [message, headers] = modern('tools/list');
+    expect((await post(api, message, { ...headers, 'mcp-session-id': 'x' })).status).toBe(200);
+  });
+
+  it('takes batches from the one version that has them', async () => {
+    const api = await started();
+    const batch = [rpc('ping', undefined, 0), { jsonrpc: '2.0', method: 'notifications/initialized' }, rpc('ping', undefined, 'b')];
+    for (const headers of [{}, { 'mcp-protocol-version': '2025-03-26' }]) {
+      const { status, text } = await post(api, batch, headers);
+      expect([status, (JSON.parse(text) as Message[]).map(({ id }) => id)]).toEqual([200, [0, 'b']]);
+    }
+    for (const version of ['2025-06-18', '2025-11-25', modernVersion]) {
+      const { status, body } = await post(api, batch, { 'mcp-protocol-version': version });
+      expect([status, body.error?.code]).toEqual([400, -32_600]);
+    }
+  });
+
+  it('tells of unknown methods as each era does', async () => {
+    const api = await started();
+    const before = await post(api, rpc('nothing/here'));
+    expect([before.status, before.body.error?.code]).toEqual([200, -32_601]);
+    const now = await post(api, ...modern('nothing/here'));
+    expect([now.status, now.body.error?.code]).toEqual([404, -32_601]);
+  });
+
+  it('is spoken with POST alone', async () => {
+    const api = await started();
+    for (const method of ['GET', 'DELETE', 'PUT', 'PATCH'])
+      expect((await api.send(method, '/v2/mcp', { headers: { accept: both } })).status).toBe(405);
+  });
+
+  it('refuses other pages, other hosts and strangers', async () => {
+    const api = await started();
+    const origin = await post(api, handshake(), { origin: 'http://evil.example' });
+    expect([origin.status, origin.body.error]).toEqual([403, 'origin_not_allowed']);
+    const host = await post(api, handshake(), { host: 'evil.example' });
+    expect([host.status, host.body.error]).toEqual([403, 'host_not_allowed']);
+    expect((await post(api, handshake(), { origin: 'http://localhost:6274' })).status).toBe(200);
+    const stranger = await post(api, handshake(), { authorization: 'Bearer wrong' });
+    expect([stranger.status, stranger.headers['www-authenticate']]).toEqual([401, 'Bearer']);
+  });
+
+  it('counts against the rate limit', async () => {
+    const api = await started({ clock: new ManualClock(), rateLimit: { limit: 1, windowSeconds: 60 } });
+    expect((await post(api, rpc('ping'))).status).toBe(200);
+    const limited = await post(api, rpc('ping'));
+    expect([limited.status, limited.headers['retry-after']]).toEqual([429, '60']);
+  });
+});
+
+describe('tools', () => {
+  it('are described: closed schemas, and hints for those that change something', async () => {
+    const api = await started();
+    const { body } = await post(api, rpc('tools/list'));
+    const tools = body.result?.tools as {
+      name: string;
+      description: string;
+      inputSchema: Record<string, unknown>;
+      annotations: Record<string, boolean>;
+    }[];
+    const names = tools.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['start_run', 'get_run', 'respond_to_human_request', 'wait_for_run', 'read_file']));
+    expect(new Set(names).size).toBe(names.length);
+    for (const { name, description, inputSchema, annotations } of tools) {
+      expect(name).toMatch(/^[a-z]+(_[a-z]+)*$/);
+      expect(description).toMatch(/\.$/);
+      expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
+      expect(Object.keys(annotations).sort()).toEqual(['destructiveHint', 'idempotentHint', 'openWorldHint', 'readOnlyHint', 'title']);
+    }
+    const hinted = (hint: string) => tools.filter(({ annotations }) => annotations[hint]).map(({ name }) => name);
+    expect(hinted('destructiveHint').sort()).toEqual(['respond_to_human_request', 'stop_run']);
+    expect(names.filter((name) => !hinted('readOnlyHint').includes(name)).sort()).toEqual([
+      'respond_to_human_request',
+      'send_message',
+      'start_run',
+      'stop_run',
+    ]);
+  });
+
+  it('start, list, follow and stop runs', async () => {
+    const api = await started({ behaviours: { asking, stuck } });
+    const agent = await api.agent('asking', 'Asker');
+    expect((await tool(api, 'list_agents')).content[0]?.text).toBe(`1 agents:\n- Asker (${agent})`);
+    const begun = await tool(api, 'start_run', { agent_id: agent, message: 'go' });
+    const run = (begun.structuredContent.run as { id: string }).id;
+    const waited = await tool(api, 'wait_for_run', { run_id: run });
+    expect(waited.structuredContent).toMatchObject({ run: { id: run, status: 'waiting' }, still_running: false });
+    const request = (waited.structuredContent.pending_human_request as { id: string }).id;
+    expect(waited.content[0]?.text).toContain(`human request ${request}`);
+    const listed = await tool(api, 'list_human_requests');
+    expect(listed.structuredContent).toMatchObject({ total: 1, data: [{ id: run, pending_human_request: { id: request } }] });
+
+    const answer = { run_id: run, request_id: request, approved: true };
+    expect(await tool(api, 'respond_to_human_request', answer)).toMatchObject({
+      structuredContent: { human_request: { id: request, response: 'approved' } },
+    });
+    const second = await tool(api, 'respond_to_human_request', answer);
+    expect(second).toMatchObject({ isError: true, structuredContent: { error: 'human_request_already_answered' } });
+    expect(second.content[0]?.text).toMatch(/^human_request_already_answered: .*get_run/);
+    expect((await tool(api, 'wait_for_run', { run_id: run })).structuredContent).toMatchObject({ run: { status: 'completed' } });
+    expect((await tool(api, 'get_run', { run_id: run })).content[0]?.text).toBe(`Run ${run} is completed.`);
+    const messages = await tool(api, 'list_messages', { run_id: run, limit: 1 });
+    expect(messages.structuredContent).toMatchObject({ limit: 1, offset: 0, messages: [{ text_content: 'go' }] });
+
+    const other = (await api.run('stuck')).id;
+    expect((await tool(api, 'send_message', { run_id: other, message: 'more' })).isError).toBeUndefined();
+    for (let time = 0; time < 2; time++)
+      expect(await tool(api, 'stop_run', { run_id: other })).toMatchObject({ structuredContent: { success: true } });
+    const runs = await tool(api, 'list_runs', { status: 'interrupted' });
+    expect(runs.structuredContent).toMatchObject({ total: 1, data: [{ id: other }] });
+    expect((await tool(api, 'list_files', { run_id: other })).structuredContent).toMatchObject({ data: { entries: [] } });
+  });
+
+  it('refuse in words: what is wrong, and what to do', async () => {
+    const api = await started();
+    const refusals: [string, Record<string, unknown>, string, string?][] = [
+      ['get_run', { run_id: nowhere }, 'run_not_found', 'list_runs'],
+      ['get_run', { run_id: 'x' }, 'invalid_request', 'run_id must be a UUID'],
+      ['get_run', {}, 'invalid_request', 'run_id is required'],
+      ['list_agents', { limt: 1 }, 'invalid_request', 'limt is not known'],
+      ['wait_for_run', { run_id: nowhere, timeout_seconds: 26 }, 'invalid_request', 'timeout_seconds must be at most 25'],
+      ['start_run', { agent_id: nowhere }, 'agent_not_found', 'list_agents'],
+      ['read_file', { run_id: (await api.run()).id, path: 'none.txt' }, 'file_not_found', 'list_files'],
+    ];
+    for (const [name, args, error, words = ''] of refusals) {
+      const result = await tool(api, name, args);
+      expect(result).toMatchObject({ isError: true, structuredContent: { error } });
+      expect(result.content[0]?.text).toMatch(new RegExp(`^${error}: .*${words}`));
+    }
+    const unknown = await post(api, rpc('tools/call', { name: 'make_coffee', arguments: {} }));
+    expect(unknown.body.error).toMatchObject({ code: -32_602, message: expect.stringContaining('make_coffee') });
+    const noObject = await post(api, rpc('tools/call', { name: 'get_run', arguments: 'x' }));
+    expect(noObject.body.error?.code).toBe(-32_602);
+  });
+
+  it('wait no longer than they may, and tell of progress where they are asked to', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock, behaviours: { stuck } });
+    const run = (await api.run('stuck')).id;
+    await api.until(run, 'running');
+    const atOnce = await tool(api, 'wait_for_run', { run_id: run, timeout_seconds: 0 });
+    expect(atOnce.structuredContent).toMatchObject({ still_running: true, run: { status: 'running' } });
+    expect(atOnce.content[0]?.text).toContain('call wait_for_run again');
+
+    const call = { name: 'wait_for_run', arguments: { run_id: run, timeout_seconds: 5 }, _meta: { progressToken: 'p' } };
+    for (const [message, headers] of [[rpc('tools/call', call), {}] as const, modern('tools/call', call)]) {
+      const { status, headers: told, text } = await whileTimePasses(clock, post(api, message, headers));
+      expect([status, told['content-type']]).toEqual([200, 'text/event-stream']);
+      const messages = [...text.matchAll(/^data: (.+)$/gm)].map(([, data]) => JSON.parse(data as string) as Record<string, unknown>);
+      expect(messages).toMatchObject([
+        { method: 'notifications/progress', params: { progressToken: 'p', progress: 1, message: 'The run is running.' } },
+        { id: 1, result: { structuredContent: { still_running: true } } },
+      ]);
+    }
+  });
+
+  it('end with their client, and hold nothing up when the service ends', async () => {
+    const clock = new WatchedClock();
+    const api = await started({ clock, behaviours: { stuck } });
+    const run = (await api.run('stuck')).id;
+    await api.until(run, 'running');
+    const call = rpc('tools/call', { name: 'wait_for_run', arguments: { run_id: run } });
+    const leaving = new AbortController();
+    const left = post(api, call, {}, leaving.signal);
+    await eventually('the call waits', () => clock.pauses === 1);
+    leaving.abort();
+    await expect(left).rejects.toThrow('aborted');
+    await eventually('the wait is over', () => clock.pausing === 0);
+
+    const waiting = post(api, call);
+    const subscribed = post(api, ...modern('subscriptions/listen', { notifications: { toolsListChanged: true } }));
+    await eventually('the call waits', () => clock.pauses === 2);
+    await api.service.close();
+    expect((await waiting).body.result).toMatchObject({ structuredContent: { still_running: true } });
+    expect((await subscribed).headers['content-type']).toBe('text/event-stream');
+  });
+});
+
+describe('under an Idempotency-Key', () => {
+  it('starts one run, however often it is asked', async () => {
+    const api = await started();
+    const call = rpc('tools/call', { name: 'start_run', arguments: { agent_id: await api.agent() }, _meta: { progressToken: 1 } });
+    const first = await post(api, call, { 'idempotency-key': 'k1' });
+    const second = await post(api, call, { 'idempotency-key': 'k1' });
+    expect([first.status, second.status, second.headers['idempotency-replayed']]).toEqual([200, 200, 'true']);
+    expect(first.headers['content-type']).toContain('application/json');
+    expect(second.text).toBe(first.text);
+    expect((await tool(api, 'list_runs')).structuredContent.total).toBe(1);
+    const other = await post(api, { ...call, id: 2 }, { 'idempotency-key': 'k1' });
+    expect([other.status, other.body.error]).toEqual([400, 'idempotency_key_reused']);
+  });
+
+  it('never keeps a failure of the service', async () => {
+    const entries: LogEntry[] = [];
+    const api = await started({ log: (entry) => entries.push(entry) });
+    const run = (await api.run()).id;
+    await api.until(run, 'completed');
+    const folder = join(api.dataDirectory, 'sandboxes');
+    await rm(folder, { recursive: true, force: true });
+    await writeFile(folder, 'no folder');
+    const eras: [string, unknown, Record<string, string>][] = [
+      ['k', rpc('tools/call', listFiles(run)), {}],
+      ['modern', ...modern('tools/call', listFiles(run))],
+    ];
+    for (const [key, message, headers] of eras) {
+      const failed = await post(api, message, { ...headers, 'idempotency-key': key });
+      expect([failed.status, failed.body.error]).toEqual([500, 'internal_error']);
+      expect(failed.text).not.toContain(folder);
+    }
+    expect(entries.filter(({ level }) => level === 'error').map(({ message }) => message)).toContain('a tool failed');
+    // Where the answer is a stream, its status is out before.
+    const streamed = await post(api, rpc('tools/call', { ...listFiles(run), _meta: { progressToken: 1 } }));
+    expect([streamed.status, streamed.text]).toEqual([200, expect.stringContaining('"isError":true')]);
+    await rm(folder);
+    expect((await post(api, rpc('tools/call', listFiles(run)), { 'idempotency-key': 'k' })).body.result).toMatchObject({
+      structuredContent: { data: { entries: [] } },
+    });
+  });
+
+  it('keeps a refusal and an empty answer', async () => {
+    const api = await started();
+    const refused = rpc('tools/call', { name: 'get_run', arguments: { run_id: nowhere } });
+    await post(api, refused, { 'idempotency-key': 'k2' });
+    expect((await post(api, refused, { 'idempotency-key': 'k2' })).headers['idempotency-replayed']).toBe('true');
+    const notice = { jsonrpc: '2.0', method: 'notifications/initialized' };
+    await post(api, notice, { 'idempotency-key': 'k3' });
+    const again = await post(api, notice, { 'idempotency-key': 'k3' });
+    expect([again.status, again.text, again.headers['content-type'], again.headers['idempotency-replayed']]).toEqual([
+      202,
+      '',
+      undefined,
+      'true',
+    ]);
+  });
+});
