@@ -101,6 +101,9 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   getTeamEntitlements: 'any',
 
   listPluginCatalog: 'any',
+
+  callMcp: 'mcp:call',
+  getMcp: 'mcp:call',
 };
 
 export const isScope = (word: string): word is Scope => Object.hasOwn(scopeMeanings, word);

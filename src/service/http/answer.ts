@@ -25,10 +25,16 @@ export function errorAnswer(error: unknown): Answer {
   if (!(error instanceof ServiceError)) {
     return jsonAnswer(500, { error: 'internal_error', message: 'The service failed to handle this request; its log says why.' });
   }
-  const { error: word, message, scope, details } = error;
-  const body = { error: word, message, ...(scope === undefined ? {} : { scope }), ...(details === undefined ? {} : { details }) };
-  return jsonAnswer(error.status, body, error.headers);
+  return jsonAnswer(error.status, errorBody(error), error.headers);
 }
+
+/** What the interface shows of a failure. */
+export const errorBody = ({ error, message, scope, details }: ServiceError) => ({
+  error,
+  message,
+  ...(scope === undefined ? {} : { scope }),
+  ...(details === undefined ? {} : { details }),
+});
 
 /** A whole response as text, for a socket whose request could not be read. */
 export function rawResponse(status: number, answer: Answer, headers: Record<string, string>): string {

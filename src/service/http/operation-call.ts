@@ -1,6 +1,7 @@
 /** The one way to a handler, for a request over HTTP and for a tool of the MCP endpoint. */
 import { type OperationId, operation } from '../../interface/operations.ts';
 import { schemasOf } from '../../interface/schemas.ts';
+import { requirePermission } from './access.ts';
 import { type CallOperation, Reply, type RequestContext } from './context.ts';
 import type { Match } from './router.ts';
 import { handlerOf } from './routes/index.ts';
@@ -27,10 +28,11 @@ export async function callOperation(
 
 const hasRequired = (schema: { required?: unknown }): boolean => Array.isArray(schema.required) && schema.required.length > 0;
 
-/** Calls operations as the caller of `context`, whose team is the one meant. */
+/** Calls operations as the caller of `context`, with no more rights, in the caller's team. */
 export const operationCaller =
   (context: RequestContext): CallOperation =>
   async (id: OperationId, { params = {}, query = {}, body }) => {
+    requirePermission(context, id);
     const given = Object.entries(query).filter(([, value]) => value !== undefined);
     const search = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]));
     const reply = await callOperation(context, { id, params: { teamId: context.teamId, ...params } }, search, body);

@@ -1,6 +1,7 @@
 /** A protocol server for one request: it lists the tools, and calls them as the caller of that request. */
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import { version } from '../../base/version.ts';
+import { isPermitted } from '../http/access.ts';
 import type { RawRequest, RequestContext } from '../http/context.ts';
 import type { ToolCall } from './tool.ts';
 import { type CallResult, callTool, listedTool } from './tool-call.ts';
@@ -14,7 +15,7 @@ const instructions =
  */
 export function serverFor(context: RequestContext, request: RawRequest, failed: (error: unknown) => void): Server {
   const server = new Server({ name: 'aops', title: 'Agent operations', version }, { capabilities: { tools: {} }, instructions });
-  server.setRequestHandler('tools/list', () => ({ tools: tools.map(listedTool) }));
+  server.setRequestHandler('tools/list', () => ({ tools: tools.filter((tool) => isPermitted(context, tool.operation)).map(listedTool) }));
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }): Promise<CallResult> => {
     const tool = tools.find(({ name }) => name === params.name);
     if (tool === undefined)

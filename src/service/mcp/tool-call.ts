@@ -1,5 +1,6 @@
 /** Calls a tool, and puts what comes of it into the form of the protocol. */
 import { ServiceError } from '../errors.ts';
+import { errorBody } from '../http/answer.ts';
 import { check } from '../http/validate.ts';
 import type { Tool, ToolCall } from './tool.ts';
 
@@ -42,12 +43,11 @@ export async function callTool(tool: Tool, call: ToolCall, given: Record<string,
   }
 }
 
-function refusal({ error, message, details }: ServiceError): CallResult {
-  const advice = adviceOf(error);
-  const text = `${error}: ${message}${advice === undefined ? '' : ` ${advice}`}`;
+function refusal(failure: ServiceError): CallResult {
+  const advice = adviceOf(failure.error);
   return {
-    content: [{ type: 'text', text }],
-    structuredContent: { error, message, ...(details === undefined ? {} : { details }), ...(advice === undefined ? {} : { advice }) },
+    content: [{ type: 'text', text: `${failure.error}: ${failure.message}${advice === undefined ? '' : ` ${advice}`}` }],
+    structuredContent: { ...errorBody(failure), ...(advice === undefined ? {} : { advice }) },
     isError: true,
   };
 }

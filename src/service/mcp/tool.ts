@@ -1,6 +1,7 @@
 /** What a tool of the MCP endpoint is: data, and a function that calls operations as its caller. */
 import type { Static, TObject } from 'typebox';
 import type { Clock } from '../../base/clock.ts';
+import type { OperationId } from '../../interface/operations.ts';
 import type { CallOperation } from '../http/context.ts';
 
 /** What a tool may reach: the operations, as the caller of the request. */
@@ -24,6 +25,8 @@ export interface Tool<Input extends TObject = TObject> {
   readonly title: string;
   /** What it does, when to use it, and what to do next: read by a model. */
   readonly description: string;
+  /** What it calls. Callers who may not use it do not see the tool. */
+  readonly operation: OperationId;
   /** Closed: a misspelt argument is an error. */
   readonly input: Input;
   /** Changes nothing. */

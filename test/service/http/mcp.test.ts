@@ -249,7 +249,7 @@ describe('S39: the transport, in both eras', () => {
     expect([host.status, host.body.error]).toEqual([403, 'host_not_allowed']);
     expect((await post(api, handshake(), { origin: 'http://localhost:6274' })).status).toBe(200);
     const stranger = await post(api, handshake(), { authorization: 'Bearer wrong' });
-    expect([stranger.status, stranger.headers['www-authenticate']]).toEqual([401, 'Bearer']);
+    expect([stranger.status, stranger.headers['www-authenticate']]).toEqual([401, 'Bearer error="invalid_token"']);
   });
 
   it('counts against the rate limit', async () => {
@@ -318,6 +318,9 @@ describe('tools', () => {
     expect((await tool(api, 'send_message', { run_id: other, message: 'more' })).isError).toBeUndefined();
     for (let time = 0; time < 2; time++)
       expect(await tool(api, 'stop_run', { run_id: other })).toMatchObject({ structuredContent: { success: true } });
+    const usage = await tool(api, 'get_usage');
+    expect(usage.structuredContent).toMatchObject({ agentRuns: { used: 2 } });
+    expect(usage.content[0]?.text).toMatch(/^2 runs used, /);
     const runs = await tool(api, 'list_runs', { status: 'interrupted' });
     expect(runs.structuredContent).toMatchObject({ total: 1, data: [{ id: other }] });
     expect((await tool(api, 'list_files', { run_id: other })).structuredContent).toMatchObject({ data: { entries: [] } });
@@ -343,6 +346,25 @@ describe('tools', () => {
     expect(unknown.body.error).toMatchObject({ code: -32_602, message: expect.stringContaining('make_coffee') });
     const noObject = await post(api, rpc('tools/call', { name: 'get_run', arguments: 'x' }));
     expect(noObject.body.error?.code).toBe(-32_602);
+  });
+
+  it('are no more than the credential may do', async () => {
+    const api = await started();
+    const limited = async (...scopes: string[]) => {
+      const { secret } = await api.ok('createLocalToken', { body: { name: scopes.join(), scopes: scopes as never } });
+      return { authorization: `Bearer ${secret}` };
+    };
+    const reader = await limited('mcp:call', 'runs:read');
+    const { body } = await post(api, rpc('tools/list'), reader);
+    const names = (body.result as { tools: { name: string }[] }).tools.map(({ name }) => name);
+    expect(names).toContain('get_run');
+    for (const name of ['start_run', 'respond_to_human_request', 'read_file']) expect(names).not.toContain(name);
+    const call = rpc('tools/call', { name: 'start_run', arguments: { agent_id: await api.agent() } });
+    const refused = await post(api, call, reader);
+    expect(refused.body.result).toMatchObject({ isError: true, structuredContent: { error: 'insufficient_scope' } });
+    expect((await post(api, call, await limited('mcp:call', 'runs:write'))).body.result).toMatchObject({ structuredContent: { run: {} } });
+    const outside = await post(api, call, await limited('runs:read', 'runs:write'));
+    expect([outside.status, outside.body.error]).toEqual([403, 'insufficient_scope']);
   });
 
   it('wait no longer than they may, and tell of progress where they are asked to', async () => {

@@ -9,6 +9,7 @@ export const agentTools = [
     name: 'list_agents',
     title: 'List agents',
     description: 'Lists the agents of the team with their ids. Use it to find the agent_id for start_run.',
+    operation: 'listAgents',
     input: Closed(page(100)),
     readOnly: true,
     async run({ call }, query) {

@@ -10,6 +10,7 @@ export const fileTools = [
     name: 'list_files',
     title: 'List files',
     description: "Lists a directory of a run's sandbox.",
+    operation: 'listRunSandboxFiles',
     input: Closed({ run_id: runId, path: Type.Optional(Type.String({ description: 'The directory (default the workspace of the run)' })) }),
     readOnly: true,
     async run({ call }, { run_id, path }) {
@@ -24,6 +25,7 @@ export const fileTools = [
     name: 'read_file',
     title: 'Read a file',
     description: "Reads a file of a run's sandbox. Text up to 1 MB comes with the answer, anything else as a download_url.",
+    operation: 'getRunSandboxFileContent',
     input: Closed({ run_id: runId, path: Type.String({ minLength: 1, description: 'The file, as list_files shows it' }) }),
     readOnly: true,
     async run({ call }, { run_id, path }) {

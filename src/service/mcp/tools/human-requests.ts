@@ -10,6 +10,7 @@ export const humanRequestTools = [
     name: 'list_human_requests',
     title: 'List human requests',
     description: 'Lists the runs that wait for a person, each with its pending human request.',
+    operation: 'listRuns',
     input: Closed(page(100)),
     readOnly: true,
     async run({ call }, query) {
@@ -25,6 +26,7 @@ export const humanRequestTools = [
     title: 'Answer a human request',
     description:
       'Answers the human request that a run waits for, on behalf of a person who has decided. Give approved for an approval, answers for questions. A request is answered once: a second answer is refused.',
+    operation: 'respondToHumanRequest',
     input: Closed({
       run_id: runId,
       request_id: Type.String({ ...Uuid, description: 'Id of the human request, from get_run' }),

@@ -1,8 +1,9 @@
 /** The tools of the MCP endpoint, in the order clients show them. A group that comes to the service adds its tools here. */
 import type { Tool } from '../tool.ts';
 import { agentTools } from './agents.ts';
+import { billingTools } from './billing.ts';
 import { fileTools } from './files.ts';
 import { humanRequestTools } from './human-requests.ts';
 import { runTools } from './runs.ts';
 
-export const tools: readonly Tool[] = [...agentTools, ...runTools, ...humanRequestTools, ...fileTools];
+export const tools: readonly Tool[] = [...agentTools, ...runTools, ...humanRequestTools, ...fileTools, ...billingTools];

@@ -13,6 +13,7 @@ export const runTools = [
     title: 'Start a run',
     description:
       'Starts a run of an agent and returns at once; the run goes on by itself. Follow it with wait_for_run. Each call starts another run.',
+    operation: 'startRun',
     input: Closed({
       agent_id: Type.String({ ...Uuid, description: 'Id of the agent, from list_agents' }),
       message: Type.Optional(Type.String({ description: 'What the agent is to do' })),
@@ -28,6 +29,7 @@ export const runTools = [
     name: 'get_run',
     title: 'Get a run',
     description: 'Returns a run with its status and the human request it waits for, if any.',
+    operation: 'getRun',
     input: Closed({ run_id: runId }),
     readOnly: true,
     async run({ call }, params) {
@@ -40,6 +42,7 @@ export const runTools = [
     name: 'list_runs',
     title: 'List runs',
     description: 'Lists the runs of the team, the newest first.',
+    operation: 'listRuns',
     input: Closed({
       status: Type.Optional(Words([...runStatusFilters])),
       agent_id: Type.Optional(Type.String({ ...Uuid, description: 'Only runs of this agent' })),
@@ -57,6 +60,7 @@ export const runTools = [
     name: 'list_messages',
     title: 'Read the transcript of a run',
     description: 'Lists the messages of a run in order, the oldest first. Use offset to read on.',
+    operation: 'listRunMessages',
     input: Closed({ run_id: runId, ...page(50) }),
     readOnly: true,
     async run({ call }, { run_id, ...query }) {
@@ -68,6 +72,7 @@ export const runTools = [
     name: 'send_message',
     title: 'Send a message to a run',
     description: 'Posts a message to a run. One that waits, has completed or was interrupted goes on with it.',
+    operation: 'postRunMessage',
     input: Closed({ run_id: runId, message: Type.String({ minLength: 1, description: 'The message' }) }),
     readOnly: false,
     async run({ call }, { run_id, message }) {
@@ -79,6 +84,7 @@ export const runTools = [
     name: 'stop_run',
     title: 'Stop a run',
     description: 'Stops a run: it becomes interrupted. A run that has ended stays as it is.',
+    operation: 'stopRun',
     input: Closed({ run_id: runId }),
     readOnly: false,
     destructive: true,

@@ -17,6 +17,7 @@ export const waitForRun = defineTool({
   name: 'wait_for_run',
   title: 'Wait for a run',
   description: `Waits until a run has ended or waits for a person, at most ${longestSeconds} seconds, and returns it like get_run. When still_running is true, call it again.`,
+  operation: 'getRun',
   input: Closed({
     run_id: runId,
     timeout_seconds: Type.Optional(
