@@ -14,6 +14,7 @@ import type { Leaf } from './tree.ts';
 /** What stands on the first level, in the order of the help. */
 export const commandTree: Readonly<Record<string, Group | Leaf>> = {
   runs,
+  inbox: { summary: 'See what runs ask of people, and answer it', load: () => import('./inbox/inbox.ts') },
   agents,
   sandbox,
   plugins,

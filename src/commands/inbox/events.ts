@@ -1,0 +1,47 @@
+/** The inbox as a stream: what is asked, and what no longer is. The NDJSON of `aops inbox --watch -o ndjson` is exactly this. */
+import type { Clock } from '../../base/clock.ts';
+import { cellText, type View } from '../../terminal/cell.ts';
+import { Pace } from '../../watch/pace.ts';
+import type { PendingRequest } from './pending.ts';
+
+interface Payloads {
+  'human_request.pending': { human_request: PendingRequest };
+  'human_request.resolved': { human_request_id: string; title: string };
+}
+
+/** The form is that of the events of a run. */
+export type InboxEvent = {
+  [Type in keyof Payloads]: { v: 1; seq: number; type: Type; run_id: string; ts: string; data: Payloads[Type] };
+}[keyof Payloads];
+
+/** Goes on until the signal is aborted. @throws the signal's reason */
+export async function* watchInbox(
+  load: () => Promise<PendingRequest[]>,
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+): AsyncGenerator<InboxEvent, never, undefined> {
+  const pace = new Pace(clock);
+  let known = new Map<string, PendingRequest>();
+  let seq = 0;
+  for (;;) {
+    const open = await load();
+    const ts = new Date(clock.now()).toISOString();
+    const current = new Map(open.map((request) => [request.id, request]));
+    const resolved = [...known.values()].filter(({ id }) => !current.has(id));
+    const asked = open.filter(({ id }) => !known.has(id));
+    for (const { id, title, run_id } of resolved)
+      yield { v: 1, seq: ++seq, type: 'human_request.resolved', run_id, ts, data: { human_request_id: id, title } };
+    for (const human_request of asked)
+      yield { v: 1, seq: ++seq, type: 'human_request.pending', run_id: human_request.run_id, ts, data: { human_request } };
+    known = current;
+    await pace.pause(resolved.length + asked.length > 0, signal);
+  }
+}
+
+/** An event as a line: `?` for what is asked, `✓` for what no longer is. */
+export function eventLine(event: InboxEvent, view: View): string {
+  const parts =
+    event.type === 'human_request.pending'
+      ? ['?', event.data.human_request.agent_name, event.data.human_request.title, event.run_id]
+      : ['✓', '', event.data.title, event.run_id];
+  return parts.map((part) => cellText(part, view)).join(view.tty ? '  ' : '\t');
+}

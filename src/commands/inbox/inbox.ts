@@ -1,0 +1,60 @@
+import { UsageError } from '../../base/errors.ts';
+import type { Context } from '../context.ts';
+import { defineCommand, flag, text } from '../define.ts';
+import { wholeList } from '../list.ts';
+import { column, listOutput, timeColumn } from '../output.ts';
+import { agentId } from '../resolve.ts';
+import { eventLine, watchInbox } from './events.ts';
+import { type PendingRequest, pendingRequests } from './pending.ts';
+import { type Load, Sitting } from './sitting.ts';
+
+const empty = 'Nobody is asked anything.';
+
+export default defineCommand({
+  summary: 'See what runs ask of people, and answer it',
+  description:
+    'All pending human requests of the team, the oldest first. On a terminal you pick one, answer it, and go on to the next; --no-input only lists them. With --watch, requests are asked as they come; elsewhere, and with -o ndjson, each is told when it comes and when it is settled.',
+  options: {
+    agent: text('ID|NAME', 'Requests of runs of this agent', { complete: 'agents' }),
+    watch: flag('Go on with what is asked from now on'),
+  },
+  operations: ['listRuns', 'getRun', 'respondToHumanRequest', 'listAgents'],
+  examples: [
+    { command: 'aops inbox', text: 'Answer what waits' },
+    { command: "aops inbox --json --jq '.data[] | [.run_id, .title] | @tsv'", text: 'What waits, for a script' },
+    { command: 'aops inbox --watch -o ndjson', text: 'Tell a program of every request' },
+  ],
+  output: listOutput<PendingRequest>({
+    columns: [
+      timeColumn('ASKED', (request) => request.created_at),
+      column('AGENT', (request) => request.agent_name, { shrink: true }),
+      column('REQUEST', (request) => request.title, { shrink: true }),
+      column('TYPE', (request) => request.type),
+      column('RUN', (request) => request.run_id),
+    ],
+    empty,
+  }),
+  async run(context, input) {
+    const { format, flags, terminal } = context;
+    const plain = format === 'table' && flags.fields === undefined && flags.jq === undefined;
+    if (input.watch && !plain && (format !== 'ndjson' || flags.fields !== undefined || flags.jq !== undefined))
+      throw new UsageError('--watch prints events as they come.', 'Use -o ndjson, without --fields and --jq.');
+    const client = await context.client();
+    const agent = input.agent === undefined ? undefined : await agentId(context, input.agent);
+    const load: Load = () => pendingRequests(client, context.teamId(), agent);
+    if (plain && terminal.interactive && terminal.out.isTTY) {
+      const sitting = new Sitting(context, client, load);
+      return input.watch ? sitting.follow() : sitting.pick(empty).then(() => undefined);
+    }
+    return input.watch ? printEvents(context, load) : wholeList(await load());
+  },
+});
+
+async function printEvents(context: Context, load: Load): Promise<undefined> {
+  const { terminal, clock, signal, format } = context;
+  const view = { tty: terminal.out.isTTY, width: terminal.out.columns, now: clock.now() };
+  for await (const event of watchInbox(load, { clock, signal })) {
+    if (format === 'ndjson') await terminal.json(event);
+    else await terminal.line(eventLine(event, view));
+  }
+}

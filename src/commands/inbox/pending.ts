@@ -1,0 +1,39 @@
+/** What runs of a team ask of people right now. */
+import type { Client } from '../../client/client.ts';
+import { ServiceAnswerError } from '../../client/errors.ts';
+import { pagedRows } from '../../client/paging.ts';
+import type { HumanRequest } from '../../interface/types.ts';
+
+/** A human request, with the run that asks. */
+export interface PendingRequest extends HumanRequest {
+  run_id: string;
+  run_title: string;
+  agent_id: string | null;
+  agent_name: string;
+}
+
+/** All pending requests, the oldest first. A run that stopped asking in between is left out. */
+export async function pendingRequests(client: Client, teamId: string, agentId: string | undefined): Promise<PendingRequest[]> {
+  const found: PendingRequest[] = [];
+  const runs = pagedRows(async (limit, offset) => {
+    const query = { status: 'waiting' as const, limit, offset, ...(agentId === undefined ? {} : { agent_id: agentId }) };
+    const page = await client.call('listRuns', { params: { teamId }, query });
+    return { items: page.data, total: page.total };
+  }, 100);
+  for await (const run of runs) {
+    // A service need not tell the request in its list.
+    const request = run.pending_human_request ?? (await requestOf(client, run.id));
+    if (request) found.push({ ...request, run_id: run.id, run_title: run.title, agent_id: run.agent_id, agent_name: run.agent_name });
+  }
+  return found.sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
+}
+
+/** What a run asks; null when it asks nothing, or is not there any more. */
+export async function requestOf(client: Client, runId: string): Promise<HumanRequest | null> {
+  try {
+    return (await client.call('getRun', { params: { run_id: runId } })).pending_human_request;
+  } catch (error) {
+    if (error instanceof ServiceAnswerError && error.status === 404) return null;
+    throw error;
+  }
+}

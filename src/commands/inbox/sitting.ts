@@ -1,0 +1,114 @@
+/** A person answering at the terminal: one request after the other, until none is left or they have enough. */
+import type { Client } from '../../client/client.ts';
+import { relativeTime } from '../../terminal/relative-time.ts';
+import { Pace } from '../../watch/pace.ts';
+import type { Context } from '../context.ts';
+import { LeftPending, respond } from '../runs/responder.ts';
+import { type PendingRequest, requestOf } from './pending.ts';
+
+export type Load = () => Promise<PendingRequest[]>;
+
+export class Sitting {
+  readonly #context: Context;
+  readonly #client: Client;
+  readonly #load: Load;
+  /** Requests that the person wants to leave alone. */
+  readonly #left = new Set<string>();
+  #answered = 0;
+
+  constructor(context: Context, client: Client, load: Load) {
+    this.#context = context;
+    this.#client = client;
+    this.#load = load;
+  }
+
+  /** The person picks what to answer. */
+  async pick(empty: string): Promise<void> {
+    for (;;) {
+      const open = await this.#load();
+      if (open.length === 0) return this.#end(this.#answered === 0 ? empty : `Answered ${this.#answered}; nothing else is asked.`);
+      const chosen = await this.#choose(open);
+      if (chosen === undefined) return this.#end(`Answered ${this.#answered}; ${open.length} ${open.length === 1 ? 'waits' : 'wait'}.`);
+      await this.#answer(chosen);
+    }
+  }
+
+  /** Each request is asked as it comes, the oldest first; ends with Ctrl-C. */
+  async follow(): Promise<never> {
+    const { clock, signal, terminal } = this.#context;
+    const { statusLine } = await import('../../terminal/progress.ts');
+    const line = await statusLine(terminal);
+    const pace = new Pace(clock);
+    line?.start(() => `Waiting for requests  ${this.#answered} answered`);
+    try {
+      for (;;) {
+        const next = (await this.#load()).find(({ id }) => !this.#left.has(id));
+        if (next) {
+          line?.hide();
+          await this.#answer(next);
+          line?.show();
+        }
+        await pace.pause(next !== undefined, signal);
+      }
+    } finally {
+      line?.stop();
+    }
+  }
+
+  #end(text: string): void {
+    this.#context.terminal.note(text);
+  }
+
+  async #choose(open: readonly PendingRequest[]): Promise<PendingRequest | undefined> {
+    const { prompter, clock, signal } = this.#context;
+    const choices = open.map((request) => ({
+      name: `${relativeTime(new Date(request.created_at), clock.now())}  ${request.agent_name}  ${request.title}`,
+      value: request.id,
+      description: `${request.run_title}  (run ${request.run_id})`,
+    }));
+    const done = { name: 'Done', value: '' };
+    const first = open.find(({ id }) => !this.#left.has(id))?.id ?? done.value;
+    const message = open.length === 1 ? 'One request waits' : `${open.length} requests wait`;
+    const id = await prompter.select({ message, choices: [...choices, done], initial: first }, { signal });
+    return open.find((request) => request.id === id);
+  }
+
+  /** Asks one request. The prompt goes away when somebody else is faster. */
+  async #answer(request: PendingRequest): Promise<void> {
+    const { prompter, env, terminal } = this.#context;
+    const withdrawn = new AbortController();
+    const over = new AbortController();
+    const watching = this.#watch(request, withdrawn, over.signal);
+    terminal.note(`${request.agent_name}: ${request.run_title}`);
+    try {
+      const editor = Boolean(env.VISUAL || env.EDITOR);
+      const options = {
+        client: this.#client,
+        prompter,
+        onRequest: 'prompt',
+        answers: undefined,
+        editor,
+        note: (text: string) => terminal.note(text),
+      } as const;
+      if (await respond(options, request.run_id, request, AbortSignal.any([withdrawn.signal, this.#context.signal]))) this.#answered += 1;
+    } catch (error) {
+      if (!(error instanceof LeftPending)) throw error;
+      this.#left.add(request.id);
+    } finally {
+      over.abort();
+      await watching;
+    }
+    this.#context.signal.throwIfAborted();
+    if (withdrawn.signal.aborted) terminal.note('The run no longer asks: somebody else answered, or it was stopped.');
+  }
+
+  async #watch(request: PendingRequest, withdrawn: AbortController, over: AbortSignal): Promise<void> {
+    const pace = new Pace(this.#context.clock, { minimum: 1_000 });
+    try {
+      while ((await requestOf(this.#client, request.run_id))?.id === request.id) await pace.pause(false, over);
+      if (!over.aborted) withdrawn.abort();
+    } catch {
+      // The prompt has ended, or the service cannot be asked: then sending the answer says so.
+    }
+  }
+}

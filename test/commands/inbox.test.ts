@@ -1,0 +1,129 @@
+/** `aops inbox` where nobody sits: the list, and the stream of what is asked. The prompts are in test/e2e/inbox.test.ts. */
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { InboxEvent } from '../../src/commands/inbox/events.ts';
+import { pendingRequests } from '../../src/commands/inbox/pending.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+const ask = '- ask: { id: who, questions: [{ question: "Which vendor?", options: [{ label: Acme }, { label: Other }] }] }';
+
+let service: TestService;
+let agent: string;
+let other: string;
+beforeAll(async () => {
+  service = await startTestService();
+  agent = await service.agent('- approve: { id: pay, title: "Pay {{message}}?" }', 'payer');
+  other = await service.agent(ask, 'asker');
+});
+beforeEach(async () => {
+  const { data } = await service.api<{ data: { id: string }[] }>('GET', `/teams/${service.service.teamId}/runs?status=waiting`);
+  for (const { id } of data) await service.api('POST', `/runs/${id}/stop`);
+});
+
+const waiting = async (of: string, message: string): Promise<string> => {
+  const run = await service.start(of, message);
+  await service.until(run, 'waiting');
+  return run;
+};
+
+describe('aops inbox', () => {
+  it('says that nobody is asked', async () => {
+    expect(await service.cli(['inbox'])).toMatchObject({ code: 0, stdout: '', stderr: 'Nobody is asked anything.\n' });
+    expect((await service.cli(['inbox', '--json'])).json()).toMatchObject({ data: [], total: 0 });
+  });
+
+  it('lists all requests, the oldest first, with the run that asks', async () => {
+    const first = await waiting(agent, '1');
+    const second = await waiting(other, '2');
+    const listed = await service.cli(['inbox', '--json']);
+    expect(listed).toMatchObject({ code: 0, stderr: '' });
+    expect(listed.json().data).toEqual([
+      expect.objectContaining({ run_id: first, title: 'Pay 1?', type: 'approval', agent_id: agent, agent_name: 'payer', run_title: '1' }),
+      expect.objectContaining({ run_id: second, type: 'question', agent_name: 'asker', questions: [expect.anything()] }),
+    ]);
+    const rows = await service.cli(['inbox']);
+    expect(rows.stdout).toMatch(new RegExp(`^\\d{4}-\\S+Z\\tpayer\\tPay 1\\?\\tapproval\\t${first}\\n.*\\tasker\\t.*\\t${second}\\n$`));
+    const only = await service.cli(['inbox', '--agent', 'asker', '--fields', 'run_id']);
+    expect(only.stdout).toBe(`${second}\n`);
+    expect((await service.cli(['inbox', '-o', 'id'])).stdout.trim().split('\n')).toHaveLength(2);
+  });
+
+  it('is a table on a terminal where nobody may be asked', async () => {
+    await waiting(agent, 'x');
+    const shown = await service.cli(['inbox', '--no-input'], { tty: true, env: { NO_COLOR: '1' } });
+    expect(shown.stdout).toMatch(/^ASKED +AGENT +REQUEST +TYPE +RUN\njust now {2}payer {2}Pay x\? {3}approval/);
+  });
+
+  it('looks at the run where the list does not tell the request', async () => {
+    const run = await waiting(agent, 'quiet list');
+    const { pending_human_request: request, run: seen } = await service.api<{ pending_human_request: unknown; run: { id: string } }>(
+      'GET',
+      `/runs/${run}`,
+    );
+    const gone = '00000000-0000-4000-8000-000000000009';
+    const listed = [run, gone].map((id) => ({ ...seen, id, title: 'T', agent_name: 'payer', pending_human_request: null }));
+    const { ServiceAnswerError } = await import('../../src/client/errors.ts');
+    const client = {
+      call: async (id: string, { params }: { params: { run_id: string } }) => {
+        if (id === 'listRuns') return { data: listed, total: 2 };
+        if (params.run_id === gone) throw new ServiceAnswerError(404, { error: 'run_not_found' }, {});
+        return { run: seen, pending_human_request: request };
+      },
+    };
+    const found = await pendingRequests(client as never, 'team', undefined);
+    expect(found).toEqual([expect.objectContaining({ run_id: run, title: 'Pay quiet list?' })]);
+  });
+
+  it('tells of requests as they come and go, as NDJSON', async () => {
+    const first = await waiting(agent, 'before');
+    const state = { started: false, answered: false };
+    let interrupt = (): void => undefined;
+    const watched = await service.cli(['inbox', '--watch', '-o', 'ndjson'], {
+      onStart: (deliver) => {
+        interrupt = deliver;
+      },
+      onOutput: (stdout) => {
+        const lines = stdout.split('\n').length - 1;
+        if (lines === 1 && !state.started) {
+          state.started = true;
+          void service.start(other, 'after');
+        }
+        if (lines === 2 && !state.answered) {
+          state.answered = true;
+          void service.api('POST', `/runs/${first}/stop`);
+        }
+        if (lines === 3) interrupt();
+      },
+    });
+    expect(watched.code).toBe(130);
+    const events = watched.lines<InboxEvent>();
+    expect(events.map(({ v, seq, type }) => [v, seq, type])).toEqual([
+      [1, 1, 'human_request.pending'],
+      [1, 2, 'human_request.pending'],
+      [1, 3, 'human_request.resolved'],
+    ]);
+    expect(events[0]).toMatchObject({ run_id: first, data: { human_request: { title: 'Pay before?', agent_name: 'payer' } } });
+    expect(events[2]).toMatchObject({ run_id: first, data: { title: 'Pay before?' } });
+  });
+
+  it('tells of them as lines, sanitised', async () => {
+    const evil = await service.agent('- approve: { id: pay, title: "Pay \\e[31mred\\u202e" }', 'evil');
+    const run = await waiting(evil, 'x');
+    let interrupt = (): void => undefined;
+    const watched = await service.cli(['inbox', '--watch', '--agent', 'evil'], {
+      onStart: (deliver) => {
+        interrupt = deliver;
+      },
+      onOutput: (stdout) => void (stdout.endsWith('\n') && interrupt()),
+    });
+    expect(watched.code).toBe(130);
+    expect(watched.stdout).toBe(`?\tevil\tPay ^[[31mred\\u{202e}\t${run}\n`);
+  });
+
+  it('does not pretend that events are a result', async () => {
+    for (const flags of [['--json'], ['-o', 'yaml'], ['-o', 'ndjson', '--jq', '.'], ['--fields', 'id']]) {
+      const refused = await service.cli(['inbox', '--watch', ...flags]);
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(refused.stderr).toContain('Use -o ndjson');
+    }
+  });
+});

@@ -1,0 +1,80 @@
+/** `aops inbox` as a person uses it: on a pseudo-terminal. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { Machine } from '../support/machine.ts';
+import { keys } from '../support/screen.ts';
+
+let machine: Machine;
+beforeAll(async () => {
+  machine = await Machine.create();
+  await machine.json('local', 'up', '--ephemeral');
+  await machine.agent('payer', '- approve: { id: pay, title: "Pay the invoices?" }\n- say: "went on"');
+  await machine.agent(
+    'asker',
+    '- ask: { id: who, questions: [{ question: "Which vendor?", options: [{ label: Acme }, { label: Other }] }] }',
+  );
+});
+
+/** A run that waits for somebody. */
+async function asking(agent: string): Promise<string> {
+  const run = await machine.startRun(agent);
+  expect((await machine.aops('runs', 'wait', run, '--for', 'waiting')).code).toBe(0);
+  return run;
+}
+
+const statusOf = async (run: string): Promise<string> => (await machine.aops('runs', 'get', run, '--jq', '.status')).stdout.trim();
+
+describe('aops inbox', () => {
+  it('lets a person pick, answer, go on, and leave', async () => {
+    const first = await asking('payer');
+    const second = await asking('asker');
+    const inbox = machine.terminal('inbox');
+    await inbox.shows('2 requests wait');
+    await inbox.shows(/payer {2}Pay the invoices\?/);
+    inbox.type(keys.enter);
+    await inbox.shows('Approve');
+    inbox.type(keys.enter);
+    await inbox.shows('One request waits');
+    await inbox.shows(/asker {2}Which vendor\?/);
+    inbox.type(keys.down, keys.enter);
+    await inbox.shows('Answered 1; 1 waits.');
+    expect(await inbox.exit).toBe(0);
+    expect((await machine.aops('runs', 'wait', first)).code).toBe(0);
+    expect(await statusOf(second)).toBe('waiting');
+
+    const rest = machine.terminal('inbox');
+    await rest.shows('One request waits');
+    rest.type(keys.enter);
+    await rest.shows('Other');
+    rest.type(keys.down, keys.enter);
+    await rest.shows('Answered 1; nothing else is asked.');
+    expect(await rest.exit).toBe(0);
+  });
+
+  it('says so when somebody else was faster', async () => {
+    const run = await asking('payer');
+    const inbox = machine.terminal('inbox');
+    await inbox.shows('One request waits');
+    inbox.type(keys.enter);
+    await inbox.shows('Leave it pending');
+    expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
+    await inbox.shows('The run no longer asks: somebody else answered, or it was stopped.');
+    await inbox.shows('Nobody is asked anything.');
+    expect(await inbox.exit).toBe(0);
+  });
+
+  it('asks what comes with --watch, leaves alone what is to be left, and ends with Ctrl-C', async () => {
+    const left = await asking('payer');
+    const inbox = machine.terminal('inbox', '--watch');
+    await inbox.shows('Leave it pending');
+    inbox.type(keys.down, keys.down, keys.enter);
+    await inbox.shows('Waiting for requests');
+    const run = await machine.startRun('asker');
+    await inbox.shows('Which vendor?');
+    inbox.type(keys.enter);
+    await inbox.shows('1 answered');
+    expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
+    inbox.type(keys.ctrlC);
+    expect(await inbox.exit).toBe(130);
+    expect(await statusOf(left)).toBe('waiting');
+  });
+});
