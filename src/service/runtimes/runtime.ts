@@ -97,6 +97,39 @@ export interface RuntimePart {
   needsExec?: boolean;
 }
 
+/** A request to change a procedure, with what has been answered so far. */
+export interface BuildRequest {
+  /** Null for a revision that has none yet. */
+  procedure: string | null;
+  prompt: string;
+  /** By the question's text; several chosen options joined with commas. */
+  answers: Readonly<Record<string, string>>;
+  exec: 'host' | 'off';
+}
+
+/** Something outside the procedure that the proposal needs. */
+export interface SetupChange {
+  type: 'exec' | 'file' | 'secret' | 'connection' | 'browser' | 'schedule';
+  name: string;
+  title: string;
+  description: string;
+  /** Whether it is so here already. */
+  satisfied: boolean;
+  /** For a schedule: the fields of one. */
+  schedule?: { frequency: string; time: string | null; day: string | null; day_of_month: number | null };
+}
+
+export type BuildOutcome =
+  | { status: 'proposed'; procedure: string; changes: string[]; setupChanges: SetupChange[]; scheduleSuggested: boolean }
+  | { status: 'asking'; questions: HumanQuestion[] }
+  | { status: 'failed'; error: string };
+
+/** What proposes changed procedures. It may be called again at any time: the same request must give the same outcome. */
+export interface Builder {
+  /** @param enter told which phase begins; throws when the build was cancelled or lost */
+  build(request: BuildRequest, enter: (phase: string) => Promise<void>): Promise<BuildOutcome>;
+}
+
 export interface Runtime {
   /** The word in `models.agent.model` that selects it. */
   readonly name: string;
@@ -108,4 +141,6 @@ export interface Runtime {
   advance(host: RunHost): Promise<Outcome>;
   /** Figures for the workflow execution report. */
   countSteps(procedure: string): number;
+  /** Changes procedures of this runtime by request; absent when nothing here can. */
+  readonly builder?: Builder;
 }

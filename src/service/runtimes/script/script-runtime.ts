@@ -6,6 +6,7 @@ import { parseDuration } from '../../../base/duration.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Outcome, RunHost, Runtime } from '../runtime.ts';
 import { browse } from './browse.ts';
+import { scriptBuilder } from './builder/builder.ts';
 import { exec, screenshot, tool, write } from './calls.ts';
 import { parseProcedure } from './parse.ts';
 import { approve, ask } from './requests.ts';
@@ -25,6 +26,7 @@ export const scriptRuntime: Runtime = {
   validate: (procedure) => void parseProcedure(procedure),
   advance,
   countSteps: (procedure) => parseProcedure(procedure).steps.length,
+  builder: scriptBuilder,
 };
 
 async function advance(host: RunHost): Promise<Outcome> {

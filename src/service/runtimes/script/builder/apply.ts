@@ -1,0 +1,204 @@
+/** Carries out one command on a draft, and says in words what it did. */
+import { isMap, isScalar, isSeq, parse, YAMLMap } from 'yaml';
+import { idPattern, stepKinds } from '../schema.ts';
+import type { Path } from '../source.ts';
+import type { Command, Place } from './commands.ts';
+import { findStep, findSteps, type Search, stepLabel } from './find.ts';
+import { makeStep } from './make-step.ts';
+import { scheduleWords } from './schedule.ts';
+import { keysOf, pathOf, valueFor } from './values.ts';
+
+type Of<Do extends Command['do']> = Extract<Command, { do: Do }>;
+
+/** What was done, a sentence for each change. @throws Open, LeftOut */
+export function applyCommand(search: Search, command: Command): string[] {
+  const { draft } = search;
+  switch (command.do) {
+    case 'add':
+      return add(search, command);
+    case 'remove': {
+      const steps = findSteps(search, command.steps);
+      const said = steps.map((step) => `Removed ${stepLabel(draft, step)}`);
+      for (const step of steps) draft.remove(step);
+      return said;
+    }
+    case 'move': {
+      const step = findStep(search, command.step);
+      const place = command.place ?? placeNamed(search);
+      const said = `Moved ${stepLabel(draft, step)}`;
+      const index = indexOf(search, place);
+      const from = draft.steps.indexOf(step);
+      draft.remove(step);
+      draft.steps.splice(index > from ? index - 1 : index, 0, step);
+      draft.last = step;
+      return [said];
+    }
+    case 'swap': {
+      const [one, other] = command.steps.map((reference) => findStep(search, reference)) as [never, never];
+      const [a, b] = [draft.steps.indexOf(one), draft.steps.indexOf(other)];
+      [draft.steps[a], draft.steps[b]] = [other, one];
+      return [`Swapped ${stepLabel(draft, one)} and ${stepLabel(draft, other)}`];
+    }
+    case 'replace step': {
+      const step = findStep(search, command.step);
+      const said = stepLabel(draft, step);
+      const other = command.with;
+      const made = other instanceof YAMLMap ? other : other && makeStep(search, other);
+      if (made === undefined) return [];
+      const scratch = made instanceof YAMLMap ? made : nodeOf(search, made);
+      draft.replace(step, scratch);
+      return [`Replaced ${said} with ${stepLabel(draft, step)}`];
+    }
+    case 'replace text':
+      return replaceText(search, command);
+    case 'set':
+      return set(search, command);
+    case 'unset': {
+      const step = findStep(search, command.step);
+      const path = keyOf(search, step, command.key);
+      if (!draft.unset(step, path)) throw new Error(`${stepLabel(draft, step)} has no ${command.key} to remove`);
+      return [`Removed ${command.key} of ${stepLabel(draft, step)}`];
+    }
+    case 'add option':
+    case 'remove option':
+      return changeOptions(search, command);
+    case 'rename':
+      return rename(search, command);
+    case 'describe':
+      draft.description = command.text ?? search.asker.text(search.statement, 'what is the new description?');
+      return ['Changed the description'];
+    case 'schedule':
+      return [`Suggested a schedule: ${scheduleWords(command.schedule)}`];
+  }
+}
+
+function add(search: Search, { steps, place }: Of<'add'>): string[] {
+  const { draft } = search;
+  // Everything is settled before anything is changed.
+  let index = indexOf(search, place);
+  const made = steps.map((step) => (step instanceof YAMLMap ? step : makeStep(search, step)));
+  return made.map((step) => {
+    const added = draft.insert(index, step);
+    index += 1;
+    return `Added ${stepLabel(draft, added).replace(/^New step /, 'a step ')}`;
+  });
+}
+
+/** The index at which a step is put. */
+function indexOf(search: Search, place: Place): number {
+  const { steps } = search.draft;
+  if (place === 'start') return 0;
+  if (place === 'end') return steps.length;
+  const reference = 'before' in place ? place.before : place.after;
+  const step = findStep(search, reference);
+  return steps.indexOf(step) + ('before' in place ? 0 : 1);
+}
+
+function placeNamed({ asker, statement, draft }: Search): Place {
+  const places = ['At the start', 'At the end', ...draft.steps.map((step) => `After ${stepLabel(draft, step)}`)];
+  const chosen = asker.choose(
+    statement,
+    'where should it go?',
+    places.map((label) => ({ label })),
+  );
+  if (chosen < 2) return chosen === 0 ? 'start' : 'end';
+  const number = draft.steps[chosen - 2]?.number;
+  return number === undefined ? 'end' : { after: { by: 'number', number } };
+}
+
+function nodeOf({ draft }: Search, step: Record<string, unknown>): YAMLMap {
+  const added = draft.insert(draft.steps.length, step);
+  draft.remove(added);
+  return added.node;
+}
+
+function replaceText(search: Search, { from, to, in: where }: Of<'replace text'>): string[] {
+  const { draft, asker, statement } = search;
+  const steps = where === undefined ? draft.steps : findSteps(search, where);
+  const places = where === undefined ? 'in the procedure' : 'there';
+  const holds = (text: string): boolean =>
+    text !== '' &&
+    (steps.some((step) => draft.textsOf(step).some((value) => value.includes(text))) ||
+      (where === undefined && (draft.description ?? '').includes(text)));
+  const found = holds(from) ? from : asker.text(statement, `"${from}" stands nowhere ${places}. Which text should be replaced?`, false);
+  if (!holds(found)) throw new Error(`"${found}" stands nowhere ${places}`);
+  const next = to ?? asker.text(statement, `with what should "${found}" be replaced?`);
+  const count = draft.rewrite((text) => text.replaceAll(found, () => next), steps, where === undefined);
+  return [`Replaced "${found}" with "${next}" in ${count === 1 ? 'one text' : `${count} texts`}`];
+}
+
+function set(search: Search, { step: reference, key, value }: Of<'set'>): string[] {
+  const { draft, asker, statement } = search;
+  const step = findStep(search, reference);
+  const path = keyOf(search, step, key);
+  const name = String(path.at(-1));
+  const text = value ?? asker.text(statement, `what should ${key} be?`);
+  if (path.length === 1 && name === 'if') draft.setCondition(step, text);
+  else if (name === 'id') return changeId(search, step, text);
+  else draft.set(step, path, valueFor(path, text, parse));
+  return [`Set ${key} of ${stepLabel(draft, step)}`];
+}
+
+/** The path of a key in words. A key that such a step has not is asked for. */
+function keyOf(search: Search, step: Parameters<typeof stepLabel>[1], key: string): Path {
+  const { draft, asker, statement } = search;
+  const kind = draft.kindOf(step);
+  if (kind === undefined) throw new Error(`${stepLabel(draft, step)} is of a kind that is not known here`);
+  const path = pathOf(kind, key);
+  if (path !== undefined) return path;
+  const keys = [...keysOf(kind), 'if'];
+  const chosen = asker.choose(
+    statement,
+    `${stepLabel(draft, step)} has no "${key}". What is meant?`,
+    keys.map((label) => ({ label })),
+  );
+  return pathOf(kind, keys[chosen] as string) as Path;
+}
+
+function changeOptions(search: Search, { do: what, option, step: reference }: Of<'add option' | 'remove option'>): string[] {
+  const { draft } = search;
+  const step = findStep(search, reference);
+  const options: unknown = step.node.getIn(['ask', 'questions', 0, 'options'], true);
+  if (what === 'add option') {
+    if (draft.kindOf(step) !== 'ask') throw new Error(`${stepLabel(draft, step)} is no question, so it has no options`);
+    if (isSeq(options)) {
+      const before = options.items.at(-1);
+      options.add(Object.assign(new YAMLMap(), { flow: isMap(before) ? before.flow === true : true }));
+      draft.set(step, ['ask', 'questions', 0, 'options', options.items.length - 1, 'label'], option);
+    } else draft.set(step, ['ask', 'questions', 0, 'options'], [{ label: option }]);
+    return [`Added the option "${option}" to ${stepLabel(draft, step)}`];
+  }
+  const items = isSeq(options) ? options.items : [];
+  const index = items.findIndex((item) => isMap(item) && item.get('label') === option);
+  if (index < 0) throw new Error(`${stepLabel(draft, step)} has no option "${option}"`);
+  draft.unset(step, ['ask', 'questions', 0, 'options', index]);
+  return [`Removed the option "${option}" of ${stepLabel(draft, step)}`];
+}
+
+function rename(search: Search, { step: reference, id }: Of<'rename'>): string[] {
+  const { draft, asker, statement } = search;
+  const step = findStep(search, reference);
+  return changeId(search, step, id ?? asker.text(statement, `what is the new id of ${stepLabel(draft, step)}?`));
+}
+
+/** Gives a step another id, and follows it in every template and condition. */
+function changeId({ draft }: Search, step: Parameters<typeof stepLabel>[1], id: string): string[] {
+  if (!new RegExp(idPattern).test(id)) throw new Error(`"${id}" is no id: it begins with a letter and goes on with letters, digits and _`);
+  const kind = stepKinds.find((word) => step.node.has(word));
+  const before = draft.idOf(step);
+  const payload: unknown = kind === undefined ? undefined : step.node.get(kind, true);
+  if (kind === undefined || !isMap(payload)) throw new Error(`${stepLabel(draft, step)} can have no id`);
+  if (before === undefined) payload.items.unshift(...idPair(id));
+  else {
+    draft.set(step, [kind, 'id'], id);
+    draft.rewrite((text) => text.replaceAll(new RegExp(`\\b(answers|steps)\\.${before}\\b`, 'g'), `$1.${id}`));
+  }
+  draft.touch(step);
+  return [`Named ${stepLabel(draft, step)} ${id}${before === undefined ? '' : `, which was ${before}`}`];
+}
+
+function idPair(id: string) {
+  const map = new YAMLMap();
+  map.set('id', id);
+  return map.items.filter(({ key }) => !isScalar(key) || key.value === 'id');
+}

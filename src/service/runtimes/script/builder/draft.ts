@@ -1,0 +1,214 @@
+/** A procedure while it is edited: its steps in their order, each known by what it was before, and its text afterwards. */
+import { type Document, isMap, isScalar, isSeq, type Node, parseDocument, visit, YAMLMap, YAMLSeq } from 'yaml';
+import { conditionKey, type StepKind, stepKinds } from '../schema.ts';
+import type { Path } from '../source.ts';
+import { joinSteps, type Layout, layoutOf, writeDocument, writeStep } from './layout.ts';
+
+/** A step of the draft. */
+export interface DraftStep {
+  readonly node: YAMLMap;
+  /** Its number in the procedure as it was, counted from 1; undefined for a new one. */
+  readonly number: number | undefined;
+  changed: boolean;
+}
+
+const emptyProcedure = 'version: 1\nsteps: []\n';
+
+export class Draft {
+  steps: DraftStep[];
+  /** The step that was edited last: what "it" means. */
+  last: DraftStep | undefined;
+  readonly #text: string;
+  readonly #document: Document;
+  readonly #layout: Layout | undefined;
+  #description: string | undefined;
+
+  /** @param text the procedure, or null for one that begins empty. @throws Error when it is no YAML with a list of steps */
+  constructor(text: string | null) {
+    this.#text = text ?? emptyProcedure;
+    this.#document = parseDocument(this.#text);
+    const [problem] = this.#document.errors;
+    if (problem) throw new Error(problem.message.split('\n', 1)[0]);
+    const nodes = this.#list().items;
+    if (!nodes.every((node) => isMap(node))) throw new Error('a step of it is no mapping');
+    this.steps = nodes.map((node, index) => ({ node: node as YAMLMap, number: index + 1, changed: false }));
+    this.#layout = text === null ? undefined : layoutOf(this.#text, this.#document);
+  }
+
+  /** What a step is, and what it does; undefined for one that this version does not know. */
+  kindOf(step: DraftStep): StepKind | undefined {
+    return stepKinds.find((kind) => step.node.has(kind));
+  }
+
+  /** The value of a step below its kind, as plain data. */
+  payloadOf(step: DraftStep): unknown {
+    const kind = this.kindOf(step);
+    const value: unknown = kind === undefined ? undefined : step.node.get(kind, true);
+    return value === undefined || value === null ? value : (value as Node).toJS(this.#document);
+  }
+
+  idOf(step: DraftStep): string | undefined {
+    const payload = this.payloadOf(step);
+    const id = payload !== null && typeof payload === 'object' ? (payload as { id?: unknown }).id : undefined;
+    return typeof id === 'string' ? id : undefined;
+  }
+
+  ids(): string[] {
+    return this.steps.flatMap((step) => this.idOf(step) ?? []);
+  }
+
+  /** The texts of a step: every value that is one. */
+  textsOf(step: DraftStep): string[] {
+    const texts: string[] = [];
+    visit(step.node, { Scalar: (key, node) => void (key !== 'key' && typeof node.value === 'string' && texts.push(node.value)) });
+    return texts;
+  }
+
+  /** A new step from plain data or from YAML of its own. Mappings are written on one line where the others are. */
+  insert(index: number, step: Record<string, unknown> | YAMLMap): DraftStep {
+    const node = step instanceof YAMLMap ? step : (this.#document.createNode(step) as YAMLMap);
+    if (!(step instanceof YAMLMap) && this.#writesFlow()) {
+      for (const { value } of node.items) if (isMap(value) && JSON.stringify(value).length <= 100) value.flow = true;
+    }
+    // Options are short; one on a line reads best.
+    visit(node, {
+      Pair: (_, { key, value }) => void (isScalar(key) && key.value === 'options' && isSeq(value) && value.items.forEach(onOneLine)),
+    });
+    const added: DraftStep = { node, number: undefined, changed: true };
+    this.steps.splice(index, 0, added);
+    this.last = added;
+    return added;
+  }
+
+  remove(step: DraftStep): void {
+    this.steps = this.steps.filter((other) => other !== step);
+  }
+
+  /** Sets a value of a step, below the step itself: `['exec', 'timeout']`. A text that is there keeps its style. */
+  set(step: DraftStep, path: Path, value: unknown): void {
+    step.node.setIn(path, typeof value === 'object' && value !== null ? this.#document.createNode(value) : value);
+    this.touch(step);
+  }
+
+  /** Puts a condition in front, where it is read first. */
+  setCondition(step: DraftStep, condition: string): void {
+    if (step.node.has(conditionKey)) step.node.set(conditionKey, condition);
+    else step.node.items.unshift(this.#document.createPair(conditionKey, condition));
+    this.touch(step);
+  }
+
+  unset(step: DraftStep, path: Path): boolean {
+    const there = step.node.deleteIn(path);
+    if (there) this.touch(step);
+    return there;
+  }
+
+  /** Replaces what a step does; its place and the comments above it stay. */
+  replace(step: DraftStep, other: YAMLMap): void {
+    step.node.items = other.items;
+    step.node.flow = other.flow ?? false;
+    this.touch(step);
+  }
+
+  touch(step: DraftStep): void {
+    step.changed = true;
+    this.last = step;
+  }
+
+  /** Changes the texts of the steps given, or of all and of the description; how many have changed. */
+  rewrite(change: (text: string) => string, steps: readonly DraftStep[] = this.steps, withDescription = false): number {
+    let count = 0;
+    for (const step of steps) {
+      visit(step.node, {
+        Scalar: (key, node) => {
+          const next = key === 'key' || typeof node.value !== 'string' ? node.value : change(node.value);
+          if (next === node.value) return;
+          node.value = next;
+          count += 1;
+          this.touch(step);
+        },
+      });
+    }
+    const description = withDescription ? this.description : undefined;
+    if (description !== undefined && change(description) !== description) {
+      this.description = change(description);
+      count += 1;
+    }
+    return count;
+  }
+
+  get description(): string | undefined {
+    const value = this.#document.get('description');
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  set description(text: string) {
+    this.#description = text;
+    const contents = this.#document.contents as YAMLMap;
+    if (contents.has('description')) contents.set('description', text);
+    else contents.items.splice(contents.has('version') ? 1 : 0, 0, this.#document.createPair('description', text));
+  }
+
+  /** The edited procedure. */
+  toText(): string {
+    const list = this.#list();
+    list.items = this.steps.map(({ node }) => node);
+    if (list.items.length > 0) list.flow = this.#layout === undefined && this.#text !== emptyProcedure ? (list.flow ?? false) : false;
+    return this.#spliced() ?? writeDocument(this.#document);
+  }
+
+  /** The text with the changed lines alone written anew, if it means the same as the document. */
+  #spliced(tidy = true): string | undefined {
+    const layout = this.#layout;
+    const head = layout && this.#head(layout);
+    if (layout === undefined || head === undefined) return undefined;
+    try {
+      const steps = this.steps.map(({ node, number, changed }) => {
+        const index = number === undefined ? undefined : number - 1;
+        const lines = index === undefined ? { lead: '', body: '' } : (layout.steps[index] as Layout['steps'][number]);
+        return { index, lines: changed ? { lead: lines.lead, body: writeStep(node, layout, tidy ? lines.body : '') } : lines };
+      });
+      const text = joinSteps(layout, head, steps);
+      const same = JSON.stringify(parseDocument(text).toJS()) === JSON.stringify(this.#document.toJS());
+      if (same || !tidy) return same ? text : undefined;
+    } catch {
+      // A step that refers to an anchor elsewhere cannot be written alone.
+      return undefined;
+    }
+    return this.#spliced(false);
+  }
+
+  /** What stands before the steps, with the new description if there is one. */
+  #head({ head, lineBreak }: Layout): string | undefined {
+    if (this.#description === undefined) return head;
+    const before = parseDocument(head);
+    const written = `description: ${JSON.stringify(this.#description)}`;
+    const pair = isMap(before.contents) ? before.contents.items.find(({ key }) => isScalar(key) && key.value === 'description') : undefined;
+    const [from, to] = [(pair?.key as Node | undefined)?.range?.[0], (pair?.value as Node | undefined)?.range?.[1]];
+    if (from !== undefined && to !== undefined) {
+      return head.slice(0, from) + written + (head[to - 1] === '\n' ? lineBreak : '') + head.slice(to);
+    }
+    const line = head.lastIndexOf('\n', head.length - 2) + 1;
+    return `${head.slice(0, line)}${written}${lineBreak}${head.slice(line)}`;
+  }
+
+  #list(): YAMLSeq {
+    const list = this.#document.get('steps');
+    if (isSeq(list)) return list;
+    if (list !== undefined && list !== null) throw new Error('its steps are no list');
+    const empty = new YAMLSeq();
+    this.#document.set('steps', empty);
+    return empty;
+  }
+
+  #writesFlow(): boolean {
+    const payloads = this.steps
+      .flatMap(({ node, number }) => (number === undefined ? [] : node.items.map(({ value }) => value)))
+      .filter(isMap);
+    return payloads.length > 0 && payloads.filter(({ flow }) => flow === true).length * 2 > payloads.length;
+  }
+}
+
+function onOneLine(node: unknown): void {
+  if (isMap(node)) node.flow = true;
+}

@@ -1,0 +1,100 @@
+/** From references to the steps of a draft; a reference that fits several steps, or none, becomes a question. */
+import type { Asker } from './asking.ts';
+import type { Draft, DraftStep } from './draft.ts';
+import type { StepReference } from './references.ts';
+import type { Statement } from './statements.ts';
+
+/** What finding a step depends on. */
+export interface Search {
+  draft: Draft;
+  statement: Statement;
+  asker: Asker;
+}
+
+/** The step meant. @throws Open, LeftOut */
+export function findStep(search: Search, reference: StepReference): DraftStep {
+  const found = candidates(search, reference);
+  if (found.length === 1) return found[0] as DraftStep;
+  const { draft, statement, asker } = search;
+  const choice = found.length > 0 ? found : draft.steps;
+  const why =
+    found.length > 0 ? `${found.length} steps fit. Which one is meant?` : `no step is ${referenceWords(reference)}. Which one is meant?`;
+  if (choice.length === 0) throw new Error(`${JSON.stringify(statement.text)} names a step, and there is none yet`);
+  return choice[asker.choose(statement, why, labels(draft, choice))] as DraftStep;
+}
+
+/** All steps meant: several for `all approvals`. @throws Open, LeftOut */
+export function findSteps(search: Search, references: readonly StepReference[]): DraftStep[] {
+  const steps = references.flatMap((reference) => {
+    const every = reference.by === 'kind' && reference.which === 'all' ? candidates(search, reference) : [];
+    return every.length > 0 ? every : [findStep(search, reference)];
+  });
+  return [...new Set(steps)];
+}
+
+function candidates({ draft }: Search, reference: StepReference): DraftStep[] {
+  const { steps } = draft;
+  switch (reference.by) {
+    case 'number':
+      return reference.number < 0 ? steps.slice(-1) : steps.filter(({ number }) => number === reference.number);
+    case 'kind': {
+      const kind = steps.filter((step) => draft.kindOf(step) === reference.kind);
+      if (typeof reference.which !== 'number') return kind;
+      return reference.which < 0 ? kind.slice(-1) : kind.slice(reference.which - 1, reference.which);
+    }
+    case 'text': {
+      const kind = reference.kind === undefined ? steps : steps.filter((step) => draft.kindOf(step) === reference.kind);
+      const named = kind.filter((step) => draft.idOf(step) === reference.text);
+      if (named.length > 0) return named;
+      const wanted = reference.text.toLowerCase();
+      const exact = kind.filter((step) => draft.textsOf(step).some((text) => text.toLowerCase() === wanted));
+      return exact.length > 0 ? exact : kind.filter((step) => draft.textsOf(step).some((text) => text.toLowerCase().includes(wanted)));
+    }
+    case 'last':
+      return draft.last && steps.includes(draft.last) ? [draft.last] : [];
+    case 'unclear':
+      return [];
+  }
+}
+
+function referenceWords(reference: StepReference): string {
+  switch (reference.by) {
+    case 'number':
+      return `number ${reference.number}`;
+    case 'kind':
+      return typeof reference.which === 'number'
+        ? `${reference.kind} number ${Math.abs(reference.which)}`
+        : `of the kind ${reference.kind}`;
+    case 'text':
+      return `called "${reference.text}"`;
+    case 'last':
+      return 'called "it": nothing was edited before';
+    case 'unclear':
+      return `called "${reference.words}"`;
+  }
+}
+
+/** What steps are called in questions and in the list of changes; each once. */
+function labels(draft: Draft, steps: readonly DraftStep[]): { label: string }[] {
+  const seen = new Map<string, number>();
+  return steps.map((step) => {
+    const label = stepLabel(draft, step);
+    const times = (seen.get(label) ?? 0) + 1;
+    seen.set(label, times);
+    return { label: times === 1 ? label : `${label} (${times})` };
+  });
+}
+
+/** `Step 3 (approve): Pay 3 invoices?` */
+export function stepLabel(draft: Draft, step: DraftStep): string {
+  const kind = draft.kindOf(step) ?? 'unknown';
+  const payload = draft.payloadOf(step) as Record<string, unknown> | string | null;
+  const question = (payload as { questions?: { question?: unknown }[] } | null)?.questions?.[0]?.question;
+  const telling =
+    typeof payload === 'string' ? payload : (payload?.title ?? question ?? payload?.run ?? payload?.path ?? payload?.name ?? '');
+  const lines = String(telling).trim().split('\n');
+  // A command may begin with a comment.
+  const line = lines.find((text) => !text.startsWith('#')) ?? (lines[0] as string);
+  const short = line.length > 60 ? `${line.slice(0, 59)}…` : line;
+  return `${step.number === undefined ? 'New step' : `Step ${step.number}`} (${kind})${short === '' ? '' : `: ${short}`}`;
+}

@@ -1,0 +1,31 @@
+/** What the builder understands: shown when a request is not understood, and checked against docs/revisions.md by a test. */
+export const understood: readonly string[] = [
+  'say "TEXT", ask "QUESTION" with options A, B, approve "TITLE", run "COMMAND", write "TEXT" to FILE, wait 5m, call TOOL, fail with "TEXT" - each with: before step 3, after the approval, at the start, at the end; as ID; if "CONDITION"; with timeout 5m; if denied continue',
+  'add after step 2: followed by steps as YAML, on the lines below or as {say: Hello}',
+  'remove step 4, remove steps 2 to 4, remove the approval, remove all questions',
+  'move step 4 before step 2, swap step 2 and step 3',
+  'replace "A" with "B", replace "A" with "B" in step 2, replace step 3 with say "TEXT"',
+  'set timeout of step 2 to 5m (any key of the step), remove the timeout of step 2, only do step 3 if "CONDITION", always do step 3',
+  'add option "C" to the question, remove option "A" from the question',
+  'rename step 2 to ID, set the description to "TEXT"',
+  'run it every day at 9:00',
+];
+
+/** The words that a part of a request begins with. */
+export const verbs = [
+  'add',
+  'say',
+  'ask',
+  'approve',
+  'run',
+  'write',
+  'wait',
+  'call',
+  'fail',
+  'remove',
+  'move',
+  'swap',
+  'replace',
+  'set',
+  'rename',
+];

@@ -1,0 +1,107 @@
+/**
+ * Where the steps of a procedure stand in its text. A step that is not touched keeps its lines as they are, with the comments
+ * above it; only what is changed or new is written by the YAML library.
+ */
+import { Document, isMap, isScalar, type Node, type YAMLMap, YAMLSeq } from 'yaml';
+
+/** The lines of a step: comments and blank lines above it, then the step itself. */
+export interface Lines {
+  lead: string;
+  body: string;
+}
+
+/** A text cut up at its steps. */
+export interface Layout {
+  /** Up to the line of `steps:`, that one included. */
+  head: string;
+  steps: Lines[];
+  /** After the last step. */
+  tail: string;
+  /** In front of each dash. */
+  indent: string;
+  lineBreak: '\n' | '\r\n';
+  /** Whether steps are set apart by blank lines. */
+  spaced: boolean;
+}
+
+const writing = { lineWidth: 0 } as const;
+
+/** The layout of a procedure, or undefined when its steps are not a list with a dash on a line for each. */
+export function layoutOf(text: string, document: Document): Layout | undefined {
+  const pair = isMap(document.contents) ? document.contents.items.find(({ key }) => isScalar(key) && key.value === 'steps') : undefined;
+  const list = pair?.value;
+  if (!(list instanceof YAMLSeq) || list.flow === true || list.anchor !== undefined || list.items.length === 0) return undefined;
+  const keyEnd = (pair?.key as Node | undefined)?.range?.[1];
+  if (keyEnd === undefined) return undefined;
+  const first = afterLine(text, keyEnd);
+  const steps: Lines[] = [];
+  let indent: string | undefined;
+  let from = first;
+  for (const item of list.items) {
+    const range = (item as Node).range;
+    if (!range) return undefined;
+    const start = text.lastIndexOf('\n', range[0] - 1) + 1;
+    const dash = /^( *)- +$/.exec(text.slice(start, range[0]))?.[1];
+    if (dash === undefined || start < from || (indent ?? dash) !== dash) return undefined;
+    indent = dash;
+    const end = text[range[1] - 1] === '\n' ? range[1] : afterLine(text, range[1]);
+    steps.push({ lead: text.slice(from, start), body: text.slice(start, end) });
+    from = end;
+  }
+  const apart = steps.slice(1).filter(({ lead }) => isBlankFirst(lead)).length;
+  return {
+    head: text.slice(0, first),
+    steps,
+    tail: text.slice(from),
+    indent: indent ?? '',
+    lineBreak: text.includes('\r\n') ? '\r\n' : '\n',
+    spaced: apart > 0 && apart * 2 >= steps.length - 1,
+  };
+}
+
+/**
+ * A step written anew, at the indentation and with the line breaks of the layout.
+ * @param before its lines as they were: lists that had no space inside their brackets get none, at the risk of texts with brackets
+ */
+export function writeStep(step: Node, layout: Layout, before: string): string {
+  const list = new YAMLSeq();
+  const document = new Document();
+  // What stands above the step is kept as it was written.
+  const { commentBefore, spaceBefore } = step as YAMLMap;
+  Object.assign(step, { commentBefore: undefined, spaceBefore: false });
+  try {
+    list.items = [step];
+    document.contents = list as never;
+    const written = document.toString(writing).replace(/\n+$/, '\n');
+    const text = /\[\S/.test(before) && !/\[ /.test(before) ? written.replaceAll('[ ', '[').replaceAll(' ]', ']') : written;
+    return text.replace(/^(?=.)/gm, layout.indent).replaceAll('\n', layout.lineBreak);
+  } finally {
+    Object.assign(step, { commentBefore, spaceBefore });
+  }
+}
+
+/** The whole text. @param steps the steps in their order; `index` is where a step stood, undefined for a new one */
+export function joinSteps(layout: Layout, head: string, steps: readonly { lines: Lines; index: number | undefined }[]): string {
+  let text = withBreak(head, layout);
+  let previous = -1;
+  for (const [position, { lines, index }] of steps.entries()) {
+    const inPlace = index !== undefined && index === previous + 1;
+    let { lead } = lines;
+    if (!inPlace && position === 0) lead = lead.replace(/^(?:[ \t]*\r?\n)+/, '');
+    else if (!inPlace && layout.spaced && !isBlankFirst(lead)) lead = layout.lineBreak + lead;
+    text += lead + withBreak(lines.body, layout);
+    previous = index ?? Number.NaN;
+  }
+  return text + layout.tail;
+}
+
+const isBlankFirst = (lead: string): boolean => /^[ \t]*\r?\n/.test(lead);
+const withBreak = (text: string, { lineBreak }: Layout): string => (text === '' || text.endsWith('\n') ? text : text + lineBreak);
+
+function afterLine(text: string, offset: number): number {
+  const end = text.indexOf('\n', offset);
+  return end < 0 ? text.length : end + 1;
+}
+
+/** The whole document as the library writes it, for texts without such a layout. */
+export const writeDocument = (document: Document): string => document.toString(writing);

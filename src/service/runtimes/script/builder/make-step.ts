@@ -1,0 +1,74 @@
+/** From a step in words to a step of a procedure: what is missing is asked for, an id that nobody gave is made up. */
+import { type StepKind, stepSchemas } from '../schema.ts';
+import type { Search } from './find.ts';
+import type { StepDraft } from './new-step.ts';
+
+const missing: Record<string, string> = {
+  say: 'what should it say?',
+  ask: 'what is the question?',
+  approve: 'what is to be approved?',
+  exec: 'which command should it run?',
+  write: 'which file should it write?',
+  sleep: 'how long should it wait, such as 30s or 5m?',
+  fail: 'with which text should it fail?',
+  tool: 'which tool should it call?',
+  screenshot: 'which picture of the workspace should it show?',
+};
+
+/** The step as plain data. @throws Open, LeftOut */
+export function makeStep({ draft, statement, asker }: Search, step: StepDraft): Record<string, unknown> {
+  const subject = step.subject !== '' ? step.subject : asker.text(statement, missing[step.kind] ?? 'what should it do?');
+  const { kind, options, extras } = step;
+  const id = step.id === undefined ? {} : { id: step.id };
+  const made = (name: string): { id: string } => ({ id: step.id ?? freeId(name, draft.ids()) });
+  const payload = (): unknown => {
+    switch (kind) {
+      case 'say':
+      case 'fail':
+      case 'sleep':
+        return subject;
+      case 'ask': {
+        const question = {
+          question: subject,
+          ...(options === undefined ? {} : { options: options.map((label) => ({ label })) }),
+          ...(step.several ? { multi_select: true } : {}),
+        };
+        return { ...made(subject), ...fitting(kind, extras), questions: [question] };
+      }
+      case 'approve':
+        return { ...made(subject), title: subject, ...fitting(kind, extras) };
+      case 'exec':
+        return { ...id, run: subject, ...fitting(kind, extras) };
+      case 'write':
+        return { path: subject, content: step.content ?? asker.text(statement, `what should ${subject} contain?`) };
+      case 'tool':
+        return { ...id, name: subject, ...fitting(kind, extras) };
+      case 'screenshot':
+        return { ...id, path: subject, ...fitting(kind, extras) };
+      default:
+        return subject;
+    }
+  };
+  return { ...(step.condition === undefined ? {} : { if: step.condition }), [kind]: payload() };
+}
+
+/** What was said of a step, as far as such a step has it. */
+function fitting(kind: StepKind, extras: Record<string, string>): Record<string, string> {
+  const properties = (stepSchemas[kind] as { properties?: Record<string, unknown> }).properties ?? {};
+  return Object.fromEntries(Object.entries(extras).filter(([key]) => Object.hasOwn(properties, key)));
+}
+
+/** `Pay 3 invoices?` -> `pay_3_invoices`, with a number when it is taken. */
+export function freeId(text: string, taken: readonly string[]): string {
+  const words = text
+    .normalize('NFKD')
+    .replaceAll(/\{[{%].*?[}%]\}/g, ' ')
+    .toLowerCase()
+    .match(/[a-z0-9]+/g);
+  const name = (words ?? []).slice(0, 3).join('_').slice(0, 40);
+  const base = /^[a-z]/.test(name) ? name : name === '' ? 'answer' : `step_${name}`;
+  for (let number = 1; ; number += 1) {
+    const id = number === 1 ? base : `${base}_${number}`;
+    if (!taken.includes(id)) return id;
+  }
+}

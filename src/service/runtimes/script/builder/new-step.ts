@@ -1,0 +1,140 @@
+/** A new step in words: what it does, and what is said of it at the end (`as pay`, `if "..."`, `with timeout 5m`). Words to data; pure. */
+import type { StepKind } from '../schema.ts';
+import { spelledAs } from './references.ts';
+import { markPattern, type Statement, unmask } from './statements.ts';
+
+/** A step before it has all it needs. */
+export interface StepDraft {
+  kind: StepKind;
+  /** What it is about: the text, the question, the title, the command, the file; empty when it was not said. */
+  subject: string;
+  /** The text of a file that is written. */
+  content?: string;
+  options?: string[];
+  several?: boolean;
+  id?: string;
+  condition?: string;
+  /** Further keys of the step, such as `timeout`. */
+  extras: Record<string, string>;
+}
+
+/** The subject, after the words in front of it have ended. */
+const text = `(?=[:\\s]|$):?\\s*(${markPattern}|.*?)`;
+const bare = '[^\\s,\uE000]+';
+const time = '\\d+(?:\\.\\d+)?\\s*(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)(?:\\s*\\d+\\s*(?:ms|s|m|h))*';
+
+type Ending = Pick<StepDraft, 'id' | 'condition' | 'several' | 'options' | 'extras'>;
+type Reader = (found: string, statement: Statement) => Partial<Ending>;
+
+const quoted =
+  (key: string): Reader =>
+  (found, { quotes }) => ({ extras: { [key]: unmask(found, quotes) } });
+const lasting =
+  (key: string): Reader =>
+  (found) => ({ extras: { [key]: durationWords(found) } });
+const word =
+  (key: string): Reader =>
+  (found) => ({ extras: { [key]: found } });
+
+/** What may follow a step, in any order. */
+const endings: readonly (readonly [RegExp, Reader])[] = [
+  [
+    new RegExp(`[,\\s]+(?:as|with (?:the )?id|called|named)\\s+(${markPattern}|[a-z]\\w*)$`),
+    (found, statement) => ({ id: spelled(found, statement) }),
+  ],
+  [new RegExp(`[,\\s]+(?:but )?(?:only )?(?:if|when)\\s+(${markPattern})$`), (found, { quotes }) => ({ condition: unmask(found, quotes) })],
+  [new RegExp(`[,\\s]+(?:with (?:a )?)?(?:timeout|time limit)(?: of)?\\s+(${time}|${bare})$`), lasting('timeout')],
+  [new RegExp(`[,\\s]+(?:which |that )?(?:takes|taking)\\s+(${time})$`), lasting('takes')],
+  [/[,\s]+(?:and )?(?:on (?:a )?denial|if denied|when denied|on deny)[,:]?\s+(continue|stop|fail)(?:s)?$/, word('on_deny')],
+  [/[,\s]+(?:and )?(?:on (?:an )?error|if it fails|on failure)[,:]?\s+(continue|fail)s?$/, word('on_error')],
+  [new RegExp(`[,\\s]+(?:and )?with (?:the |a )?description\\s+(${markPattern})$`), quoted('description')],
+  [new RegExp(`[,\\s]+(?:and )?with (?:the |a )?title\\s+(${markPattern})$`), quoted('title')],
+  [/[,\s]+(?:and )?(?:allow several|several (?:may|can) be chosen|choose several|multiple|multi[- ]select)()$/, () => ({ several: true })],
+  [
+    /[,\s]+(?:with|and|from)?\s*(?:the )?(?:options?|choices|answers)[:\s]+(.+)$/,
+    (found, statement) => ({ options: listOf(found, statement) }),
+  ],
+];
+
+/** What a step may be called in a request. The first group is its subject. */
+const forms: readonly (readonly [StepKind, RegExp])[] = [
+  [
+    'approve',
+    new RegExp(
+      `^(?:approve|(?:ask|asks|asking) for (?:an )?approval|(?:require|request|requires|requests)(?: an)? approval|(?:an )?approval)(?: of| for| titled| called)?${text}$`,
+    ),
+  ],
+  ['ask', new RegExp(`^(?:ask|asks|asking|(?:a )?question)(?: (?:the )?(?:user|person|people)| somebody| for)?${text}$`)],
+  ['sleep', new RegExp(`^(?:wait|waits|sleep|sleeps|pause|pauses|(?:a )?(?:wait|pause))(?: for| of)?(?=\\s|$)\\s*(${time}|${bare})?$`)],
+  ['fail', new RegExp(`^(?:fail|fails|(?:a )?failure)(?: the run)?(?: with)?(?: the text)?${text}$`)],
+  ['screenshot', new RegExp(`^(?:(?:take|takes|show|shows) )?(?:a )?screenshot(?: of| from)?${text}$`)],
+  ['tool', new RegExp(`^(?:call|calls|use|uses)(?: the)?(?: tool)?${text}$`)],
+  ['exec', new RegExp(`^(?:run|runs|exec|execute|executes)(?: the)?(?: (?:shell )?command)?${text}$`)],
+  ['exec', new RegExp(`^(?:a )?(?:shell )?command${text}$`)],
+  ['say', new RegExp(`^(?:say|says|saying|tell|tells|print|prints|greet with|(?:a )?(?:message|greeting))(?: the text)?${text}$`)],
+];
+
+const writeTo = new RegExp(`^(?:write|writes|save|saves)\\s+(${markPattern})\\s+(?:to|into|in)(?: the file)?\\s+(${markPattern}|${bare})$`);
+const writeWith = new RegExp(
+  `^(?:write|writes|create|creates|(?:a )?file)(?: (?:the |a )?file)?\\s+(${markPattern}|${bare})(?:\\s+(?:with|containing)(?: the)?(?: text| content)?\\s+(${markPattern}))?$`,
+);
+
+/** The step that words describe; undefined when they describe none. */
+export function readNewStep(words: string, statement: Statement): StepDraft | undefined {
+  let ending: Ending = { extras: {} };
+  let rest = words.trim();
+  for (let found = true; found; ) {
+    found = false;
+    for (const [pattern, read] of endings) {
+      const match = pattern.exec(rest);
+      if (!match) continue;
+      const next = read(match[1] ?? '', statement);
+      ending = { ...ending, ...next, extras: { ...ending.extras, ...next.extras } };
+      rest = rest.slice(0, match.index);
+      found = true;
+    }
+  }
+  const body = readBody(rest.trim(), statement);
+  return body && { ...body, ...ending };
+}
+
+function readBody(words: string, statement: Statement): Omit<StepDraft, 'extras'> | undefined {
+  const to = writeTo.exec(words);
+  if (to) return { kind: 'write', subject: spelled(to[3] as string, statement), content: unmask(to[1] as string, statement.quotes) };
+  for (const [kind, pattern] of forms) {
+    const found = pattern.exec(words);
+    if (!found) continue;
+    const subject = spelled(found[1] ?? '', statement);
+    return { kind, subject: kind === 'sleep' ? durationWords(subject) : subject };
+  }
+  const file = writeWith.exec(words);
+  if (!file) return undefined;
+  return {
+    kind: 'write',
+    subject: spelled(file[1] as string, statement),
+    ...(file[3] === undefined ? {} : { content: unmask(file[3], statement.quotes) }),
+  };
+}
+
+/** Words as they were written, without quotes. */
+export function spelled(words: string, statement: Statement): string {
+  return unmask(words === '' ? '' : spelledAs(statement, words), statement.quotes).trim();
+}
+
+/** `"A", "B" or C` */
+export function listOf(words: string, statement: Statement): string[] {
+  return words
+    .split(/\s*,\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+/)
+    .map((part) => spelled(part.trim(), statement))
+    .filter((part) => part !== '');
+}
+
+const units: Record<string, string> = { milliseconds: 'ms', seconds: 's', secs: 's', minutes: 'm', mins: 'm', hours: 'h', days: 'd' };
+
+/** `5 minutes` as `5m`; other texts as they are. */
+export function durationWords(words: string): string {
+  const found = /^(\d+(?:\.\d+)?)\s*([a-z]+)$/i.exec(words.trim());
+  if (!found) return /^(?:\d+(?:\.\d+)?\s*(?:ms|s|m|h|d)\s*)+$/.test(words) ? words.replaceAll(/\s/g, '') : words.trim();
+  const unit = (found[2] as string).toLowerCase();
+  return `${found[1]}${units[unit] ?? units[`${unit}s`] ?? unit}`;
+}

@@ -1,0 +1,102 @@
+/** How a request names steps: by number, by what they do, by id, by a text in them. Words to references; pure. */
+import type { StepKind } from '../schema.ts';
+import { markPattern, type Statement, unmask } from './statements.ts';
+
+export type StepReference =
+  /** Counted in the procedure as it was; -1 is the last. */
+  | { by: 'number'; number: number }
+  | { by: 'kind'; kind: StepKind; which: 'only' | 'all' | number }
+  /** An id, or a text that stands in the step. */
+  | { by: 'text'; text: string; kind?: StepKind }
+  /** The one edited last. */
+  | { by: 'last' }
+  /** Words that name no step. */
+  | { by: 'unclear'; words: string };
+
+const nouns: readonly (readonly [StepKind, string])[] = [
+  ['approve', 'approvals?|approve'],
+  ['ask', 'questions?|ask'],
+  ['exec', '(?:shell )?commands?|exec'],
+  ['tool', 'tool calls?|tools?|calls?'],
+  ['write', 'written files?|files?|writes?'],
+  ['screenshot', 'screenshots?|pictures?'],
+  ['sleep', 'waits?|sleeps?|pauses?'],
+  ['fail', 'fail(?:ure)?s?'],
+  ['say', 'messages?|says?|greetings?'],
+];
+const anyNoun = nouns.map(([, words]) => words).join('|');
+const ordinals = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth', 'tenth'];
+const ordinal = `(?:${ordinals.join('|')}|last|final|\\d+(?:st|nd|rd|th))`;
+
+const steps = /^steps\s+(.+)$/;
+const range = /^(\d+)\s*(?:to|-|\u2013|through|until)\s*(\d+)$/;
+const numbered = /^(?:step\s+)?(?:number\s+|no\.?\s+)?#?(\d+)$/;
+const nth = new RegExp(`^(${ordinal})\\s+(?:(step)|(${anyNoun})(?:\\s+step)?)$`);
+const nthAlone = /^(last|first) (?:one)$/;
+const all = new RegExp(`^(?:all|both|every|each)(?:\\s+of)?(?:\\s+the)?\\s+(${anyNoun})(?:\\s+steps?)?$`);
+const one = new RegExp(`^(?:only\\s+)?(${anyNoun})(?:\\s+step)?$`);
+const noted = new RegExp(
+  `^(?:(?:step|(${anyNoun})(?:\\s+step)?)\\s+)?(?:called\\s+|named\\s+|with id\\s+|about\\s+|that says\\s+|of\\s+)?(?:${markPattern}|([a-z]\\w*))$`,
+);
+const it = /^(?:it|that|this|that step|this step|(?:the )?new (?:step|one))$/;
+
+/** The steps that words name: one reference each, several for lists and ranges. */
+export function readReferences(words: string, statement: Statement): StepReference[] {
+  const text = words.trim().replace(/^the\s+/, '');
+  const list = steps.exec(text)?.[1];
+  if (list !== undefined)
+    return list.split(/\s*,\s*(?:and\s+)?|\s+and\s+/).flatMap((part) => rangeOf(part) ?? [readReference(part, statement)]);
+  const span = rangeOf(text.replace(/^step\s+/, ''));
+  const several = text.split(/\s*,\s*(?:and\s+)?|\s+and\s+/).map((part) => readReference(part, statement));
+  return span ?? (several.every(({ by }) => by !== 'unclear') ? several : [readReference(text, statement)]);
+}
+
+function rangeOf(text: string): StepReference[] | undefined {
+  const found = range.exec(text.trim());
+  if (!found) return undefined;
+  const [from, to] = [Number(found[1]), Number(found[2])];
+  if (to < from || to - from > 1_000) return undefined;
+  return Array.from({ length: to - from + 1 }, (_, index) => ({ by: 'number', number: from + index }));
+}
+
+/** The one step that words name. */
+export function readReference(words: string, statement: Statement): StepReference {
+  const text = words.trim().replace(/^the\s+/, '');
+  if (it.test(text)) return { by: 'last' };
+  const number = numbered.exec(text)?.[1];
+  if (number !== undefined) return { by: 'number', number: Number(number) };
+  const counted = nth.exec(text) ?? nthAlone.exec(text);
+  if (counted) {
+    const place = placeOf(counted[1] as string);
+    const kind = counted[3] === undefined ? undefined : kindOf(counted[3]);
+    return kind === undefined ? { by: 'number', number: place } : { by: 'kind', kind, which: place };
+  }
+  const every = all.exec(text)?.[1];
+  if (every !== undefined) return { by: 'kind', kind: kindOf(every), which: 'all' };
+  const single = one.exec(text)?.[1];
+  if (single !== undefined) return { by: 'kind', kind: kindOf(single), which: 'only' };
+  const about = noted.exec(text);
+  if (about) {
+    const named =
+      about[2] === undefined
+        ? spelledAs(statement, about[3] as string)
+        : unmask(about[0].slice(about[0].indexOf('\uE000')), statement.quotes);
+    return { by: 'text', text: named, ...(about[1] === undefined ? {} : { kind: kindOf(about[1]) }) };
+  }
+  return { by: 'unclear', words: unmask(words.trim(), statement.quotes, true) };
+}
+
+/** A word in the case in which it was written. */
+export function spelledAs(statement: Statement, lower: string): string {
+  const at = statement.words.search(new RegExp(`(?<!\\w)${lower.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?!\\w)`));
+  // Some letters grow when they are lowered.
+  return at < 0 || statement.words.length !== statement.spelled.length ? lower : statement.spelled.slice(at, at + lower.length);
+}
+
+function placeOf(word: string): number {
+  if (word === 'last' || word === 'final') return -1;
+  const index = ordinals.indexOf(word);
+  return index < 0 ? Number.parseInt(word, 10) : index + 1;
+}
+
+const kindOf = (word: string): StepKind => nouns.find(([, words]) => new RegExp(`^(?:${words})$`).test(word))?.[0] ?? 'say';

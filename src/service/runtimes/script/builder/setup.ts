@@ -1,0 +1,108 @@
+/** What has to be set up, because of a change, for a procedure to run: told beside the proposal, never done by it. */
+import type { SetupChange } from '../../runtime.ts';
+import type { Procedure, Step, StepOf } from '../schema.ts';
+import { type Schedule, scheduleWords } from './schedule.ts';
+
+const secretName = /\$\{?([A-Z][A-Z0-9_]*(?:TOKEN|KEY|SECRET|PASSWORD|CREDENTIALS?)[A-Z0-9_]*)\}?/g;
+const fileName = /(?<![\w./>-])(?<!>\s*)([\w][\w./-]*\.(?:csv|tsv|json|ya?ml|txt|md|xml|pdf|xlsx?|zip|png|jpe?g|webp))(?![\w/])/gi;
+
+/**
+ * What the proposal needs and the procedure before it did not.
+ * @param exec whether the service allows commands
+ */
+export function setupChanges(
+  before: Procedure | undefined,
+  after: Procedure,
+  exec: 'host' | 'off',
+  schedules: readonly Schedule[],
+): SetupChange[] {
+  const had = new Set((before ? needs(before, exec) : []).map(keyOf));
+  return [...needs(after, exec).filter((need) => !had.has(keyOf(need))), ...schedules.map(scheduleNeed)];
+}
+
+const keyOf = ({ type, name }: SetupChange): string => `${type} ${name}`;
+
+function needs({ steps }: Procedure, exec: 'host' | 'off'): SetupChange[] {
+  const found = new Map<string, SetupChange>();
+  const written = new Set<string>();
+  const need = (change: SetupChange): void => void (found.has(keyOf(change)) || found.set(keyOf(change), change));
+  for (const step of steps) {
+    if (step.kind === 'exec') for (const change of commandNeeds(step, exec, written)) need(change);
+    if (step.kind === 'tool') need(connection(step));
+    if (step.kind === 'screenshot' && !written.has(step.payload.path)) need(file(step, step.payload.path));
+    if (isBrowsing(step)) need(browser(step));
+    if (step.kind === 'write') written.add(step.payload.path);
+  }
+  return [...found.values()];
+}
+
+function commandNeeds(step: StepOf<'exec'>, exec: 'host' | 'off', written: Set<string>): SetupChange[] {
+  const { run } = step.payload;
+  const changes: SetupChange[] = [
+    {
+      type: 'exec',
+      name: 'exec',
+      title: 'Commands must be allowed',
+      description: `Step ${step.number} runs a command. A service runs commands when it was started with --exec host.`,
+      satisfied: exec === 'host',
+    },
+  ];
+  for (const [, name] of run.matchAll(secretName)) {
+    changes.push({
+      type: 'secret',
+      name: name as string,
+      title: `The secret ${name}`,
+      description: `Step ${step.number} reads $${name}. Commands get no variable of the service: let the command read it from where it is kept.`,
+      satisfied: false,
+    });
+  }
+  for (const [, name] of run.matchAll(/>{1,2}\s*([\w][\w./-]*)/g)) written.add(name as string);
+  for (const [, name] of run.matchAll(fileName)) if (!written.has(name as string)) changes.push(file(step, name as string));
+  return changes;
+}
+
+const file = (step: Step, name: string): SetupChange => ({
+  type: 'file',
+  name,
+  title: `The file ${name}`,
+  description: `Step ${step.number} reads it and no step before it writes it. Give it to each run: aops runs start --upload ${name}.`,
+  satisfied: false,
+});
+
+function connection(step: StepOf<'tool'>): SetupChange {
+  const name = step.payload.name.split('.')[0] as string;
+  return {
+    type: 'connection',
+    name,
+    title: `A connection to ${name}`,
+    description: `Step ${step.number} shows a call of ${step.payload.name}; the script runtime makes no such call. A runtime that does needs the connection.`,
+    satisfied: false,
+  };
+}
+
+/** Steps that open pages; this version of the runtime may have none. */
+const isBrowsing = (step: Step): boolean => ['browse', 'browser'].includes(step.kind);
+
+const browser = (step: Step): SetupChange => ({
+  type: 'browser',
+  name: 'browser',
+  title: 'A browser',
+  description: `Step ${step.number} opens pages in a browser, which the service must be able to start.`,
+  satisfied: false,
+});
+
+function scheduleNeed(schedule: Schedule): SetupChange {
+  return {
+    type: 'schedule',
+    name: scheduleWords(schedule),
+    title: `A schedule: ${scheduleWords(schedule)}`,
+    description: 'A procedure has no times of its own. The schedule belongs to the agent, and is made when you make it.',
+    satisfied: false,
+    schedule: {
+      frequency: schedule.frequency,
+      time: schedule.time ?? null,
+      day: schedule.day ?? null,
+      day_of_month: schedule.dayOfMonth ?? null,
+    },
+  };
+}

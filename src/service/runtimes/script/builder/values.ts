@@ -1,0 +1,57 @@
+/** What the keys of steps are called in requests, where they stand, and what kind of value they take. */
+import { conditionKey, type StepKind, stepSchemas } from '../schema.ts';
+import type { Path } from '../source.ts';
+import { durationWords } from './new-step.ts';
+
+const synonyms: Record<string, string> = {
+  command: 'run',
+  'time limit': 'timeout',
+  condition: conditionKey,
+  duration: 'takes',
+  time: 'takes',
+  name: 'name',
+  'on denial': 'on_deny',
+  denial: 'on_deny',
+  'on error': 'on_error',
+  'error handling': 'on_error',
+  file: 'path',
+  'file name': 'path',
+  text: 'content',
+  message: 'content',
+  label: 'header',
+  several: 'multi_select',
+};
+/** The key whose value is the step itself, for steps that are one text. */
+const wholes: Partial<Record<StepKind, readonly string[]>> = {
+  say: ['text', 'message', 'say', 'greeting', 'content'],
+  sleep: ['time', 'duration', 'length', 'wait', 'sleep'],
+  fail: ['text', 'message', 'error', 'fail'],
+};
+const inQuestion = ['question', 'header', 'options', 'multi_select'];
+const durations = ['timeout', 'takes'];
+const plainData = ['result', 'arguments', 'json', 'multi_select'];
+
+/** Where a key of a step stands, below the step; undefined when such a step has no such key. */
+export function pathOf(kind: StepKind, word: string): Path | undefined {
+  const known = word.trim().replaceAll(/\s+/g, ' ');
+  if (known === conditionKey || synonyms[known] === conditionKey) return [conditionKey];
+  if (wholes[kind]?.includes(known)) return [kind];
+  const key = keysOf(kind).includes(known) ? known : (synonyms[known] ?? known.replaceAll(' ', '_'));
+  if (kind === 'ask' && inQuestion.includes(key)) return [kind, 'questions', 0, key];
+  return keysOf(kind).includes(key) ? [kind, key] : undefined;
+}
+
+/** The keys that a step of a kind may have, as they are asked for. */
+export function keysOf(kind: StepKind): string[] {
+  const schema = stepSchemas[kind] as { properties?: Record<string, unknown> };
+  const keys = schema.properties === undefined ? (wholes[kind]?.slice(0, 1) ?? []) : Object.keys(schema.properties);
+  return kind === 'ask' ? [...keys.filter((key) => key !== 'questions'), ...inQuestion] : [...keys];
+}
+
+/** A value as its key takes it. `parse` reads YAML. */
+export function valueFor(path: Path, text: string, parse: (text: string) => unknown): unknown {
+  const key = path.at(-1);
+  if (durations.includes(String(key)) || key === 'sleep') return durationWords(text);
+  if (key === 'options') return text.split(/\s*,\s*/).map((label) => ({ label }));
+  return plainData.includes(String(key)) ? parse(text) : text;
+}
