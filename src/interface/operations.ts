@@ -5,6 +5,7 @@ import { billingOperations } from './operations/billing.ts';
 import { localOperations } from './operations/local.ts';
 import { mcpOperations } from './operations/mcp.ts';
 import { pluginOperations } from './operations/plugins.ts';
+import { revisionOperations } from './operations/revisions.ts';
 import { runOperations } from './operations/runs.ts';
 import { sandboxOperations } from './operations/sandboxes.ts';
 import { teamOperations } from './operations/teams.ts';
@@ -15,6 +16,7 @@ export const operationGroups = {
   teams: teamOperations,
   webhooks: webhookOperations,
   agents: agentOperations,
+  revisions: revisionOperations,
   sandboxes: sandboxOperations,
   runs: runOperations,
   local: localOperations,
@@ -33,6 +35,7 @@ export const operations = {
   ...billingOperations,
   ...pluginOperations,
   ...mcpOperations,
+  ...revisionOperations,
 } as const;
 
 export type OperationId = keyof typeof operations;

@@ -6,6 +6,7 @@ import { billingSchemas } from './schemas/billing.ts';
 import { localSchemas } from './schemas/local.ts';
 import { mcpSchemas } from './schemas/mcp.ts';
 import { pluginSchemas } from './schemas/plugins.ts';
+import { revisionSchemas } from './schemas/revisions.ts';
 import { runSchemas } from './schemas/runs.ts';
 import { sandboxSchemas } from './schemas/sandboxes.ts';
 import { teamSchemas } from './schemas/teams.ts';
@@ -21,6 +22,7 @@ export const schemas = {
   ...billingSchemas,
   ...pluginSchemas,
   ...mcpSchemas,
+  ...revisionSchemas,
 } as const satisfies Record<OperationId, OperationSchemas>;
 
 /** The schemas of an operation, widened from their literal types. */

@@ -63,6 +63,14 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   updateRevision: 'full',
   promoteRevision: 'full',
 
+  generateRevision: 'full',
+  getLatestBuilderRun: 'runs:read',
+  acceptRevision: 'full',
+  declineRevision: 'full',
+  discardRevision: 'full',
+  getBuilderRunStatus: 'runs:read',
+  answerBuilderRun: 'full',
+
   createSandbox: 'sandboxes:write',
   listSandboxFiles: 'files:read',
   uploadSandboxFile: 'sandboxes:write',

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { version } from '../base/version.ts';
 import type { BrowsePolicy, Browsing } from './browser/chromium.ts';
+import { driveBuilderRun } from './engine/builder-driver.ts';
 import { type Engine, jobKinds } from './engine/engine.ts';
 import { FileStore } from './engine/file-store.ts';
 import { driveRun } from './engine/run-driver.ts';
@@ -166,6 +167,7 @@ function createEngine(
     worker: new Worker({ store, clock, log, owner: instanceId }),
   };
   engine.worker.handle(jobKinds.run, options.runConcurrency, (job, signal) => driveRun(engine, job, signal), claimRunJob);
+  engine.worker.handle(jobKinds.builderRun, 2, (job, signal) => driveBuilderRun(engine, job, signal));
   engine.worker.handle(jobKinds.expireSandbox, 1, (job) => expireStagedSandbox(engine, job));
   engine.worker.handle(jobKinds.deliver, deliveredEndpoints, (job, signal) => deliverDue(engine, job, signal));
   engine.worker.handle(jobKinds.forgetDeliveries, 1, (job, signal) => forgetDeliveries(engine, job, signal));

@@ -29,6 +29,7 @@ export interface Engine {
 /** Kinds of jobs. */
 export const jobKinds = {
   run: 'run',
+  builderRun: 'builder_run',
   expireSandbox: 'expire_sandbox',
   /** Of an endpoint. */
   deliver: 'deliver',

@@ -32,7 +32,7 @@ export function procedureOf(runtimes: ReadonlyMap<string, Runtime>, config: Revi
 }
 
 /** The text of an input: itself, or the texts of its messages, one below the other. */
-function inputText(input: RevisionConfig['data']['input']): string {
+export function inputText(input: RevisionConfig['data']['input']): string {
   if (typeof input === 'string') return input;
   return input
     .flatMap(({ content }) =>

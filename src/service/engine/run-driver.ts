@@ -1,5 +1,4 @@
 /** Executes a `run` job: prepares the sandbox, lets the runtime advance the run, and records how that ended. */
-import { systemClock } from '../../base/clock.ts';
 import { errorFields } from '../log.ts';
 import type { Outcome } from '../runtimes/runtime.ts';
 import { procedureText } from '../store/builds.ts';
@@ -9,11 +8,9 @@ import type { JobRow, RunRow } from '../store/schema.ts';
 import { isoTime } from '../store/time.ts';
 import type { Engine } from './engine.ts';
 import { RunLostError, RunSession } from './run-session.ts';
+import { unlessAborted } from './unless-aborted.ts';
 import { recordRunEvents, runEvent } from './webhooks/run-events.ts';
 import { JobAborted } from './worker.ts';
-
-/** Milliseconds that a runtime gets to end after it was aborted, before it is left to itself. */
-const abortGrace = 2_000;
 
 /** Advances the run of a claimed job as far as it goes. Throws only what is not the run's own failure. */
 export async function driveRun(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
@@ -74,29 +71,6 @@ async function advance(engine: Engine, session: RunSession, job: JobRow, signal:
     if (error instanceof RunLostError || signal.aborted) throw error;
     engine.log('warn', 'a run failed with an error of its runtime', { run: job.subject_id, ...errorFields(error) });
     return { status: 'failed', error: error instanceof Error ? error.message : String(error) };
-  }
-}
-
-/** The work's result. After an abort it gets a moment to end; when it does not, the abort's reason is thrown all the same. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let onAbort: () => void = () => undefined;
-  const aborted = new Promise<void>((resolve) => {
-    onAbort = resolve;
-    signal.addEventListener('abort', onAbort, { once: true });
-    if (signal.aborted) resolve();
-  });
-  try {
-    const first = await Promise.race([work.then((value) => ({ value })), aborted]);
-    if (first !== undefined) return first.value;
-    const grace = new AbortController();
-    const over = systemClock.sleep(abortGrace, grace.signal).catch(() => undefined);
-    await Promise.race([work.catch(() => undefined), over]);
-    grace.abort();
-    throw signal.reason;
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-    // When nobody waits for it any more, its failure is nobody's.
-    work.catch(() => undefined);
   }
 }
 

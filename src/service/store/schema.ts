@@ -3,7 +3,7 @@
  * text, instants that are only compared are integer milliseconds since the epoch, JSON is text, yes and no are 1 and 0.
  */
 import type { ColumnType, Generated, Insertable, Selectable } from 'kysely';
-import type { DeliveryStatus, RunStatus, WebhookEventKind } from '../../interface/types.ts';
+import type { BuilderRunStatus, DeliveryStatus, RunStatus, WebhookEventKind } from '../../interface/types.ts';
 
 /** 0 or 1: a boolean bound to libsql ends the process, and Postgres and SQLite disagree on the type. */
 export type Flag = 0 | 1;
@@ -204,6 +204,37 @@ export interface ToolExecutionsTable {
   after_file_id: Fixed<string | null>;
 }
 
+/** Builder runs: each proposes a change to a revision. */
+export interface BuilderRunsTable {
+  id: Fixed<string>;
+  agent_id: Fixed<string>;
+  build_id: Fixed<string>;
+  /** 1, 2, 3 ... within the revision. */
+  number: Fixed<number>;
+  status: BuilderRunStatus;
+  mode: Fixed<string>;
+  prompt: Fixed<string>;
+  runtime: Fixed<string>;
+  phase: string | null;
+  /** JSON of the RevisionConfig that it began with, and of the one it proposes. */
+  base_config: Fixed<string | null>;
+  proposed_config: string | null;
+  /** JSON of the HumanRequest that is pending. */
+  questions: string | null;
+  /** JSON object: question text to answer. */
+  answers: string;
+  /** JSON arrays: sentences, and SetupChange objects. */
+  changes: string | null;
+  setup_changes: string | null;
+  schedule_suggested: Flag;
+  error: string | null;
+  resolution: 'accepted' | 'declined' | 'discarded' | null;
+  created_at: Fixed<string>;
+  updated_at: string;
+  started_at: string | null;
+  completed_at: string | null;
+}
+
 /** Everything that is to be done later or elsewhere than in a request. */
 export interface JobsTable {
   id: Fixed<string>;
@@ -354,6 +385,7 @@ export interface Database {
   human_requests: HumanRequestsTable;
   run_files: RunFilesTable;
   tool_executions: ToolExecutionsTable;
+  builder_runs: BuilderRunsTable;
   jobs: JobsTable;
   idempotency_keys: IdempotencyKeysTable;
   plans: PlansTable;
@@ -375,6 +407,7 @@ export type NewMessage = Omit<Insertable<MessagesTable>, 'seq'>;
 export type HumanRequestRow = Selectable<HumanRequestsTable>;
 export type RunFileRow = Selectable<RunFilesTable>;
 export type ToolExecutionRow = Selectable<ToolExecutionsTable>;
+export type BuilderRunRow = Selectable<BuilderRunsTable>;
 export type JobRow = Selectable<JobsTable>;
 export type PlanRow = Selectable<PlansTable>;
 export type WebhookSecretRow = Selectable<WebhookSecretsTable>;

@@ -1,5 +1,6 @@
 /** Agents. Their revisions are in revisions.ts. */
 import { randomUUID } from 'node:crypto';
+import { abortBuilders, removeBuilderRuns } from '../../engine/builder-runs.ts';
 import { abortDrivers, interruptRuns } from '../../engine/lifecycle.ts';
 import { requireRoomForAgent } from '../../engine/plan-limits.ts';
 import { publishedEvent } from '../../engine/webhooks/build-events.ts';
@@ -114,9 +115,10 @@ export const agentRoutes: GroupRoutes<'agents'> = {
     const interrupted = await context.engine.store.transaction().execute(async (trx) => {
       const agent = await requireAgent(context, trx, params.agent_id);
       await updateAgentRow(trx, agent.id, { deleted_at: now, updated_at: now });
-      return interruptRuns(context.engine, trx, agent.id);
+      return { runs: await interruptRuns(context.engine, trx, agent.id), builders: await removeBuilderRuns(trx, agent.id) };
     });
-    abortDrivers(context.engine, interrupted);
+    abortDrivers(context.engine, interrupted.runs);
+    abortBuilders(context.engine, interrupted.builders);
     return { success: true };
   },
 };

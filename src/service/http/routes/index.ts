@@ -3,6 +3,7 @@ import type { OperationId } from '../../../interface/operations.ts';
 import type { Handler, RawHandler, RequestContext } from '../context.ts';
 import { agentRoutes } from './agents.ts';
 import { billingRoutes } from './billing.ts';
+import { builderRoutes } from './builder-runs.ts';
 import { localRoutes } from './local.ts';
 import { mcpRoutes } from './mcp.ts';
 import { pluginRoutes } from './plugins.ts';
@@ -17,6 +18,7 @@ const handlers: { readonly [Id in Exclude<OperationId, keyof typeof rawHandlers>
   ...teamRoutes,
   ...webhookRoutes,
   ...agentRoutes,
+  ...builderRoutes,
   ...sandboxRoutes,
   ...runRoutes,
   ...localRoutes,

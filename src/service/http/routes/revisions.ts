@@ -1,6 +1,7 @@
 /** Revisions of agents. */
 import { randomUUID } from 'node:crypto';
 import type { RevisionConfig } from '../../../interface/types.ts';
+import { requireNoBuilderRun } from '../../engine/builder-runs.ts';
 import { procedureOf } from '../../engine/procedure.ts';
 import { publishedEvent } from '../../engine/webhooks/build-events.ts';
 import { recordEvents } from '../../engine/webhooks/events.ts';
@@ -64,6 +65,7 @@ export const revisionRoutes: Pick<GroupRoutes<'agents'>, RevisionOperation> = {
     return context.engine.store.transaction().execute(async (trx) => {
       const build = await requireBuild(context, trx, params.build_id);
       const agent = await requireAgent(context, trx, build.agent_id);
+      if (body.config !== undefined) await requireNoBuilderRun(trx, build.id);
       const changed = await updateBuildRow(trx, build.id, {
         config: body.config === undefined ? build.config : checkedConfig(context, body.config),
         handover_target_ids: body.handoverTargetIds === undefined ? build.handover_target_ids : JSON.stringify(body.handoverTargetIds),
@@ -81,6 +83,7 @@ export const revisionRoutes: Pick<GroupRoutes<'agents'>, RevisionOperation> = {
       const build = await requireBuild(context, trx, params.build_id);
       const agent = await requireAgent(context, trx, build.agent_id);
       if (agent.live_build_id === build.id) throw new ServiceError(409, 'revision_already_live', 'This revision is the live one already.');
+      await requireNoBuilderRun(trx, build.id);
       if (build.config === null)
         throw new ServiceError(409, 'revision_has_no_procedure', 'This revision has no configuration yet; update it with one first.');
       // It may have been written for a service with other runtimes.

@@ -4,6 +4,7 @@ import { core } from './0001-core.ts';
 import { webhooks } from './0002-webhooks.ts';
 import { plan } from './0003-plan.ts';
 import { browser } from './0004-browser.ts';
+import { builderRuns } from './0005-builder-runs.ts';
 import { access } from './0006-access.ts';
 
 export const migrations: Record<string, Migration> = {
@@ -11,5 +12,6 @@ export const migrations: Record<string, Migration> = {
   '0002-webhooks': webhooks,
   '0003-plan': plan,
   '0004-browser': browser,
+  '0005-builder-runs': builderRuns,
   '0006-access': access,
 };

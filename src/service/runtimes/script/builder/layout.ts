@@ -85,10 +85,11 @@ export function joinSteps(layout: Layout, head: string, steps: readonly { lines:
   let text = withBreak(head, layout);
   let previous = -1;
   for (const [position, { lines, index }] of steps.entries()) {
-    const inPlace = index !== undefined && index === previous + 1;
+    // After a step that was removed nothing else has to move.
+    const inOrder = index !== undefined && index > previous;
     let { lead } = lines;
-    if (!inPlace && position === 0) lead = lead.replace(/^(?:[ \t]*\r?\n)+/, '');
-    else if (!inPlace && layout.spaced && !isBlankFirst(lead)) lead = layout.lineBreak + lead;
+    if (position === 0 && index !== 0) lead = lead.replace(/^(?:[ \t]*\r?\n)+/, '');
+    else if (!inOrder && layout.spaced && !isBlankFirst(lead)) lead = layout.lineBreak + lead;
     text += lead + withBreak(lines.body, layout);
     previous = index ?? Number.NaN;
   }

@@ -55,7 +55,8 @@ export function makeStep({ draft, statement, asker }: Search, step: StepDraft): 
 /** What was said of a step, as far as such a step has it. */
 function fitting(kind: StepKind, extras: Record<string, string>): Record<string, string> {
   const properties = (stepSchemas[kind] as { properties?: Record<string, unknown> }).properties ?? {};
-  return Object.fromEntries(Object.entries(extras).filter(([key]) => Object.hasOwn(properties, key)));
+  const known = Object.keys(properties).filter((key) => Object.hasOwn(extras, key));
+  return Object.fromEntries(known.map((key) => [key, extras[key] as string]));
 }
 
 /** `Pay 3 invoices?` -> `pay_3_invoices`, with a number when it is taken. */

@@ -1,0 +1,100 @@
+import Type, { type Static } from 'typebox';
+import { builderRunStatuses } from '../builder-run-status.ts';
+import type { OperationSchemas } from '../operation.ts';
+import type { revisionOperations } from '../operations/revisions.ts';
+import { DateTime, FreeForm, Nullable, Uuid, Words } from './common.ts';
+
+const StatusWord = Words([...builderRunStatuses]);
+
+/** Interface part 2.11. Readers accept other statuses. */
+export const BuilderRun = Type.Object({
+  id: Uuid,
+  status: StatusWord,
+  build_id: Nullable(Uuid),
+  /** The agent whose revision it is. */
+  assignment_id: Nullable(Uuid),
+  prompt: Nullable(Type.String()),
+  /** `edit`, or `create` for a revision that had no configuration. */
+  mode: Type.String(),
+  /** What the builder goes on from: the answers given so far. */
+  checkpoint_config: Nullable(FreeForm),
+  /** In the form of a human request of type `question`. */
+  pending_user_questions: Nullable(FreeForm),
+  schedule_suggested: Type.Boolean(),
+  phase: Nullable(Type.String()),
+  /** What has to be set up for the proposal to run: `type`, `name`, `title`, `description`, `satisfied`. */
+  setup_changes: Type.Array(FreeForm),
+  error: Nullable(Type.String()),
+  /** When it began, and began again after answers. */
+  started_at: Nullable(DateTime),
+  completed_at: Nullable(DateTime),
+  created_at: Type.Optional(DateTime),
+  /** How a person ended it: `accepted`, `declined`, `discarded`. */
+  resolution: Type.Optional(Nullable(Type.String())),
+  /** What was changed, a sentence each. */
+  changes: Type.Optional(Type.Array(Type.String())),
+  warnings: Type.Optional(Nullable(Type.Array(FreeForm))),
+  /** The configuration of the revision as the builder found it, and as it proposes it. */
+  base_config: Type.Optional(Nullable(FreeForm)),
+  proposed_config: Type.Optional(Nullable(FreeForm)),
+});
+export type BuilderRun = Static<typeof BuilderRun>;
+
+/** A builder run as accept, decline and discard return it. */
+const ReviewedBuilderRun = Type.Object({
+  id: Uuid,
+  status: StatusWord,
+  build_id: Type.String(),
+  started_at: Nullable(DateTime),
+  completed_at: Nullable(DateTime),
+  checkpoint_config: Nullable(FreeForm),
+  pending_user_questions: Nullable(FreeForm),
+  schedule_suggested: Type.Optional(Type.Boolean()),
+  warnings: Type.Optional(Nullable(Type.Array(FreeForm))),
+  resolution: Type.Optional(Nullable(Type.String())),
+});
+export type ReviewedBuilderRun = Static<typeof ReviewedBuilderRun>;
+
+/** How far a builder run is. The interface leaves the form open. */
+export const BuilderRunProgress = Type.Object({
+  id: Uuid,
+  build_id: Nullable(Uuid),
+  status: StatusWord,
+  phase: Nullable(Type.String()),
+  error: Nullable(Type.String()),
+  started_at: Nullable(DateTime),
+  completed_at: Nullable(DateTime),
+});
+export type BuilderRunProgress = Static<typeof BuilderRunProgress>;
+
+/** Which builder run is meant, as the caller has it on the screen. Without it, whatever is there now. */
+const Guard = Type.Object({
+  builder_run_id: Type.Optional(Uuid),
+  expected_started_at: Type.Optional(Nullable(DateTime)),
+});
+
+export const revisionSchemas = {
+  generateRevision: {
+    body: Type.Object({
+      /** What is to be changed, in words (docs/revisions.md). */
+      prompt: Type.String({ minLength: 1, maxLength: 20_000 }),
+    }),
+    response: Type.Object({
+      generation: Type.Object({ status: Type.Literal('generating'), builder_run_id: Type.String(), build_id: Type.String() }),
+    }),
+  },
+  getLatestBuilderRun: { response: BuilderRun },
+  acceptRevision: { body: Guard, optionalBody: true, response: Type.Object({ builder_run: ReviewedBuilderRun }) },
+  declineRevision: { body: Guard, optionalBody: true, response: Type.Object({ builder_run: ReviewedBuilderRun }) },
+  discardRevision: { response: Type.Object({ builder_run: ReviewedBuilderRun }) },
+  getBuilderRunStatus: { response: BuilderRunProgress },
+  answerBuilderRun: {
+    body: Type.Object({
+      /** Question text to answer. */
+      answers: Type.Record(Type.String(), Type.String()),
+      /** The id of the questions that are answered; without it, whatever is asked now. */
+      request_id: Type.Optional(Uuid),
+    }),
+    response: Type.Object({ builder_run: ReviewedBuilderRun }),
+  },
+} as const satisfies Record<keyof typeof revisionOperations, OperationSchemas>;

@@ -1,0 +1,47 @@
+/** Builder runs as the interface shows them. */
+import type { BuilderRun, BuilderRunProgress, ReviewedBuilderRun } from '../../../interface/types.ts';
+import type { BuilderRunRow } from '../../store/schema.ts';
+
+const parsed = <T>(json: string | null): T | null => (json === null ? null : (JSON.parse(json) as T));
+type Open = Record<string, unknown>;
+
+const common = (row: BuilderRunRow) => ({
+  id: row.id,
+  build_id: row.build_id,
+  status: row.status,
+  started_at: row.started_at,
+  completed_at: row.completed_at,
+});
+
+/** Nothing to go on from before something was answered. */
+const checkpoint = (row: BuilderRunRow): Open | null => (row.answers === '{}' ? null : { answers: JSON.parse(row.answers) as Open });
+
+export const builderRunView = (row: BuilderRunRow): BuilderRun => ({
+  ...common(row),
+  assignment_id: row.agent_id,
+  prompt: row.prompt,
+  mode: row.mode,
+  checkpoint_config: checkpoint(row),
+  pending_user_questions: parsed<Open>(row.questions),
+  schedule_suggested: row.schedule_suggested === 1,
+  phase: row.phase,
+  setup_changes: parsed<Open[]>(row.setup_changes) ?? [],
+  error: row.error,
+  created_at: row.created_at,
+  resolution: row.resolution,
+  changes: parsed<string[]>(row.changes) ?? [],
+  base_config: parsed<Open>(row.base_config),
+  proposed_config: parsed<Open>(row.proposed_config),
+});
+
+/** What has to be set up comes with the acceptance as a warning, unless it is so here already. */
+export const reviewedView = (row: BuilderRunRow): ReviewedBuilderRun => ({
+  ...common(row),
+  checkpoint_config: checkpoint(row),
+  pending_user_questions: parsed<Open>(row.questions),
+  schedule_suggested: row.schedule_suggested === 1,
+  warnings: row.resolution === 'accepted' ? (parsed<Open[]>(row.setup_changes) ?? []).filter(({ satisfied }) => satisfied !== true) : null,
+  resolution: row.resolution,
+});
+
+export const progressView = (row: BuilderRunRow): BuilderRunProgress => ({ ...common(row), phase: row.phase, error: row.error });

@@ -1,0 +1,505 @@
+/** Builder runs: what is asked and proposed, every transition and refusal, and that a restart loses nothing. */
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { BuilderRun, BuilderRunStatus, HumanRequest } from '../../../src/interface/types.ts';
+import type { Runtime } from '../../../src/service/runtimes/runtime.ts';
+import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { covers } from '../helpers/coverage.ts';
+import { Gate, testRuntime } from '../helpers/runtime.ts';
+import { type Api, config, type TestOptions, temporaryDirectory } from '../helpers/service.ts';
+
+const service = covers('revisions');
+const script = (options: TestOptions = {}): Promise<Api> => service({ runtimes: [scriptRuntime], ...options });
+const failure = (answer: { status: number; body: unknown }) => [answer.status, (answer.body as { error?: string }).error];
+
+const procedure = `version: 1
+steps:
+  # greets
+  - say: Hello
+  - approve: { id: pay, title: "Pay?", on_deny: continue }
+  - approve: { id: book, title: "Book?" }
+`;
+
+interface Draft {
+  agentId: string;
+  buildId: string;
+}
+
+/** An agent with a live revision of the procedure. */
+async function live(api: Api, text = procedure, model = 'script'): Promise<Draft> {
+  const { agent, build } = await api.ok('createAgent', {
+    body: { name: `A ${randomUUID()}`, build: { name: 'first', config: config(text, model) } },
+  });
+  return { agentId: agent.id, buildId: build?.id as string };
+}
+
+const at = ({ buildId }: Draft) => ({ params: { build_id: buildId } });
+
+async function generate(api: Api, draft: Draft, prompt: string): Promise<string> {
+  return (await api.ok('generateRevision', { ...at(draft), body: { prompt } })).generation.builder_run_id;
+}
+
+/** The latest builder run once it has one of the statuses. */
+async function until(api: Api, draft: Draft, ...statuses: BuilderRunStatus[]): Promise<BuilderRun> {
+  for (;;) {
+    const run = await api.ok('getLatestBuilderRun', at(draft));
+    if (statuses.includes(run.status)) return run;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** A builder run that proposes what was asked for. */
+async function proposed(api: Api, draft: Draft, prompt = 'say "Bye" at the end'): Promise<BuilderRun> {
+  await generate(api, draft, prompt);
+  return until(api, draft, 'waiting_for_approve');
+}
+
+const inputOf = (value: unknown): string => (value as { data: { input: string } }).data.input;
+const asks = (run: BuilderRun): HumanRequest => run.pending_user_questions as unknown as HumanRequest;
+const revision = async (api: Api, { agentId, buildId }: Draft) =>
+  (await api.ok('getRevision', { params: { agent_id: agentId, build_id: buildId } })).build;
+
+/** A runtime whose builder does what the test says. */
+const building = (builder: NonNullable<Runtime['builder']>): Runtime => ({
+  ...testRuntime({ text: async () => ({ status: 'completed' }) }),
+  name: 'built',
+  builder,
+});
+
+describe('a builder run', () => {
+  it('proposes a changed procedure, and changes nothing before it is accepted', async () => {
+    const api = await script();
+    const draft = await live(api);
+    const started = await api.ok('generateRevision', { ...at(draft), body: { prompt: 'say "Bye" at the end' } });
+    expect(started).toEqual({ generation: { status: 'generating', builder_run_id: expect.any(String), build_id: draft.buildId } });
+    const run = await until(api, draft, 'waiting_for_approve');
+    expect(run).toMatchObject({
+      id: started.generation.builder_run_id,
+      build_id: draft.buildId,
+      assignment_id: draft.agentId,
+      prompt: 'say "Bye" at the end',
+      mode: 'edit',
+      phase: 'reviewing',
+      error: null,
+      resolution: null,
+      checkpoint_config: null,
+      pending_user_questions: null,
+      schedule_suggested: false,
+      setup_changes: [],
+      changes: ['Added a step (say): Bye'],
+      completed_at: null,
+    });
+    expect(inputOf(run.proposed_config)).toBe(`${procedure}  - say: Bye\n`);
+    expect(inputOf(run.base_config)).toBe(procedure);
+    expect(inputOf((await revision(api, draft)).config)).toBe(procedure);
+    expect(await api.ok('getBuilderRunStatus', { params: { builder_run_id: run.id } })).toEqual({
+      id: run.id,
+      build_id: draft.buildId,
+      status: 'waiting_for_approve',
+      phase: 'reviewing',
+      error: null,
+      started_at: run.started_at,
+      completed_at: null,
+    });
+  });
+
+  it('is accepted: the revision has the proposal, and new runs of a live one follow it', async () => {
+    const api = await script();
+    const draft = await live(api, 'version: 1\nsteps:\n  - say: Hello\n');
+    const run = await proposed(api, draft, 'replace "Hello" with "Goodbye"');
+    const guard = { builder_run_id: run.id, expected_started_at: run.started_at };
+    const { builder_run: accepted } = await api.ok('acceptRevision', { ...at(draft), body: guard });
+    expect(accepted).toMatchObject({
+      id: run.id,
+      status: 'completed',
+      resolution: 'accepted',
+      warnings: [],
+      completed_at: expect.any(String),
+    });
+    expect(await revision(api, draft)).toMatchObject({ status: 'live', config: run.proposed_config });
+    const started = await api.ok('startRun', { body: { agent_id: draft.agentId } });
+    await api.until(started.run.id, 'completed');
+    expect(await api.texts(started.run.id)).toEqual(['Goodbye']);
+    expect(failure(await api.call('acceptRevision', { ...at(draft), body: guard }))).toEqual([409, 'builder_run_not_waiting_for_approve']);
+  });
+
+  it('is accepted on a draft, which is promoted apart from it', async () => {
+    const api = await script();
+    const draft = await live(api);
+    const { build } = await api.ok('createRevision', { params: { agent_id: draft.agentId }, body: { name: 'second' } });
+    const second = { ...draft, buildId: build.id };
+    await proposed(api, second);
+    expect(failure(await api.call('promoteRevision', at(second)))).toEqual([409, 'builder_run_active']);
+    await api.ok('acceptRevision', at(second));
+    expect((await revision(api, second)).status).toBe('draft');
+    expect(inputOf((await revision(api, draft)).config)).toBe(procedure);
+    await api.ok('promoteRevision', at(second));
+    expect((await revision(api, second)).status).toBe('live');
+  });
+
+  it('is declined: the revision stays as it is', async () => {
+    const api = await script();
+    const draft = await live(api);
+    const run = await proposed(api, draft);
+    const { builder_run: declined } = await api.ok('declineRevision', { ...at(draft), body: { builder_run_id: run.id } });
+    expect(declined).toMatchObject({ status: 'cancelled', resolution: 'declined', warnings: null });
+    expect(inputOf((await revision(api, draft)).config)).toBe(procedure);
+    expect(failure(await api.call('declineRevision', at(draft)))).toEqual([409, 'builder_run_not_waiting_for_approve']);
+    expect(failure(await api.call('discardRevision', at(draft)))).toEqual([409, 'builder_run_not_active']);
+  });
+
+  it('writes the first procedure of a revision that has none', async () => {
+    const api = await script();
+    const { agent } = await api.ok('createAgent', { body: { name: 'Empty' } });
+    const { build } = await api.ok('createRevision', { params: { agent_id: agent.id }, body: { name: 'first' } });
+    expect(build.config).toBeNull();
+    const draft = { agentId: agent.id, buildId: build.id };
+    const run = await proposed(api, draft, 'say "Hello". Then ask "Which vendor?" with options Acme, Bolt as vendor');
+    expect(run).toMatchObject({ mode: 'create', base_config: null });
+    expect(inputOf(run.proposed_config)).toBe(`version: 1
+steps:
+  - say: Hello
+  - ask:
+      id: vendor
+      questions:
+        - question: Which vendor?
+          options:
+            - { label: Acme }
+            - { label: Bolt }
+`);
+    await api.ok('acceptRevision', at(draft));
+    await api.ok('promoteRevision', at(draft));
+  });
+
+  it('fails with a reason, and says what it understands', async () => {
+    const api = await script();
+    const draft = await live(api);
+    await generate(api, draft, 'make it more delightful');
+    const run = await until(api, draft, 'failed');
+    expect(run.error).toMatch(/^Not understood: "make it more delightful"\. The builder of the script runtime understands:\n- say "TEXT"/);
+    expect(run).toMatchObject({ proposed_config: null, completed_at: expect.any(String) });
+    expect(failure(await api.call('acceptRevision', at(draft)))).toEqual([409, 'builder_run_not_waiting_for_approve']);
+    expect(failure(await api.call('discardRevision', at(draft)))).toEqual([409, 'builder_run_not_active']);
+    expect(await proposed(api, draft)).toMatchObject({ status: 'waiting_for_approve' });
+  });
+
+  it('suggests schedules, and lists what has to be set up', async () => {
+    const api = await script({ exec: 'off' });
+    const draft = await live(api);
+    const run = await proposed(api, draft, 'run "sort < orders.csv" as sorted at the end. Run it every day at 9:00.');
+    expect(run.schedule_suggested).toBe(true);
+    expect(run.setup_changes.map(({ type, name, satisfied }) => [type, name, satisfied])).toEqual([
+      ['exec', 'exec', false],
+      ['file', 'orders.csv', false],
+      ['schedule', 'every day at 09:00', false],
+    ]);
+    const { builder_run: accepted } = await api.ok('acceptRevision', at(draft));
+    expect(accepted.warnings).toHaveLength(3);
+    expect(accepted.schedule_suggested).toBe(true);
+  });
+
+  it('counts what the service does already as set up', async () => {
+    const api = await script({ exec: 'host' });
+    const draft = await live(api);
+    const run = await proposed(api, draft, 'run "date" at the end');
+    expect(run.setup_changes).toMatchObject([{ type: 'exec', satisfied: true }]);
+    expect((await api.ok('acceptRevision', at(draft))).builder_run.warnings).toEqual([]);
+  });
+});
+
+describe('questions', () => {
+  it('are asked in the form of a human request, and the builder goes on with the answers', async () => {
+    const api = await script();
+    const draft = await live(api);
+    const id = await generate(api, draft, 'remove the approval');
+    const run = await until(api, draft, 'waiting_for_input');
+    expect(run).toMatchObject({ phase: 'asking', proposed_config: null });
+    const request = asks(run);
+    const question = 'Request 1, "remove the approval": 2 steps fit. Which one is meant?';
+    expect(request).toMatchObject({ type: 'question', title: question, questions: [{ question, header: 'Request 1' }] });
+    expect(request.questions?.[0]?.options?.map(({ label }) => label)).toEqual([
+      'Step 2 (approve): Pay?',
+      'Step 3 (approve): Book?',
+      'Leave it out',
+    ]);
+    expect(failure(await api.call('acceptRevision', at(draft)))).toEqual([409, 'builder_run_not_waiting_for_approve']);
+
+    const to = { params: { builder_run_id: id } };
+    const answer = { [question]: 'Step 3 (approve): Book?' };
+    expect(failure(await api.call('answerBuilderRun', { ...to, body: {} }))).toEqual([400, 'invalid_request']);
+    expect(failure(await api.call('answerBuilderRun', { ...to, body: { answers: {} } }))).toEqual([400, 'invalid_answer']);
+    expect(failure(await api.call('answerBuilderRun', { ...to, body: { answers: { [question]: 'Step 9' } } }))).toEqual([
+      400,
+      'invalid_answer',
+    ]);
+    const stale = await api.call('answerBuilderRun', { ...to, body: { answers: answer, request_id: randomUUID() } });
+    expect(failure(stale)).toEqual([409, 'questions_already_answered']);
+
+    const { builder_run: answered } = await api.ok('answerBuilderRun', { ...to, body: { answers: answer, request_id: request.id } });
+    expect(answered).toMatchObject({ status: 'running', pending_user_questions: null, checkpoint_config: { answers: answer } });
+    const done = await until(api, draft, 'waiting_for_approve');
+    expect(done.changes).toEqual(['Removed Step 3 (approve): Book?']);
+    expect(inputOf(done.proposed_config)).not.toContain('Book?');
+    expect(failure(await api.call('answerBuilderRun', { ...to, body: { answers: answer } }))).toEqual([409, 'builder_run_not_waiting']);
+  });
+
+  it('may follow one another, and a part of the request may be left out', async () => {
+    const api = await script();
+    const draft = await live(api);
+    const id = await generate(api, draft, 'add an approval. Make it nice. Remove step 7.');
+    const first = asks(await until(api, draft, 'waiting_for_input'));
+    expect(first.title).toBe('The builder has 2 questions about the request');
+    const [title, nice] = (first.questions ?? []).map(({ question }) => question) as [string, string];
+    expect(nice).toMatch(/^Request 2, "Make it nice": this was not understood/);
+    const answers = { [title]: 'Ship it?', [nice]: 'say "Nice" at the start' };
+    await api.ok('answerBuilderRun', { params: { builder_run_id: id }, body: { answers } });
+    const second = asks(await until(api, draft, 'waiting_for_input'));
+    const [unknown] = second.questions ?? [];
+    expect(unknown?.question).toBe('Request 3, "Remove step 7": no step is number 7. Which one is meant?');
+    await api.ok('answerBuilderRun', {
+      params: { builder_run_id: id },
+      body: { answers: { [unknown?.question as string]: 'Leave it out' } },
+    });
+    const done = await until(api, draft, 'waiting_for_approve');
+    expect(done.changes).toEqual(['Added a step (approve): Ship it?', 'Added a step (say): Nice']);
+    expect(done.checkpoint_config).toEqual({ answers: { ...answers, [unknown?.question as string]: 'Leave it out' } });
+  });
+
+  it('are withdrawn when the builder run is discarded', async () => {
+    const api = await script();
+    const draft = await live(api);
+    const id = await generate(api, draft, 'remove the approval');
+    await until(api, draft, 'waiting_for_input');
+    const { builder_run: discarded } = await api.ok('discardRevision', at(draft));
+    expect(discarded).toMatchObject({ id, status: 'cancelled', resolution: 'discarded', pending_user_questions: null });
+    expect(failure(await api.call('answerBuilderRun', { params: { builder_run_id: id }, body: { answers: { x: 'y' } } }))).toEqual([
+      409,
+      'builder_run_not_waiting',
+    ]);
+  });
+});
+
+describe('a review', () => {
+  it('is refused when another builder run has taken the place of the reviewed one', async () => {
+    const api = await script();
+    const draft = await live(api);
+    const first = await proposed(api, draft);
+    await api.ok('discardRevision', at(draft));
+    const second = await proposed(api, draft, 'say "Other" at the end');
+    for (const id of ['acceptRevision', 'declineRevision'] as const) {
+      const refused = await api.call(id, { ...at(draft), body: { builder_run_id: first.id, expected_started_at: first.started_at } });
+      expect(failure(refused)).toEqual([409, 'builder_run_changed']);
+      expect((refused.body as unknown as { details: object[] }).details).toEqual([
+        { path: 'builder_run_id', message: `is ${second.id} now, started for another request at ${second.created_at}` },
+      ]);
+    }
+    expect((await until(api, draft, 'waiting_for_approve')).id).toBe(second.id);
+  });
+
+  it('is refused when the builder run was answered and has begun again', async () => {
+    const clock = new ManualClock();
+    const api = await script({ clock });
+    const draft = await live(api);
+    const id = await generate(api, draft, 'remove the approval');
+    const asking = await until(api, draft, 'waiting_for_input');
+    clock.advance(1_000);
+    const [question] = asks(asking).questions ?? [];
+    const answers = { [question?.question as string]: 'Step 2 (approve): Pay?' };
+    await api.ok('answerBuilderRun', { params: { builder_run_id: id }, body: { answers } });
+    const run = await until(api, draft, 'waiting_for_approve');
+    expect(Date.parse(run.started_at as string) - Date.parse(asking.started_at as string)).toBe(1_000);
+    for (const expected_started_at of [asking.started_at, null]) {
+      const refused = await api.call('acceptRevision', { ...at(draft), body: { builder_run_id: id, expected_started_at } });
+      expect(failure(refused)).toEqual([409, 'builder_run_changed']);
+      expect(refused.text).toContain('expected_started_at');
+    }
+    const sameInstant = new Date(run.started_at as string).toISOString().replace('Z', '+00:00');
+    await api.ok('acceptRevision', { ...at(draft), body: { builder_run_id: id, expected_started_at: sameInstant } });
+  });
+
+  it('takes no guard for no check, and nothing but ids and times', async () => {
+    const api = await script();
+    const draft = await live(api);
+    await proposed(api, draft);
+    for (const body of [{ builder_run_id: 'latest' }, { expected_started_at: 'yesterday' }])
+      expect(failure(await api.call('acceptRevision', { ...at(draft), body }))).toEqual([400, 'invalid_request']);
+    await api.ok('acceptRevision', at(draft));
+  });
+});
+
+describe('an active builder run', () => {
+  it('keeps other changes of the procedure away until it has ended', async () => {
+    const api = await script();
+    const draft = await live(api);
+    const run = await proposed(api, draft);
+    const again = await api.call('generateRevision', { ...at(draft), body: { prompt: 'remove step 1' } });
+    expect(failure(again)).toEqual([409, 'builder_run_active']);
+    expect(again.text).toContain(run.id);
+    expect(failure(await api.call('updateRevision', { ...at(draft), body: { config: config(procedure, 'script') } }))).toEqual([
+      409,
+      'builder_run_active',
+    ]);
+    await api.ok('updateRevision', { ...at(draft), body: { revision_name: 'Polite' } });
+    await api.ok('discardRevision', at(draft));
+    await api.ok('updateRevision', { ...at(draft), body: { config: config(procedure, 'script') } });
+    expect((await proposed(api, draft)).id).not.toBe(run.id);
+  });
+
+  it('goes with its agent', async () => {
+    const api = await script();
+    const draft = await live(api);
+    const run = await proposed(api, draft);
+    await api.ok('deleteAgent', { params: { agent_id: draft.agentId } });
+    expect(failure(await api.call('getLatestBuilderRun', at(draft)))).toEqual([404, 'revision_not_found']);
+    expect(failure(await api.call('getBuilderRunStatus', { params: { builder_run_id: run.id } }))).toEqual([404, 'builder_run_not_found']);
+    expect(failure(await api.call('acceptRevision', at(draft)))).toEqual([404, 'revision_not_found']);
+  });
+
+  it('is discarded while it works, which then comes to nothing', async () => {
+    const gate = new Gate();
+    const entered = new Gate();
+    const runtime = building({
+      async build(_request, enter) {
+        await enter('thinking');
+        entered.open();
+        await gate.opened;
+        await enter('editing');
+        return { status: 'proposed', procedure: 'text', changes: [], setupChanges: [], scheduleSuggested: false };
+      },
+    });
+    const api = await service({ runtimes: [runtime] });
+    const draft = await live(api, 'text', 'built');
+    const id = await generate(api, draft, 'anything');
+    await entered.opened;
+    expect(await api.ok('getBuilderRunStatus', { params: { builder_run_id: id } })).toMatchObject({ status: 'running', phase: 'thinking' });
+    for (const review of ['acceptRevision', 'declineRevision'] as const)
+      expect(failure(await api.call(review, at(draft)))).toEqual([409, 'builder_run_not_waiting_for_approve']);
+    expect((await api.ok('discardRevision', at(draft))).builder_run.status).toBe('cancelled');
+    gate.open();
+    const next = await generate(api, draft, 'something else');
+    await until(api, draft, 'waiting_for_approve');
+    expect((await api.ok('getBuilderRunStatus', { params: { builder_run_id: id } })).status).toBe('cancelled');
+    expect(next).not.toBe(id);
+  });
+});
+
+describe('a restart', () => {
+  it('keeps questions and proposals, and builds again what was being built', async () => {
+    const dataDirectory = await temporaryDirectory();
+    const hold = new Gate();
+    const entered = new Gate();
+    const builder = (work: () => Promise<unknown>) =>
+      building({
+        async build({ prompt, answers }, enter) {
+          await enter('thinking');
+          if (prompt === 'slow') await work();
+          if (prompt === 'ask' && answers['Which?'] === undefined) return { status: 'asking', questions: [{ question: 'Which?' }] };
+          return {
+            status: 'proposed',
+            procedure: 'text',
+            changes: [`${prompt} ${answers['Which?'] ?? ''}`],
+            setupChanges: [],
+            scheduleSuggested: false,
+          };
+        },
+      });
+    const before = builder(async () => {
+      entered.open();
+      await hold.opened;
+    });
+    const first = await service({ dataDirectory, runtimes: [before] });
+    const [slow, asking, waiting] = [
+      await live(first, 'text', 'built'),
+      await live(first, 'text', 'built'),
+      await live(first, 'text', 'built'),
+    ];
+    await generate(first, slow, 'slow');
+    const askingId = await generate(first, asking, 'ask');
+    const proposal = await proposed(first, waiting, 'quick');
+    const question = await until(first, asking, 'waiting_for_input');
+    await entered.opened;
+    const slowStarted = (await first.ok('getLatestBuilderRun', at(slow))).started_at;
+    await first.service.close();
+    hold.open();
+
+    const second = await service({ dataDirectory, runtimes: [builder(async () => undefined)] });
+    expect(await until(second, slow, 'waiting_for_approve')).toMatchObject({ changes: ['slow '], started_at: slowStarted });
+    expect(await second.ok('getLatestBuilderRun', at(waiting))).toEqual(proposal);
+    expect((await second.ok('getLatestBuilderRun', at(asking))).pending_user_questions).toEqual(question.pending_user_questions);
+    await second.ok('answerBuilderRun', { params: { builder_run_id: askingId }, body: { answers: { 'Which?': 'that' } } });
+    expect(await until(second, asking, 'waiting_for_approve')).toMatchObject({ changes: ['ask that'] });
+    await second.ok('acceptRevision', at(waiting));
+  });
+
+  it('fails a builder run whose runtime is gone', async () => {
+    const dataDirectory = await temporaryDirectory();
+    const entered = new Gate();
+    const runtime = building({
+      build() {
+        entered.open();
+        return new Gate().opened as Promise<never>;
+      },
+    });
+    const first = await service({ dataDirectory, runtimes: [runtime] });
+    const draft = await live(first, 'text', 'built');
+    await generate(first, draft, 'anything');
+    await entered.opened;
+    await first.service.close();
+    const second = await service({ dataDirectory });
+    expect((await until(second, draft, 'failed')).error).toBe('The runtime "built" has no builder in this service any more.');
+  });
+
+  it('is not needed where a builder breaks: its builder run fails', async () => {
+    const api = await service({ runtimes: [building({ build: () => Promise.reject(new Error('out of ideas')) })] });
+    const draft = await live(api, 'text', 'built');
+    await generate(api, draft, 'anything');
+    expect((await until(api, draft, 'failed')).error).toBe('The builder failed: out of ideas');
+  });
+});
+
+describe('what is refused', () => {
+  it('names what is not there', async () => {
+    const api = await script();
+    const nobody = { agentId: '', buildId: randomUUID() };
+    expect(failure(await api.call('generateRevision', { ...at(nobody), body: { prompt: 'say "x"' } }))).toEqual([
+      404,
+      'revision_not_found',
+    ]);
+    for (const id of ['getLatestBuilderRun', 'acceptRevision', 'declineRevision', 'discardRevision'] as const)
+      expect(failure(await api.call(id, at(nobody)))).toEqual([404, 'revision_not_found']);
+    const draft = await live(api);
+    for (const id of ['getLatestBuilderRun', 'acceptRevision', 'declineRevision', 'discardRevision'] as const)
+      expect(failure(await api.call(id, at(draft)))).toEqual([404, 'builder_run_not_found']);
+    const unknown = { params: { builder_run_id: randomUUID() } };
+    expect(failure(await api.call('getBuilderRunStatus', unknown))).toEqual([404, 'builder_run_not_found']);
+    expect(failure(await api.call('answerBuilderRun', { ...unknown, body: { answers: {} } }))).toEqual([404, 'builder_run_not_found']);
+  });
+
+  it('wants a request in words', async () => {
+    const api = await script();
+    const draft = await live(api);
+    for (const body of [{}, { prompt: '' }, { prompt: '  \n' }, { prompt: 7 }, { prompt: 'x'.repeat(20_001) }])
+      expect(failure(await api.call('generateRevision', { ...at(draft), body }))).toEqual([400, 'invalid_request']);
+  });
+
+  it('says when a runtime has no builder', async () => {
+    const api = await service();
+    const draft = await live(api, 'done', 'test');
+    const refused = await api.call('generateRevision', { ...at(draft), body: { prompt: 'say "x"' } });
+    expect(failure(refused)).toEqual([409, 'runtime_has_no_builder']);
+  });
+
+  it('needs full access to change, and may be read with runs:read', async () => {
+    const api = await script();
+    const draft = await live(api);
+    const run = await proposed(api, draft);
+    const { secret } = await api.ok('createLocalToken', { body: { name: 'reader', scopes: ['runs:read'] } });
+    const headers = { authorization: `Bearer ${secret}` };
+    expect((await api.call('getLatestBuilderRun', { ...at(draft), headers })).status).toBe(200);
+    expect((await api.call('getBuilderRunStatus', { params: { builder_run_id: run.id }, headers })).status).toBe(200);
+    for (const id of ['acceptRevision', 'declineRevision', 'discardRevision'] as const)
+      expect((await api.call(id, { ...at(draft), headers })).status).toBe(403);
+    expect((await api.call('acceptRevision', { ...at(draft), headers: { authorization: 'Bearer nobody' } })).status).toBe(401);
+  });
+});
