@@ -29,6 +29,14 @@ export const neededMembers: { readonly [Id in OperationId]?: readonly (keyof Res
   postRunMessage: ['message'],
   respondToHumanRequest: ['human_request'],
   listBrowserSessionPages: ['pages'],
+  getLocalCredential: ['credential'],
+  listLocalTeams: ['teams', 'total'],
+  createLocalTeam: ['team'],
+  updateLocalTeam: ['team'],
+  listLocalTokens: ['tokens', 'total'],
+  createLocalToken: ['token', 'secret'],
+  listLocalClients: ['clients', 'total'],
+  createLocalClient: ['client', 'secret', 'token_url'],
 };
 
 /** The answer, as what the operation returns. @throws UnusableAnswerError when it is not that */

@@ -20,6 +20,9 @@ const hintOfStatus: Record<number, string> = {
 };
 
 const hintOfCode: Record<string, string> = {
+  route_not_found: 'This service does not offer the operation: it may be of another version, or one that the local service alone has.',
+  insufficient_scope: 'Use a credential that has the scope: another profile with --profile, or a new one from the owner of the service.',
+  owner_only: 'Use the profile of the owner, which `aops local up` makes: --profile local.',
   plan_limit_reached: 'See what is used with `aops billing usage`.',
 };
 

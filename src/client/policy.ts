@@ -110,6 +110,8 @@ function afterErrorStatus(response: TransportResponse, situation: Situation): De
     };
   }
   if (status !== 408 && status < 500) return { next: 'fail', error };
+  // Refused before anything was done, and for hours.
+  if (body.error === 'idempotency_store_full') return { next: 'fail', error: unlessOpen(error, progress) };
   const again = retry(situation, `the service answered ${status}`, askedWait(response, situation.now));
   if (again) return again;
   if (progress.key === undefined) return { next: 'fail', error };

@@ -131,6 +131,26 @@ export const choice = <const Words extends readonly string[]>(
   },
   ...extras,
 });
+/** A repeatable option whose values are some of several words; they may also be given together, with commas or spaces. */
+export const choices = <const Words extends readonly string[]>(
+  words: Words,
+  metavar: string,
+  summary: string,
+): Option<Words[number][]> => ({
+  ...base,
+  summary,
+  metavar,
+  repeatable: true,
+  choices: words,
+  parse: (value, name) =>
+    value
+      .split(/[\s,]+/)
+      .filter((word) => word !== '')
+      .map((word) => {
+        if (words.includes(word)) return word as Words[number];
+        throw new UsageError(`${name} takes ${words.slice(0, -1).join(', ')} or ${words.at(-1)}, not "${word}".`);
+      }),
+});
 /** A whole number within limits. */
 export const integer = (metavar: string, summary: string, limits: { minimum: number; maximum?: number }): Option<number | undefined> => ({
   ...base,

@@ -115,7 +115,8 @@ describe('--client-cert', () => {
       `${await readFile(tlsFile('client-key.pem'), 'utf8')}${await readFile(tlsFile('client.pem'), 'utf8')}`,
     );
     expect((await status({ ...trusted, AOPS_CLIENT_CERT: 'both.pem' })).code).toBe(0);
-    expect(asked.map(({ client }) => client)).toEqual(['aops-client', 'aops-client']);
+    // For the team, and for what the credential may do: twice each.
+    expect(asked.map(({ client }) => client)).toEqual(Array(4).fill('aops-client'));
   });
 
   it.each([
@@ -140,9 +141,10 @@ describe('proxies of the environment', () => {
       env: { ...far, ...client, HTTPS_PROXY: `me:${proxyPassword}@${tunnel.host}` },
     });
     expect(done.code).toBe(0);
-    expect(tunnel.asked).toEqual(['CONNECT id.agents.test:443', 'CONNECT agents.test:443']);
+    expect(tunnel.asked).toEqual(['CONNECT id.agents.test:443', 'CONNECT agents.test:443', 'CONNECT agents.test:443']);
     expect(asked.map(({ host, authorization }) => [host, authorization])).toEqual([
       ['id.agents.test', `Basic ${Buffer.from(`job:${clientSecret}`).toString('base64')}`],
+      ['agents.test', `Bearer ${accessToken}`],
       ['agents.test', `Bearer ${accessToken}`],
     ]);
   });

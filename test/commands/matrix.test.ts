@@ -63,6 +63,8 @@ const alsoNeeded: Record<string, string[]> = {
   'runs respond': ['--approve'],
   'sandbox ls': [aRun],
   api: ['/v2/teams/x'],
+  'local token create': ['--reveal'],
+  'local client create': ['--reveal'],
 };
 
 interface ErrorLine {

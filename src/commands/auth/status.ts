@@ -1,5 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
+import { AopsError } from '../../base/errors.ts';
 import type { Token } from '../../client/access/token-cache.ts';
+import type { Client } from '../../client/client.ts';
 import { originOf } from '../../config/base-url.ts';
 import type { UsableCredential } from '../../config/credential.ts';
 import { requireBaseUrl, requireCredential } from '../../config/resolve.ts';
@@ -7,7 +9,7 @@ import { maskSecret } from '../../config/secret.ts';
 import { clientCredentials, tokenCache } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { defineCommand } from '../define.ts';
-import { recordOutput } from '../output.ts';
+import { recordOutput, time } from '../output.ts';
 
 interface AuthStatus {
   profile: string | null;
@@ -20,7 +22,18 @@ interface AuthStatus {
     masked: string;
     /** The origin it was saved for, and is sent to alone; null for one of the environment. */
     origin: string | null;
+    /** What the service says of it; null where the service does not tell. */
+    access: KnownAccess | null;
   } & Partial<ClientStatus>;
+}
+
+interface KnownAccess {
+  name: string;
+  /** Null for full access. */
+  scopes: string[] | null;
+  expires_at: string | null;
+  /** Whether it manages the teams and credentials of a local service. */
+  owner: boolean;
 }
 
 interface ClientStatus {
@@ -34,7 +47,7 @@ interface ClientStatus {
 export default defineCommand({
   summary: 'Say who you are signed in as, and where the credential comes from',
   description: 'Asks the service whether it accepts the credential: exit 4 when not.',
-  operations: ['getTeam'],
+  operations: ['getTeam', 'getLocalCredential'],
   examples: [{ command: 'aops auth status', text: 'Before something important' }],
   output: recordOutput<AuthStatus>(({ credential, ...status }) => ({
     Service: status.base_url,
@@ -43,9 +56,8 @@ export default defineCommand({
     Credential: `${credential.masked} from ${credential.source}`,
     Type: credential.type === 'token' ? 'key' : 'OAuth client credentials',
     ...(credential.origin === null ? {} : { 'Sent to': `${credential.origin} only` }),
-    ...(credential.token_url === undefined
-      ? {}
-      : { 'Token URL': credential.token_url, Scope: scopeOf(credential), Token: tokenOf(credential) }),
+    ...accessFields(credential),
+    ...(credential.token_url === undefined ? {} : { 'Token URL': credential.token_url, Token: tokenOf(credential) }),
   })),
   async run(context): Promise<AuthStatus> {
     const config = context.config();
@@ -63,11 +75,36 @@ export default defineCommand({
         source,
         masked,
         origin,
+        access: await knownAccess(client),
         ...(given.type === 'token' ? {} : await clientStatus(context, given)),
       },
     };
   },
 });
+
+/** Only a local service can be asked. */
+async function knownAccess(client: Client): Promise<KnownAccess | null> {
+  try {
+    const { credential } = await client.call('getLocalCredential', {});
+    const { name, scopes, expires_at, owner } = credential;
+    return { name, scopes, expires_at, owner };
+  } catch (error) {
+    if (error instanceof AopsError && isUnknown(error)) return null;
+    throw error;
+  }
+}
+
+/** Another service has no such operation, or takes its path for something else. */
+const isUnknown = ({ code, details: { status = 0 } }: AopsError): boolean =>
+  code === 'unusable_answer' || [400, 403, 404, 405].includes(status);
+
+function accessFields({ access, ...credential }: AuthStatus['credential']): Record<string, unknown> {
+  if (access === null)
+    return credential.token_url === undefined ? {} : { Scope: scopeOf(credential) ?? 'what the client may do by default' };
+  const { name, scopes, owner, expires_at } = access;
+  const granted = scopes?.join(' ') ?? (owner ? 'full access, and manages teams and credentials' : 'full access');
+  return { Name: name, Scope: scopeOf(credential) ?? granted, ...(expires_at === null ? {} : { Expires: time(expires_at) }) };
+}
 
 async function clientStatus(context: Context, given: Extract<UsableCredential, { type: 'client_credentials' }>): Promise<ClientStatus> {
   const client = clientCredentials(given);
@@ -84,7 +121,8 @@ const described = ({ value, expiresAt, scope }: Token, now: number): ClientStatu
   scope: scope ?? null,
 });
 
-const scopeOf = ({ scope, token }: Partial<ClientStatus>): string => token?.scope ?? scope ?? 'what the client may do by default';
+/** What a token was granted, or asked for. */
+const scopeOf = ({ scope, token }: Partial<ClientStatus>): string | undefined => token?.scope ?? scope ?? undefined;
 
 const tokenOf = ({ token }: Partial<ClientStatus>): string =>
   token

@@ -1,12 +1,18 @@
 import { defineGroup } from '../define.ts';
+import { client } from './client/index.ts';
+import { team } from './team/index.ts';
+import { token } from './token/index.ts';
 
 export const local = defineGroup({
-  summary: 'A service of your own on this machine: start, look at, stop it',
+  summary: 'A service of your own on this machine: start, look at, stop it, and say who may use it',
   commands: {
     up: () => import('./up.ts'),
     down: () => import('./down.ts'),
     status: () => import('./status.ts'),
     logs: () => import('./logs.ts'),
     reset: () => import('./reset.ts'),
+    token,
+    client,
+    team,
   },
 });

@@ -1,0 +1,45 @@
+import type { LocalCredential } from '../../../interface/types.ts';
+import { defineCommand } from '../../define.ts';
+import { recordOutput } from '../../output.ts';
+import { credentialOptions, credentialRecord, newCredential } from '../credentials.ts';
+import { type Delivered, deliver, deliveryOptions } from '../secret-delivery.ts';
+
+/** `client_secret` is there with --reveal alone. */
+type CreatedClient = LocalCredential & Delivered & { client_id: string; token_url: string; client_secret?: string };
+
+export default defineCommand({
+  summary: 'Create an OAuth client, which fetches its access tokens itself',
+  description:
+    'The client secret is told once: say where it goes with --save-profile, --to or --reveal. Its access tokens live for an hour, and may do what --scope says, or less when they are asked for less.',
+  options: { ...credentialOptions, ...deliveryOptions },
+  operations: ['listLocalTeams', 'createLocalClient'],
+  mutates: true,
+  examples: [
+    {
+      command: 'aops local client create --name nightly --scope runs:write --save-profile nightly',
+      text: 'Sign in as it, on this machine',
+    },
+    { command: 'aops local client create --name nightly --scope runs:write --to nightly.secret', text: 'For a program elsewhere' },
+  ],
+  output: recordOutput<CreatedClient>((created) => {
+    const { ID, ...record } = credentialRecord(created);
+    return {
+      'Client id': ID,
+      ...record,
+      'Token URL': created.token_url,
+      'Client secret': created.client_secret,
+      Profile: created.profile,
+      File: created.file,
+    };
+  }),
+  async run(context, input): Promise<CreatedClient> {
+    const issued = await deliver(context, input, async () => {
+      const service = await context.client();
+      const { client, secret, token_url } = await service.call('createLocalClient', { body: await newCredential(context, input) });
+      const credential = { type: 'client_credentials', client_id: client.id, client_secret: secret, token_url } as const;
+      return { row: client, secret, teamId: client.team_id, credential };
+    });
+    const { client_id, token_url } = issued.credential;
+    return { ...issued.row, client_id, token_url, ...issued.delivered, ...(input.reveal ? { client_secret: issued.secret } : {}) };
+  },
+});

@@ -1,0 +1,15 @@
+import { defineCommand } from '../../define.ts';
+import { listFlags } from '../../list.ts';
+import { credentialListOutput, listCredentials } from '../credentials.ts';
+
+export default defineCommand({
+  summary: 'List the OAuth clients of all teams, or of that given with --team',
+  options: listFlags,
+  operations: ['listLocalTeams', 'listLocalClients'],
+  examples: [
+    { command: 'aops local client list', text: 'Who may call the service' },
+    { command: 'aops local client list --team finance --all -o id', text: 'The ids of one team' },
+  ],
+  output: credentialListOutput('No OAuth clients. Create one with `aops local client create --name NAME`.'),
+  run: (context, input) => listCredentials(context, 'client', input),
+});

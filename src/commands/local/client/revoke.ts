@@ -1,0 +1,21 @@
+import { confirm } from '../../confirm.ts';
+import { argument, defineCommand } from '../../define.ts';
+import { textOutput } from '../../output.ts';
+import { requireCredentialNamed } from '../credentials.ts';
+
+export default defineCommand({
+  summary: 'Revoke an OAuth client at once',
+  description: 'It and all of its access tokens are refused from then on. It cannot be taken back.',
+  arguments: { client: argument('The client, by id or name') },
+  operations: ['listLocalClients', 'revokeLocalClient'],
+  mutates: true,
+  destructive: true,
+  examples: [{ command: 'aops local client revoke nightly --yes', text: 'In a script' }],
+  output: textOutput<{ id: string; name: string; success: boolean }>(({ name }) => `Revoked ${name}.`),
+  async run(context, input) {
+    const { id, name } = await requireCredentialNamed(context, 'client', input.client);
+    await confirm(context, `Revoke the client "${name}"?`);
+    const client = await context.client();
+    return { id, name, ...(await client.call('revokeLocalClient', { params: { client_id: id } })) };
+  },
+});

@@ -1,0 +1,118 @@
+/** What tokens and OAuth clients of the local service have in common: the flags that describe one, and how it is shown. */
+import { parseDuration } from '../../base/duration.ts';
+import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { pagedRows } from '../../client/paging.ts';
+import { scopes } from '../../interface/scopes.ts';
+import type { Body, LocalCredential } from '../../interface/types.ts';
+import { isUuid, length } from '../checks.ts';
+import type { Context } from '../context.ts';
+import { choices, duration, requiredText } from '../define.ts';
+import { type RowList, rowList } from '../list.ts';
+import { column, idColumn, listOutput, statusColumn, time, timeColumn } from '../output.ts';
+import { allTeams, requireTeam } from './teams.ts';
+
+export type Managed = 'token' | 'client';
+
+const operations = {
+  token: { list: 'listLocalTokens', rows: 'tokens' },
+  client: { list: 'listLocalClients', rows: 'clients' },
+} as const;
+
+export const credentialOptions = {
+  name: requiredText('NAME', 'What it is for, so that you know later', { check: length(1, 100) }),
+  scope: choices(scopes, 'SCOPE', 'What it may do (default: everything in its team)'),
+  expires: duration('Ends after this time (default: it does not expire)'),
+};
+
+interface CredentialInput {
+  name: string;
+  scope: readonly (typeof scopes)[number][];
+  expires: string | undefined;
+}
+
+/** The body of a create operation. The team is that of `--team`, by id or name, or else the owner's. */
+export async function newCredential(context: Context, { name, scope, expires }: CredentialInput): Promise<Body<'createLocalToken'>> {
+  const seconds = expires === undefined ? undefined : Math.ceil((parseDuration(expires) ?? 0) / 1_000);
+  if (seconds === 0) throw new UsageError('--expires takes at least a second.');
+  const team = context.flags.team;
+  return {
+    name,
+    ...(team === undefined ? {} : { team_id: isUuid(team) ? team.toLowerCase() : (await requireTeam(context, team)).id }),
+    ...(scope.length === 0 ? {} : { scopes: [...new Set(scope)] }),
+    ...(seconds === undefined ? {} : { expires_in_seconds: seconds }),
+  };
+}
+
+export const scopeWords = (scopes: readonly string[] | null): string => scopes?.join(' ') ?? 'full access';
+
+export const credentialRecord = (row: LocalCredential) => ({
+  ID: row.id,
+  Name: row.name,
+  Team: row.team_id,
+  Scopes: scopeWords(row.scopes),
+  Expires: row.expires_at === null ? 'never' : time(row.expires_at),
+});
+
+/** A credential with the name of its team. */
+export type CredentialListRow = LocalCredential & { team: string };
+
+export const credentialListOutput = (empty: string) =>
+  listOutput<CredentialListRow>({
+    columns: [
+      idColumn((row) => row.id),
+      column('NAME', (row) => row.name, { shrink: true }),
+      column('TEAM', (row) => row.team, { shrink: true }),
+      column('SCOPES', (row) => scopeWords(row.scopes), { shrink: true }),
+      statusColumn((row) => row.status),
+      timeColumn('EXPIRES', (row) => row.expires_at),
+    ],
+    empty,
+  });
+
+interface ListInput {
+  limit?: number | undefined;
+  offset?: number | undefined;
+  all?: boolean;
+}
+
+/** The credentials of a kind: of all teams, or of that of `--team`. */
+export async function listCredentials(context: Context, kind: Managed, input: ListInput): Promise<RowList<CredentialListRow>> {
+  const client = await context.client();
+  const teams = new Map((await allTeams(context)).map(({ id, name }) => [id, name]));
+  const team = context.flags.team === undefined ? {} : { team_id: (await requireTeam(context, context.flags.team)).id };
+  return rowList(input, async (limit, offset) => {
+    const page = await fetchPage(client, kind, { limit, offset, ...team });
+    return { items: page.items.map((row) => ({ ...row, team: teams.get(row.team_id) ?? row.team_id })), total: page.total };
+  });
+}
+
+/** The credential of that id or name. @throws AopsError `token_not_found` or `client_not_found`, UsageError when several have the name */
+export async function requireCredentialNamed(context: Context, kind: Managed, idOrName: string): Promise<LocalCredential> {
+  const client = await context.client();
+  const wanted = isUuid(idOrName) ? idOrName.toLowerCase() : undefined;
+  const found: LocalCredential[] = [];
+  for await (const row of pagedRows((limit, offset) => fetchPage(client, kind, { limit, offset }), 100))
+    if (wanted === undefined ? row.name === idOrName : row.id === wanted) found.push(row);
+  if (found.length === 1) return found[0] as LocalCredential;
+  const ids = found.map(({ id }) => id).join(', ');
+  if (found.length > 1)
+    throw new UsageError(`${found.length} ${operations[kind].rows} are called "${idOrName}".`, `Give the id of one: ${ids}`);
+  throw new AopsError(`There is no ${kind} "${idOrName}".`, {
+    code: `${kind}_not_found`,
+    exit: exitCodes.notFound,
+    hint: `See what there is with \`aops local ${kind} list\`.`,
+  });
+}
+
+async function fetchPage(
+  client: Awaited<ReturnType<Context['client']>>,
+  kind: Managed,
+  query: { limit: number; offset: number; team_id?: string },
+): Promise<{ items: LocalCredential[]; total: number }> {
+  if (kind === 'token') {
+    const { tokens, total } = await client.call('listLocalTokens', { query });
+    return { items: tokens, total };
+  }
+  const { clients, total } = await client.call('listLocalClients', { query });
+  return { items: clients, total };
+}

@@ -1,0 +1,98 @@
+/** Where a new secret goes: a profile, a file for its owner alone, or the output. It is told once, so it must go somewhere. */
+import { constants } from 'node:fs';
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { checkProfileName } from '../../config/settings.ts';
+import type { Credential } from '../../config/store.ts';
+import type { Context } from '../context.ts';
+import { flag, text } from '../define.ts';
+
+export const deliveryOptions = {
+  saveProfile: text('NAME', 'Save it as a new profile'),
+  to: text('FILE', 'Write it to this new file, which you alone can read', { complete: 'files' }),
+  reveal: flag('Print it'),
+};
+
+interface DeliveryInput {
+  saveProfile: string | undefined;
+  to: string | undefined;
+  reveal: boolean;
+}
+
+/** What a secret is, and what a profile needs beside it. */
+interface Issued {
+  secret: string;
+  teamId: string;
+  credential: Credential;
+}
+
+/** Where a secret went. */
+export interface Delivered {
+  profile?: string;
+  file?: string;
+}
+
+/**
+ * Makes sure that there is a place for the secret, has it made, and puts it there. Nothing is made without a place.
+ * @throws UsageError when no place is given, or it is taken
+ */
+export async function deliver<Result extends Issued>(
+  context: Context,
+  { saveProfile, to, reveal }: DeliveryInput,
+  issue: () => Promise<Result>,
+): Promise<Result & { delivered: Delivered }> {
+  if (saveProfile === undefined && to === undefined && !reveal) {
+    throw new UsageError(
+      'The secret is told once, and there is no place for it.',
+      'Give --save-profile NAME to use it here, --to FILE to keep it in a file, or --reveal to print it.',
+    );
+  }
+  if (saveProfile === undefined && to === undefined && context.format === 'id') {
+    throw new UsageError('With -o id the secret would not be printed, and it is told once.', 'Give --to FILE too, or print it with --jq.');
+  }
+  if (saveProfile !== undefined) requireNewProfile(context, saveProfile);
+  const file = to === undefined ? undefined : path.resolve(context.cwd, to);
+  const handle = file === undefined ? undefined : await create(file);
+  try {
+    const issued = await issue();
+    context.terminal.protect(issued.secret);
+    await handle?.writeFile(`${issued.secret}\n`);
+    await handle?.sync();
+    if (saveProfile !== undefined) await saveAs(context, saveProfile, issued);
+    const delivered = { ...(saveProfile === undefined ? {} : { profile: saveProfile }), ...(file === undefined ? {} : { file }) };
+    return { ...issued, delivered };
+  } catch (error) {
+    if (file !== undefined && (await handle?.stat())?.size === 0) await rm(file, { force: true });
+    throw error;
+  } finally {
+    await handle?.close();
+  }
+}
+
+function requireNewProfile({ store }: Context, name: string): void {
+  checkProfileName(name);
+  if (!store.profiles().some((profile) => profile.name === name)) return;
+  throw new UsageError(`There already is a profile called "${name}".`, 'Remove it first, or choose another name.', 'profile_exists');
+}
+
+async function create(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0), 0o600);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST')
+      throw new UsageError(`${file} is there already, and is not replaced.`, 'Choose another file with --to.', 'file_exists');
+    throw new AopsError(`${file} cannot be written (${code ?? 'unknown error'}).`, {
+      code: 'file_not_writable',
+      exit: exitCodes.failure,
+      hint: 'Choose another file with --to.',
+      cause: error,
+    });
+  }
+}
+
+async function saveAs(context: Context, profile: string, { teamId, credential }: Issued): Promise<void> {
+  const base_url = (await context.client()).baseUrl;
+  await context.store.saveProfile(profile, { base_url, team_id: teamId }, credential);
+}

@@ -1,0 +1,20 @@
+import { confirm } from '../../confirm.ts';
+import { argument, defineCommand } from '../../define.ts';
+import { textOutput } from '../../output.ts';
+import { requireTeam } from '../teams.ts';
+
+export default defineCommand({
+  summary: 'Delete a team that has no agents, and revoke its credentials',
+  arguments: { team: argument('The team, by id or name') },
+  operations: ['listLocalTeams', 'deleteLocalTeam'],
+  mutates: true,
+  destructive: true,
+  examples: [{ command: 'aops local team delete finance --yes', text: 'In a script' }],
+  output: textOutput<{ id: string; name: string; success: boolean }>(({ name }) => `Deleted ${name}.`),
+  async run(context, input) {
+    const { id, name } = await requireTeam(context, input.team);
+    await confirm(context, `Delete the team "${name}" and revoke its tokens and clients?`);
+    const client = await context.client();
+    return { id, name, ...(await client.call('deleteLocalTeam', { params: { team_id: id } })) };
+  },
+});

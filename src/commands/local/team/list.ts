@@ -1,0 +1,27 @@
+import type { LocalTeam } from '../../../interface/types.ts';
+import { defineCommand } from '../../define.ts';
+import { listFlags, rowList } from '../../list.ts';
+import { column, idColumn, listOutput, timeColumn } from '../../output.ts';
+
+export default defineCommand({
+  summary: 'List the teams',
+  options: listFlags,
+  operations: ['listLocalTeams'],
+  examples: [{ command: 'aops local team list', text: 'The teams of this service' }],
+  output: listOutput<LocalTeam>({
+    columns: [
+      idColumn((team) => team.id),
+      column('NAME', (team) => team.name, { shrink: true }),
+      column('OWN', (team) => (team.own ? 'yes' : '')),
+      timeColumn('CREATED', (team) => team.created_at),
+    ],
+    empty: 'No teams.',
+  }),
+  async run(context, input) {
+    const client = await context.client();
+    return rowList(input, async (limit, offset) => {
+      const page = await client.call('listLocalTeams', { query: { limit, offset } });
+      return { items: page.teams, total: page.total };
+    });
+  },
+});

@@ -1,0 +1,19 @@
+import type { LocalTeam } from '../../../interface/types.ts';
+import { length } from '../../checks.ts';
+import { argument, defineCommand } from '../../define.ts';
+import { recordOutput } from '../../output.ts';
+import { requireTeam, teamRecord } from '../teams.ts';
+
+export default defineCommand({
+  summary: 'Rename a team',
+  arguments: { team: argument('The team, by id or name'), name: argument('Its new name', { check: length(1, 100) }) },
+  operations: ['listLocalTeams', 'updateLocalTeam'],
+  mutates: true,
+  examples: [{ command: 'aops local team rename finance accounting', text: 'Another name; its id stays' }],
+  output: recordOutput<LocalTeam>(teamRecord),
+  async run(context, input) {
+    const { id } = await requireTeam(context, input.team);
+    const client = await context.client();
+    return (await client.call('updateLocalTeam', { params: { team_id: id }, body: { name: input.name } })).team;
+  },
+});

@@ -1,0 +1,39 @@
+/** Teams of the local service by id or name, and how they are shown. */
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import { nearest } from '../../base/nearest.ts';
+import { pagedRows } from '../../client/paging.ts';
+import type { LocalTeam } from '../../interface/types.ts';
+import { isUuid } from '../checks.ts';
+import type { Context } from '../context.ts';
+import { time } from '../output.ts';
+
+export const teamRecord = (team: LocalTeam) => ({ ID: team.id, Name: team.name, Created: time(team.created_at) });
+
+/** All teams. @throws AopsError for anyone but the owner */
+export async function allTeams(context: Context): Promise<LocalTeam[]> {
+  const client = await context.client();
+  const teams: LocalTeam[] = [];
+  const rows = pagedRows(async (limit, offset) => {
+    const page = await client.call('listLocalTeams', { query: { limit, offset } });
+    return { items: page.teams, total: page.total };
+  }, 100);
+  for await (const team of rows) teams.push(team);
+  return teams;
+}
+
+/** The team of that id or name. @throws AopsError `team_not_found` (exit 3) */
+export async function requireTeam(context: Context, idOrName: string): Promise<LocalTeam> {
+  const teams = await allTeams(context);
+  const wanted = isUuid(idOrName) ? idOrName.toLowerCase() : undefined;
+  const found = teams.find(({ id, name }) => (wanted === undefined ? name === idOrName : id === wanted));
+  if (found) return found;
+  const similar = nearest(
+    idOrName,
+    teams.map(({ name }) => name),
+  );
+  throw new AopsError(`There is no team "${idOrName}".`, {
+    code: 'team_not_found',
+    exit: exitCodes.notFound,
+    hint: similar === undefined ? 'See the teams with `aops local team list`.' : `Did you mean ${similar}?`,
+  });
+}

@@ -1,0 +1,42 @@
+import type { LocalCredential } from '../../../interface/types.ts';
+import { defineCommand } from '../../define.ts';
+import { recordOutput } from '../../output.ts';
+import { credentialOptions, credentialRecord, newCredential } from '../credentials.ts';
+import { type Delivered, deliver, deliveryOptions } from '../secret-delivery.ts';
+
+/** `token` is there with --reveal alone. */
+type CreatedToken = LocalCredential & Delivered & { token?: string };
+
+export default defineCommand({
+  summary: 'Create a token for a program or a person',
+  description:
+    'The token is told once: say where it goes with --save-profile, --to or --reveal. It is of the team given with --team, by id or name, or else of the team of the owner. Without --scope it may do everything in that team.',
+  options: { ...credentialOptions, ...deliveryOptions },
+  operations: ['listLocalTeams', 'createLocalToken'],
+  mutates: true,
+  examples: [
+    {
+      command: 'aops local token create --name dashboard --scope runs:read --save-profile dashboard',
+      text: 'A profile that can only read runs',
+    },
+    {
+      command: 'aops local token create --name ci --scope runs:read,runs:write --expires 90d --to ci.key',
+      text: 'A key in a file, for 90 days',
+    },
+    { command: 'TOKEN=$(aops local token create --name job --reveal --jq .token)', text: 'In a script' },
+  ],
+  output: recordOutput<CreatedToken>((created) => ({
+    ...credentialRecord(created),
+    Token: created.token,
+    Profile: created.profile,
+    File: created.file,
+  })),
+  async run(context, input): Promise<CreatedToken> {
+    const issued = await deliver(context, input, async () => {
+      const client = await context.client();
+      const { token, secret } = await client.call('createLocalToken', { body: await newCredential(context, input) });
+      return { row: token, secret, teamId: token.team_id, credential: { type: 'token', token: secret } as const };
+    });
+    return { ...issued.row, ...issued.delivered, ...(input.reveal ? { token: issued.secret } : {}) };
+  },
+});

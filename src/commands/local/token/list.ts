@@ -1,0 +1,15 @@
+import { defineCommand } from '../../define.ts';
+import { listFlags } from '../../list.ts';
+import { credentialListOutput, listCredentials } from '../credentials.ts';
+
+export default defineCommand({
+  summary: 'List the tokens of all teams, or of that given with --team',
+  options: listFlags,
+  operations: ['listLocalTeams', 'listLocalTokens'],
+  examples: [
+    { command: 'aops local token list', text: 'Who may call the service' },
+    { command: 'aops local token list --team finance --all -o id', text: 'The ids of one team' },
+  ],
+  output: credentialListOutput('No tokens. Create one with `aops local token create --name NAME`.'),
+  run: (context, input) => listCredentials(context, 'token', input),
+});

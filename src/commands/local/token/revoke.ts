@@ -1,0 +1,21 @@
+import { confirm } from '../../confirm.ts';
+import { argument, defineCommand } from '../../define.ts';
+import { textOutput } from '../../output.ts';
+import { requireCredentialNamed } from '../credentials.ts';
+
+export default defineCommand({
+  summary: 'Revoke a token at once',
+  description: 'Programs that use it are refused from then on. It cannot be taken back.',
+  arguments: { token: argument('The token, by id or name') },
+  operations: ['listLocalTokens', 'revokeLocalToken'],
+  mutates: true,
+  destructive: true,
+  examples: [{ command: 'aops local token revoke nightly --yes', text: 'In a script' }],
+  output: textOutput<{ id: string; name: string; success: boolean }>(({ name }) => `Revoked ${name}.`),
+  async run(context, input) {
+    const { id, name } = await requireCredentialNamed(context, 'token', input.token);
+    await confirm(context, `Revoke the token "${name}"?`);
+    const client = await context.client();
+    return { id, name, ...(await client.call('revokeLocalToken', { params: { token_id: id } })) };
+  },
+});

@@ -1,0 +1,233 @@
+/** Tokens, OAuth clients and teams of the local service from the command line, up to what signing in with them may do. */
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type CliOptions, type CliResult, runCli } from '../support/run-cli.ts';
+import { folderEnv, startTestService, type TestService } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+  await service.agent('- say: hi', 'greeter');
+});
+
+let folder: string;
+let env: Record<string, string>;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  env = folderEnv(folder);
+  const login = await cli(['auth', 'login', '--profile', 'local', '--base-url', service.service.url, '--team', service.service.teamId], {
+    stdin: service.service.token,
+  });
+  expect(login.code).toBe(0);
+});
+
+const cli = (argv: readonly string[], options: CliOptions = {}): Promise<CliResult> => runCli(argv, { cwd: folder, env, ...options });
+
+async function ok(...argv: string[]): Promise<CliResult> {
+  const result = await cli(argv);
+  expect(result.code, result.stderr).toBe(0);
+  return result;
+}
+
+const errorOf = ({ stderr }: CliResult) => (JSON.parse(stderr) as { error: { code: string; exit: number; hint?: string } }).error;
+const names = async (...argv: string[]): Promise<string[]> =>
+  (await ok(...argv, '--all', '--jq', '.data[].name')).stdout.trimEnd().split('\n');
+const unique = (what: string): string => `${what}-${Math.random().toString(36).slice(2)}`;
+
+describe('local token create', () => {
+  it('makes nothing when there is no place for the token, or the place is taken', async () => {
+    const before = await names('local', 'token', 'list');
+    await writeFile(path.join(folder, 'taken'), 'mine');
+    for (const [flags, code] of [
+      [[], 'usage'],
+      [['--reveal', '-o', 'id'], 'usage'],
+      [['--to', 'taken'], 'file_exists'],
+      [['--to', 'nowhere/x'], 'file_not_writable'],
+      [['--save-profile', 'local'], 'profile_exists'],
+      [['--save-profile', 'no/name'], 'profile_name_invalid'],
+      [['--reveal', '--scope', 'admin'], 'usage'],
+      [['--reveal', '--expires', '0'], 'usage'],
+      [['--reveal', '--expires', 'soon'], 'usage'],
+      [['--reveal', '--name', ''], 'usage'],
+      [['--to', 'new', '--team', 'no such team'], 'team_not_found'],
+    ] as const) {
+      const refused = await cli([
+        'local',
+        'token',
+        'create',
+        '--name',
+        'x',
+        ...flags,
+        ...(flags.includes('-o' as never) ? [] : ['--json']),
+      ]);
+      expect(refused.code, flags.join(' ')).toBeGreaterThan(0);
+      expect(refused.stdout).toBe('');
+      if (!flags.includes('-o' as never)) expect(errorOf(refused).code, flags.join(' ')).toBe(code);
+    }
+    expect(await names('local', 'token', 'list')).toEqual(before);
+    expect(await readFile(path.join(folder, 'taken'), 'utf8')).toBe('mine');
+    // Neither does a file stay for a token that was not made.
+    await expect(stat(path.join(folder, 'new'))).rejects.toThrow('ENOENT');
+  });
+
+  it('saves it as a profile that may do what it says, and no more', async () => {
+    const name = unique('dash');
+    const created = await ok(
+      'local',
+      'token',
+      'create',
+      '--name',
+      name,
+      '--scope',
+      'runs:read',
+      '--scope',
+      'files:read',
+      '--save-profile',
+      'dash',
+      '--json',
+    );
+    expect(created.json()).toMatchObject({ name, scopes: ['runs:read', 'files:read'], profile: 'dash', expires_at: null });
+    expect(created.stdout + created.stderr).not.toContain('aops_token_');
+    expect((await ok('agents', 'list', '--profile', 'dash', '--jq', '.data[].name')).stdout).toContain('greeter');
+    const refused = await cli(['agents', 'create', '--name', 'x', '--profile', 'dash', '--json']);
+    expect([refused.code, errorOf(refused).code]).toEqual([5, 'insufficient_scope']);
+    const status = (await ok('auth', 'status', '--profile', 'dash', '--json')).json<{ credential: { access: object } }>();
+    expect(status.credential.access).toEqual({ name, scopes: ['runs:read', 'files:read'], expires_at: null, owner: false });
+    expect((await ok('auth', 'status', '--profile', 'dash')).stdout).toContain('Scope\truns:read files:read\n');
+    expect((await ok('auth', 'status')).stdout).toContain('Scope\tfull access, and manages teams and credentials\n');
+    const managing = await cli(['local', 'token', 'list', '--profile', 'dash', '--json']);
+    expect([managing.code, errorOf(managing)]).toMatchObject([5, { code: 'owner_only', hint: expect.stringContaining('--profile local') }]);
+  });
+
+  it('writes it to a new file for its owner alone', async () => {
+    const created = await ok('local', 'token', 'create', '--name', unique('ci'), '--expires', '90d', '--to', 'ci.key');
+    const file = path.join(folder, 'ci.key');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const key = (await readFile(file, 'utf8')).trimEnd();
+    expect(created.stdout + created.stderr).not.toContain(key);
+    expect(created.stdout).toContain(`File\t${file}\n`);
+    const asJob = await cli(['auth', 'status', '--jq', '.credential.access.expires_at'], {
+      env: { ...service.env, ...folderEnv(await temporaryFolder()), AOPS_API_KEY: key },
+    });
+    expect(Date.parse(asJob.stdout.trim()) - Date.now()).toBeGreaterThan(89 * 86_400_000);
+  });
+
+  it('prints it when it is asked to', async () => {
+    const revealed = await ok('local', 'token', 'create', '--name', unique('job'), '--reveal', '--jq', '.token');
+    expect(revealed.stdout).toMatch(/^aops_token_[\w-]{43}\n$/);
+    expect(revealed.stderr).toBe('');
+    expect((await ok('local', 'token', 'create', '--name', unique('job'), '--reveal')).stdout).toMatch(/Token\taops_token_/);
+  });
+
+  it('sends nothing with --dry-run, and leaves no file', async () => {
+    const before = await names('local', 'token', 'list');
+    expect((await ok('local', 'token', 'create', '--name', 'x', '--to', 'dry.key', '--dry-run')).json()).toMatchObject({
+      body: { name: 'x' },
+    });
+    await expect(stat(path.join(folder, 'dry.key'))).rejects.toThrow('ENOENT');
+    expect(await names('local', 'token', 'list')).toEqual(before);
+  });
+});
+
+describe('local token revoke', () => {
+  it('ends it, by id or name, when that is one', async () => {
+    const name = unique('twin');
+    const [one, two] = [
+      (await ok('local', 'token', 'create', '--name', name, '--save-profile', 'one', '-o', 'id')).stdout.trim(),
+      (await ok('local', 'token', 'create', '--name', name, '--save-profile', 'two', '-o', 'id')).stdout.trim(),
+    ];
+    const ambiguous = await cli(['local', 'token', 'revoke', name, '--yes']);
+    expect(ambiguous.code).toBe(2);
+    expect(ambiguous.stderr).toContain(one);
+    expect(await cli(['local', 'token', 'revoke', one])).toMatchObject({ code: 2, stdout: '' });
+    expect((await ok('local', 'token', 'revoke', one.toUpperCase(), '--yes')).stdout).toBe(`Revoked ${name}.\n`);
+    expect((await cli(['agents', 'list', '--profile', 'one'])).code).toBe(4);
+    await ok('agents', 'list', '--profile', 'two');
+    expect((await ok('local', 'token', 'revoke', name, '--yes', '--json')).json()).toMatchObject({ id: two, name, success: true });
+    for (const gone of [name, one])
+      expect(errorOf(await cli(['local', 'token', 'revoke', gone, '--yes', '--json']))).toMatchObject({ code: 'token_not_found', exit: 3 });
+  });
+});
+
+describe('local client', () => {
+  it('is signed in with end to end: the service gives it tokens, and refuses it once it is revoked', async () => {
+    const name = unique('nightly');
+    const created = await ok('local', 'client', 'create', '--name', name, '--scope', 'runs:read,runs:write', '--reveal', '--json');
+    const { client_id, client_secret, token_url } = created.json<Record<string, string>>() as {
+      client_id: string;
+      client_secret: string;
+      token_url: string;
+    };
+    const target = ['--base-url', service.service.url, '--team', service.service.teamId];
+    const login = await cli(
+      ['auth', 'login', '--profile', 'nightly', ...target, '--client-id', client_id, '--token-url', token_url, '--scope', 'runs:read'],
+      { stdin: client_secret },
+    );
+    expect(login).toMatchObject({ code: 0, stderr: '' });
+    expect((await ok('agents', 'list', '--profile', 'nightly', '--jq', '.data[].name')).stdout).toContain('greeter');
+    const status = await ok('auth', 'status', '--profile', 'nightly', '--json');
+    expect(status.json()).toMatchObject({
+      credential: { access: { name, scopes: ['runs:read'] }, client_id, token_url, token: { scope: 'runs:read' } },
+    });
+    expect(status.stdout + status.stderr + login.stdout).not.toContain(client_secret);
+    // Narrowed by the client, though it could have both.
+    const refused = await cli(['runs', 'start', '--agent', 'greeter', '--profile', 'nightly', '--json']);
+    expect([refused.code, errorOf(refused).code]).toEqual([5, 'insufficient_scope']);
+    const beyond = await cli(
+      [
+        'auth',
+        'login',
+        '--profile',
+        'beyond',
+        ...target,
+        '--client-id',
+        client_id,
+        '--token-url',
+        token_url,
+        '--scope',
+        'mcp:call',
+        '--json',
+      ],
+      { stdin: client_secret },
+    );
+    expect([beyond.code, errorOf(beyond).code]).toEqual([4, 'invalid_scope']);
+    await ok('profiles', 'use', 'local');
+    expect(await names('local', 'client', 'list')).toContain(name);
+    await ok('local', 'client', 'revoke', name, '--yes');
+    const ended = await cli(['agents', 'list', '--profile', 'nightly', '--json']);
+    expect([ended.code, errorOf(ended).code]).toEqual([4, 'invalid_client']);
+  });
+
+  it('becomes a profile at once, of the team it is for', async () => {
+    const team = unique('Finance');
+    await ok('local', 'team', 'create', team);
+    const created = await ok('local', 'client', 'create', '--name', unique('c'), '--team', team, '--save-profile', 'finance', '--json');
+    expect(created.stdout).not.toContain('aops_secret_');
+    expect((await ok('auth', 'status', '--profile', 'finance', '--json')).json()).toMatchObject({
+      team,
+      credential: { access: { scopes: null } },
+    });
+    expect((await ok('agents', 'list', '--profile', 'finance', '--json')).json()).toMatchObject({ data: [], total: 0 });
+    expect(await names('local', 'client', 'list', '--team', team)).toHaveLength(1);
+    await ok('agents', 'create', '--name', 'own', '--profile', 'finance');
+    expect(errorOf(await cli(['local', 'team', 'delete', team, '--yes', '--json']))).toMatchObject({ code: 'team_not_empty', exit: 6 });
+  });
+});
+
+describe('local team', () => {
+  it('is created, renamed, listed and deleted, by id or name', async () => {
+    const [first, second] = [unique('A'), unique('B')];
+    const id = (await ok('local', 'team', 'create', first, '-o', 'id')).stdout.trim();
+    expect(errorOf(await cli(['local', 'team', 'create', first, '--json']))).toMatchObject({ code: 'team_name_taken', exit: 6 });
+    expect((await ok('local', 'team', 'rename', first, second)).stdout).toContain(`Name\t${second}\n`);
+    expect(await names('local', 'team', 'list')).toEqual(expect.arrayContaining(['Local', second]));
+    await ok('local', 'token', 'create', '--name', 'its', '--team', second, '--save-profile', 'its');
+    expect(await cli(['local', 'team', 'delete', id])).toMatchObject({ code: 2 });
+    expect((await ok('local', 'team', 'delete', id, '--yes')).stdout).toBe(`Deleted ${second}.\n`);
+    expect((await cli(['auth', 'status', '--profile', 'its'])).code).toBe(4);
+    expect(errorOf(await cli(['local', 'team', 'rename', second, first, '--json']))).toMatchObject({ code: 'team_not_found', exit: 3 });
+    expect(errorOf(await cli(['local', 'team', 'delete', 'Local', '--yes', '--json']))).toMatchObject({ code: 'own_team', exit: 6 });
+  });
+});
