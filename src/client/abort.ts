@@ -1,4 +1,5 @@
 /** Waiting that a signal can end. */
+import { setMaxListeners } from 'node:events';
 
 /** The promise, unless the signal comes first. */
 export async function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
@@ -22,4 +23,11 @@ export async function orAborted<Value>(promise: Promise<Value>, signal: AbortSig
 export function anySignal(signals: readonly (AbortSignal | undefined)[]): AbortSignal {
   const given = signals.filter((signal) => signal !== undefined);
   return given.length === 1 ? (given[0] as AbortSignal) : AbortSignal.any(given);
+}
+
+/** Aborted with any of the signals, for many that wait at the same time: Node would take so many listeners for a leak, and say so. */
+export function sharedSignal(...signals: AbortSignal[]): AbortSignal {
+  const shared = AbortSignal.any(signals);
+  setMaxListeners(0, shared);
+  return shared;
 }

@@ -4,23 +4,23 @@ import { AopsError, exitCodes } from '../../base/errors.ts';
 const problems: Record<string, { message: (file: string) => string; hint: string }> = {
   ENOSPC: {
     message: (file) => `There is no space left for ${file}.`,
-    hint: 'Make room on the disk, or choose a folder on another one with --to.',
+    hint: 'Make room on the disk, or choose a folder on another one.',
   },
   EDQUOT: {
     message: (file) => `Your disk quota leaves no space for ${file}.`,
-    hint: 'Make room, or choose a folder on another disk with --to.',
+    hint: 'Make room, or choose a folder on another disk.',
   },
-  EFBIG: { message: (file) => `${file} is too large for its file system.`, hint: 'Choose a folder on another disk with --to.' },
+  EFBIG: { message: (file) => `${file} is too large for its file system.`, hint: 'Choose a folder on another disk.' },
   EACCES: {
     message: (file) => `${file} may not be written.`,
-    hint: 'Check the permissions of its folder, or choose another one with --to.',
+    hint: 'Check the permissions of its folder, or choose another one.',
   },
   EPERM: {
     message: (file) => `${file} may not be written.`,
-    hint: 'Check the permissions of its folder, or choose another one with --to.',
+    hint: 'Check the permissions of its folder, or choose another one.',
   },
-  EROFS: { message: (file) => `${file} is on a disk that is read-only.`, hint: 'Choose another folder with --to.' },
-  ENAMETOOLONG: { message: (file) => `The name ${file} is too long here.`, hint: 'Choose a folder with a shorter name with --to.' },
+  EROFS: { message: (file) => `${file} is on a disk that is read-only.`, hint: 'Choose another folder.' },
+  ENAMETOOLONG: { message: (file) => `The name ${file} is too long here.`, hint: 'Choose a folder with a shorter name.' },
   EIO: { message: (file) => `The disk failed to write ${file}.`, hint: 'Check the disk.' },
   EMFILE: { message: (file) => `There are too many open files to write ${file}.`, hint: 'Allow more with `ulimit -n`.' },
   ENFILE: { message: (file) => `There are too many open files to write ${file}.`, hint: 'Close other programs and try again.' },

@@ -153,11 +153,9 @@ function requireFree(target: string, replace: boolean, shown = target): Stats | 
 const existsAlready = (target: string, isFile: boolean): UsageError =>
   new UsageError(
     `${target} exists already.`,
-    isFile
-      ? 'Allow replacing it with --force, or choose another folder with --to.'
-      : 'It is not a plain file; choose another folder with --to.',
+    isFile ? 'Allow replacing it with --force, or choose another place.' : 'It is not a plain file; choose another place.',
     'file_exists',
   );
 
 const notAFolder = (folder: string): UsageError =>
-  new UsageError(`${folder} is not a directory; nothing is written through it.`, 'Choose another folder with --to.');
+  new UsageError(`${folder} is not a directory; nothing is written through it.`, 'Choose another folder.');

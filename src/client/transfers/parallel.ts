@@ -1,4 +1,5 @@
 /** Doing several things at a time, but not too many. */
+import { sharedSignal } from '../abort.ts';
 
 /** So many at a time, first come, first served. */
 export class Slots {
@@ -35,7 +36,7 @@ export async function inParallel<Item, Result>(
 ): Promise<Result[]> {
   const results: Result[] = new Array(items.length);
   const ended = new AbortController();
-  const either = AbortSignal.any([signal, ended.signal]);
+  const either = sharedSignal(signal, ended.signal);
   const queue = items.entries();
   let failure: { error: unknown } | undefined;
   const worker = async (): Promise<void> => {

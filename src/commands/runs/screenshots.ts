@@ -1,63 +1,81 @@
 import path from 'node:path';
 import { LocalFolder } from '../../client/transfers/local-files.ts';
-import type { ScreenshotToolExecution } from '../../interface/types.ts';
+import type { Context } from '../context.ts';
 import { argument, defineCommand, flag, text } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput, timeColumn } from '../output.ts';
 import { agentId, runId } from '../resolve.ts';
-import { saveDownloads } from './save-downloads.ts';
-
-const moments = [
-  ['before', 'beforeScreenshot'],
-  ['after', 'afterScreenshot'],
-] as const;
+import { type Download, saveDownloads } from './save-downloads.ts';
+import { actionText, durationOf, errorOf, moments, numbered, type Shot } from './shots.ts';
 
 export default defineCommand({
-  summary: 'List the screenshots of a run in order, or save them',
+  summary: 'List the screenshots of a run in order, save them, or make a film strip of them',
+  description:
+    'A film strip is one HTML file with all pictures in it, side by side before and after each action. It needs no network and no scripts: open it in a browser, attach it, keep it.',
   arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
   options: {
     agent: text('ID|NAME', "Ask for the run of this agent: another agent's is not found", { complete: 'agents' }),
     save: text('DIR', 'Save the pictures into this folder', { complete: 'directories' }),
-    force: flag('Replace pictures that are there'),
+    html: text('FILE', 'Write a film strip into this file', { complete: 'files' }),
+    force: flag('Replace what is there'),
   },
-  operations: ['getRunScreenshotTimeline', 'getAgentRunScreenshotTimeline', 'listAgents'],
+  operations: ['getRunScreenshotTimeline', 'getAgentRunScreenshotTimeline', 'listAgents', 'getRun'],
   examples: [
     { command: 'aops runs screenshots @latest', text: 'What there is' },
+    { command: 'aops runs screenshots @latest --html run.html', text: 'All of it in one page, to look at or to send' },
     { command: 'aops runs screenshots @latest --save shots', text: 'Save the pictures' },
   ],
-  output: listOutput<ScreenshotToolExecution>({
+  output: listOutput<Shot>({
     columns: [
-      timeColumn('TIME', (execution) => execution.startedAt),
-      column('TOOL', (execution) => execution.toolName),
-      column('ACTION', (execution) => execution.action, { shrink: true }),
-      column('PICTURES', (execution) => moments.flatMap(([name, key]) => (execution[key] ? [name] : [])).join(', '), {
-        link: (execution) => execution.afterScreenshot?.signedUrl ?? execution.beforeScreenshot?.signedUrl,
+      column('#', (shot) => shot.number, { align: 'right' }),
+      timeColumn('TIME', (shot) => shot.startedAt),
+      column('TOOL', (shot) => shot.toolName),
+      column('ACTION', (shot) => `${actionText(shot)}${errorOf(shot) === undefined ? '' : ' (failed)'}`, { shrink: true, min: 16 }),
+      column('TOOK', (shot) => durationOf(shot), { align: 'right' }),
+      column('PICTURES', (shot) => moments.flatMap(([name, key]) => (shot[key] ? [name] : [])).join(', '), {
+        link: (shot) => shot.afterScreenshot?.signedUrl ?? shot.beforeScreenshot?.signedUrl,
       }),
     ],
     empty: 'The run has no screenshots.',
   }),
   async run(context, input) {
     const client = await context.client();
-    const run_id = await runId(context, input.run);
-    const { data } =
-      input.agent === undefined
-        ? await client.call('getRunScreenshotTimeline', { params: { run_id } })
-        : await client.call('getAgentRunScreenshotTimeline', { params: { agent_id: await agentId(context, input.agent), run_id } });
-    if (input.save === undefined) return wholeList(data.toolExecutions);
-    const folder = path.resolve(context.cwd, input.save);
-    const pictures = data.toolExecutions.flatMap((execution, index) =>
-      moments.flatMap(([name, key]) => {
-        const url = execution[key]?.signedUrl;
-        const number = String(index + 1).padStart(3, '0');
-        return url === undefined ? [] : [{ name: `${number}-${name}${extensionOf(url)}`, url }];
-      }),
-    );
-    await saveDownloads(context, new LocalFolder(folder), pictures, input.force);
-    const saved = pictures.length;
-    context.terminal.note(`Saved ${saved} ${saved === 1 ? 'picture' : 'pictures'} to ${folder}`);
-    return wholeList(data.toolExecutions);
+    const params = { run_id: await runId(context, input.run) };
+    const file = input.html === undefined ? undefined : path.resolve(context.cwd, input.html);
+    const strip = file === undefined ? undefined : await import('./film-strip/film-strip.ts');
+    if (file !== undefined) strip?.checkFilmStrip(file, input.force);
+    const agent_id = input.agent === undefined ? undefined : await agentId(context, input.agent);
+    const timeline = async () => {
+      const { data } =
+        agent_id === undefined
+          ? await client.call('getRunScreenshotTimeline', { params })
+          : await client.call('getAgentRunScreenshotTimeline', { params: { ...params, agent_id } });
+      return data.toolExecutions;
+    };
+    const shots = numbered(await timeline());
+    if (input.save !== undefined) await save(context, path.resolve(context.cwd, input.save), shots, input.force);
+    if (file !== undefined && strip !== undefined) {
+      const { run } = await client.call('getRun', { params });
+      const { missing } = await strip.writeFilmStrip(context, file, { run, shots, force: input.force, renewed: timeline });
+      context.terminal.note(`Wrote ${file}`);
+      if (missing > 0) context.terminal.note(`${counted(missing, 'picture')} could not be had; the film strip says which.`);
+    }
+    return wholeList(shots);
   },
 });
+
+async function save(context: Context, folder: string, shots: readonly Shot[], force: boolean): Promise<void> {
+  const pictures = shots.flatMap((shot) =>
+    moments.flatMap(([name, key]): Download[] => {
+      const url = shot[key]?.signedUrl;
+      return url === undefined ? [] : [{ name: `${String(shot.number).padStart(3, '0')}-${name}${extensionOf(url)}`, url }];
+    }),
+  );
+  await saveDownloads(context, new LocalFolder(folder), pictures, force);
+  context.terminal.note(`Saved ${counted(pictures.length, 'picture')} to ${folder}`);
+}
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 /** The extension in a URL's path when it is a picture's, else `.png`. */
 function extensionOf(url: string): string {

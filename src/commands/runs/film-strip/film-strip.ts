@@ -1,0 +1,60 @@
+/** Writes the screenshots of a run into one HTML file, picture by picture: the file may be large, the memory stays small. */
+import path from 'node:path';
+import { version } from '../../../base/version.ts';
+import { LocalFolder } from '../../../client/transfers/local-files.ts';
+import type { Run, ScreenshotToolExecution } from '../../../interface/types.ts';
+import { startTransferProgress } from '../../../terminal/transfer-progress.ts';
+import type { Context } from '../../context.ts';
+import type { Shot } from '../shots.ts';
+import { pageFoot, pageFrame, pageHead } from './page.ts';
+import { frames } from './pictures.ts';
+
+export interface FilmStripOptions {
+  run: Run;
+  shots: readonly Shot[];
+  /** Replaces a file that is there. */
+  force: boolean;
+  /** Reads the timeline again. */
+  renewed: () => Promise<readonly ScreenshotToolExecution[]>;
+}
+
+/** Makes sure that the film strip can be written. @throws UsageError when something is there that may not be replaced */
+export const checkFilmStrip = (file: string, force: boolean): void => place(file).folder.check(place(file).name, force);
+
+/**
+ * Writes the film strip, completely or not at all, and tells how many pictures the service did not give.
+ * @param file absolute
+ */
+export async function writeFilmStrip(
+  context: Context,
+  file: string,
+  options: FilmStripOptions,
+): Promise<{ bytes: number; missing: number }> {
+  const { run, shots, force, renewed } = options;
+  const { signal } = context;
+  const client = await context.client();
+  const progress = startTransferProgress(context.terminal, 'Downloading', context.clock);
+  progress.state.totalFiles = shots.length;
+  let missing = 0;
+  async function* content(): AsyncGenerator<Uint8Array, void, undefined> {
+    yield Buffer.from(pageHead(run, shots));
+    for await (const frame of frames(client, shots, renewed, signal)) {
+      for (const text of pageFrame(frame, shots[0]?.startedAt)) {
+        const bytes = Buffer.from(text);
+        progress.state.bytes += bytes.length;
+        yield bytes;
+      }
+      missing += [frame.before, frame.after].filter((picture) => picture !== undefined && 'missing' in picture).length;
+      progress.state.files += 1;
+    }
+    yield Buffer.from(pageFoot(version));
+  }
+  const { folder, name } = place(file);
+  try {
+    return { bytes: await folder.write(name, content, { replace: force, signal }), missing };
+  } finally {
+    progress.stop();
+  }
+}
+
+const place = (file: string) => ({ folder: new LocalFolder(path.dirname(file)), name: path.basename(file) });

@@ -1,0 +1,158 @@
+/** The page of a film strip, piece by piece. Pure: the same run and pictures give the same bytes. It has no scripts and loads nothing. */
+import { crypto } from '../../../base/crypto.ts';
+import { formatDuration } from '../../../base/duration.ts';
+import type { Run } from '../../../interface/types.ts';
+import { actionText, durationOf, errorOf, pageOf, type Shot } from '../shots.ts';
+import { Html, html } from './html.ts';
+import type { Frame, Picture } from './pictures.ts';
+import { style } from './style.ts';
+
+/** More actions than this are listed folded. */
+const longList = 12;
+
+/** Everything before the first frame. */
+export function pageHead(run: Run, shots: readonly Shot[]): string {
+  const policy = `default-src 'none'; img-src data:; style-src 'sha256-${crypto().createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'`;
+  const failed = shots.filter((shot) => errorOf(shot) !== undefined).length;
+  const facts = [
+    fact('Status', html`<span class="status ${statusClass(run.status)}">${run.status}</span>`),
+    fact('Started', moment(run.started_at ?? run.created_at)),
+    fact('Took', between(run.started_at, run.completed_at)),
+    fact('Actions', String(shots.length)),
+    fact('Failed', failed === 0 ? undefined : String(failed)),
+  ];
+  const links = shots.map(
+    (shot) => html`<li><a href="#s${shot.number}"><b>${shot.number}</b> <bdi>${actionText(shot)}</bdi>${mark(shot)}</a></li>`,
+  );
+  const list = html`<ol>${links}</ol>`;
+  const contents =
+    shots.length === 0
+      ? undefined
+      : shots.length > longList
+        ? html`<nav aria-label="Actions"><details><summary>All ${shots.length} actions</summary>${list}</details></nav>`
+        : html`<nav aria-label="Actions">${list}</nav>`;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>Run ${run.id}: screenshots</title>
+<style>${new Html(style)}</style>
+</head>
+<body>
+<a class="skip" href="#strip">Skip to the pictures</a>
+<header>
+<div class="wrap">
+<p class="kicker">Film strip</p>
+<h1>Run <code>${run.id}</code></h1>
+<dl>${facts}</dl>
+${contents}
+</div>
+</header>
+<main id="strip" class="wrap">
+${shots.length === 0 ? html`<p class="none">The run has no screenshots.</p>` : undefined}`.text;
+}
+
+/** One frame, in parts: a picture is large, and is not copied into one text with the rest. */
+export function* pageFrame({ shot, before, after, same }: Frame, first: string | null | undefined): Generator<string> {
+  const { number } = shot;
+  const { url, title } = pageOf(shot);
+  const error = errorOf(shot);
+  const details = [
+    html`<span>${clock(shot.startedAt) ?? 'at an unknown time'}</span>`,
+    ...optional(number === 1 ? undefined : between(first, shot.startedAt), (text) => html`<span>${text} after the first</span>`),
+    ...optional(durationOf(shot), (text) => html`<span>took ${text}</span>`),
+    html`<span>${shot.toolName}</span>`,
+  ];
+  yield html`<article id="s${number}" aria-labelledby="h${number}"${error === undefined ? undefined : new Html(' class="failed"')}>
+<div class="title"><span class="number" aria-hidden="true">${number}</span>
+<h2 id="h${number}"><span class="hidden">Action ${number}: </span><bdi>${actionText(shot)}</bdi></h2></div>
+<p class="details">${details}</p>
+${error === undefined ? undefined : html`<p class="error"><b>Failed:</b> <bdi>${error}</bdi></p>`}
+${url === undefined && title === undefined ? undefined : html`<p class="page">${title === undefined ? undefined : html`<bdi class="name">${title}</bdi> `}${url === undefined ? undefined : link(url)}</p>`}
+`.text;
+  const pictures: [string, string, Picture][] =
+    same && after !== undefined
+      ? [['Before and after: nothing changed', 'after', after]]
+      : [
+          ...(before === undefined ? [] : [['Before', 'before', before] as [string, string, Picture]]),
+          ...(after === undefined ? [] : [['After', 'after', after] as [string, string, Picture]]),
+        ];
+  if (pictures.length === 0) yield '<p class="none">No picture could be taken.</p>\n';
+  else {
+    yield `<div class="pictures ${same ? 'same' : `of${pictures.length}`}">\n`;
+    for (const [label, name, picture] of pictures) yield* figure(shot, label, name, picture);
+    yield '</div>\n';
+  }
+  const input = Object.entries(shot.input ?? {}).filter(([key]) => key !== 'url' && key !== 'title');
+  if (input.length > 0)
+    yield html`<details class="input"><summary>What it was given<span class="hidden"> in action ${number}</span></summary><pre>${JSON.stringify(Object.fromEntries(input), null, 2)}</pre></details>
+`.text;
+  yield '</article>\n';
+}
+
+/** Everything after the last frame. */
+export const pageFoot = (version: string): string =>
+  html`</main>
+<footer class="wrap"><p>Made by aops ${version}. Times are in UTC. The pictures are part of this file; nothing is loaded from anywhere.</p></footer>
+</body>
+</html>
+`.text;
+
+function* figure(shot: Shot, label: string, name: string, picture: Picture): Generator<string> {
+  const id = `s${shot.number}-${name}`;
+  const head = html`<figure id="${id}"><figcaption>${label}</figcaption>`.text;
+  if ('missing' in picture) {
+    yield html`${new Html(head)}<p class="missing">There is no picture: ${picture.missing}.</p></figure>
+`.text;
+    return;
+  }
+  const { title, url } = pageOf(shot);
+  const shows = title ?? url;
+  const alt = `${label.split(':', 1)[0]} action ${shot.number}, ${actionText(shot)}${shows === undefined ? '' : `: ${shows}`}`;
+  const size =
+    picture.width === undefined || picture.height === undefined ? undefined : html` width="${picture.width}" height="${picture.height}"`;
+  yield html`${new Html(head)}<a class="close" href="#s${shot.number}">Close</a><a class="zoom" href="#${id}" aria-label="${`Enlarge: ${alt}`}"><img alt="${alt}"${size} loading="lazy" decoding="async" src="data:${picture.mimeType};base64,`
+    .text;
+  yield picture.bytes.toString('base64');
+  yield html`"></a></figure>
+`.text;
+}
+
+const fact = (name: string, value: Html | string | undefined): Html =>
+  value === undefined ? new Html('') : html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
+
+const optional = (text: string | undefined, make: (text: string) => Html): Html[] => (text === undefined ? [] : [make(text)]);
+
+const mark = (shot: Shot): Html | undefined => (errorOf(shot) === undefined ? undefined : html` <span class="mark">failed</span>`);
+
+/** An address as a link where it leads to a page, else as a text. */
+function link(url: string): Html {
+  const shown = html`<bdi>${url}</bdi>`;
+  return /^https?:\/\//i.test(url) && URL.canParse(url)
+    ? html`<a class="address" href="${url}" rel="noreferrer noopener">${shown}</a>`
+    : html`<span class="address">${shown}</span>`;
+}
+
+/** `2026-11-20 13:09:49`, and exactly for machines. */
+const moment = (time: string | null | undefined): Html | undefined => instant(time, (iso) => `${iso.slice(0, 10)} ${iso.slice(11, 19)}`);
+
+/** `13:09:49`; how long after the first it was is said beside it. */
+const clock = (time: string | null | undefined): Html | undefined => instant(time, (iso) => iso.slice(11, 19));
+
+function instant(time: string | null | undefined, show: (iso: string) => string): Html | undefined {
+  const milliseconds = Date.parse(time ?? '');
+  if (!Number.isFinite(milliseconds)) return undefined;
+  const iso = new Date(milliseconds).toISOString();
+  return html`<time datetime="${iso}" title="${iso}">${show(iso)}</time>`;
+}
+
+function between(start: string | null | undefined, end: string | null | undefined): string | undefined {
+  const milliseconds = Date.parse(end ?? '') - Date.parse(start ?? '');
+  return Number.isFinite(milliseconds) && milliseconds >= 0 ? formatDuration(milliseconds) : undefined;
+}
+
+const statusClass = (status: string): string => (['completed', 'failed', 'interrupted'].includes(status) ? status : 'going');

@@ -1,0 +1,131 @@
+/** The pictures of a film strip, in order, a few ahead of the one that is written. */
+import { AopsError } from '../../../base/errors.ts';
+import { sharedSignal } from '../../../client/abort.ts';
+import type { Client } from '../../../client/client.ts';
+import { download } from '../../../client/transfers/download.ts';
+import type { ScreenshotToolExecution } from '../../../interface/types.ts';
+import { moments, type Shot } from '../shots.ts';
+
+/** A picture that a page can show, or why there is none. */
+export type Picture = { mimeType: string; bytes: Buffer; width?: number; height?: number } | { missing: string };
+
+/** A shot with its pictures; `same` says that the one before is the one after. */
+export interface Frame {
+  shot: Shot;
+  before: Picture | undefined;
+  after: Picture | undefined;
+  same: boolean;
+}
+
+/** Shots whose pictures are fetched ahead, and the largest picture in bytes: what bounds the memory. */
+const ahead = 3;
+const largest = 32 * 1024 * 1024;
+
+/** @param renewed reads the timeline again, for when the URLs of the first have expired */
+export async function* frames(
+  client: Client,
+  shots: readonly Shot[],
+  renewed: () => Promise<readonly ScreenshotToolExecution[]>,
+  signal: AbortSignal,
+): AsyncGenerator<Frame, void, undefined> {
+  // Ends what was fetched ahead when nobody wants it any more.
+  const ended = new AbortController();
+  const reader = new Reader(client, renewed, sharedSignal(signal, ended.signal));
+  const waiting: Promise<Frame>[] = [];
+  try {
+    for (const shot of shots) {
+      const frame = reader.frame(shot);
+      // Looked at when its turn comes.
+      frame.catch(() => undefined);
+      waiting.push(frame);
+      if (waiting.length > ahead) yield await (waiting.shift() as Promise<Frame>);
+    }
+    for (const frame of waiting) yield await frame;
+  } finally {
+    ended.abort();
+  }
+}
+
+class Reader {
+  readonly #client: Client;
+  readonly #signal: AbortSignal;
+  readonly #renewed: () => Promise<readonly ScreenshotToolExecution[]>;
+  #timeline: Promise<readonly ScreenshotToolExecution[]> | undefined;
+  /** By URL: what one shot ends with is often what the next begins with. */
+  readonly #recent = new Map<string, Promise<Picture>>();
+
+  constructor(client: Client, renewed: () => Promise<readonly ScreenshotToolExecution[]>, signal: AbortSignal) {
+    this.#client = client;
+    this.#renewed = renewed;
+    this.#signal = signal;
+  }
+
+  async frame(shot: Shot): Promise<Frame> {
+    const [before, after] = await Promise.all(moments.map(([, key]) => this.#picture(shot, key)));
+    const same = before !== undefined && after !== undefined && 'bytes' in before && 'bytes' in after && before.bytes.equals(after.bytes);
+    return { shot, before, after, same };
+  }
+
+  #picture(shot: Shot, key: 'beforeScreenshot' | 'afterScreenshot'): Promise<Picture> | undefined {
+    const url = shot[key]?.signedUrl;
+    if (url === undefined) return undefined;
+    const known = this.#recent.get(url);
+    if (known !== undefined) return known;
+    const picture = this.#fetch(shot, key, url);
+    picture.catch(() => undefined);
+    this.#recent.set(url, picture);
+    const [oldest] = this.#recent.keys();
+    if (this.#recent.size > 2 * ahead && oldest !== undefined) this.#recent.delete(oldest);
+    return picture;
+  }
+
+  async #fetch(shot: Shot, key: 'beforeScreenshot' | 'afterScreenshot', url: string): Promise<Picture> {
+    try {
+      return await this.#read(url);
+    } catch (error) {
+      if (!isGone(error, 401, 403, 410)) return missingOr(error);
+    }
+    // Signed URLs expire while a long strip is written.
+    this.#timeline ??= this.#renewed();
+    const again = (await this.#timeline).find(({ executionId }) => executionId === shot.executionId)?.[key]?.signedUrl;
+    if (again === undefined) return { missing: 'the service does not have it any more' };
+    return await this.#read(again).catch(missingOr);
+  }
+
+  async #read(url: string): Promise<Picture> {
+    let chunks: Uint8Array[] = [];
+    let size = 0;
+    const restart = async (): Promise<void> => {
+      chunks = [];
+      size = 0;
+    };
+    for await (const chunk of download(this.#client, url, { signal: this.#signal, restart })) {
+      size += chunk.length;
+      if (size > largest) return { missing: 'it is larger than 32 MiB' };
+      chunks.push(chunk);
+    }
+    return asPicture(Buffer.concat(chunks));
+  }
+}
+
+const isGone = (error: unknown, ...statuses: number[]): boolean =>
+  error instanceof AopsError && statuses.includes(error.details.status ?? 0);
+
+/** A picture that the service does not give is left out of the strip; any other failure is the command's. */
+function missingOr(error: unknown): Picture {
+  if (isGone(error, 401, 403, 404, 410))
+    return { missing: `the service answered ${(error as AopsError).details.status} when it was asked for` };
+  throw error;
+}
+
+/** What the bytes are, whatever the service calls them: only pictures may stand in a page. */
+export function asPicture(bytes: Buffer): Picture {
+  const head = bytes.subarray(0, 16).toString('latin1');
+  if (head.startsWith('\x89PNG\r\n\x1a\n') && bytes.length >= 24)
+    return { mimeType: 'image/png', bytes, width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
+  if (head.startsWith('\xff\xd8\xff')) return { mimeType: 'image/jpeg', bytes };
+  if (head.startsWith('RIFF') && head.slice(8, 12) === 'WEBP') return { mimeType: 'image/webp', bytes };
+  if (/^GIF8[79]a/.test(head)) return { mimeType: 'image/gif', bytes };
+  if (head.slice(4, 12) === 'ftypavif') return { mimeType: 'image/avif', bytes };
+  return { missing: 'it is no picture' };
+}

@@ -1,0 +1,259 @@
+import { readFile, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import process from 'node:process';
+import { pathToFileURL } from 'node:url';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Runtime, RuntimeEvent } from '../../src/service/runtimes/runtime.ts';
+import { chromium, describeWithChromium } from '../support/chromium.ts';
+import { png } from '../support/png.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+type Shot = Omit<RuntimeEvent & { kind: 'screenshot' }, 'kind' | 'id' | 'toolName' | 'startedAt'>;
+const image = (red: number) => ({ name: 'shot.png', mimeType: 'image/png', bytes: png(64, 48, [red, 120, 200]) });
+const hostile = '<img src=x onerror=alert(1)></script>"\'&\u202e\u001b]0;x';
+
+/** What a run of each message shows. */
+const scenes: Record<string, Shot[]> = {
+  none: [],
+  few: [
+    { action: 'open', input: { address: 'http://shop.test/', url: 'http://shop.test/', title: 'Shop' }, image: image(1) },
+    { action: 'fill', input: { selector: '#q', url: 'http://shop.test/', title: 'Shop' }, before: { of: '0' }, image: image(2) },
+    { action: 'extract', input: { selector: 'h1', url: 'http://shop.test/', title: 'Shop' }, before: { of: '1' }, image: { of: '1' } },
+    { action: 'click', input: { selector: '#pay', url: 'http://shop.test/' }, before: { of: '1' }, error: 'no element matches `#pay`' },
+  ],
+  hostile: [
+    {
+      action: hostile,
+      input: { selector: hostile, url: 'javascript:alert(1)', title: hostile, [hostile]: hostile },
+      error: hostile,
+      image: image(3),
+    },
+    {
+      input: { url: `http://a.test/"onclick="alert(1)` },
+      image: { name: hostile, mimeType: 'text/html', bytes: Buffer.from('<script>alert(1)</script>') },
+    },
+  ],
+  many: Array.from({ length: 500 }, (_, index) => ({
+    action: 'click',
+    input: { selector: `#row-${index}`, url: `http://shop.test/${'long-'.repeat(30)}${index}`, title: `Row ${index}` },
+    ...(index === 0 ? {} : { before: { of: String(index - 1) } }),
+    image: image(index % 256),
+  })),
+};
+
+/** Shows the scene that the message names. */
+const showing: Runtime = {
+  name: 'script',
+  validate: () => undefined,
+  countSteps: () => 1,
+  async advance(host) {
+    const start = Date.parse('2026-07-18T09:00:00Z');
+    const shots = scenes[host.userMessages[0] ?? ''] ?? [];
+    await host.emit(
+      shots.map((shot, index) => {
+        const at = (seconds: number) => new Date(start + index * 2_000 + seconds * 1_000);
+        return { kind: 'screenshot', id: String(index), toolName: 'browser', startedAt: at(0), endedAt: at(1), ...shot };
+      }),
+    );
+    return { status: 'completed' };
+  },
+};
+
+interface Seen {
+  images: number;
+  broken: number;
+  sideways: boolean;
+  lost: string[];
+  paper: string;
+  headings: number;
+}
+
+/** For the browser: what a reader would notice of the page. */
+const look = `(async () => {
+  const images = [...document.images];
+  // Lazy ones would wait until they are in view.
+  for (const one of images) one.loading = 'eager';
+  const decoded = await Promise.all(images.map((one) => one.decode().then(() => one.naturalWidth === 64 && one.alt !== '', () => false)));
+  return {
+    images: images.length,
+    broken: decoded.filter((is) => !is).length,
+    sideways: document.documentElement.scrollWidth > innerWidth,
+    lost: [...document.querySelectorAll('a[href^="#"]')].map((link) => link.getAttribute('href').slice(1)).filter((id) => !document.getElementById(id)),
+    paper: getComputedStyle(document.body).backgroundColor,
+    headings: document.querySelectorAll('h1, h2').length,
+  };
+})()`;
+
+let service: TestService;
+const runs: Record<string, string> = {};
+beforeAll(async () => {
+  service = await startTestService({ runtimes: [showing] });
+  const agent = await service.agent('- say: x');
+  for (const scene of Object.keys(scenes)) {
+    runs[scene] = await service.start(agent, scene);
+    await service.until(runs[scene], 'completed');
+  }
+});
+const shots = (scene: string, ...flags: string[]) => service.cli(['runs', 'screenshots', runs[scene] as string, ...flags]);
+async function strip(scene: string): Promise<string> {
+  expect(await shots(scene, '--html', `${scene}.html`, '--force')).toMatchObject({ code: 0, stderr: expect.stringContaining('Wrote ') });
+  return service.read(`${scene}.html`);
+}
+
+describe('runs screenshots', () => {
+  it('is a timeline', async () => {
+    const { stdout } = await service.cli(['runs', 'screenshots', runs.few as string], { tty: true, columns: 80, env: { NO_COLOR: '1' } });
+    expect(stdout).toMatch(/^# {2}TIME +TOOL +ACTION +TOOK {2}PICTURES\n/);
+    expect(stdout.split('\n').slice(1)).toEqual([
+      expect.stringMatching(/^1 {2}.+ {2}browser {2}open http:\/\/shop\.test\/ +1s {2}after$/),
+      expect.stringMatching(/^2 {2}.+ {2}browser {2}fill #q +1s {2}before, after$/),
+      expect.stringMatching(/^3 {2}.+ {2}browser {2}extract h1 +1s {2}before, after$/),
+      expect.stringMatching(/^4 {2}.+ {2}browser {2}click #pay \(failed\) +1s {2}before$/),
+      '',
+    ]);
+    expect((await shots('few', '--json')).json<{ data: { number: number }[] }>().data.map(({ number }) => number)).toEqual([1, 2, 3, 4]);
+    expect((await shots('few', '--jq', '.data[3].error')).stdout).toBe('no element matches `#pay`\n');
+  });
+
+  it('saves the pictures under their numbers', async () => {
+    const warnings: string[] = [];
+    const onWarning = ({ message }: Error): unknown => warnings.push(message);
+    process.on('warning', onWarning);
+    const saved = await shots('few', '--save', 'pictures');
+    expect((await shots('many', '--save', 'all')).stderr).toContain('Saved 999 pictures');
+    process.off('warning', onWarning);
+    // Such as of listeners that look like a leak: Node would print it.
+    expect(warnings).toEqual([]);
+    expect(saved).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Saved 6 pictures to /) });
+    expect((await readFile(path.join(service.folder, 'pictures/004-before.png'))).equals(image(2).bytes)).toBe(true);
+  });
+});
+
+describe('a film strip', () => {
+  it('is one file with every picture, what was done and what became of it', async () => {
+    const page = await strip('few');
+    const pictures = page
+      .split('src="data:image/png;base64,')
+      .slice(1)
+      .map((rest) => Buffer.from(rest.slice(0, rest.indexOf('"')), 'base64'));
+    // After 1; before and after 2; once for 3, where nothing changed; before 4.
+    expect(pictures.map((bytes) => bytes.equals(image(1).bytes))).toEqual([true, true, false, false, false]);
+    for (const text of [
+      '<bdi>click #pay</bdi>',
+      'Before and after: nothing changed',
+      '<b>Failed:</b> <bdi>no element matches `#pay`</bdi>',
+      '2s after the first',
+    ])
+      expect(page).toContain(text);
+    expect(page).toContain(`<code>${runs.few}</code>`);
+    expect(page).toMatch(
+      /<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;; img-src data:; style-src &#39;sha256-[\w+/]+=*&#39;;/,
+    );
+    expect(page).not.toMatch(/<script|javascript:| src="http/i);
+  });
+
+  it('shows what others wrote as text', async () => {
+    const page = await strip('hostile');
+    expect(page).not.toMatch(/<img src=x|<script|href="javascript:|"onclick=/);
+    for (const steering of ['\u202e', '\u001b']) expect(page).not.toContain(steering);
+    expect(page).toContain('&lt;img src=x onerror=alert(1)&gt;');
+    expect(page).toContain('<span class="address"><bdi>javascript:alert(1)</bdi></span>');
+    // Only pictures get into the page, whatever the service calls them.
+    expect(page).toContain('There is no picture: it is no picture.');
+    expect((await shots('hostile', '--html', 'x.html')).stderr).toContain('1 picture could not be had; the film strip says which.');
+  });
+
+  it('does not replace a file without --force, and leaves no half of one', async () => {
+    await service.file('mine.html', 'mine');
+    const refused = await shots('few', '--html', 'mine.html');
+    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--force') });
+    expect(await service.read('mine.html')).toBe('mine');
+    expect((await shots('few', '--html', 'mine.html', '--force')).code).toBe(0);
+    expect(await service.read('mine.html')).toMatch(/^<!doctype html>/i);
+    expect((await shots('few', '--html', '.')).code).toBe(2);
+    expect((await shots('few', '--html', 'new/folder/strip.html')).code).toBe(0);
+    expect(await service.read('new/folder/strip.html')).toMatch(/<\/html>\n$/);
+  });
+
+  it('says so where there is nothing to show', async () => {
+    expect(await strip('none')).toContain('The run has no screenshots.');
+  });
+
+  it('goes on without a picture that the service has lost', async () => {
+    const lost = await service.start(await service.agent('- say: x'), 'few');
+    await service.until(lost, 'completed');
+    await rm(path.join(service.dataDirectory, 'files', lost), { recursive: true });
+    const written = await service.cli(['runs', 'screenshots', lost, '--html', 'lost.html']);
+    expect(written).toMatchObject({ code: 0, stderr: expect.stringContaining('6 pictures could not be had') });
+    expect(await service.read('lost.html')).toContain('There is no picture: the service answered 404 when it was asked for.');
+  });
+});
+
+describeWithChromium('a film strip in a browser', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    const library = await import('playwright-core');
+    browser = await library.chromium.launch({ executablePath: chromium as string });
+  });
+  afterAll(() => browser.close());
+
+  /** Opens a strip and tells what a reader would notice. */
+  async function opened(scene: string, options: { width: number; colorScheme: 'light' | 'dark' }) {
+    await strip(scene);
+    const file = path.join(service.folder, `${scene}.html`);
+    const context = await browser.newContext({ viewport: { width: options.width, height: 740 }, colorScheme: options.colorScheme });
+    const page = await context.newPage();
+    const problems: string[] = [];
+    page.on('console', (message) => problems.push(message.text()));
+    page.on('pageerror', (error) => problems.push(error.message));
+    page.on('request', (request) => {
+      if (!/^(data:|file:)/.test(request.url())) problems.push(`asked for ${request.url()}`);
+    });
+    page.on('dialog', (dialog) => void problems.push(dialog.message()));
+    await page.goto(pathToFileURL(file).href);
+    const seen = (await page.evaluate(look)) as Seen;
+    return { page, problems, seen, file, end: () => context.close() };
+  }
+
+  it.each([
+    ['few', 5, 5],
+    ['hostile', 1, 3],
+    ['many', 999, 501],
+  ] as const)('shows all of %s: light and dark, wide and on a phone', async (scene, images, headings) => {
+    const papers = new Set<string>();
+    for (const options of [
+      { width: 1280, colorScheme: 'light' },
+      { width: 360, colorScheme: 'dark' },
+    ] as const) {
+      const { problems, seen, end } = await opened(scene, options);
+      expect({ problems, ...seen }).toEqual({ problems: [], images, broken: 0, sideways: false, lost: [], paper: seen.paper, headings });
+      papers.add(seen.paper);
+      await end();
+    }
+    expect(papers.size).toBe(2);
+  });
+
+  it('can be read with the keyboard', async () => {
+    const { page, end } = await opened('few', { width: 1280, colorScheme: 'light' });
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the pictures');
+    // Enlarged by a link, and closed by one.
+    await page.locator('#s2-after .zoom').focus();
+    await page.keyboard.press('Enter');
+    const close = page.locator('#s2-after .close');
+    await close.waitFor();
+    await page.keyboard.press('Tab');
+    expect(await close.evaluate((link) => (link as { matches(selector: string): boolean }).matches(':focus'))).toBe(true);
+    await page.keyboard.press('Enter');
+    await close.waitFor({ state: 'hidden' });
+    await end();
+  });
+
+  it('is no larger than its pictures make it', async () => {
+    const { file, end } = await opened('many', { width: 1280, colorScheme: 'light' });
+    const pictures = 999 * Math.ceil(image(1).bytes.length / 3) * 4;
+    expect((await stat(file)).size).toBeLessThan(pictures + 500 * 4_000);
+    await end();
+  });
+});
