@@ -1,16 +1,22 @@
 /** Every file that is generated from the source, by its path in the repository. Pure: scripts/generate.ts writes them, a test compares them. */
 import { completionScripts, type Shell } from '../../src/commands/completion-scripts.ts';
+import { contractFields } from './contract-fields.ts';
 import { interfacePage } from './interface.ts';
+import { manPages } from './man.ts';
 import { manualPages } from './manual.ts';
 
 /** Folders that hold generated files and nothing else. */
-export const generatedFolders = ['docs/manual', 'completions'] as const;
+export const generatedFolders = ['docs/manual', 'completions', 'man'] as const;
 
 const completionFiles: Record<Shell, string> = { bash: 'aops.bash', zsh: 'aops.zsh', fish: 'aops.fish', powershell: 'aops.ps1' };
 
 export async function generatedFiles(): Promise<Map<string, string>> {
-  const files = new Map([['docs/interface.md', interfacePage()]]);
+  const files = new Map([
+    ['docs/interface.md', interfacePage()],
+    ['src/commands/contract-fields.json', await contractFields()],
+  ]);
   for (const [name, text] of await manualPages()) files.set(`docs/manual/${name}`, text);
+  for (const [name, text] of await manPages()) files.set(`man/${name}`, text);
   for (const [shell, name] of Object.entries(completionFiles)) files.set(`completions/${name}`, completionScripts[shell as Shell]);
   return files;
 }

@@ -8,8 +8,8 @@ import {
 } from '../../src/commands/describe.ts';
 import { exitMeanings } from '../../src/commands/help.ts';
 import { commandTree } from '../../src/commands/index.ts';
+import { type Block, topics } from '../../src/commands/topics/topics.ts';
 import { type Entries, groupsOf } from '../../src/commands/tree.ts';
-import { environmentRows } from './environment.ts';
 import { code, generatedNote, page, table } from './markdown.ts';
 
 /** The pages by file name. */
@@ -21,7 +21,10 @@ export async function manualPages(tree: Entries = commandTree): Promise<Map<stri
     const group = command.id.split(' ')[0] as string;
     groups.set(group, [...(groups.get(group) ?? []), command]);
   }
-  const pages = new Map([['README.md', indexPage(groups, summaries)]]);
+  const pages = new Map([
+    ['README.md', indexPage(groups, summaries)],
+    ['topics.md', topicsPage()],
+  ]);
   for (const [group, members] of groups) pages.set(`${group}.md`, groupPage(group, members, summaries));
   return pages;
 }
@@ -44,7 +47,7 @@ function indexPage(groups: Map<string, DescribedCommand[]>, summaries: Map<strin
     exitTable(Object.keys(exitMeanings).map(Number)),
     '## Environment',
     'A flag beats the environment, the environment beats the profile. [Configuration](../configuration.md) says more.',
-    table(['Variable', 'Meaning'], environmentRows()),
+    'The variables are on the page of [topics](topics.md#environment), with what else `aops help TOPIC` says.',
   ]);
 }
 
@@ -77,7 +80,7 @@ function groupPage(group: string, members: readonly DescribedCommand[], summarie
 }
 
 function commandBlocks(command: DescribedCommand, alone: boolean): (string | undefined)[] {
-  const { id, summary, description, arguments: given, options, operations, destructive, exit_codes, examples } = command;
+  const { id, summary, description, arguments: given, options, operations, destructive, exit_codes, examples, result } = command;
   return [
     alone ? undefined : heading(id),
     `${summary}.`,
@@ -94,12 +97,38 @@ function commandBlocks(command: DescribedCommand, alone: boolean): (string | und
     'Examples:',
     fence('sh', examples.map(({ command: line, text }) => `# ${text}\n${line}`).join('\n\n')),
     operations.length === 0 ? undefined : `Operations: ${operationList(operations)}.`,
+    result === null ? undefined : `${result.list ? 'JSON, each row of `data`' : 'JSON'}: ${fieldList(result.fields)}.`,
     `Exit codes, beside 0, 1 and 130: ${exit_codes.map((exit) => code(String(exit))).join(' ')}.`,
   ];
 }
 
+const fieldList = (fields: Record<string, string>): string =>
+  Object.entries(fields)
+    .map(([name, type]) => `${code(name)} (${type.replaceAll('|', ', ')})`)
+    .join(', ');
+
+/** What `aops help TOPIC` says. */
+function topicsPage(): string {
+  return page([
+    generatedNote,
+    '# Topics',
+    'As `aops help TOPIC` shows them.',
+    ...Object.entries(topics).flatMap(([name, { summary, blocks }]) => [`## ${name}`, `${summary}.`, ...blocks().map(topicBlock)]),
+  ]);
+}
+
+function topicBlock(block: Block): string {
+  if (typeof block === 'string') return block;
+  if ('heading' in block) return `${block.heading}:`;
+  if ('code' in block) return fence('sh', block.code.join('\n'));
+  return table(
+    ['', 'Meaning'],
+    block.rows.map(([word, meaning]) => [code(word), meaning]),
+  );
+}
+
 /** `aops runs watch RUN [flags]` */
-function usage({ id, arguments: given, options }: DescribedCommand): string {
+export function usage({ id, arguments: given, options }: DescribedCommand): string {
   const words = given.map(({ name, required, variadic }) => {
     const word = `${name}${variadic ? '...' : ''}`;
     return required ? word : `[${word}]`;

@@ -2,6 +2,7 @@ import { defineCommand } from './define.ts';
 import { type DescribedCommand, describeCommand, loadAllCommands } from './describe.ts';
 import { wholeList } from './list.ts';
 import { column, listOutput } from './output.ts';
+import { returns } from './result.ts';
 
 export default defineCommand({
   summary: 'Describe every command, for programs',
@@ -11,6 +12,19 @@ export default defineCommand({
     { command: 'aops commands', text: 'All commands' },
     { command: "aops commands --json --jq '.data[] | select(.mutates) | .id'", text: 'Those that change something' },
   ],
+  result: returns({
+    id: 'string',
+    summary: 'string',
+    description: 'string|null',
+    arguments: 'object[]',
+    options: 'object[]',
+    operations: 'object[]',
+    mutates: 'boolean',
+    destructive: 'boolean',
+    exit_codes: 'integer[]',
+    result: 'object|null',
+    examples: 'object[]',
+  }),
   output: listOutput<DescribedCommand>({
     columns: [column('COMMAND', (command) => command.id), column('SUMMARY', (command) => command.summary, { shrink: true })],
     empty: 'No commands.',

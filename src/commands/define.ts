@@ -10,6 +10,7 @@ import type { OperationId } from '../interface/operations.ts';
 import type { Check } from './checks.ts';
 import type { Context } from './context.ts';
 import type { AnyOutput, Output } from './output.ts';
+import type { ResultShape } from './result.ts';
 
 /** Where shell completion finds the values of an argument or option. */
 export type CompletionSource = 'runs' | 'agents' | 'profiles' | 'settings' | 'files' | 'directories';
@@ -224,6 +225,8 @@ export interface Command<A extends Arguments = Arguments, O extends Options = Op
   readonly exits?: readonly ExitCode[];
   readonly examples: readonly Example[];
   readonly hidden?: boolean;
+  /** The fields of the result, or of its rows; see result.ts. Goes with `output`. */
+  readonly result?: ResultShape;
   /** How the result is shown to a person. Absent for commands that write as they go or return nothing. */
   readonly output?: Output<Result> & AnyOutput;
   /** Resolves to what is printed, or to undefined when everything was written as it came. */

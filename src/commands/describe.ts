@@ -4,6 +4,7 @@ import { type AnyCommand, type CompletionSource, exitsOf, flagName, type Option 
 import { globalFlags } from './global-flags.ts';
 import { commandTree } from './index.ts';
 import { argumentWord, optionsOf } from './parser.ts';
+import { type ResultFields, resultFields } from './result-fields.ts';
 import { type Entries, isGroup, isHidden, loaderOf } from './tree.ts';
 
 export interface DescribedOption {
@@ -30,6 +31,8 @@ export interface DescribedCommand {
   mutates: boolean;
   destructive: boolean;
   exit_codes: number[];
+  /** What --json prints; null when the command prints no result. */
+  result: ResultFields | null;
   examples: { command: string; text: string }[];
 }
 
@@ -91,6 +94,7 @@ export function describeCommand({ path, command }: LoadedCommand): DescribedComm
     mutates: command.mutates ?? false,
     destructive: command.destructive ?? false,
     exit_codes: exitsOf(command),
+    result: resultFields(command) ?? null,
     examples: [...command.examples],
   };
 }

@@ -1,6 +1,7 @@
 /** The parts of a command's help that commander does not write: description, examples, exit codes. */
 import { type ExitCode, exitCodes } from '../base/errors.ts';
 import { type AnyCommand, exitsOf } from './define.ts';
+import type { ResultFields } from './result-fields.ts';
 
 /** What each exit code means, in a few words. */
 export const exitMeanings: Readonly<Record<ExitCode, string>> = {
@@ -23,12 +24,30 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
 };
 
 /** Text that follows the options in a command's help. */
-export function helpSections(command: AnyCommand): string {
+export function helpSections(command: AnyCommand, result?: ResultFields): string {
   const sections: string[] = [];
   if (command.description) sections.push(command.description.trim());
   sections.push(`Examples:\n${command.examples.map(({ command: line, text }) => `  ${line}\n      ${text}`).join('\n')}`);
+  if (result) sections.push(`${jsonForm(result)}\n${wrapped(Object.keys(result.fields).join(', '))}`);
   const codes = exitsOf(command).map((code) => `  ${String(code).padStart(2)}  ${exitMeanings[code]}`);
   sections.push(`Exit codes (beside 0, 1 and 130):\n${codes.join('\n')}`);
-  sections.push('Global flags: see `aops --help`.');
+  sections.push('Global flags: see `aops --help`. More: `aops help scripting`, `aops help formatting`.');
   return `\n${sections.join('\n\n')}`;
+}
+
+/** What the JSON looks like, before its fields are named. */
+const jsonForm = ({ list }: ResultFields): string =>
+  list ? 'JSON fields of each row, in {"data": [...], "total", "limit", "offset"}:' : 'JSON fields:';
+
+const helpWidth = 78;
+
+/** Words on lines of two spaces and no more than the width of a help text. */
+function wrapped(text: string): string {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1);
+    if (line !== undefined && line.length + 1 + word.length <= helpWidth) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(`  ${word}`);
+  }
+  return lines.join('\n');
 }

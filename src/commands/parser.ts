@@ -4,6 +4,7 @@ import { UsageError } from '../base/errors.ts';
 import { type AnyCommand, type Arguments, flagName, type Option, type Options } from './define.ts';
 import { changeFlags } from './global-flags.ts';
 import { helpSections } from './help.ts';
+import type { ResultFields } from './result-fields.ts';
 
 /** A parser that throws instead of printing errors or exiting. */
 export function newParser(name: string, summary: string): Parser {
@@ -19,11 +20,15 @@ export function newParser(name: string, summary: string): Parser {
 /** All options of a command, with the ones that come with its manners. */
 export const optionsOf = (command: AnyCommand): Options => ({ ...(command.options ?? {}), ...(command.mutates ? changeFlags : {}) });
 
-/** The parser of one command. */
+/**
+ * The parser of one command.
+ * @param result the fields of its result, where its help is wanted
+ */
 export function commandParser(
   name: string,
   command: AnyCommand,
   run: (positional: unknown[], options: Record<string, unknown>) => Promise<void>,
+  result?: ResultFields,
 ): Parser {
   const parser = newParser(name, command.summary);
   for (const [argumentName, { summary, required, variadic }] of Object.entries(command.arguments ?? {}) as [
@@ -34,7 +39,7 @@ export function commandParser(
     parser.argument(required ? `<${word}>` : `[${word}]`, summary);
   }
   addOptions(parser, optionsOf(command));
-  parser.addHelpText('after', () => helpSections(command));
+  parser.addHelpText('after', () => helpSections(command, result));
   parser.action(async (...values: unknown[]) => run(values.slice(0, -2), parser.opts()));
   return parser;
 }

@@ -3,7 +3,8 @@
  * The only place that knows how a failure becomes an exit code.
  */
 import { CommanderError, type Command as Parser } from 'commander';
-import { exitCodes } from '../base/errors.ts';
+import { exitCodes, UsageError } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
 import type { OutputFormat } from '../config/settings.ts';
 import { Terminal } from '../terminal/streams.ts';
 import type { Context } from './context.ts';
@@ -13,6 +14,7 @@ import type { Host } from './host.ts';
 import { commandTree } from './index.ts';
 import { addOptions, argumentValues, commandParser, newParser, optionsOf, optionValues, usageError } from './parser.ts';
 import { presentError, presentResult } from './present.ts';
+import type { ResultFields } from './result-fields.ts';
 import { Session } from './session.ts';
 import { type Entries, type Entry, entryOf, isGroup, isHidden, loaderOf } from './tree.ts';
 
@@ -20,9 +22,26 @@ import { type Entries, type Entry, entryOf, isGroup, isHidden, loaderOf } from '
 export async function runProgram(host: Host, tree: Entries = commandTree): Promise<number> {
   const terminal = new Terminal({ stdin: host.stdin, stdout: host.stdout, stderr: host.stderr, env: host.env });
   const program = new Program(host, terminal, tree);
-  const exit = await program.run(helpWords(host.argv.slice(2)));
+  const args = host.argv.slice(2);
+  const exit = (await showTopic(terminal, args, tree)) ?? (await program.run(helpWords(args)));
   await terminal.flush();
   return exit;
+}
+
+/** `aops help scripting`: something to read, unless a command is called that. Returns the exit code, or undefined when it is no topic. */
+async function showTopic(terminal: Terminal, args: string[], tree: Entries): Promise<number | undefined> {
+  const [help, word = '', ...more] = args;
+  if (help !== 'help' || word === '' || more.length > 0 || entryOf(tree, word)) return undefined;
+  const { topics, topicText } = await import('./topics/topics.ts');
+  const topic = Object.hasOwn(topics, word) ? topics[word] : undefined;
+  if (topic) {
+    await terminal.write(topicText(topic));
+    return exitCodes.done;
+  }
+  const meant = nearest(word, [...Object.keys(topics), ...Object.keys(tree)]);
+  if (meant === undefined || !Object.hasOwn(topics, meant)) return undefined;
+  const error = new UsageError(`There is no help on "${word}".`, `Did you mean \`aops help ${meant}\`?`);
+  return presentError(terminal, error, { json: false, debug: false });
 }
 
 /** `aops help runs start` means `aops runs start --help`. */
@@ -36,6 +55,7 @@ class Program {
   readonly #tree: Entries;
   #flags: GlobalFlags & ChangeFlags;
   #format: OutputFormat = 'table';
+  #wantsHelp = false;
 
   constructor(host: Host, terminal: Terminal, tree: Entries) {
     this.#host = host;
@@ -45,6 +65,7 @@ class Program {
   }
 
   async run(args: string[]): Promise<number> {
+    this.#wantsHelp = args.includes('--help') || args.includes('-h');
     const path = ['aops'];
     try {
       const root = await this.#parserFor(args, path);
@@ -83,7 +104,10 @@ class Program {
   }
 
   async #entered(name: string, entry: Entry, words: readonly string[], path: string[]): Promise<Parser> {
-    if (!isGroup(entry)) return this.#leaf(name, (await loaderOf(entry)()).default);
+    if (!isGroup(entry)) {
+      const command = (await loaderOf(entry)()).default;
+      return this.#leaf(name, command, this.#wantsHelp ? (await import('./result-fields.ts')).resultFields(command) : undefined);
+    }
     return this.#fill(this.#quiet(newParser(name, entry.summary)), entry.commands, words, path);
   }
 
@@ -99,8 +123,8 @@ class Program {
     return root.usage('[flags] <group> <command>').addHelpText('after', rootHelp);
   }
 
-  #leaf(name: string, command: AnyCommand): Parser {
-    return this.#quiet(commandParser(name, command, (positional, options) => this.#invoke(command, positional, options)));
+  #leaf(name: string, command: AnyCommand, result?: ResultFields): Parser {
+    return this.#quiet(commandParser(name, command, (positional, options) => this.#invoke(command, positional, options), result));
   }
 
   /** Help goes to the terminal's writer; errors are thrown, not printed. */
@@ -162,4 +186,5 @@ Start here:
   aops auth login                   or sign in to a hosted one
   aops runs start --agent A --watch start a run, watch it, answer it
 
-Help: \`aops GROUP --help\`, \`aops GROUP COMMAND --help\`.`;
+Help: \`aops GROUP --help\`, \`aops GROUP COMMAND --help\`.
+Topics: \`aops help environment\`, \`exit-codes\`, \`formatting\`, \`scripting\`.`;

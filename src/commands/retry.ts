@@ -5,6 +5,7 @@ import { defineCommand, optionalArgument } from './define.ts';
 import { journalOf } from './journal.ts';
 import { wholeList } from './list.ts';
 import { column, listOutput, rawOutput, timeColumn } from './output.ts';
+import { returns } from './result.ts';
 
 interface OpenChange {
   id: string;
@@ -33,6 +34,7 @@ export default defineCommand({
     { command: 'aops retry', text: 'What is open' },
     { command: 'aops retry aops-6f1c0a51-6c6e-4b0e-9f0e-0d4d4f3a2b11', text: 'Settle one' },
   ],
+  result: returns({ id: 'string', method: 'string', path: 'string', base_url: 'url', sent_at: 'date-time' }),
   output: rawOutput(
     listOutput<OpenChange>({
       columns: [

@@ -5,6 +5,8 @@ import { describeCommand, type LoadedCommand, loadAllCommands } from '../../src/
 import { globalFlags } from '../../src/commands/global-flags.ts';
 import { commandTree } from '../../src/commands/index.ts';
 import { optionsOf } from '../../src/commands/parser.ts';
+import { resultFields } from '../../src/commands/result-fields.ts';
+import { topics } from '../../src/commands/topics/topics.ts';
 import { groupsOf, isGroup, isHidden } from '../../src/commands/tree.ts';
 import { type OperationId, operationGroups, operationIds } from '../../src/interface/operations.ts';
 import { type CliResult, runCli } from '../support/run-cli.ts';
@@ -97,6 +99,18 @@ describe.each(named)('aops %s', (id, { path, command }) => {
       expect(option.summary).toMatch(/^[A-Z]/);
     }
     for (const operation of command.operations ?? []) expect(operationIds).toContain(operation);
+  });
+
+  it.runIf(command.output)('says what its JSON is, in help too', async () => {
+    const result = resultFields(command);
+    if (!result) throw new Error(`add what "${id}" returns: \`result: returns(...)\` (src/commands/result.ts)`);
+    const names = Object.keys(result.fields);
+    expect(names.length).toBeGreaterThan(0);
+    const help = words((await run([...path, '--help'])).stdout);
+    expect(help).toContain(
+      `${result.list ? 'JSON fields of each row, in {"data": [...], "total", "limit", "offset"}:' : 'JSON fields:'} ${names.join(', ')} Exit codes`,
+    );
+    expect(describeCommand({ path, command }).result).toEqual(result);
   });
 
   it('has no flag that means something else everywhere', () => {
@@ -196,6 +210,17 @@ describe('the tree of commands', () => {
     );
     expect(wanted.filter((id) => !own.has(id as OperationId))).toEqual([]);
     expect(commands.find(({ path }) => path[0] === 'api')?.command.operations).toEqual(operationIds);
+  });
+
+  it.each(Object.keys(topics))('has help on %s', async (topic) => {
+    const help = await run(['help', topic]);
+    expect(help).toMatchObject({ code: 0, stderr: '' });
+    expect(help.stdout).toContain(`${topics[topic]?.summary}.\n\n`);
+    for (const line of help.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+    expect((await run([])).stdout).toContain(topic);
+    const mistyped = await run(['help', topic.slice(0, -1)]);
+    expect(mistyped).toMatchObject({ code: 2, stdout: '' });
+    expect(mistyped.stderr).toContain(`aops help ${topic}`);
   });
 
   it('prints the version, alone', async () => {

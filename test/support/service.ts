@@ -4,6 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { HumanRequest, Run, RunMessage } from '../../src/interface/types.ts';
 import { type Service, type ServiceOptions, startService } from '../../src/service/service.ts';
+import { checkDeclaredResult } from './declared-result.ts';
 import { eventually } from './eventually.ts';
 import { type CliOptions, type CliResult, runCli } from './run-cli.ts';
 import { temporaryFolder, whenDone } from './temporary.ts';
@@ -50,8 +51,10 @@ export class TestService {
   }
 
   /** Runs the command line in the folder, signed in. */
-  cli(argv: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-    return runCli(argv, { cwd: this.folder, ...options, env: { ...this.env, ...options.env } });
+  async cli(argv: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+    const result = await runCli(argv, { cwd: this.folder, ...options, env: { ...this.env, ...options.env } });
+    await checkDeclaredResult(argv, result);
+    return result;
   }
 
   /** Writes a file of the folder and returns its path. */

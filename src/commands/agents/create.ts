@@ -4,6 +4,7 @@ import { bodyFlags, bodyFromFlags, readText } from '../body.ts';
 import { length } from '../checks.ts';
 import { defineCommand, text } from '../define.ts';
 import { recordOutput } from '../output.ts';
+import { returns } from '../result.ts';
 import { explainProcedure, revisionConfig } from './procedure.ts';
 import { agentRecord } from './record.ts';
 
@@ -19,6 +20,7 @@ export default defineCommand({
   operations: ['createAgent'],
   mutates: true,
   examples: [{ command: 'aops agents create --name invoice-check --procedure procedure.yaml', text: 'An agent that follows a script' }],
+  result: returns('createAgent.agent'),
   output: recordOutput<Agent>(agentRecord),
   async run(context, input) {
     const client = await context.client();

@@ -2,6 +2,7 @@ import { confirm } from '../confirm.ts';
 import { argument, defineCommand } from '../define.ts';
 import { textOutput } from '../output.ts';
 import { agentId } from '../resolve.ts';
+import { returns } from '../result.ts';
 
 export default defineCommand({
   summary: 'Delete an agent and interrupt its runs',
@@ -10,6 +11,7 @@ export default defineCommand({
   mutates: true,
   destructive: true,
   examples: [{ command: 'aops agents delete invoice-check --yes', text: 'In a script' }],
+  result: returns('deleteAgent', { id: 'uuid', name: 'string' }),
   output: textOutput<{ id: string; name: string; success: boolean }>(({ name }) => `Deleted ${name}.`),
   async run(context, input) {
     const client = await context.client();

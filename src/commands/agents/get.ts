@@ -1,6 +1,7 @@
 import { argument, defineCommand } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { agentId } from '../resolve.ts';
+import { returns } from '../result.ts';
 import { agentRecord } from './record.ts';
 
 export default defineCommand({
@@ -8,6 +9,7 @@ export default defineCommand({
   arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
   operations: ['listAgents', 'getAgent'],
   examples: [{ command: 'aops agents get invoice-check', text: 'By name' }],
+  result: returns('getAgent.agent'),
   output: recordOutput(agentRecord),
   async run(context, input) {
     const client = await context.client();

@@ -2,6 +2,7 @@ import type { AgentListItem } from '../../interface/types.ts';
 import { defineCommand } from '../define.ts';
 import { listFlags, rowList } from '../list.ts';
 import { column, idColumn, listOutput, timeColumn } from '../output.ts';
+import { returns } from '../result.ts';
 
 export default defineCommand({
   summary: 'List the agents of the team',
@@ -11,6 +12,7 @@ export default defineCommand({
     { command: 'aops agents list', text: 'The first twenty' },
     { command: 'aops agents list --all -o id', text: 'The ids of all, for a script' },
   ],
+  result: returns('listAgents.agents[]'),
   output: listOutput<AgentListItem>({
     columns: [
       idColumn((agent) => agent.id),

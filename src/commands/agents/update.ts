@@ -6,6 +6,7 @@ import type { Context } from '../context.ts';
 import { argument, defineCommand, text, toggle } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { agentId } from '../resolve.ts';
+import { returns } from '../result.ts';
 import { explainProcedure, revisionConfig } from './procedure.ts';
 import { agentRecord } from './record.ts';
 
@@ -29,6 +30,7 @@ export default defineCommand({
     { command: 'aops agents update invoice-check --procedure procedure.yaml', text: 'Run a changed procedure from now on' },
     { command: 'aops agents update invoice-check --name invoices', text: 'Rename it' },
   ],
+  result: returns('updateAgent.agent'),
   output: recordOutput<Agent>(agentRecord),
   async run(context, input) {
     const client = await context.client();

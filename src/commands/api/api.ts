@@ -6,6 +6,7 @@ import type { Context } from '../context.ts';
 import { type CommandInput, defineCommand, flag, optionalArgument, text, texts } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput, rawOutput } from '../output.ts';
+import { returns } from '../result.ts';
 import { buildRequest } from './request.ts';
 
 const methodsAndPath = {
@@ -50,6 +51,7 @@ export default defineCommand({
     { command: 'aops api startRun -f agent_id=AGENT --curl', text: 'The same as a curl command' },
     { command: 'aops api --list runs', text: 'What there is about runs' },
   ],
+  result: returns({ id: 'string', method: 'string', path: 'string', summary: 'string' }),
   output: rawOutput(listing),
   async run(context, input) {
     if (input.list) return listed(input.methodOrPath);

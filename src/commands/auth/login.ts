@@ -8,6 +8,7 @@ import type { Context } from '../context.ts';
 import { defineCommand, text } from '../define.ts';
 import { networkTo } from '../network.ts';
 import { textOutput } from '../output.ts';
+import { returns } from '../result.ts';
 
 interface SignedIn {
   profile: string;
@@ -35,6 +36,7 @@ export default defineCommand({
       text: 'As an OAuth client',
     },
   ],
+  result: returns({ profile: 'string', base_url: 'url', team_id: 'uuid', team: 'string' }),
   output: textOutput<SignedIn>(({ profile, base_url, team }) => `Signed in to ${base_url} as profile "${profile}" (team ${team}).`),
   async run(context, input): Promise<SignedIn> {
     const config = context.config({ newProfile: true });

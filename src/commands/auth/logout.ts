@@ -3,6 +3,7 @@ import { originOf } from '../../config/base-url.ts';
 import type { Context } from '../context.ts';
 import { defineCommand } from '../define.ts';
 import { textOutput } from '../output.ts';
+import { returns } from '../result.ts';
 
 interface SignedOut {
   profile: string;
@@ -15,6 +16,7 @@ export default defineCommand({
   summary: 'Forget the credential of a profile, and the access tokens for its service',
   description: 'The profile stays, with its address and team. A key or client in the environment is not affected.',
   examples: [{ command: 'aops auth logout --profile ci', text: 'Forget what was saved for "ci"' }],
+  result: returns({ profile: 'string', removed: 'boolean', tokens_removed: 'integer' }),
   output: textOutput<SignedOut>(({ profile, removed }) =>
     removed ? `Signed out of profile "${profile}".` : `Profile "${profile}" had no credential.`,
   ),

@@ -10,6 +10,7 @@ import { clientCredentials, tokenCache } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { defineCommand } from '../define.ts';
 import { recordOutput, time } from '../output.ts';
+import { returns } from '../result.ts';
 
 interface AuthStatus {
   profile: string | null;
@@ -49,6 +50,13 @@ export default defineCommand({
   description: 'Asks the service whether it accepts the credential: exit 4 when not.',
   operations: ['getTeam', 'getLocalCredential'],
   examples: [{ command: 'aops auth status', text: 'Before something important' }],
+  result: returns({
+    profile: 'string|null',
+    base_url: 'url|null',
+    team_id: 'uuid|null',
+    team: 'string',
+    credential: { type: 'token|client_credentials', source: 'string', masked: 'string', origin: 'url|null', access: 'object|null' },
+  }),
   output: recordOutput<AuthStatus>(({ credential, ...status }) => ({
     Service: status.base_url,
     Profile: status.profile,

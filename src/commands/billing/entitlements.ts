@@ -1,6 +1,7 @@
 import type { TeamEntitlements } from '../../interface/types.ts';
 import { defineCommand } from '../define.ts';
 import { recordOutput } from '../output.ts';
+import { returns } from '../result.ts';
 
 export default defineCommand({
   summary: "Show what the team's plan contains",
@@ -9,6 +10,7 @@ export default defineCommand({
     { command: 'aops billing entitlements', text: 'The plan and its features' },
     { command: 'aops billing entitlements --jq .maxConcurrentRuns', text: 'How many runs are executed at a time' },
   ],
+  result: returns('getTeamEntitlements'),
   output: recordOutput<TeamEntitlements>((plan) => ({
     Plan: plan.plan,
     Products: plan.products,

@@ -4,6 +4,7 @@ import { type Bar, renderBars, usedShare } from '../../terminal/bars.ts';
 import { renderRecord } from '../../terminal/record.ts';
 import { defineCommand, integer } from '../define.ts';
 import { documentOutput } from '../output.ts';
+import { returns } from '../result.ts';
 import { ResultError } from '../result-error.ts';
 
 export default defineCommand({
@@ -18,6 +19,7 @@ export default defineCommand({
     { command: 'aops billing usage --fail-over 80 --quiet > /dev/null || mail -s "aops: nearly used up" ops', text: 'An alarm from cron' },
     { command: 'aops billing usage --jq .agentRuns.remaining', text: 'One figure' },
   ],
+  result: returns('getTeamUsage'),
   output: documentOutput<TeamUsage>(async (usage, view) => {
     const { start, end } = usage.period;
     // The moments themselves: a period is not "in 13 days".

@@ -5,6 +5,7 @@ import { settingDefinitions } from '../../config/settings.ts';
 import { defineCommand, optionalArgument } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput } from '../output.ts';
+import { returns } from '../result.ts';
 
 interface ExplainedSetting {
   id: string;
@@ -24,6 +25,13 @@ export default defineCommand({
     { command: 'aops config explain', text: 'All of them' },
     { command: 'aops config explain base_url --profile ci', text: 'Where would this go?' },
   ],
+  result: returns({
+    id: 'string',
+    key: 'string',
+    value: 'string|null',
+    source: 'string',
+    shadowed: [{ value: 'string', source: 'string' }],
+  }),
   output: listOutput<ExplainedSetting>({
     columns: [
       column('SETTING', (setting) => setting.key),

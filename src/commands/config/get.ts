@@ -1,12 +1,14 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { argument, defineCommand } from '../define.ts';
 import { textOutput } from '../output.ts';
+import { returns } from '../result.ts';
 
 export default defineCommand({
   summary: 'Print a stored setting',
   arguments: { key: argument('The setting', { complete: 'settings' }) },
   exits: [exitCodes.notFound],
   examples: [{ command: 'aops config get team_id', text: 'Exit 3 when it is not set' }],
+  result: returns({ key: 'string', value: 'string' }),
   output: textOutput<{ key: string; value: string | boolean }>(({ value }) => String(value)),
   async run(context, input) {
     const value = context.store.setting(input.key);

@@ -2,6 +2,7 @@ import { settingDefinitions } from '../../config/settings.ts';
 import { defineCommand } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput } from '../output.ts';
+import { returns } from '../result.ts';
 
 interface ListedSetting {
   id: string;
@@ -14,6 +15,7 @@ interface ListedSetting {
 export default defineCommand({
   summary: 'List all settings with their stored values',
   examples: [{ command: 'aops config list', text: 'What can be set, and what is' }],
+  result: returns({ id: 'string', key: 'string', value: 'string|null', default: 'string|null', description: 'string' }),
   output: listOutput<ListedSetting>({
     columns: [
       column('SETTING', (setting) => setting.key),

@@ -3,6 +3,7 @@ import { UsageError } from '../../base/errors.ts';
 import { settingDefinition } from '../../config/settings.ts';
 import { argument, defineCommand, flag, optionalArgument } from '../define.ts';
 import { textOutput } from '../output.ts';
+import { returns } from '../result.ts';
 
 export default defineCommand({
   summary: 'Store a setting, or forget it with --unset',
@@ -12,6 +13,7 @@ export default defineCommand({
     { command: 'aops config set output json', text: 'JSON unless a flag says otherwise' },
     { command: 'aops config set output --unset', text: 'Back to the default' },
   ],
+  result: returns({ key: 'string', value: 'string|null' }),
   output: textOutput<{ key: string; value: string | boolean | null }>(({ key, value }) =>
     value === null ? `${key} is not set any more.` : `${key} = ${value}`,
   ),

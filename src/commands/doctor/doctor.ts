@@ -2,6 +2,7 @@ import { AopsError, exitCodes } from '../../base/errors.ts';
 import { version } from '../../base/version.ts';
 import { defineCommand, flag } from '../define.ts';
 import { recordOutput, shown } from '../output.ts';
+import { returns } from '../result.ts';
 import { ResultError } from '../result-error.ts';
 import type { Check } from './check.ts';
 import { machineChecks } from './machine.ts';
@@ -27,6 +28,11 @@ export default defineCommand({
     { command: 'aops doctor', text: 'When something does not work' },
     { command: 'aops doctor --json --jq \'.checks[] | select(.status != "ok")\'', text: 'Only what is not right, for a report' },
   ],
+  result: returns({
+    version: 'string',
+    ok: 'boolean',
+    checks: [{ id: 'string', status: 'ok|warn|fail|skip', detail: 'string', hint: 'string|null' }],
+  }),
   output: recordOutput<Diagnosis>(({ checks }) =>
     Object.fromEntries(
       checks.map(({ id, status, detail, hint }) => [

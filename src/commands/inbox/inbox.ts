@@ -4,6 +4,7 @@ import { defineCommand, flag, text } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput, timeColumn } from '../output.ts';
 import { agentId } from '../resolve.ts';
+import { returns } from '../result.ts';
 import { eventLine, watchInbox } from './events.ts';
 import { type PendingRequest, pendingRequests } from './pending.ts';
 import { type Load, Sitting } from './sitting.ts';
@@ -24,6 +25,7 @@ export default defineCommand({
     { command: "aops inbox --json --jq '.data[] | [.run_id, .title] | @tsv'", text: 'What waits, for a script' },
     { command: 'aops inbox --watch -o ndjson', text: 'Tell a program of every request' },
   ],
+  result: returns('getRun.pending_human_request', { run_id: 'uuid', run_title: 'string', agent_id: 'uuid|null', agent_name: 'string' }),
   output: listOutput<PendingRequest>({
     columns: [
       timeColumn('ASKED', (request) => request.created_at),

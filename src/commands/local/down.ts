@@ -4,6 +4,7 @@ import { readHealth } from '../../client/health.ts';
 import type { Context } from '../context.ts';
 import { defineCommand } from '../define.ts';
 import { textOutput } from '../output.ts';
+import { returns } from '../result.ts';
 import { type LocalState, readState, removeState, runningService, stateFile } from './state.ts';
 
 /** The service drains for a few seconds at the most before it ends. */
@@ -15,6 +16,7 @@ export default defineCommand({
   description:
     'Runs that are going on continue from their last completed step when it is started again. Stopping a service that is not running succeeds.',
   examples: [{ command: 'aops local down', text: 'Stop it; its data stays, unless it was started with --ephemeral' }],
+  result: returns({ stopped: 'boolean', url: 'url|null' }),
   output: textOutput<{ stopped: boolean; url: string | null }>(({ stopped, url }) =>
     stopped ? `Stopped the local service at ${url}.` : 'The local service is not running.',
   ),

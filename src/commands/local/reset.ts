@@ -4,6 +4,7 @@ import { UsageError } from '../../base/errors.ts';
 import { confirm } from '../confirm.ts';
 import { defineCommand, text } from '../define.ts';
 import { textOutput } from '../output.ts';
+import { returns } from '../result.ts';
 import { stopService } from './down.ts';
 import { defaultDataDirectory, runningService } from './state.ts';
 
@@ -12,6 +13,7 @@ export default defineCommand({
   options: { dataDir: text('DIR', 'The data directory, when it is not the default one', { complete: 'directories' }) },
   destructive: true,
   examples: [{ command: 'aops local reset --yes', text: 'Start over' }],
+  result: returns({ deleted: 'boolean', data_dir: 'string' }),
   output: textOutput<{ deleted: boolean; data_dir: string }>(({ deleted, data_dir }) =>
     deleted ? `Deleted ${data_dir}.` : `There is nothing in ${data_dir}.`,
   ),

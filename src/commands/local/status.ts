@@ -1,5 +1,6 @@
 import { defineCommand } from '../define.ts';
 import { recordOutput } from '../output.ts';
+import { returns } from '../result.ts';
 import { browseInWords, defaultDataDirectory, execInWords, type LocalState, localProfile, runningService } from './state.ts';
 
 interface LocalStatus {
@@ -22,6 +23,18 @@ export default defineCommand({
     { command: 'aops local status', text: 'Look' },
     { command: 'aops local status --json --jq .running', text: 'Ask in a script' },
   ],
+  result: returns({
+    running: 'boolean',
+    url: 'url|null',
+    pid: 'integer|null',
+    data_dir: 'string',
+    profile: 'string|null',
+    team_id: 'uuid|null',
+    version: 'string|null',
+    exec: 'host|off|null',
+    ephemeral: 'boolean',
+    started_at: 'date-time|null',
+  }),
   output: recordOutput<LocalStatus>((status) => ({
     Running: status.running ? 'yes' : 'no (start it with `aops local up`)',
     URL: status.url,

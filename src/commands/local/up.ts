@@ -9,6 +9,7 @@ import type { BrowsePolicy } from '../../service/service.ts';
 import type { Context } from '../context.ts';
 import { choice, defineCommand, flag, integer, text } from '../define.ts';
 import { recordOutput } from '../output.ts';
+import { returns } from '../result.ts';
 import { browsingOptions, namedChromium } from './browsing.ts';
 import {
   browseInWords,
@@ -46,6 +47,18 @@ export default defineCommand({
     { command: 'aops local up', text: 'Start it, and sign in to it' },
     { command: 'aops local up --ephemeral', text: 'For a try-out or a CI job' },
   ],
+  result: returns({
+    pid: 'integer',
+    url: 'url',
+    data_dir: 'string',
+    team_id: 'uuid',
+    version: 'string',
+    instance_id: 'uuid',
+    exec: 'host|off',
+    ephemeral: 'boolean',
+    started_at: 'date-time',
+    profile: 'string',
+  }),
   output: recordOutput<LocalState & { profile: string }>((state) => ({
     URL: state.url,
     Data: state.ephemeral ? `${state.data_dir} (removed by \`aops local down\`)` : state.data_dir,

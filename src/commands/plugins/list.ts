@@ -2,6 +2,7 @@ import type { Plugin } from '../../interface/types.ts';
 import { defineCommand } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput } from '../output.ts';
+import { returns } from '../result.ts';
 
 export default defineCommand({
   summary: 'List the plugin catalogue of the service',
@@ -10,6 +11,7 @@ export default defineCommand({
     { command: 'aops plugins list', text: 'What there is' },
     { command: 'aops plugins list --jq \'.data[] | select(.type == "runtime") | .name\'', text: 'The words for `models.agent.model`' },
   ],
+  result: returns('listPluginCatalog.plugins[]'),
   output: listOutput<Plugin>({
     columns: [
       column('NAME', (plugin) => plugin.name),

@@ -1,6 +1,7 @@
 import { defineCommand } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput } from '../output.ts';
+import { returns } from '../result.ts';
 
 interface ListedProfile {
   id: string;
@@ -14,6 +15,7 @@ interface ListedProfile {
 export default defineCommand({
   summary: 'List the profiles',
   examples: [{ command: 'aops profiles list', text: 'The current one is marked' }],
+  result: returns({ id: 'string', name: 'string', base_url: 'url', team_id: 'uuid|null', signed_in: 'boolean', current: 'boolean' }),
   output: listOutput<ListedProfile>({
     columns: [
       column('CURRENT', (profile) => (profile.current ? '*' : '')),

@@ -2,12 +2,14 @@ import { originOf } from '../../config/base-url.ts';
 import { confirm } from '../confirm.ts';
 import { argument, defineCommand } from '../define.ts';
 import { textOutput } from '../output.ts';
+import { returns } from '../result.ts';
 
 export default defineCommand({
   summary: 'Remove a profile and its credential',
   arguments: { name: argument('The profile', { complete: 'profiles' }) },
   destructive: true,
   examples: [{ command: 'aops profiles remove ci --yes', text: 'Without asking' }],
+  result: returns({ name: 'string' }),
   output: textOutput<{ name: string }>(({ name }) => `Removed profile "${name}".`),
   async run(context, input) {
     const { name, base_url } = context.store.profile(input.name);

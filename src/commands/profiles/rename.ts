@@ -1,10 +1,12 @@
 import { argument, defineCommand } from '../define.ts';
 import { textOutput } from '../output.ts';
+import { returns } from '../result.ts';
 
 export default defineCommand({
   summary: 'Give a profile another name',
   arguments: { from: argument('The profile', { complete: 'profiles' }), to: argument('Its new name') },
   examples: [{ command: 'aops profiles rename default production', text: 'The credential goes with it' }],
+  result: returns({ from: 'string', to: 'string' }),
   output: textOutput<{ from: string; to: string }>(({ from, to }) => `Profile "${from}" is called "${to}" now.`),
   async run(context, input) {
     await context.store.renameProfile(input.from, input.to);

@@ -1,10 +1,12 @@
 import { argument, defineCommand } from '../define.ts';
 import { textOutput } from '../output.ts';
+import { returns } from '../result.ts';
 
 export default defineCommand({
   summary: 'Use a profile from now on',
   arguments: { name: argument('The profile', { complete: 'profiles' }) },
   examples: [{ command: 'aops profiles use local', text: 'Work with the local service' }],
+  result: returns({ name: 'string', base_url: 'url', team_id: 'uuid', current: 'boolean' }),
   output: textOutput<{ name: string; base_url: string }>(({ name, base_url }) => `Using profile "${name}" (${base_url}).`),
   async run(context, input) {
     await context.store.useProfile(input.name);

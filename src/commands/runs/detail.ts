@@ -3,6 +3,7 @@ import type { RunDetail } from '../../interface/types.ts';
 import type { Section } from '../../terminal/sheet.ts';
 import { argument, defineCommand } from '../define.ts';
 import { documentOutput, recordFields } from '../output.ts';
+import { returns } from '../result.ts';
 import { agentAndRun } from './agent-run.ts';
 import { runRecord } from './record.ts';
 
@@ -15,6 +16,7 @@ export default defineCommand({
     { command: 'aops runs detail @latest', text: 'A sheet to read' },
     { command: 'aops runs detail @latest --json', text: 'The detail, with the conversation' },
   ],
+  result: returns('getRunDetail'),
   output: documentOutput<RunDetail>(async (run, view) => {
     const { renderSheet } = await import('../../terminal/sheet.ts');
     return renderSheet(sections(run), view);

@@ -6,6 +6,7 @@ import { argument, defineCommand, flag, optionalArgument, text } from '../define
 import { RowList, wholeList } from '../list.ts';
 import { column, idColumn, listOutput, sizeColumn, timeColumn } from '../output.ts';
 import { runId } from '../resolve.ts';
+import { returns } from '../result.ts';
 import { saveDownloads } from './save-downloads.ts';
 
 interface RunFile {
@@ -29,6 +30,7 @@ export default defineCommand({
     { command: 'aops runs files @latest', text: 'What the newest run recorded' },
     { command: 'aops runs files RUN FILE --to shots', text: 'Download one' },
   ],
+  result: returns({ id: 'string', name: 'string', mime_type: 'string|null', size: 'integer|null', created_at: 'date-time' }),
   output: listOutput<RunFile>({
     columns: [
       idColumn((file) => file.id),

@@ -2,6 +2,7 @@ import type { Run } from '../../interface/types.ts';
 import { argument, defineCommand } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { runId } from '../resolve.ts';
+import { returns } from '../result.ts';
 import { runRecord } from './record.ts';
 import { describeRequest } from './requests.ts';
 
@@ -13,6 +14,7 @@ export default defineCommand({
     { command: 'aops runs get @latest', text: 'The newest run' },
     { command: "aops runs get RUN --json --jq '.pending_human_request.title'", text: 'What a run asks, for a script' },
   ],
+  result: returns('getRun.run'),
   output: recordOutput<Run>((run) => ({
     ...runRecord(run),
     Error: run.error,

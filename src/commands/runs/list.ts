@@ -6,6 +6,7 @@ import { choice, dateTime, defineCommand, flag, text, toggle } from '../define.t
 import { Count, listFlags, refuseRows, rowList } from '../list.ts';
 import { column, idColumn, listOutput, statusColumn, timeColumn } from '../output.ts';
 import { agentId } from '../resolve.ts';
+import { returns } from '../result.ts';
 
 export default defineCommand({
   summary: 'List runs, the newest first',
@@ -36,6 +37,7 @@ export default defineCommand({
     { command: 'aops runs list --since yesterday --until today --status failed --count', text: 'How many failed yesterday' },
     { command: 'aops runs list --agent invoice-check --all -o ndjson', text: 'Every run of an agent, one JSON object a line' },
   ],
+  result: returns('listRuns.data[]'),
   output: listOutput<RunListItem>({
     columns: [
       idColumn((run) => run.id),

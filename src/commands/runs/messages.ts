@@ -3,6 +3,7 @@ import { argument, defineCommand } from '../define.ts';
 import { listFlags, rowList } from '../list.ts';
 import { column, listOutput, timeColumn } from '../output.ts';
 import { runId } from '../resolve.ts';
+import { returns } from '../result.ts';
 import { messageSummary } from './transcript.ts';
 
 export default defineCommand({
@@ -17,6 +18,7 @@ export default defineCommand({
       text: 'What the agent said',
     },
   ],
+  result: returns('listRunMessages.messages[]'),
   output: listOutput<RunMessage>({
     columns: [
       timeColumn('TIME', (message) => message.timestamp),

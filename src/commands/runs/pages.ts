@@ -2,6 +2,7 @@ import type { BrowserSessionPage } from '../../interface/types.ts';
 import { argument, defineCommand } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput } from '../output.ts';
+import { returns } from '../result.ts';
 import { agentAndRun } from './agent-run.ts';
 
 export default defineCommand({
@@ -10,6 +11,7 @@ export default defineCommand({
   arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
   operations: ['getRun', 'getRunDetail', 'listBrowserSessionPages'],
   examples: [{ command: 'aops runs pages @latest', text: 'Where the browser of the newest run is' }],
+  result: returns('listBrowserSessionPages.pages[]'),
   output: listOutput<BrowserSessionPage>({
     columns: [
       column('TITLE', (page) => page.title, { shrink: true, link: (page) => page.url }),

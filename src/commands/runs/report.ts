@@ -1,6 +1,7 @@
 import type { WorkflowExecutionReport } from '../../interface/types.ts';
 import { argument, defineCommand } from '../define.ts';
 import { documentOutput, recordFields } from '../output.ts';
+import { returns } from '../result.ts';
 import { agentAndRun } from './agent-run.ts';
 
 export default defineCommand({
@@ -11,6 +12,7 @@ export default defineCommand({
     { command: 'aops runs report @latest', text: 'How far the newest run came' },
     { command: 'aops runs report RUN --jq .errors', text: 'How many errors there were' },
   ],
+  result: returns('getWorkflowExecutionReport'),
   output: documentOutput<WorkflowExecutionReport>(async (report, view) => {
     const { renderSheet } = await import('../../terminal/sheet.ts');
     const outcome = {

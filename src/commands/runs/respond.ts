@@ -5,6 +5,7 @@ import { uuid } from '../checks.ts';
 import { argument, defineCommand, flag, optionalArgument, texts } from '../define.ts';
 import { recordOutput, time } from '../output.ts';
 import { runId } from '../resolve.ts';
+import { returns } from '../result.ts';
 import { sendAnswer } from './requests.ts';
 
 interface Answered {
@@ -35,6 +36,7 @@ export default defineCommand({
     { command: "aops runs respond RUN --answer 'Which vendor?=Acme GmbH'", text: 'Answer a question' },
     { command: "aops runs respond RUN --answer 'Cost centres=Alpha' --answer 'Cost centres=Beta'", text: 'Choose several' },
   ],
+  result: returns('respondToHumanRequest.human_request'),
   output: recordOutput<Answered>((request) => ({
     Answered: request.title,
     Response: request.response,

@@ -5,6 +5,7 @@ import { argument, defineCommand, flag, text } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput, timeColumn } from '../output.ts';
 import { agentId, runId } from '../resolve.ts';
+import { returns } from '../result.ts';
 import { type Download, saveDownloads } from './save-downloads.ts';
 import { actionText, durationOf, errorOf, moments, numbered, type Shot } from './shots.ts';
 
@@ -25,6 +26,7 @@ export default defineCommand({
     { command: 'aops runs screenshots @latest --html run.html', text: 'All of it in one page, to look at or to send' },
     { command: 'aops runs screenshots @latest --save shots', text: 'Save the pictures' },
   ],
+  result: returns('getRunScreenshotTimeline.data.toolExecutions[]', { number: 'integer' }),
   output: listOutput<Shot>({
     columns: [
       column('#', (shot) => shot.number, { align: 'right' }),

@@ -4,6 +4,7 @@ import { length } from '../checks.ts';
 import { argument, defineCommand } from '../define.ts';
 import { recordOutput, time } from '../output.ts';
 import { runId } from '../resolve.ts';
+import { returns } from '../result.ts';
 
 export default defineCommand({
   summary: 'Post a message to a run',
@@ -18,6 +19,7 @@ export default defineCommand({
     { command: "aops runs send RUN 'Use the March figures'", text: 'Tell a run something' },
     { command: 'aops runs send @latest - < notes.txt', text: 'Send a long message' },
   ],
+  result: returns('postRunMessage.message'),
   output: recordOutput<RunMessage>((message) => ({ Sent: message.text_content, At: time(message.timestamp), ID: message.id })),
   async run(context, input) {
     const client = await context.client();

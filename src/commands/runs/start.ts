@@ -6,6 +6,7 @@ import type { Context } from '../context.ts';
 import { type CommandInput, defineCommand, flag, requiredText, text, texts } from '../define.ts';
 import { recordOutput, status } from '../output.ts';
 import { agentId } from '../resolve.ts';
+import { returns } from '../result.ts';
 import { pullFiles } from '../sandbox/pull-files.ts';
 import { collectFiles, uploadFiles } from '../sandbox/upload-paths.ts';
 import { followed, followFlags, followOptions, followRun } from './follow.ts';
@@ -49,6 +50,7 @@ export default defineCommand({
     },
     { command: 'RUN=$(aops runs start --agent invoice-check -o id)', text: 'Only the id, for a script' },
   ],
+  result: returns('startRun.run'),
   output: recordOutput<Run>((run) => ({ ID: run.id, Status: status(run.status), Agent: run.agent_id, Sandbox: run.sandbox_id })),
   async run(context, input) {
     const follows = input.watch || input.answers !== undefined || input.pull !== undefined;

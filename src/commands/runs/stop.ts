@@ -1,6 +1,7 @@
 import { argument, defineCommand } from '../define.ts';
 import { textOutput } from '../output.ts';
 import { runId } from '../resolve.ts';
+import { returns } from '../result.ts';
 
 export default defineCommand({
   summary: 'Stop a run, whatever it is doing',
@@ -9,6 +10,7 @@ export default defineCommand({
   operations: ['stopRun'],
   mutates: true,
   examples: [{ command: 'aops runs stop @latest', text: 'Stop the newest run' }],
+  result: returns('stopRun', { id: 'uuid' }),
   output: textOutput<{ id: string; success: boolean; message?: string }>((result) => result.message ?? `Stopped ${result.id}.`),
   async run(context, input) {
     const client = await context.client();

@@ -5,6 +5,7 @@ import { watchRun } from '../../watch/watch-run.ts';
 import { argument, choice, defineCommand } from '../define.ts';
 import { recordOutput, status, time } from '../output.ts';
 import { runId } from '../resolve.ts';
+import { returns } from '../result.ts';
 import { ResultError } from '../result-error.ts';
 import { outcomeError } from './outcome.ts';
 
@@ -20,6 +21,7 @@ export default defineCommand({
     { command: 'aops runs wait RUN --timeout 10m', text: 'Until it has ended' },
     { command: 'aops runs wait RUN --for waiting && aops runs respond RUN --approve', text: 'Until somebody is needed' },
   ],
+  result: returns('getRun.run'),
   output: recordOutput<Run>((run) => ({ ID: run.id, Status: status(run.status), Completed: time(run.completed_at), Error: run.error })),
   async run(context, input) {
     const client = await context.client();

@@ -1,6 +1,7 @@
 import { exitCodes } from '../../base/errors.ts';
 import { argument, defineCommand } from '../define.ts';
 import { runId } from '../resolve.ts';
+import { returns } from '../result.ts';
 import { followed, followFlags, followOptions, followRun } from './follow.ts';
 
 export default defineCommand({
@@ -16,6 +17,7 @@ export default defineCommand({
     { command: 'aops runs watch RUN --on-request wait --timeout 1h', text: 'Somebody else answers' },
     { command: 'aops runs watch RUN -o ndjson', text: 'Every event as a JSON object on a line' },
   ],
+  result: returns('getRun.run'),
   async run(context, input) {
     const options = await followOptions(context, input);
     const run = await followRun(context, await runId(context, input.run), options);

@@ -4,6 +4,7 @@ import { defineCommand, optionalArgument, text } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput, timeColumn } from '../output.ts';
 import { runId } from '../resolve.ts';
+import { returns } from '../result.ts';
 
 interface ListedFile {
   name: string;
@@ -25,6 +26,14 @@ export default defineCommand({
     { command: 'aops sandbox ls @latest', text: 'Files of the newest run' },
     { command: 'aops sandbox ls --sandbox SANDBOX /workspace/input', text: 'What was staged' },
   ],
+  result: returns({
+    name: 'string',
+    path: 'string',
+    type: 'file|directory',
+    size: 'integer',
+    modified_at: 'date-time|null',
+    isTextFile: 'boolean?',
+  }),
   output: listOutput<ListedFile>({
     columns: [
       column('NAME', (file) => (file.type === 'directory' ? `${file.name}/` : file.name), { shrink: true }),

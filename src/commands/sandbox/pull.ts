@@ -2,6 +2,7 @@ import { argument, defineCommand, flag, optionalArgument, requiredText } from '.
 import { wholeList } from '../list.ts';
 import { column, listOutput } from '../output.ts';
 import { runId } from '../resolve.ts';
+import { returns } from '../result.ts';
 import { type PulledFile, pullFiles } from './pull-files.ts';
 
 export default defineCommand({
@@ -16,6 +17,7 @@ export default defineCommand({
     { command: 'aops sandbox pull @latest --to out', text: 'Everything the newest run has' },
     { command: 'aops sandbox pull RUN report.md --to .', text: 'One file' },
   ],
+  result: returns({ path: 'string', file: 'string', size: 'integer' }),
   output: listOutput<PulledFile>({
     columns: [column('FILE', (file) => file.file, { shrink: true }), column('SIZE', (file) => file.size, { align: 'right' })],
     empty: 'There are no files.',

@@ -1,6 +1,7 @@
 import { argument, defineCommand, manyArguments, text } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput } from '../output.ts';
+import { returns } from '../result.ts';
 import { collectFiles, uploadFiles } from './upload-paths.ts';
 
 export default defineCommand({
@@ -13,6 +14,7 @@ export default defineCommand({
     { command: 'aops sandbox push SANDBOX invoices.csv', text: 'One file' },
     { command: 'aops sandbox push SANDBOX data --to /workspace/input', text: 'A folder, to be /workspace/input/data' },
   ],
+  result: returns({ path: 'string', size_bytes: 'integer' }),
   output: listOutput<{ path: string; size_bytes: number }>({
     columns: [column('PATH', (file) => file.path, { shrink: true }), column('SIZE', (file) => file.size_bytes, { align: 'right' })],
     empty: 'There are no files in what was given.',

@@ -1,6 +1,7 @@
 import type { LocalCredential } from '../../../interface/types.ts';
 import { defineCommand } from '../../define.ts';
 import { recordOutput } from '../../output.ts';
+import { returns } from '../../result.ts';
 import { credentialOptions, credentialRecord, newCredential } from '../credentials.ts';
 import { type Delivered, deliver, deliveryOptions } from '../secret-delivery.ts';
 
@@ -21,6 +22,13 @@ export default defineCommand({
     },
     { command: 'aops local client create --name nightly --scope runs:write --to nightly.secret', text: 'For a program elsewhere' },
   ],
+  result: returns('createLocalClient.client', {
+    client_id: 'uuid',
+    token_url: 'url',
+    client_secret: 'string?',
+    profile: 'string?',
+    file: 'string?',
+  }),
   output: recordOutput<CreatedClient>((created) => {
     const { ID, ...record } = credentialRecord(created);
     return {

@@ -1,5 +1,6 @@
 import { defineCommand } from '../../define.ts';
 import { listFlags } from '../../list.ts';
+import { returns } from '../../result.ts';
 import { credentialListOutput, listCredentials } from '../credentials.ts';
 
 export default defineCommand({
@@ -10,6 +11,7 @@ export default defineCommand({
     { command: 'aops local client list', text: 'Who may call the service' },
     { command: 'aops local client list --team finance --all -o id', text: 'The ids of one team' },
   ],
+  result: returns('listLocalClients.clients[]', { team: 'string' }),
   output: credentialListOutput('No OAuth clients. Create one with `aops local client create --name NAME`.'),
   run: (context, input) => listCredentials(context, 'client', input),
 });

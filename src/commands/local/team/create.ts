@@ -2,6 +2,7 @@ import type { LocalTeam } from '../../../interface/types.ts';
 import { length } from '../../checks.ts';
 import { argument, defineCommand } from '../../define.ts';
 import { recordOutput } from '../../output.ts';
+import { returns } from '../../result.ts';
 import { teamRecord } from '../teams.ts';
 
 export default defineCommand({
@@ -12,6 +13,7 @@ export default defineCommand({
   operations: ['createLocalTeam'],
   mutates: true,
   examples: [{ command: 'aops local team create finance', text: 'A team of its own for finance' }],
+  result: returns('createLocalTeam.team'),
   output: recordOutput<LocalTeam>(teamRecord),
   async run(context, input) {
     const client = await context.client();

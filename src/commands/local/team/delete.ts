@@ -1,6 +1,7 @@
 import { confirm } from '../../confirm.ts';
 import { argument, defineCommand } from '../../define.ts';
 import { textOutput } from '../../output.ts';
+import { returns } from '../../result.ts';
 import { requireTeam } from '../teams.ts';
 
 export default defineCommand({
@@ -10,6 +11,7 @@ export default defineCommand({
   mutates: true,
   destructive: true,
   examples: [{ command: 'aops local team delete finance --yes', text: 'In a script' }],
+  result: returns('deleteLocalTeam', { id: 'uuid', name: 'string' }),
   output: textOutput<{ id: string; name: string; success: boolean }>(({ name }) => `Deleted ${name}.`),
   async run(context, input) {
     const { id, name } = await requireTeam(context, input.team);

@@ -2,12 +2,14 @@ import type { LocalTeam } from '../../../interface/types.ts';
 import { defineCommand } from '../../define.ts';
 import { listFlags, rowList } from '../../list.ts';
 import { column, idColumn, listOutput, timeColumn } from '../../output.ts';
+import { returns } from '../../result.ts';
 
 export default defineCommand({
   summary: 'List the teams',
   options: listFlags,
   operations: ['listLocalTeams'],
   examples: [{ command: 'aops local team list', text: 'The teams of this service' }],
+  result: returns('listLocalTeams.teams[]'),
   output: listOutput<LocalTeam>({
     columns: [
       idColumn((team) => team.id),

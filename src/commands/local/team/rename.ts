@@ -2,6 +2,7 @@ import type { LocalTeam } from '../../../interface/types.ts';
 import { length } from '../../checks.ts';
 import { argument, defineCommand } from '../../define.ts';
 import { recordOutput } from '../../output.ts';
+import { returns } from '../../result.ts';
 import { requireTeam, teamRecord } from '../teams.ts';
 
 export default defineCommand({
@@ -10,6 +11,7 @@ export default defineCommand({
   operations: ['listLocalTeams', 'updateLocalTeam'],
   mutates: true,
   examples: [{ command: 'aops local team rename finance accounting', text: 'Another name; its id stays' }],
+  result: returns('updateLocalTeam.team'),
   output: recordOutput<LocalTeam>(teamRecord),
   async run(context, input) {
     const { id } = await requireTeam(context, input.team);

@@ -1,6 +1,7 @@
 import type { LocalCredential } from '../../../interface/types.ts';
 import { defineCommand } from '../../define.ts';
 import { recordOutput } from '../../output.ts';
+import { returns } from '../../result.ts';
 import { credentialOptions, credentialRecord, newCredential } from '../credentials.ts';
 import { type Delivered, deliver, deliveryOptions } from '../secret-delivery.ts';
 
@@ -25,6 +26,7 @@ export default defineCommand({
     },
     { command: 'TOKEN=$(aops local token create --name job --reveal --jq .token)', text: 'In a script' },
   ],
+  result: returns('createLocalToken.token', { token: 'string?', profile: 'string?', file: 'string?' }),
   output: recordOutput<CreatedToken>((created) => ({
     ...credentialRecord(created),
     Token: created.token,

@@ -1,5 +1,6 @@
 import { defineCommand } from '../../define.ts';
 import { listFlags } from '../../list.ts';
+import { returns } from '../../result.ts';
 import { credentialListOutput, listCredentials } from '../credentials.ts';
 
 export default defineCommand({
@@ -10,6 +11,7 @@ export default defineCommand({
     { command: 'aops local token list', text: 'Who may call the service' },
     { command: 'aops local token list --team finance --all -o id', text: 'The ids of one team' },
   ],
+  result: returns('listLocalTokens.tokens[]', { team: 'string' }),
   output: credentialListOutput('No tokens. Create one with `aops local token create --name NAME`.'),
   run: (context, input) => listCredentials(context, 'token', input),
 });

@@ -1,6 +1,7 @@
 import { confirm } from '../../confirm.ts';
 import { argument, defineCommand } from '../../define.ts';
 import { textOutput } from '../../output.ts';
+import { returns } from '../../result.ts';
 import { requireCredentialNamed } from '../credentials.ts';
 
 export default defineCommand({
@@ -11,6 +12,7 @@ export default defineCommand({
   mutates: true,
   destructive: true,
   examples: [{ command: 'aops local token revoke nightly --yes', text: 'In a script' }],
+  result: returns('revokeLocalToken', { id: 'uuid', name: 'string' }),
   output: textOutput<{ id: string; name: string; success: boolean }>(({ name }) => `Revoked ${name}.`),
   async run(context, input) {
     const { id, name } = await requireCredentialNamed(context, 'token', input.token);

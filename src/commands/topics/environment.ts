@@ -1,6 +1,5 @@
 /** The environment variables that aops reads: those of settings from their definitions, the others from here. */
-import { settingDefinitions } from '../../src/config/settings.ts';
-import { code } from './markdown.ts';
+import { settingDefinitions } from '../../config/settings.ts';
 
 /** Where the meaning of the setting is not what the variable says. */
 const meanings: Readonly<Record<string, string>> = {
@@ -26,13 +25,13 @@ const others: readonly (readonly [variable: string, meaning: string])[] = [
   ['NO_PROXY', 'Hosts that are reached without the proxy: names, addresses, networks. This machine always is.'],
 ];
 
-/** Rows of variable and meaning. */
-export function environmentRows(): string[][] {
+/** Rows of variable and meaning; words as they are typed stand in backquotes. */
+export function environmentRows(): [string, string][] {
   const ofSettings = settingDefinitions.flatMap(({ environment, flag, description }) =>
-    environment.map((variable) => [
-      code(variable),
-      `${meanings[variable] ?? description}${flag === undefined ? '' : ` Flag: ${code(flag)}.`}`,
+    environment.map((variable): [string, string] => [
+      variable,
+      `${meanings[variable] ?? description}${flag === undefined ? '' : ` Flag: \`${flag}\`.`}`,
     ]),
   );
-  return [...ofSettings, ...others.map(([variable, meaning]) => [code(variable), meaning])];
+  return [...ofSettings, ...others.map(([variable, meaning]): [string, string] => [variable, meaning])];
 }

@@ -1,0 +1,77 @@
+/** src/commands/contract-fields.json: the fields of what commands take from the contract, so that help need not load a schema. */
+import type { TSchema } from 'typebox';
+import { loadAllCommands } from '../../src/commands/describe.ts';
+import type { ContractPath, ResultShape } from '../../src/commands/result.ts';
+import type { OperationId } from '../../src/interface/operations.ts';
+import { schemasOf } from '../../src/interface/schemas.ts';
+
+/** JSON Schema, as far as the contract uses it. */
+export interface Schema {
+  type?: string;
+  format?: string;
+  const?: unknown;
+  properties?: Record<string, Schema>;
+  required?: readonly string[];
+  items?: Schema;
+  anyOf?: readonly Schema[];
+  allOf?: readonly Schema[];
+  minLength?: number;
+  minimum?: number;
+}
+
+/** The schema at a place of the contract. @throws Error when there is no such place */
+export function schemaAt(path: ContractPath): Schema {
+  const [operation, ...members] = path.split('.') as [OperationId, ...string[]];
+  return members.reduce<Schema>(
+    (schema, member) => {
+      const name = member.replace('[]', '');
+      const found = propertiesOf(schema)[name];
+      const inner = member.endsWith('[]') ? found && withoutNull(found).items : found;
+      if (!inner) throw new Error(`the contract has no ${path}: "${name}" is not there`);
+      return inner;
+    },
+    schemasOf(operation).response as TSchema as Schema,
+  );
+}
+
+/** The members of an object schema, those of intersections together. */
+export function propertiesOf(schema: Schema): Record<string, Schema> {
+  const plain = withoutNull(schema);
+  return Object.assign({}, ...(plain.allOf ?? []).map(propertiesOf), plain.properties);
+}
+
+export const requiredOf = (schema: Schema): readonly string[] => [
+  ...(withoutNull(schema).allOf ?? []).flatMap(requiredOf),
+  ...(withoutNull(schema).required ?? []),
+];
+
+export const isNull = ({ type }: Schema): boolean => type === 'null';
+
+/** What a schema is when it is not null. */
+export function withoutNull(schema: Schema): Schema {
+  const others = schema.anyOf?.filter((one) => !isNull(one));
+  return others?.length === 1 && others.length < (schema.anyOf?.length ?? 0) ? (others[0] as Schema) : schema;
+}
+
+/** `uuid`, `integer|null`, `approval|question`, `string[]` */
+export function typeWord(schema: Schema): string {
+  const { type, format, items, anyOf } = schema;
+  if (anyOf) return [...new Set(anyOf.map(typeWord))].sort((a, b) => Number(a === 'null') - Number(b === 'null')).join('|');
+  if (schema.const !== undefined) return String(schema.const);
+  if (type === 'array') {
+    const word = items ? typeWord(items) : 'any';
+    return word.includes('|') ? `(${word})[]` : `${word}[]`;
+  }
+  if (type === 'string') return format ?? 'string';
+  if (type !== undefined) return type;
+  return schema.allOf || schema.properties ? 'object' : 'any';
+}
+
+export async function contractFields(): Promise<string> {
+  const paths = (await loadAllCommands()).flatMap(({ command }) => (command.result as ResultShape | undefined)?.contract ?? []);
+  const fields = [...new Set(paths)].sort().map((path) => {
+    const schema = schemaAt(path);
+    return [path, Object.fromEntries(Object.entries(propertiesOf(schema)).map(([name, one]) => [name, typeWord(one)]))];
+  });
+  return `${JSON.stringify(Object.fromEntries(fields), null, 2)}\n`;
+}

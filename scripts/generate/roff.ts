@@ -1,0 +1,44 @@
+/** Small pieces of roff with the man macros (man(7)). Texts are escaped here; macros take what these functions return. */
+
+/** Text in the font of the page: backslashes, hyphens and quotes as they are. */
+export const roman = (text: string): string =>
+  text
+    .replaceAll('\\', '\\e')
+    .replaceAll('-', '\\-')
+    .replaceAll("'", '\\(aq')
+    .replaceAll('`', '\\(ga')
+    .replaceAll('^', '\\(ha')
+    .replaceAll('~', '\\(ti')
+    .replaceAll('"', '\\(dq')
+    .replace(/\s*\n\s*/g, ' ');
+
+export const bold = (text: string): string => `\\fB${roman(text)}\\fR`;
+
+const sourceWidth = 78;
+
+/** Text on lines of the source that are not too long. A line that would begin with a control character gets a zero-width sign in front. */
+export function lines(text: string): string {
+  const filled: string[] = [];
+  for (const word of text.split(' ')) {
+    const line = filled.at(-1);
+    if (line !== undefined && line.length + 1 + word.length <= sourceWidth) filled[filled.length - 1] = `${line} ${word}`;
+    else filled.push(word);
+  }
+  return filled.map((line) => `${/^[.']/.test(line) ? '\\&' : ''}${line}\n`).join('');
+}
+
+/** A page without the paragraph macros that would stand right after a section. */
+export const tidy = (text: string): string => text.replaceAll(/(\.SH [^\n]*\n)\.PP\n/g, '$1');
+
+export const paragraph = (text: string): string => `.PP\n${lines(roman(text))}`;
+
+export const section = (name: string): string => `.SH ${roman(name)}\n`;
+
+/** A word and its meaning, indented. Both are escaped already. */
+export const entry = (word: string, meaning: string): string => `.TP\n${lines(word)}${lines(meaning)}`;
+
+export const note = (text: string): string => `.\\" ${text}\n`;
+
+/** The first macro of a page. */
+export const title = (name: string, number: number, date: string, source: string): string =>
+  `.TH ${roman(name.toUpperCase())} ${number} ${date} "${source}" "aops manual"\n`;

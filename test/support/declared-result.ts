@@ -1,0 +1,39 @@
+/** Whether a command's JSON is what the command says of it (`result` of its definition). Looked at after every `--json` of a test. */
+import { requiredOf, schemaAt } from '../../scripts/generate/contract-fields.ts';
+import { commandTree } from '../../src/commands/index.ts';
+import type { ResultShape } from '../../src/commands/result.ts';
+import { resultFields } from '../../src/commands/result-fields.ts';
+import { follow } from '../../src/commands/tree.ts';
+import type { CliResult } from './run-cli.ts';
+
+const changesForm = ['--fields', '--jq', '--dry-run', '-o', '--output', '--watch', '--curl'];
+
+/** @throws Error that names the fields which are not declared, or not there */
+export async function checkDeclaredResult(argv: readonly string[], { code, stdout }: CliResult): Promise<void> {
+  if (code !== 0 || stdout === '' || !argv.includes('--json') || changesForm.some((flag) => argv.includes(flag))) return;
+  const flags = argv.findIndex((word) => word.startsWith('-'));
+  const { load, path } = follow(commandTree, argv.slice(0, flags));
+  if (!load) return;
+  const command = (await load()).default;
+  const declared = resultFields(command);
+  if (!declared || command.output?.kind === 'raw') return;
+  const printed = JSON.parse(stdout) as Record<string, unknown>;
+  const rows = declared.list ? printed.data : [printed];
+  // Some flags ask for another form: `--count`.
+  if (!Array.isArray(rows)) return;
+  const { contract, fields = {} } = command.result as ResultShape;
+  const expected = [
+    ...(contract === undefined ? [] : requiredOf(schemaAt(contract))),
+    ...Object.entries(fields).flatMap(([name, shape]) => (typeof shape === 'string' && shape.endsWith('?') ? [] : [name])),
+  ];
+  for (const row of rows as object[]) {
+    // What a service sends beyond the contract is passed on.
+    const undeclared = Object.keys(row).filter((name) => contract === undefined && !Object.hasOwn(declared.fields, name));
+    const missing = expected.filter((name) => !Object.hasOwn(row, name));
+    if (undeclared.length + missing.length > 0) {
+      throw new Error(
+        `aops ${path.join(' ')} prints [${undeclared}] without declaring it, and declares [${missing}] without printing it: see its \`result\``,
+      );
+    }
+  }
+}
