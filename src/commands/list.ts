@@ -12,6 +12,8 @@ export class RowList<Row = unknown> {
   total = 0;
   /** False when the total only says whether there are more. */
   counted = true;
+  /** How the rows are shown, where a command has several ways; see `forms` of its output. */
+  form: string | undefined;
 
   constructor(source: (list: RowList<Row>) => AsyncIterable<readonly Row[]>, limit: number, offset: number) {
     this.limit = limit;

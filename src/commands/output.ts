@@ -14,9 +14,13 @@ export interface Output<Result> {
   readonly accepts?: (result: Result) => void;
 }
 
+type DrawRows<Row> = (rows: readonly Row[], view: View) => Promise<string>;
+
 interface ListOutput<Row> extends Output<RowList<Row> | Count> {
   readonly kind: 'list';
   readonly columns: readonly Column<Row>[];
+  /** Other columns, or a drawing, for lists whose `form` names it. */
+  readonly forms?: Readonly<Record<string, readonly Column<Row>[] | DrawRows<Row>>>;
   /** What to say, on stderr, when there are no rows. */
   readonly empty: string;
 }

@@ -58,7 +58,8 @@ async function presentRows(context: Context, output: AnyOutput, list: RowList, v
     terminal.note(offset > 0 && total > 0 && list.counted ? `There are only ${total}.` : shape.empty);
     return;
   }
-  await writeLong(context, await renderTable(data, shape.columns, view));
+  const form = shape.forms?.[list.form ?? ''] ?? shape.columns;
+  await writeLong(context, await (typeof form === 'function' ? form(data, view) : renderTable(data, form, view)));
   if (view.tty && offset + data.length < total)
     terminal.note(`Showing ${data.length}${all}. See the others with --all, --limit and --offset.`);
 }

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import path from 'node:path';
+import { parseDuration } from '../base/duration.ts';
 import { exitCodes } from '../base/errors.ts';
 import { version } from '../base/version.ts';
 import type { LogEntry } from '../service/service.ts';
 import { readText } from './body.ts';
-import { choice, defineCommand, integer, text } from './define.ts';
+import { choice, defineCommand, duration, integer, text } from './define.ts';
 import { browsingOptions, namedChromium } from './local/browsing.ts';
 import { defaultDataDirectory, removeState, serviceFile, tokenFile, writeState } from './local/state.ts';
 
@@ -18,6 +19,7 @@ export default defineCommand({
     dataDir: text('DIR', 'Keep the data here', { complete: 'directories' }),
     exec: choice(['host', 'off'], 'Whether runs may execute commands (default off)'),
     plan: text('FILE', "Set the team's plan: its limits and features (YAML or JSON)", { complete: 'files' }),
+    keepSandboxes: duration('Remove the files of runs that ended so long ago (default: keep them)'),
     ...browsingOptions('off'),
     rateLimit: text('N', 'Requests a minute for each credential', { hidden: true }),
     stateFile: text('FILE', 'Write the state of the service here', { hidden: true }),
@@ -42,6 +44,7 @@ export default defineCommand({
       browsing: { policy: browse, ...(chromium === undefined ? {} : { executable: chromium }) },
       ...(context.env.PATH === undefined ? {} : { commandPath: context.env.PATH }),
       ...(input.plan === undefined ? {} : { plan: parsePlan(await readText(context, input.plan), input.plan) }),
+      ...(input.keepSandboxes === undefined ? {} : { sandboxRetention: parseDuration(input.keepSandboxes) as number }),
       ...(input.host === undefined ? {} : { host: input.host }),
       ...(input.port === undefined ? {} : { port: input.port }),
       ...(input.rateLimit === undefined ? {} : { rateLimit: { limit: Number(input.rateLimit), windowSeconds: 60 } }),

@@ -11,6 +11,7 @@ import { type Engine, jobKinds } from './engine/engine.ts';
 import { FileStore } from './engine/file-store.ts';
 import { driveRun } from './engine/run-driver.ts';
 import { expireStagedSandbox } from './engine/sandbox-expiry.ts';
+import { expireRunSandboxes, planRetention } from './engine/sandbox-retention.ts';
 import { deliverDue } from './engine/webhooks/delivery.ts';
 import { HostRules } from './engine/webhooks/host-rules.ts';
 import { forgetDeliveries } from './engine/webhooks/retention.ts';
@@ -66,6 +67,8 @@ export interface ServiceOptions {
   idempotencyBounds?: IdempotencyBounds;
   /** Runs executed at the same time by this process; default what the plans allow a team. */
   runConcurrency?: number;
+  /** Milliseconds for which the files of a run are kept after its end; default for ever. */
+  sandboxRetention?: number;
   /** The plan of the local team, which is kept; default the one that it has. */
   plan?: Plan;
   webhooks?: {
@@ -131,6 +134,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       { host, port },
     );
     await nudgeJob(store, { kind: jobKinds.forgetDeliveries, subjectId: 'all', dueAt: clock.now() });
+    await planRetention(engine);
     engine.worker.start();
     const url = `http://${isIPv6(host) ? `[${host}]` : host}:${server.port}`;
     log('info', 'service started', { url, version, instance: instanceId, continued });
@@ -159,6 +163,7 @@ function createEngine(
     ),
     files: new FileStore(join(options.dataDirectory, 'files')),
     exec: options.exec,
+    sandboxRetention: options.sandboxRetention,
     webhooks: {
       sender: new Sender({ clock, rules: new HostRules(options.webhooks?.allow), lookup: options.webhooks?.lookup }),
       timing: { scale: options.webhooks?.timeScale ?? 1, random: options.webhooks?.random ?? Math.random },
@@ -169,6 +174,7 @@ function createEngine(
   engine.worker.handle(jobKinds.run, options.runConcurrency, (job, signal) => driveRun(engine, job, signal), claimRunJob);
   engine.worker.handle(jobKinds.builderRun, 2, (job, signal) => driveBuilderRun(engine, job, signal));
   engine.worker.handle(jobKinds.expireSandbox, 1, (job) => expireStagedSandbox(engine, job));
+  engine.worker.handle(jobKinds.expireRunSandboxes, 1, (job, signal) => expireRunSandboxes(engine, job, signal));
   engine.worker.handle(jobKinds.deliver, deliveredEndpoints, (job, signal) => deliverDue(engine, job, signal));
   engine.worker.handle(jobKinds.forgetDeliveries, 1, (job, signal) => forgetDeliveries(engine, job, signal));
   return engine;

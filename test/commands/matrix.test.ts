@@ -201,13 +201,10 @@ describe('the tree of commands', () => {
     const own = new Set(
       commands.filter(({ path }) => path[0] !== 'api').flatMap(({ command }) => command.operations ?? []) as OperationId[],
     );
-    // Reached through `aops api`: the agent-scoped twins of what is reached by the run alone. Revisions are a group to come.
-    const twins = ['listAgentRunSandboxFiles', 'getAgentRunSandboxFileContent', 'getAgentRunScreenshotTimeline'];
+    // Revisions are a group to come.
     const agents = ['listAgents', 'getAgent', 'createAgent', 'updateAgent', 'deleteAgent'];
     const { runs, sandboxes, billing, plugins } = operationGroups;
-    const wanted = [...[runs, sandboxes, billing, plugins].flatMap((group) => Object.keys(group)), ...agents].filter(
-      (id) => !twins.includes(id),
-    );
+    const wanted = [...[runs, sandboxes, billing, plugins].flatMap((group) => Object.keys(group)), ...agents];
     expect(wanted.filter((id) => !own.has(id as OperationId))).toEqual([]);
     expect(commands.find(({ path }) => path[0] === 'api')?.command.operations).toEqual(operationIds);
   });

@@ -96,8 +96,14 @@ describe('sandbox ls', () => {
   it("lists a folder of a run's sandbox", async () => {
     const listed = await service.cli(['sandbox', 'ls', run]);
     expect(listed).toMatchObject({ code: 0 });
-    expect(listed.stdout).toMatch(/^report\.md\t8\t\d{4}-/m);
-    expect(listed.stdout).toMatch(/^deep\/\t/m);
+    expect(listed.stdout).toMatch(/^report\.md\t8$/m);
+    expect(listed.stdout).toMatch(/^deep\/\t$/m);
+    const long = await service.cli(['sandbox', 'ls', '-l', run]);
+    expect(long.stdout).toMatch(/^file\ttext\t8\t\d{4}-\S+\treport\.md$/m);
+    expect(long.stdout).toMatch(/^file\tbinary\t3\t\d{4}-\S+\traw\.bin$/m);
+    expect(long.stdout).toMatch(/^directory\t\t\t\d{4}-\S+\tdeep\/$/m);
+    const shown = await service.cli(['sandbox', 'ls', run], { tty: true, env: { NO_COLOR: '1' } });
+    expect(shown.stdout).toMatch(/^big\.txt +200 kB$/m);
     const deep = await service.cli(['sandbox', 'ls', run, 'deep/er', '--json']);
     expect(deep.json<{ data: unknown[] }>().data).toMatchObject([{ name: 'x.txt', type: 'file', size: 1 }]);
   });
@@ -114,6 +120,151 @@ describe('sandbox ls', () => {
     const refused = await service.cli(['sandbox', 'ls', run, folder]);
     expect([2, 3]).toContain(refused.code);
     expect(refused.stdout).toBe('');
+  });
+});
+
+describe('sandbox tree', () => {
+  it('shows everything with its totals', async () => {
+    const ascii = await service.cli(['sandbox', 'tree', run], { tty: true, env: { NO_COLOR: '1' } });
+    expect(ascii).toMatchObject({ code: 0, stderr: '' });
+    expect(ascii.stdout).toBe(`/workspace
+|-- big.txt  200 kB
+|-- deep/
+|   \`-- er/
+|       \`-- x.txt  1 B
+|-- raw.bin  3 B
+\`-- report.md  8 B
+
+2 folders, 4 files, 200 kB
+`);
+    const drawn = await service.cli(['sandbox', 'tree', run, 'deep'], { tty: true, env: { NO_COLOR: '1', LANG: 'C.UTF-8' } });
+    expect(drawn.stdout).toBe('/workspace/deep\n└── er/\n    └── x.txt  1 B\n\n1 folder, 1 file, 1 B\n');
+  });
+
+  it('is paths and sizes in a pipe, and a resource in JSON', async () => {
+    const piped = await service.cli(['sandbox', 'tree', run]);
+    expect(piped.stdout.split('\n').slice(0, 4)).toEqual([
+      '/workspace/big.txt\t200000',
+      '/workspace/deep/\t',
+      '/workspace/deep/er/\t',
+      '/workspace/deep/er/x.txt\t1',
+    ]);
+    const tree = (await service.cli(['sandbox', 'tree', run, '--json'])).json<{ entries: { path: string }[] }>();
+    expect(tree).toMatchObject({ path: '/workspace', directories: 2, files: 4, size: 200_012, complete: true });
+    expect(tree.entries).toHaveLength(6);
+  });
+
+  it('keeps to its bounds, and says so', async () => {
+    const shallow = await service.cli(['sandbox', 'tree', run, '--depth', '1', '--json']);
+    expect(shallow.json()).toMatchObject({ directories: 1, files: 3, complete: false });
+    const few = await service.cli(['sandbox', 'tree', run, '--limit', '2'], { tty: true, env: { NO_COLOR: '1' } });
+    expect(few.stdout).toContain('\n1 folder, 1 file, 200 kB; there is more\n');
+    expect((await service.cli(['sandbox', 'tree', run, '--limit', '6', '--json'])).json()).toMatchObject({ complete: true });
+  });
+});
+
+describe('sandbox diff', () => {
+  let changed: string;
+  beforeAll(async () => {
+    await service.file('base/a.txt', 'one\ntwo\nthree\n');
+    await service.file('base/same.txt', 'same');
+    await service.file('base/gone.txt', 'bye\n');
+    await service.file('base/sub/raw.bin', Buffer.from([0, 1, 2]));
+    const sandbox = await newSandbox();
+    await service.cli(['sandbox', 'push', sandbox, 'base']);
+    const agent = await service.agent(
+      '- exec: { run: "cd base; sed -i s/two/2/ a.txt; rm gone.txt; printf \'\\\\000\\\\001\\\\003\' > sub/raw.bin; echo hi > new.txt; : > empty" }',
+    );
+    changed = (await service.cli(['runs', 'start', '--agent', agent, '--sandbox', sandbox, '--watch', '-o', 'id', '-q'])).stdout.trim();
+    await service.until(changed, 'completed');
+  });
+
+  it('shows what the run made of the files', async () => {
+    const diff = await service.cli(['sandbox', 'diff', changed, 'base', 'base']);
+    expect(diff).toMatchObject({ code: 0, stderr: '' });
+    expect(diff.stdout).toBe(`--- base/a.txt
++++ /workspace/base/a.txt
+@@ -1,3 +1,3 @@
+ one
+-two
++2
+ three
+Added: empty (nothing to 0 B)
+--- base/gone.txt
++++ /dev/null
+@@ -1 +0,0 @@
+-bye
+--- /dev/null
++++ /workspace/base/new.txt
+@@ -0,0 +1 @@
++hi
+Differs: sub/raw.bin (3 B to 3 B)
+`);
+    const coloured = await service.cli(['sandbox', 'diff', changed, 'base', 'base'], { tty: true, env: { FORCE_COLOR: '1' } });
+    expect(coloured.stdout).toContain('\u001b[32m+2\u001b[39m');
+  });
+
+  it('lists the changes', async () => {
+    const json = await service.cli(['sandbox', 'diff', changed, 'base', 'base', '--json']);
+    expect(json.json()).toMatchObject({
+      data: [
+        { path: 'a.txt', change: 'changed', size_before: 14, size_after: 12 },
+        { path: 'empty', change: 'added', size_before: null, size_after: 0 },
+        { path: 'gone.txt', change: 'removed', size_before: 4, size_after: null },
+        { path: 'new.txt', change: 'added', size_before: null, size_after: 3 },
+        { path: 'sub/raw.bin', change: 'changed', size_before: 3, size_after: 3 },
+      ],
+      total: 5,
+    });
+    expect(json.stdout).not.toContain('three');
+    const names = await service.cli(['sandbox', 'diff', changed, 'base', 'base', '--name-only']);
+    expect(names.stdout).toBe('a.txt\nempty\ngone.txt\nnew.txt\nsub/raw.bin\n');
+    const stat = await service.cli(['sandbox', 'diff', changed, 'base', 'base', '--stat']);
+    expect(stat.stdout).toMatch(/^changed\t14\t12\ta\.txt\nadded\t\t0\tempty\n/);
+  });
+
+  it('fails for differences only when asked to', async () => {
+    const differs = await service.cli(['sandbox', 'diff', changed, 'base', 'base', '--name-only', '--exit-code']);
+    expect(differs.code).toBe(6);
+    expect(differs.stdout).toContain('a.txt\n');
+    expect(differs.stderr).toContain('error: 5 files differ.');
+    await service.cli(['sandbox', 'pull', changed, '--to', 'copy']);
+    const same = await service.cli(['sandbox', 'diff', changed, 'copy', '--exit-code']);
+    expect(same).toMatchObject({ code: 0, stdout: '', stderr: 'There are no differences.\n' });
+    expect((await service.cli(['sandbox', 'diff', changed, 'copy', '--json'])).json()).toMatchObject({ data: [], total: 0 });
+  });
+
+  it.each([
+    ['a folder that is not there', ['nowhere'], 2, 'nowhere cannot be read: there is no such file.'],
+    ['a file', ['base/a.txt'], 2, 'base/a.txt is no folder.'],
+    ['a folder that the sandbox has not', ['none', 'base'], 3, 'none'],
+    ['two ways to show it', ['base', '--stat', '--name-only'], 2, 'exclude each other'],
+  ])('refuses %s', async (_, argv, code, message) => {
+    const refused = await service.cli(['sandbox', 'diff', changed, ...argv]);
+    expect(refused).toMatchObject({ code, stdout: '' });
+    expect(refused.stderr).toContain(message);
+  });
+});
+
+describe('--agent', () => {
+  it('reaches the files of the run by its agent, and not by another', async () => {
+    const agent = (await service.get(run)).run.agent_id as string;
+    await service.agent('- say: hi', 'bystander');
+    const commands = [
+      ['ls', run],
+      ['tree', run],
+      ['cat', run, 'report.md'],
+      ['pull', run, 'report.md', '--to', 'by-agent'],
+      ['diff', run, 'by-agent', '--name-only'],
+    ];
+    for (const argv of commands) {
+      const own = await service.cli(['sandbox', ...argv, '--agent', agent]);
+      expect(own.code, own.stderr).toBe(0);
+      expect(own.stdout).not.toBe('');
+      const other = await service.cli(['sandbox', ...argv, '--agent', 'bystander', ...(argv[0] === 'pull' ? ['--force'] : [])]);
+      expect(other).toMatchObject({ code: 3, stdout: '' });
+    }
+    expect(await service.cli(['sandbox', 'ls', '--sandbox', nowhere, '--agent', agent])).toMatchObject({ code: 2, stdout: '' });
   });
 });
 

@@ -6,10 +6,10 @@ import { incomplete } from './incomplete.ts';
 import { type Content, counted, type LocalFolder } from './local-files.ts';
 import { checkNames } from './local-names.ts';
 import { inParallel } from './parallel.ts';
-import { parallelTransfers, readRunFile, runFileBytes, type TreeFile } from './run-files.ts';
+import { parallelTransfers, type RunPlace, readRunFile, runFileBytes, type TreeFile } from './run-files.ts';
 
 export interface Pull {
-  runId: string;
+  run: RunPlace;
   files: readonly TreeFile[];
   /** The folder in the sandbox that the files' names here are relative to. */
   base: string;
@@ -66,8 +66,8 @@ function relativeName(base: string, file: string): string {
 
 async function pullFile(client: Client, pull: Pull, file: string, name: string, signal: AbortSignal): Promise<number> {
   for (let attempt = 1; ; attempt += 1) {
-    const content = await readRunFile(client, pull.runId, file, signal);
-    const renew = async (): Promise<string> => (await readRunFile(client, pull.runId, file, signal)).download_url ?? '';
+    const content = await readRunFile(client, pull.run, file, signal);
+    const renew = async (): Promise<string> => (await readRunFile(client, pull.run, file, signal)).download_url ?? '';
     const bytes: Content = (restart) => runFileBytes(client, content, { signal, renew, restart });
     try {
       return await pull.folder.write(name, counted(bytes, pull.onBytes ?? (() => undefined)), { replace: pull.replace, signal });

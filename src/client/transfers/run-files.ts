@@ -1,7 +1,7 @@
 /** The files of a run's sandbox: walking them, and reading one whatever its size or kind. */
 import { Buffer } from 'node:buffer';
 import { AopsError, exitCodes } from '../../base/errors.ts';
-import type { SandboxFileContent } from '../../interface/types.ts';
+import type { SandboxFileContent, SandboxFileEntry } from '../../interface/types.ts';
 import type { Client } from '../client.ts';
 import { type DownloadOptions, download } from './download.ts';
 import { fileChanged } from './download-answer.ts';
@@ -14,6 +14,12 @@ export const workspace = '/workspace';
 /** Requests of one command that are under way at a time, while it lists or transfers many files. */
 export const parallelTransfers = 6;
 
+/** Whose files: a run's; with an agent, only if the run is that agent's. */
+export interface RunPlace {
+  runId: string;
+  agentId?: string | undefined;
+}
+
 /** A file of a run's sandbox, as listed. */
 export interface TreeFile {
   /** In the sandbox. */
@@ -22,12 +28,31 @@ export interface TreeFile {
 }
 
 /**
+ * What is in a folder.
+ * @throws ServiceAnswerError `not_a_directory` for a file; AopsError `sandbox_not_found` and others for a sandbox without readable files
+ */
+export async function listRunFolder(
+  client: Client,
+  { runId, agentId }: RunPlace,
+  path: string,
+  signal: AbortSignal,
+): Promise<{ path: string; entries: SandboxFileEntry[] }> {
+  const [query, options] = [{ path }, { signal }];
+  const { data } =
+    agentId === undefined
+      ? await client.call('listRunSandboxFiles', { params: { run_id: runId }, query }, options)
+      : await client.call('listAgentRunSandboxFiles', { params: { agent_id: agentId, run_id: runId }, query }, options);
+  requireFiles(data.sandboxStatus, data.path);
+  return data;
+}
+
+/**
  * Every file below a folder, in the service's order, with what is in a folder in its place. Folders are listed side by side.
  * @throws ServiceAnswerError `not_a_directory` for a file; AopsError `too_many_files`, `too_deep`
  */
 export async function listRunTree(
   client: Client,
-  runId: string,
+  run: RunPlace,
   path: string,
   signal: AbortSignal,
 ): Promise<{ base: string; files: TreeFile[] }> {
@@ -41,10 +66,7 @@ export async function listRunTree(
     // A folder that is listed again would be listed for ever.
     if (depth > treeLimits.depth || seen.has(folder)) throw tooDeep();
     seen.add(folder);
-    const { data } = await slots.run(() =>
-      client.call('listRunSandboxFiles', { params: { run_id: runId }, query: { path: folder } }, { signal: either }),
-    );
-    requireFiles(data.sandboxStatus, data.path);
+    const data = await slots.run(() => listRunFolder(client, run, folder, either));
     if (depth === 0) base = data.path;
     count += data.entries.length;
     if (count > treeLimits.files) throw tooManyFiles();
@@ -62,8 +84,17 @@ export async function listRunTree(
 }
 
 /** What the service says of a file, with its text when it is short. */
-export async function readRunFile(client: Client, runId: string, path: string, signal: AbortSignal): Promise<SandboxFileContent> {
-  const { data } = await client.call('getRunSandboxFileContent', { params: { run_id: runId }, query: { path } }, { signal });
+export async function readRunFile(
+  client: Client,
+  { runId, agentId }: RunPlace,
+  path: string,
+  signal: AbortSignal,
+): Promise<SandboxFileContent> {
+  const [query, options] = [{ path }, { signal }];
+  const { data } =
+    agentId === undefined
+      ? await client.call('getRunSandboxFileContent', { params: { run_id: runId }, query }, options)
+      : await client.call('getAgentRunSandboxFileContent', { params: { agent_id: agentId, run_id: runId }, query }, options);
   requireFiles(data.sandboxStatus, data.path);
   return data;
 }
@@ -97,8 +128,14 @@ const inlineBytes = (text: string, encoding: string | undefined): Uint8Array =>
 
 function requireFiles(status: string, path: string): void {
   if (status === 'running' || status === 'paused') return;
+  if (status === 'not_found')
+    throw new AopsError('The files of this run are gone: its sandbox was removed.', {
+      code: 'sandbox_not_found',
+      exit: exitCodes.notFound,
+      hint: 'What the run said is in `aops runs messages RUN`.',
+    });
   throw new AopsError(`The sandbox has no readable files at ${path}: its status is ${status}.`, {
     code: `sandbox_${status}`,
-    exit: exitCodes.notFound,
+    exit: exitCodes.unavailable,
   });
 }

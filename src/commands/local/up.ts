@@ -7,7 +7,7 @@ import { AopsError, type ExitCode, exitCodes, UsageError } from '../../base/erro
 import { readHealth } from '../../client/health.ts';
 import type { BrowsePolicy } from '../../service/service.ts';
 import type { Context } from '../context.ts';
-import { choice, defineCommand, flag, integer, text } from '../define.ts';
+import { choice, defineCommand, duration, flag, integer, text } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { browsingOptions, namedChromium } from './browsing.ts';
@@ -40,6 +40,7 @@ export default defineCommand({
     ephemeral: flag('Keep no data: use a temporary directory that `down` removes'),
     exec: choice(['host', 'off'], 'Whether runs may execute commands, as you and without containment (default host)'),
     plan: text('FILE', "Set the team's plan: its limits and features (YAML or JSON); it is kept", { complete: 'files' }),
+    keepSandboxes: duration('Remove the files of runs that ended so long ago (default: keep them)'),
     ...browsingOptions('on'),
   },
   exits: [exitCodes.conflict],
@@ -87,6 +88,7 @@ interface UpInput {
   ephemeral: boolean;
   exec: 'host' | 'off' | undefined;
   plan: string | undefined;
+  keepSandboxes: string | undefined;
   browse: BrowsePolicy | undefined;
   chromium: string | undefined;
 }
@@ -97,8 +99,9 @@ function refuseOtherwise(context: Context, running: LocalState, input: UpInput):
     (input.port !== undefined && new URL(running.url).port !== String(input.port)) ||
     (input.dataDir !== undefined && path.resolve(context.cwd, input.dataDir) !== running.data_dir) ||
     (input.exec !== undefined && input.exec !== running.exec) ||
-    // A plan is read at the start.
+    // Only read at the start.
     input.plan !== undefined ||
+    input.keepSandboxes !== undefined ||
     (input.browse !== undefined && input.browse !== (running.browse ?? 'off')) ||
     (input.ephemeral && !running.ephemeral);
   if (!differs) return;
@@ -137,6 +140,7 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
     '--ephemeral',
     input.ephemeral ? 'yes' : 'no',
     ...(input.plan === undefined ? [] : ['--plan', path.resolve(context.cwd, input.plan)]),
+    ...(input.keepSandboxes === undefined ? [] : ['--keep-sandboxes', input.keepSandboxes]),
     '--json',
   ];
   // A session of its own: Ctrl-C in this terminal does not reach it.

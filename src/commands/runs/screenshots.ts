@@ -1,11 +1,12 @@
 import path from 'node:path';
+import { counted } from '../../base/counted.ts';
 import { LocalFolder } from '../../client/transfers/local-files.ts';
 import type { Context } from '../context.ts';
 import { argument, defineCommand, flag, text } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput, timeColumn } from '../output.ts';
-import { agentId, runId } from '../resolve.ts';
 import { returns } from '../result.ts';
+import { agentFlag, runPlace } from '../run-place.ts';
 import { type Download, saveDownloads } from './save-downloads.ts';
 import { actionText, durationOf, errorOf, moments, numbered, type Shot } from './shots.ts';
 
@@ -15,7 +16,7 @@ export default defineCommand({
     'A film strip is one HTML file with all pictures in it, side by side before and after each action. It needs no network and no scripts: open it in a browser, attach it, keep it.',
   arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
   options: {
-    agent: text('ID|NAME', "Ask for the run of this agent: another agent's is not found", { complete: 'agents' }),
+    ...agentFlag,
     save: text('DIR', 'Save the pictures into this folder', { complete: 'directories' }),
     html: text('FILE', 'Write a film strip into this file', { complete: 'files' }),
     force: flag('Replace what is there'),
@@ -42,11 +43,11 @@ export default defineCommand({
   }),
   async run(context, input) {
     const client = await context.client();
-    const params = { run_id: await runId(context, input.run) };
+    const { runId: run_id, agentId: agent_id } = await runPlace(context, input.run, input.agent);
+    const params = { run_id };
     const file = input.html === undefined ? undefined : path.resolve(context.cwd, input.html);
     const strip = file === undefined ? undefined : await import('./film-strip/film-strip.ts');
     if (file !== undefined) strip?.checkFilmStrip(file, input.force);
-    const agent_id = input.agent === undefined ? undefined : await agentId(context, input.agent);
     const timeline = async () => {
       const { data } =
         agent_id === undefined
@@ -76,8 +77,6 @@ async function save(context: Context, folder: string, shots: readonly Shot[], fo
   await saveDownloads(context, new LocalFolder(folder), pictures, force);
   context.terminal.note(`Saved ${counted(pictures.length, 'picture')} to ${folder}`);
 }
-
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 /** The extension in a URL's path when it is a picture's, else `.png`. */
 function extensionOf(url: string): string {

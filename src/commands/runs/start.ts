@@ -61,7 +61,7 @@ export default defineCommand({
     if (context.format !== 'ndjson') context.terminal.note(`Run ${started.id}`);
     const run = await followRun(context, started.id, follow);
     if (input.pull !== undefined) {
-      const files = await pullFiles(context, run.id, undefined, input.pull, input.force);
+      const files = await pullFiles(context, { runId: run.id }, undefined, input.pull, input.force);
       context.terminal.note(`Pulled ${files.length} ${files.length === 1 ? 'file' : 'files'} to ${input.pull}`);
     }
     return followed(context, run);

@@ -1,19 +1,20 @@
 import { UsageError } from '../../base/errors.ts';
 import { readRunFile, runFileBytes } from '../../client/transfers/run-files.ts';
 import { argument, defineCommand } from '../define.ts';
-import { runId } from '../resolve.ts';
+import { agentFlag, runPlace } from '../run-place.ts';
 
 export default defineCommand({
   summary: "Print a file of a run's sandbox",
   arguments: { run: argument('The run, or @latest', { complete: 'runs' }), path: argument('The file') },
-  operations: ['getRunSandboxFileContent'],
+  options: agentFlag,
+  operations: ['getRunSandboxFileContent', 'getAgentRunSandboxFileContent', 'listAgents'],
   examples: [
     { command: 'aops sandbox cat @latest report.md', text: 'Read it' },
     { command: 'aops sandbox cat RUN data.bin > data.bin', text: 'Keep it, byte for byte' },
   ],
   async run(context, input) {
     const client = await context.client();
-    const file = await readRunFile(client, await runId(context, input.run), input.path, context.signal);
+    const file = await readRunFile(client, await runPlace(context, input.run, input.agent), input.path, context.signal);
     if (context.format === 'json') return file;
     if (!context.terminal.out.isTTY) {
       for await (const chunk of runFileBytes(client, file, { signal: context.signal })) await context.terminal.bytes(chunk);

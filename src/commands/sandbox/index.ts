@@ -6,7 +6,9 @@ export const sandbox = defineGroup({
     create: () => import('./create.ts'),
     push: () => import('./push.ts'),
     ls: () => import('./ls.ts'),
+    tree: () => import('./tree.ts'),
     cat: () => import('./cat.ts'),
     pull: () => import('./pull.ts'),
+    diff: () => import('./diff.ts'),
   },
 });

@@ -1,10 +1,10 @@
 import { UsageError } from '../../base/errors.ts';
-import { workspace } from '../../client/transfers/run-files.ts';
-import { defineCommand, optionalArgument, text } from '../define.ts';
+import { listRunFolder, workspace } from '../../client/transfers/run-files.ts';
+import { defineCommand, flag, optionalArgument, text } from '../define.ts';
 import { wholeList } from '../list.ts';
-import { column, listOutput, timeColumn } from '../output.ts';
-import { runId } from '../resolve.ts';
+import { column, listOutput, sizeColumn, timeColumn } from '../output.ts';
 import { returns } from '../result.ts';
+import { agentFlag, runPlace } from '../run-place.ts';
 
 interface ListedFile {
   name: string;
@@ -12,7 +12,12 @@ interface ListedFile {
   type: 'file' | 'directory';
   size: number;
   modified_at: string | null;
+  /** Null where the service does not tell. */
+  isTextFile: boolean | null;
 }
+
+const name = column<ListedFile>('NAME', (file) => (file.type === 'directory' ? `${file.name}/` : file.name), { shrink: true });
+const size = sizeColumn<ListedFile>('SIZE', (file) => (file.type === 'directory' ? null : file.size));
 
 export default defineCommand({
   summary: "List a folder of a run's sandbox, or of a sandbox of its own",
@@ -20,10 +25,15 @@ export default defineCommand({
     run: optionalArgument('The run, or @latest; not with --sandbox', { complete: 'runs' }),
     path: optionalArgument('The folder (default /workspace)'),
   },
-  options: { sandbox: text('ID', 'A sandbox of its own instead of a run') },
-  operations: ['listRunSandboxFiles', 'listSandboxFiles'],
+  options: {
+    long: flag('Show type, kind and time as well', { short: 'l' }),
+    sandbox: text('ID', 'A sandbox of its own instead of a run'),
+    ...agentFlag,
+  },
+  operations: ['listRunSandboxFiles', 'listAgentRunSandboxFiles', 'listSandboxFiles', 'listAgents'],
   examples: [
     { command: 'aops sandbox ls @latest', text: 'Files of the newest run' },
+    { command: 'aops sandbox ls -l RUN out', text: 'A folder, with all that is known of its files' },
     { command: 'aops sandbox ls --sandbox SANDBOX /workspace/input', text: 'What was staged' },
   ],
   result: returns({
@@ -32,43 +42,45 @@ export default defineCommand({
     type: 'file|directory',
     size: 'integer',
     modified_at: 'date-time|null',
-    isTextFile: 'boolean?',
+    isTextFile: 'boolean|null',
   }),
   output: listOutput<ListedFile>({
-    columns: [
-      column('NAME', (file) => (file.type === 'directory' ? `${file.name}/` : file.name), { shrink: true }),
-      column('SIZE', (file) => (file.type === 'directory' ? null : file.size), { align: 'right' }),
-      timeColumn('MODIFIED', (file) => file.modified_at),
-    ],
+    columns: [name, size],
+    forms: {
+      long: [column('TYPE', (file) => file.type), column('KIND', kindOf), size, timeColumn('MODIFIED', (file) => file.modified_at), name],
+    },
     empty: 'The folder is empty.',
   }),
   async run(context, input) {
-    const client = await context.client();
-    if (input.sandbox !== undefined) {
+    const list = wholeList(input.sandbox === undefined ? await ofRun() : await ofSandbox(input.sandbox));
+    if (input.long) list.form = 'long';
+    return list;
+
+    async function ofRun(): Promise<ListedFile[]> {
+      const client = await context.client();
+      if (input.run === undefined) throw new UsageError('Which files? Give a run, or --sandbox ID.', 'See `aops sandbox ls --help`.');
+      const place = await runPlace(context, input.run, input.agent);
+      return (await listRunFolder(client, place, input.path ?? workspace, context.signal)).entries;
+    }
+
+    async function ofSandbox(sandbox_id: string): Promise<ListedFile[]> {
+      const client = await context.client();
       // With --sandbox the only argument is the path.
       if (input.path !== undefined) throw new UsageError('Give a run or --sandbox, not both.');
-      const { files } = await client.call('listSandboxFiles', {
-        params: { sandbox_id: input.sandbox },
-        query: { path: input.run ?? workspace },
-      });
-      return wholeList(
-        files.map(
-          ({ name, path, type, size_bytes }): ListedFile => ({
-            name,
-            path,
-            type: type === 'dir' ? 'directory' : 'file',
-            size: size_bytes,
-            modified_at: null,
-          }),
-        ),
-      );
+      if (input.agent !== undefined) throw new UsageError('--agent goes with a run: a sandbox of its own has no agent.');
+      const { files } = await client.call('listSandboxFiles', { params: { sandbox_id }, query: { path: input.run ?? workspace } });
+      return files.map(({ type, size_bytes, ...file }) => ({
+        ...file,
+        type: type === 'dir' ? 'directory' : 'file',
+        size: size_bytes,
+        modified_at: null,
+        isTextFile: null,
+      }));
     }
-    if (input.run === undefined) throw new UsageError('Which files? Give a run, or --sandbox ID.', 'See `aops sandbox ls --help`.');
-    const { data } = await client.call('listRunSandboxFiles', {
-      params: { run_id: await runId(context, input.run) },
-      query: { path: input.path ?? workspace },
-    });
-    if (data.sandboxStatus !== 'running') context.terminal.note(`The sandbox is ${data.sandboxStatus}.`);
-    return wholeList<ListedFile>(data.entries);
   },
 });
+
+function kindOf({ type, isTextFile }: ListedFile): string | null {
+  if (type === 'directory' || isTextFile === null) return null;
+  return isTextFile ? 'text' : 'binary';
+}

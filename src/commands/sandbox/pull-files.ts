@@ -3,7 +3,7 @@ import path from 'node:path';
 import { ServiceAnswerError } from '../../client/errors.ts';
 import { LocalFolder } from '../../client/transfers/local-files.ts';
 import { pullTree } from '../../client/transfers/pull-tree.ts';
-import { listRunTree, readRunFile, type TreeFile, workspace } from '../../client/transfers/run-files.ts';
+import { listRunTree, type RunPlace, readRunFile, type TreeFile, workspace } from '../../client/transfers/run-files.ts';
 import { startTransferProgress } from '../../terminal/transfer-progress.ts';
 import type { Context } from '../context.ts';
 
@@ -21,7 +21,7 @@ export interface PulledFile {
  */
 export async function pullFiles(
   context: Context,
-  runId: string,
+  run: RunPlace,
   from: string | undefined,
   to: string,
   force: boolean,
@@ -31,11 +31,11 @@ export async function pullFiles(
   const progress = startTransferProgress(context.terminal, 'Downloading', context.clock);
   const { state } = progress;
   try {
-    const { base, files } = await listed(context, runId, path.posix.resolve(workspace, from ?? '.'));
+    const { base, files } = await listed(context, run, path.posix.resolve(workspace, from ?? '.'));
     state.totalBytes = files.reduce((sum, { size }) => sum + size, 0);
     state.totalFiles = files.length;
     const pulled = await pullTree(client, {
-      runId,
+      run,
       files,
       base,
       folder: new LocalFolder(path.resolve(cwd, to)),
@@ -55,14 +55,14 @@ export async function pullFiles(
 }
 
 /** The files below a path of the sandbox, or the file it names. */
-async function listed(context: Context, runId: string, start: string): Promise<{ base: string; files: readonly TreeFile[] }> {
+async function listed(context: Context, run: RunPlace, start: string): Promise<{ base: string; files: readonly TreeFile[] }> {
   const client = await context.client();
   try {
-    return await listRunTree(client, runId, start, context.signal);
+    return await listRunTree(client, run, start, context.signal);
   } catch (error) {
     // Listing a file says that it is no folder: then it is the one to pull.
     if (!(error instanceof ServiceAnswerError) || error.code !== 'not_a_directory') throw error;
-    const { path: file, size } = await readRunFile(client, runId, start, context.signal);
+    const { path: file, size } = await readRunFile(client, run, start, context.signal);
     return { base: path.posix.dirname(file), files: [{ path: file, size }] };
   }
 }

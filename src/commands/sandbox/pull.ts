@@ -1,8 +1,8 @@
 import { argument, defineCommand, flag, optionalArgument, requiredText } from '../define.ts';
 import { wholeList } from '../list.ts';
-import { column, listOutput } from '../output.ts';
-import { runId } from '../resolve.ts';
+import { column, listOutput, sizeColumn } from '../output.ts';
 import { returns } from '../result.ts';
+import { agentFlag, runPlace } from '../run-place.ts';
 import { type PulledFile, pullFiles } from './pull-files.ts';
 
 export default defineCommand({
@@ -11,18 +11,28 @@ export default defineCommand({
     run: argument('The run, or @latest', { complete: 'runs' }),
     path: optionalArgument('A file or a folder (default: everything)'),
   },
-  options: { to: requiredText('DIR', 'Folder to download into', { complete: 'directories' }), force: flag('Replace files that are there') },
-  operations: ['listRunSandboxFiles', 'getRunSandboxFileContent'],
+  options: {
+    to: requiredText('DIR', 'Folder to download into', { complete: 'directories' }),
+    force: flag('Replace files that are there'),
+    ...agentFlag,
+  },
+  operations: [
+    'listRunSandboxFiles',
+    'getRunSandboxFileContent',
+    'listAgentRunSandboxFiles',
+    'getAgentRunSandboxFileContent',
+    'listAgents',
+  ],
   examples: [
     { command: 'aops sandbox pull @latest --to out', text: 'Everything the newest run has' },
     { command: 'aops sandbox pull RUN report.md --to .', text: 'One file' },
   ],
   result: returns({ path: 'string', file: 'string', size: 'integer' }),
   output: listOutput<PulledFile>({
-    columns: [column('FILE', (file) => file.file, { shrink: true }), column('SIZE', (file) => file.size, { align: 'right' })],
+    columns: [column('FILE', (file) => file.file, { shrink: true }), sizeColumn('SIZE', (file) => file.size)],
     empty: 'There are no files.',
   }),
   async run(context, input) {
-    return wholeList(await pullFiles(context, await runId(context, input.run), input.path, input.to, input.force));
+    return wholeList(await pullFiles(context, await runPlace(context, input.run, input.agent), input.path, input.to, input.force));
   },
 });

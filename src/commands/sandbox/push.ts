@@ -1,6 +1,6 @@
 import { argument, defineCommand, manyArguments, text } from '../define.ts';
 import { wholeList } from '../list.ts';
-import { column, listOutput } from '../output.ts';
+import { column, listOutput, sizeColumn } from '../output.ts';
 import { returns } from '../result.ts';
 import { collectFiles, uploadFiles } from './upload-paths.ts';
 
@@ -16,7 +16,7 @@ export default defineCommand({
   ],
   result: returns({ path: 'string', size_bytes: 'integer' }),
   output: listOutput<{ path: string; size_bytes: number }>({
-    columns: [column('PATH', (file) => file.path, { shrink: true }), column('SIZE', (file) => file.size_bytes, { align: 'right' })],
+    columns: [column('PATH', (file) => file.path, { shrink: true }), sizeColumn('SIZE', (file) => file.size_bytes)],
     empty: 'There are no files in what was given.',
   }),
   async run(context, input) {

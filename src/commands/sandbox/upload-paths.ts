@@ -44,8 +44,12 @@ export async function collectFiles(context: Context, paths: readonly string[], t
   return files;
 }
 
-/** @param leftOut gets the links and special files that are met */
-async function filesBelow(folder: string, target: string, leftOut: string[]): Promise<LocalUpload[]> {
+/**
+ * The files of a folder and the folders in it, by name.
+ * @param target what the folder is called where the files go
+ * @param leftOut gets the links and special files that are met
+ */
+export async function filesBelow(folder: string, target: string, leftOut: string[]): Promise<LocalUpload[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const found = await Promise.all(
     entries

@@ -21,6 +21,8 @@ export interface Engine {
   readonly exec: 'host' | 'off';
   /** Whether runs may browse, and with which browser. */
   readonly browsing: Browsing;
+  /** Milliseconds for which the files of a run are kept after its end; undefined is for ever. */
+  readonly sandboxRetention: number | undefined;
   readonly worker: Worker;
   readonly webhooks: { readonly sender: Sender; readonly timing: Timing };
   readonly log: Log;
@@ -31,6 +33,7 @@ export const jobKinds = {
   run: 'run',
   builderRun: 'builder_run',
   expireSandbox: 'expire_sandbox',
+  expireRunSandboxes: 'expire_run_sandboxes',
   /** Of an endpoint. */
   deliver: 'deliver',
   forgetDeliveries: 'forget_deliveries',

@@ -1,4 +1,5 @@
 /** The limits of a team's plan, made to hold. How many runs are executed at a time is the queue's affair (store/run-queue.ts). */
+import { counted } from '../../base/counted.ts';
 import { ServiceError } from '../errors.ts';
 import { billingPeriod } from '../plans/plan.ts';
 import type { Queries } from '../store/database.ts';
@@ -34,7 +35,5 @@ export async function requireRoomForAgent(trx: Queries, teamId: string): Promise
   if ((await countAgentsOf(trx, teamId)) < limits.assignments) return;
   throw limitReached(`The plan "${name}" allows ${counted(limits.assignments, 'agent')}, and there are as many; delete one first.`);
 }
-
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 const limitReached = (message: string): ServiceError => new ServiceError(403, 'plan_limit_reached', message);

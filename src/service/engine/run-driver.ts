@@ -4,6 +4,7 @@ import type { Outcome } from '../runtimes/runtime.ts';
 import { procedureText } from '../store/builds.ts';
 import { holdsJob, releaseJob, yieldJob } from '../store/jobs.ts';
 import { changeRun, isTerminal, runById } from '../store/runs.ts';
+import { reviveSandbox } from '../store/sandboxes.ts';
 import type { JobRow, RunRow } from '../store/schema.ts';
 import { isoTime } from '../store/time.ts';
 import type { Engine } from './engine.ts';
@@ -51,6 +52,7 @@ async function enter(engine: Engine, job: JobRow, status: 'starting' | 'running'
       return undefined;
     }
     const now = isoTime(engine.clock.now());
+    await reviveSandbox(trx, run.sandbox_id);
     const from = status === 'starting' ? (['pending'] as const) : (['pending', 'starting'] as const);
     const starts = status === 'running' && run.started_at === null;
     const changed = await changeRun(trx, run.id, from, { status, started_at: starts ? now : run.started_at, updated_at: now });

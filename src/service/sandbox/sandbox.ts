@@ -4,7 +4,7 @@
  * `workspace/` (what callers see), `staging/` (uploads in progress), `tmp/` (TMPDIR of commands) and `browser/` (what its browser keeps).
  */
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, readdir, realpath, rm } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { ServiceError } from '../errors.ts';
@@ -58,6 +58,26 @@ export class SandboxStore {
     if (home === undefined) return undefined;
     const stats = await lstat(path.join(home, 'workspace')).catch(() => undefined);
     return stats?.isDirectory() ? new Sandbox(id, await realpath(home), this.#searchPath) : undefined;
+  }
+
+  /** Whether something is there under this id, be it of no use. */
+  async exists(id: string): Promise<boolean> {
+    const home = this.#home(id);
+    return home !== undefined && (await lstat(home).catch(() => undefined)) !== undefined;
+  }
+
+  /** Takes a sandbox out of use at once, and returns what removes it; one of the same id may be created in the meantime. */
+  async putAside(id: string): Promise<() => Promise<void>> {
+    const home = this.#home(id);
+    if (home === undefined) return async () => undefined;
+    // No sandbox has a dot in its id. What a crash left there is removed first.
+    const aside = `${home}.removed`;
+    const remove = (): Promise<void> => rm(aside, { recursive: true, force: true, maxRetries: 3 });
+    await remove();
+    await rename(home, aside).catch((error: unknown) => {
+      if (!hasCode(error, 'ENOENT')) throw error;
+    });
+    return remove;
   }
 
   /** Removes a sandbox and everything in it; nothing happens when there is none. */

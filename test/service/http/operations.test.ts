@@ -197,7 +197,7 @@ describe('a run that browsed', () => {
     const byAgent = { ...byRun, agent_id: run.agent_id as string };
 
     const { data: root } = await service.ok('listRunSandboxFiles', { params: byRun });
-    expect(root).toMatchObject({ sandboxStatus: 'running', path: '/workspace', entries: [{ name: 'out', type: 'directory' }] });
+    expect(root).toMatchObject({ sandboxStatus: 'paused', path: '/workspace', entries: [{ name: 'out', type: 'directory' }] });
     const { data: out } = await service.ok('listAgentRunSandboxFiles', { params: byAgent, query: { path: 'out' } });
     expect(out.entries).toMatchObject([{ path: '/workspace/out/note.txt', size: 3, isTextFile: true }]);
     const { data: note } = await service.ok('getRunSandboxFileContent', { params: byRun, query: { path: '/workspace/out/note.txt' } });

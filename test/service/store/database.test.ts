@@ -8,6 +8,7 @@ import { LibsqlDialect } from '../../../src/service/store/dialect.ts';
 import { migrate } from '../../../src/service/store/migrate.ts';
 import { migrations } from '../../../src/service/store/migrations/index.ts';
 import { listRunFiles } from '../../../src/service/store/run-files.ts';
+import { claimRunJob } from '../../../src/service/store/run-queue.ts';
 import type { Database } from '../../../src/service/store/schema.ts';
 import { listToolExecutions } from '../../../src/service/store/tool-executions.ts';
 import { afterTest, temporaryDirectory } from '../helpers/service.ts';
@@ -16,6 +17,15 @@ async function opened() {
   const directory = await temporaryDirectory();
   const db = await openDatabase(directory);
   afterTest(() => db.destroy());
+  return { db, directory };
+}
+
+/** A database as the first version left it, which takes rows without what they belong to. */
+async function firstVersion() {
+  const directory = await temporaryDirectory();
+  const db = new Kysely<Database>({ dialect: new LibsqlDialect(new Libsql(join(directory, 'aops.db'))) });
+  await migrate(db, directory, { '0001-core': migrations['0001-core'] as Migration });
+  await sql`pragma foreign_keys = off`.execute(db);
   return { db, directory };
 }
 
@@ -33,12 +43,7 @@ describe('migrations', () => {
   });
 
   it('give a screenshot of before an execution of its own, with its picture after it', async () => {
-    const directory = await temporaryDirectory();
-    // As the first version left it, without what its rows belong to.
-    const old = new Libsql(join(directory, 'aops.db'));
-    const db = new Kysely<Database>({ dialect: new LibsqlDialect(old) });
-    await migrate(db, directory, { '0001-core': migrations['0001-core'] as Migration });
-    await sql`pragma foreign_keys = off`.execute(db);
+    const { db, directory } = await firstVersion();
     for (const [id, started_at, input] of [
       ['f2', '2026-01-01T00:00:02.000Z', null],
       ['f1', '2026-01-01T00:00:01.000Z', '{"url":"http://a.test/"}'],
@@ -57,6 +62,28 @@ describe('migrations', () => {
       { seq: 2, input: null, after_file_id: 'f2' },
     ]);
     expect(await listRunFiles(db, 'r')).toMatchObject([{ name: 'a.png', size: 3 }, { name: 'a.png' }]);
+    await db.destroy();
+  });
+
+  it('put the runs that wait to be executed into the line of their team', async () => {
+    const { db, directory } = await firstVersion();
+    const at = '2026-01-01T00:00:00.000Z';
+    await sql`insert into teams (id, name, created_at) values ('t', 'Local', ${at})`.execute(db);
+    for (const number of [2, 1]) {
+      await sql`insert into runs (id, team_id, agent_id, build_id, run_number, title, title_folded, status, source, sandbox_id, runtime,
+        procedure_hash, turn, submitted_prompt_count, resume_count, created_at, updated_at)
+        values (${`r${number}`}, 't', 'a', 'b', ${number}, '', '', 'pending', 'api', 's', 'script', 'h', 1, 0, 0, ${at}, ${at})`.execute(
+        db,
+      );
+      await sql`insert into jobs (id, kind, subject_id, status, due_at) values (${`j${number}`}, 'run', ${`r${number}`}, 'queued', 5)`.execute(
+        db,
+      );
+    }
+    await migrate(db, directory);
+    const by = { owner: 'me', now: 5, lease: 100 };
+    expect(await claimRunJob(db, 'run', by)).toMatchObject({ subject_id: 'r1', lane: 't' });
+    expect((await claimRunJob(db, 'run', by))?.subject_id).toBe('r2');
+    expect(await claimRunJob(db, 'run', by)).toBeUndefined();
     await db.destroy();
   });
 

@@ -1,6 +1,6 @@
 /** Sandboxes that stage files, and the sandbox and screenshots of a run. */
 import { Buffer } from 'node:buffer';
-import type { SandboxFileContent, ScreenshotToolExecution } from '../../../interface/types.ts';
+import type { ScreenshotToolExecution } from '../../../interface/types.ts';
 import { stageSandbox } from '../../engine/sandbox-expiry.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { namesOf, shownPath, workspace } from '../../sandbox/paths.ts';
@@ -11,9 +11,8 @@ import type { RunRow } from '../../store/schema.ts';
 import { listToolExecutions } from '../../store/tool-executions.ts';
 import { type GroupRoutes, type RequestContext, runPictures, signedUrl } from '../context.ts';
 import { requireRun } from '../lookups.ts';
+import { content, listing } from '../run-sandbox.ts';
 
-/** Text up to this many bytes comes with the answer. */
-const inlineLimit = 1024 * 1024;
 const fileLimit = 10 * 1024 * 1024;
 
 export const sandboxRoutes: GroupRoutes<'sandboxes'> = {
@@ -82,50 +81,6 @@ async function writablePath(sandbox: Sandbox, given: string): Promise<string> {
   throw new ServiceError(400, 'not_a_file', `${path} is a directory.`);
 }
 
-async function listing(context: RequestContext, run: RunRow, path = workspace) {
-  const sandbox = await openSandbox(context, run.sandbox_id);
-  const shown = shownPath(namesOf(path));
-  if (sandbox === undefined) return { data: { sandboxStatus: 'not_found' as const, path: shown, entries: [] } };
-  const entries = await sandbox.list(path);
-  return { data: { sandboxStatus: 'running' as const, path: shown, entries: entries.map(fileEntry) } };
-}
-
-async function content(context: RequestContext, run: RunRow, path: string | undefined): Promise<{ data: SandboxFileContent }> {
-  if (path === undefined)
-    throw new ServiceError(400, 'invalid_request', 'path is required.', { details: [{ path: 'path', message: 'is required' }] });
-  const sandbox = await openSandbox(context, run.sandbox_id);
-  if (sandbox === undefined) {
-    return {
-      data: { sandboxStatus: 'not_found', path, isTextFile: false, content: null, size: 0, message: 'The sandbox of this run is gone.' },
-    };
-  }
-  const { entry, bytes, truncated } = await sandbox.read(path, inlineLimit);
-  const text = entry.isText ? decoded(bytes, truncated) : undefined;
-  const whole = text !== undefined && !truncated;
-  return {
-    data: {
-      sandboxStatus: 'running',
-      path: entry.path,
-      isTextFile: text !== undefined,
-      content: text ?? null,
-      size: entry.size,
-      ...(text === undefined ? {} : { encoding: 'utf-8' }),
-      mime_type: entry.mimeType,
-      truncated: text !== undefined && truncated,
-      download_url: whole ? null : signedUrl(context, { kind: 'sandbox_file', sandboxId: sandbox.id, path: entry.path }).url,
-    },
-  };
-}
-
-/** The text of bytes, byte for byte; undefined when they are none. A character cut off at the end of a truncated read is left out. */
-function decoded(bytes: Uint8Array, truncated: boolean): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: truncated });
-  } catch {
-    return undefined;
-  }
-}
-
 async function timeline(context: RequestContext, run: RunRow): Promise<{ data: { toolExecutions: ScreenshotToolExecution[] } }> {
   const pictures = await runPictures(context, run.id);
   const picture = (id: string | null) => (id === null ? null : (pictures.get(id) ?? null));
@@ -146,15 +101,6 @@ async function timeline(context: RequestContext, run: RunRow): Promise<{ data: {
     },
   };
 }
-
-const fileEntry = (entry: SandboxEntry) => ({
-  name: entry.name,
-  path: entry.path,
-  type: entry.type,
-  size: entry.size,
-  modified_at: entry.modifiedAt.toISOString(),
-  isTextFile: entry.isText,
-});
 
 const stagedFile = (entry: SandboxEntry) => ({
   name: entry.name,

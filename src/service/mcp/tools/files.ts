@@ -17,6 +17,7 @@ export const fileTools = [
       const answer = await call('listRunSandboxFiles', { params: { run_id }, query: { path } });
       const { sandboxStatus, path: shown, entries } = answer.data;
       if (sandboxStatus === 'not_found') return { structured: answer, text: 'The sandbox of this run is gone.' };
+      if (sandboxStatus === 'error') return { structured: answer, text: 'The sandbox of this run cannot be read.' };
       const rows = entries.map((entry) => (entry.type === 'directory' ? `${entry.path}/` : `${entry.path} (${entry.size} bytes)`));
       return { structured: answer, text: describeList(`entries in ${shown}`, rows, entries.length) };
     },

@@ -1,0 +1,14 @@
+/** The run whose sandbox is meant, by the run alone or by its agent as well. */
+import type { RunPlace } from '../client/transfers/run-files.ts';
+import type { Context } from './context.ts';
+import { text } from './define.ts';
+import { agentId, runId } from './resolve.ts';
+
+export const agentFlag = {
+  agent: text('ID|NAME', "Ask for the run of this agent: another agent's is not found", { complete: 'agents' }),
+} as const;
+
+export const runPlace = async (context: Context, run: string, agent: string | undefined): Promise<RunPlace> => ({
+  runId: await runId(context, run),
+  agentId: agent === undefined ? undefined : await agentId(context, agent),
+});

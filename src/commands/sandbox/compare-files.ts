@@ -1,0 +1,138 @@
+/** The files of a run's sandbox beside those of a folder here: which are only there, only here, or not the same. */
+import { createReadStream } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { UsageError } from '../../base/errors.ts';
+import { inParallel } from '../../client/transfers/parallel.ts';
+import { listRunTree, parallelTransfers, type RunPlace, readRunFile, runFileBytes } from '../../client/transfers/run-files.ts';
+import type { Comparison } from '../../terminal/diff.ts';
+import { fileProblem } from '../body.ts';
+import type { Context } from '../context.ts';
+import { filesBelow } from './upload-paths.ts';
+
+/** A file that differs. Before is the folder here, after is the sandbox. */
+export class FileChange {
+  readonly path: string;
+  readonly change: 'added' | 'removed' | 'changed';
+  /** Bytes; null where there is no file. */
+  readonly size_before: number | null;
+  readonly size_after: number | null;
+  readonly #texts: Comparison | undefined;
+
+  constructor(name: string, sizes: { before: number | undefined; after: number | undefined }, texts: Comparison | undefined) {
+    this.path = name;
+    this.change = sizes.before === undefined ? 'added' : sizes.after === undefined ? 'removed' : 'changed';
+    this.size_before = sizes.before ?? null;
+    this.size_after = sizes.after ?? null;
+    this.#texts = texts;
+  }
+
+  /** Both texts, when they were asked for and are texts of a size to read. No part of the data. */
+  get texts(): Comparison | undefined {
+    return this.#texts;
+  }
+}
+
+/** Larger files are told to differ, and not how. It is what a service sends with its answer. */
+const longestText = 1024 * 1024;
+
+/**
+ * The files that differ, by name. Links here are left out.
+ * @param options `inside` is the folder of the sandbox; `texts` says whether the texts are wanted too
+ * @throws UsageError when the folder cannot be read
+ */
+export async function compareFiles(
+  context: Context,
+  run: RunPlace,
+  folder: string,
+  options: { inside: string; texts: boolean },
+): Promise<FileChange[]> {
+  const { signal } = context;
+  const client = await context.client();
+  const here = new Map((await localFiles(context, folder)).map((file) => [file.target, file]));
+  const { base, files } = await listRunTree(client, run, options.inside, signal);
+  const there = new Map(files.map((file) => [file.path.slice(base.length + 1), file]));
+  const names = [...new Set([...here.keys(), ...there.keys()])].sort();
+  const changes = await inParallel(names, parallelTransfers, signal, async (name, either) => {
+    const [local, remote] = [here.get(name), there.get(name)];
+    const sizes = { before: local?.size, after: remote?.size };
+    if (local && remote && local.size === remote.size && (await isSame(local.file, remote.path, either))) return undefined;
+    return new FileChange(name, sizes, options.texts ? await texts(name, local, remote, either) : undefined);
+  });
+  return changes.filter((change) => change !== undefined);
+
+  async function isSame(file: string, inside: string, either: AbortSignal): Promise<boolean> {
+    const content = await readRunFile(client, run, inside, either);
+    const own = createReadStream(file);
+    try {
+      return await sameBytes(own, runFileBytes(client, content, { signal: either }));
+    } finally {
+      own.destroy();
+    }
+  }
+
+  async function texts(
+    name: string,
+    local: { file: string; size: number } | undefined,
+    remote: { path: string; size: number } | undefined,
+    either: AbortSignal,
+  ): Promise<Comparison | undefined> {
+    if (Math.max(local?.size ?? 0, remote?.size ?? 0) > longestText) return undefined;
+    const content = remote && (await readRunFile(client, run, remote.path, either));
+    const after = content === undefined ? '' : content.truncated || content.encoding === 'base64' ? null : content.content;
+    const before = local === undefined ? '' : textOf(await readFile(local.file));
+    if (after === null || before === undefined) return undefined;
+    const nowhere = '/dev/null';
+    return {
+      before,
+      after,
+      beforeName: local ? path.posix.join(folder.split(path.sep).join('/'), name) : nowhere,
+      afterName: remote?.path ?? nowhere,
+    };
+  }
+}
+
+async function localFiles(context: Context, folder: string) {
+  const root = path.resolve(context.cwd, folder);
+  const found = await stat(root).catch((error: NodeJS.ErrnoException) => {
+    throw new UsageError(fileProblem(folder, error));
+  });
+  if (!found.isDirectory()) throw new UsageError(`${folder} is no folder.`, 'Compare with the folder that the files would be pulled into.');
+  return filesBelow(root, '', []);
+}
+
+/** Whether two streams bring the same bytes, in whatever pieces. */
+export async function sameBytes(one: AsyncIterable<Uint8Array>, other: AsyncIterable<Uint8Array>): Promise<boolean> {
+  const [left, right] = [one[Symbol.asyncIterator](), other[Symbol.asyncIterator]()];
+  try {
+    let [a, b]: [Uint8Array, Uint8Array] = [new Uint8Array(), new Uint8Array()];
+    for (;;) {
+      while (a.length === 0) {
+        const next = await left.next();
+        if (next.done) break;
+        a = next.value;
+      }
+      while (b.length === 0) {
+        const next = await right.next();
+        if (next.done) break;
+        b = next.value;
+      }
+      const length = Math.min(a.length, b.length);
+      if (length === 0) return a.length === b.length;
+      for (let index = 0; index < length; index++) if (a[index] !== b[index]) return false;
+      [a, b] = [a.subarray(length), b.subarray(length)];
+    }
+  } finally {
+    await left.return?.();
+    await right.return?.();
+  }
+}
+
+function textOf(bytes: Uint8Array): string | undefined {
+  if (bytes.includes(0)) return undefined;
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

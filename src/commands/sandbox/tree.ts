@@ -1,0 +1,72 @@
+import { counted } from '../../base/counted.ts';
+import { workspace } from '../../client/transfers/run-files.ts';
+import { walkRunTree } from '../../client/transfers/walk.ts';
+import type { SandboxFileEntry } from '../../interface/types.ts';
+import { formatSize } from '../../terminal/size.ts';
+import { argument, defineCommand, integer, optionalArgument } from '../define.ts';
+import { documentOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { agentFlag, runPlace } from '../run-place.ts';
+
+interface Tree {
+  path: string;
+  directories: number;
+  files: number;
+  /** Bytes. */
+  size: number;
+  /** Whether neither --depth nor --limit left something out. */
+  complete: boolean;
+  entries: SandboxFileEntry[];
+}
+
+export default defineCommand({
+  summary: "Show everything in a run's sandbox as a tree",
+  arguments: {
+    run: argument('The run, or @latest', { complete: 'runs' }),
+    path: optionalArgument('The folder (default /workspace)'),
+  },
+  options: {
+    depth: integer('N', 'Look into folders this deep', { minimum: 1 }),
+    limit: integer('N', 'Show so many files and folders at the most (default 1000)', { minimum: 1, maximum: 100_000 }),
+    ...agentFlag,
+  },
+  operations: ['listRunSandboxFiles', 'listAgentRunSandboxFiles', 'listAgents'],
+  examples: [
+    { command: 'aops sandbox tree @latest', text: 'What the newest run has' },
+    { command: 'aops sandbox tree RUN out --depth 2', text: 'A folder, and the folders in it' },
+    { command: 'aops sandbox tree RUN --jq .size', text: 'How many bytes there are' },
+  ],
+  result: returns({
+    path: 'string',
+    directories: 'integer',
+    files: 'integer',
+    size: 'integer',
+    complete: 'boolean',
+    entries: [
+      { name: 'string', path: 'string', type: 'file|directory', size: 'integer', modified_at: 'date-time|null', isTextFile: 'boolean' },
+    ],
+  }),
+  output: documentOutput<Tree>(async (tree, view) => {
+    const { renderTree } = await import('../../terminal/tree.ts');
+    const text = renderTree(tree.path, tree.entries, view);
+    if (!view.tty) return text;
+    const totals = [counted(tree.directories, 'folder'), counted(tree.files, 'file'), formatSize(tree.size)].join(', ');
+    return `${text}\n${totals}${tree.complete ? '' : '; there is more'}\n`;
+  }),
+  async run(context, input): Promise<Tree> {
+    const client = await context.client();
+    const { treeOrder } = await import('../../terminal/tree.ts');
+    const bounds = { entries: input.limit ?? 1_000, depth: input.depth };
+    const place = await runPlace(context, input.run, input.agent);
+    const { path, entries, complete } = await walkRunTree(client, place, input.path ?? workspace, bounds, context.signal);
+    const files = entries.filter(({ type }) => type === 'file');
+    return {
+      path,
+      directories: entries.length - files.length,
+      files: files.length,
+      size: files.reduce((sum, { size }) => sum + size, 0),
+      complete,
+      entries: treeOrder(path, entries).map(({ entry }) => entry),
+    };
+  },
+});

@@ -1,0 +1,57 @@
+/** Files and folders as a tree. */
+import { cellText, paint, type View } from './cell.ts';
+import { formatSize } from './size.ts';
+import { plainStyles } from './style.ts';
+
+export interface TreeEntry {
+  /** Below the root: `/workspace/a/b`. */
+  path: string;
+  type: string;
+  size: number;
+}
+
+const lines = { branch: '├── ', last: '└── ', pass: '│   ', space: '    ' };
+const plainLines = { branch: '|-- ', last: '`-- ', pass: '|   ', space: '    ' };
+
+/** Depth first, what is in a folder by name. An entry whose folder is not among them counts as the root's. */
+export function treeOrder<Entry extends TreeEntry>(root: string, entries: readonly Entry[]): { entry: Entry; ancestry: boolean[] }[] {
+  const known = new Set(entries.flatMap(({ path, type }) => (type === 'directory' ? [path] : [])));
+  const children = new Map<string, Entry[]>();
+  for (const entry of entries) {
+    const parent = entry.path.slice(0, entry.path.lastIndexOf('/'));
+    const key = known.has(parent) ? parent : root;
+    const members = children.get(key);
+    if (members) members.push(entry);
+    else children.set(key, [entry]);
+  }
+  const ordered: { entry: Entry; ancestry: boolean[] }[] = [];
+  const visit = (folder: string, ancestry: boolean[]): void => {
+    const members = (children.get(folder) ?? []).sort((a, b) => (a.path < b.path ? -1 : 1));
+    // Taken out: a folder that claims to be in itself is shown once.
+    children.delete(folder);
+    for (const [index, entry] of members.entries()) {
+      const place = [...ancestry, index === members.length - 1];
+      ordered.push({ entry, ancestry: place });
+      if (entry.type === 'directory') visit(entry.path, place);
+    }
+  };
+  visit(root, []);
+  return ordered;
+}
+
+/** The tree as text that ends in a line feed; off a terminal path and size, separated by a tab. Folders end in a slash. */
+export function renderTree(root: string, entries: readonly TreeEntry[], view: View): string {
+  const ordered = treeOrder(root, entries);
+  const isFolder = (entry: TreeEntry): boolean => entry.type === 'directory';
+  if (!view.tty)
+    return ordered.map(({ entry }) => `${cellText(entry.path, view)}${isFolder(entry) ? '/\t' : `\t${entry.size}`}\n`).join('');
+  const { branch, last, pass, space } = view.unicode ? lines : plainLines;
+  const { bold, dim } = view.styles ?? plainStyles;
+  const drawn = ordered.map(({ entry, ancestry }) => {
+    const before = ancestry.slice(0, -1).map((isLast) => (isLast ? space : pass));
+    const name = cellText(entry.path.slice(entry.path.lastIndexOf('/') + 1), view);
+    const shown = isFolder(entry) ? paint(`${name}/`, 'accent', view) : `${name}  ${dim(formatSize(entry.size))}`;
+    return `${dim(before.join('') + (ancestry.at(-1) ? last : branch))}${shown}\n`;
+  });
+  return `${bold(cellText(root, view))}\n${drawn.join('')}`;
+}
