@@ -49,7 +49,7 @@ const replacements: readonly (readonly [RegExp, string])[] = [
   [/\b\d+\.\d+\.\d+\b/g, '<version>'],
   [/\b\d+(?:\.\d+)?(?:ms|s)\b|\b\d+m \d+s\b/g, '<duration>'],
   [/(\bprocess:? +|"pid": ?)\d+/gi, '$1<pid>'],
-  [/aops_local_…\S{4}/g, '<masked token>'],
+  [/aops_[a-z]+_…\S{4}/g, '<masked token>'],
   // Columns are as wide as what is in them.
   [/ {2,}/g, '  '],
   [/\s+$/, ''],
