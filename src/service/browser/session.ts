@@ -30,6 +30,8 @@ const startTime = 30_000;
 const endTime = 3_000;
 /** Milliseconds that a picture may take. */
 const pictureTime = 5_000;
+/** The address of a page that has not been anywhere. */
+export const blank = 'about:blank';
 /** How many messages of the console are kept for a step, and characters of each. */
 const mostErrors = 20;
 const longestError = 500;
@@ -53,6 +55,8 @@ export class BrowserSession {
   #errors: string[] = [];
   #ended: Promise<void> | undefined;
   #isOver = false;
+  /** Where an earlier session of the run was. */
+  #keptUrl = '';
   /** Whether dialogs of pages are accepted; dismissed otherwise. */
   acceptDialogs = false;
   /** The last picture that was taken: its digest, and the event that it belongs to. */
@@ -119,7 +123,7 @@ export class BrowserSession {
 
   /** A picture of the page in front as PNG; undefined where there is no page yet, or none can be taken. */
   async picture(whole = false): Promise<Buffer | undefined> {
-    if (this.#page.isClosed() || this.#page.url() === 'about:blank') return undefined;
+    if (this.#page.isClosed() || this.#page.url() === blank) return undefined;
     return this.#page.screenshot({ type: 'png', fullPage: whole, timeout: pictureTime, animations: 'disabled' }).catch(() => undefined);
   }
 
@@ -174,14 +178,22 @@ export class BrowserSession {
     if (this.#errors.length < mostErrors) this.#errors.push(text.slice(0, longestError));
   }
 
-  /** Brings back what an earlier session of the run kept. */
+  /** Goes on with the page that an earlier session of the run kept, unless there is one. False when there is none. */
+  async resume(): Promise<boolean> {
+    if (this.#page.url() !== blank) return true;
+    if (!/^https?:/.test(this.#keptUrl)) return false;
+    // That it is gone is no failure yet; what is done on it will be.
+    await this.#page.goto(this.#keptUrl, { timeout: startTime }).catch(() => undefined);
+    return true;
+  }
+
+  /** Brings back what an earlier session of the run kept; its page when it is asked for. */
   async #restore(): Promise<void> {
     const text = await readFile(this.#folders.state, 'utf8').catch(() => undefined);
     if (text === undefined) return;
     const kept = JSON.parse(text) as Kept;
     await this.#context.setStorageState(kept.storage);
-    // A page that is gone is no failure of this step; what the step does on it will be.
-    if (/^https?:/.test(kept.url)) await this.#page.goto(kept.url, { timeout: startTime }).catch(() => undefined);
+    this.#keptUrl = kept.url;
   }
 }
 

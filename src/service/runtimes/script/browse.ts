@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { parseDuration } from '../../../base/duration.ts';
 import { type ActionOutcome, type BrowserAction, isSecret, perform, shownUrl } from '../../browser/actions.ts';
-import { type BrowserSession, defaultViewport } from '../../browser/session.ts';
+import { type BrowserSession, blank, defaultViewport } from '../../browser/session.ts';
 import { ServiceError } from '../../errors.ts';
 import { mimeTypeOf } from '../../sandbox/file-kind.ts';
 import type { RunPicture, RuntimeEvent } from '../runtime.ts';
@@ -50,6 +50,8 @@ export async function browse(step: StepOf<'browse'>, turn: Turn): Promise<Done> 
   const session = await turn.browser();
   session.acceptDialogs = payload.dialogs === 'accept';
   await session.page.setViewportSize(payload.viewport ?? defaultViewport);
+  if (actions[0]?.open === undefined && !(await session.resume()))
+    throw new StepError(`${nameOf(step)} has no page to go on with; give it a \`url\`.`);
   const result: Result = { url: null, title: null, status: null, extracted: {}, downloads: [], console_errors: [] };
   const browsing = new Browsing(step, turn, session, result);
   let error: string | undefined;
@@ -194,7 +196,7 @@ class Browsing {
 
   async #page(): Promise<{ url: string; title: string } | object> {
     const { page } = this.#session;
-    if (page.url() === 'about:blank') return {};
+    if (page.url() === blank) return {};
     return { url: shownUrl(page.url()), title: await page.title().catch(() => '') };
   }
 

@@ -98,11 +98,14 @@ describeWithChromium('browse', () => {
       - download: { click: "#report" }
 - say: "{{ steps.shop.extracted.heading }} {{ steps.shop.extracted.items | join: '+' }} at {{ steps.shop.url }}"
 - approve: { id: go, title: Go on? }
-- browse: { id: again, url: "{{ message }}/account", actions: [ { extract: { name: who, selector: "#cookie" } } ] }
+- browse: { id: again, actions: [ { extract: { name: who, selector: "#cookie" } } ] }
 - say: "{{ steps.again.extracted.who }}"`,
-      { messages: [site.url], answers: { '3-approve': { type: 'approval', approved: true } } },
+      { messages: [site.url] },
     );
-    expect(outcome).toEqual({ status: 'completed' });
+    expect(outcome).toMatchObject({ status: 'waiting', step: '3-approve' });
+    host.answers['3-approve'] = { type: 'approval', approved: true };
+    expect(await drive(host)).toEqual({ status: 'completed' });
+    // After the pause, in another browser: the same page, loaded anew, with the cookie that it had.
     expect(host.texts).toEqual([`Welcome one+two at ${site.url}/account`, 'who=ada']);
     expect(host.committed.find(({ step }) => step === '1-browse')?.result).toEqual({
       result: {
@@ -138,6 +141,11 @@ describeWithChromium('browse', () => {
     const results = host.results();
     expect(results[0]?.result).toMatchObject({ status: 200, console_errors: ['a script is old'] });
     expect(results[5]).toMatchObject({ screenshot: '1-browse:6', result: { mime_type: 'image/png', size: expect.any(Number) } });
+  });
+
+  it('needs a page', async () => {
+    const { outcome } = await run('- browse: { actions: [ { click: a } ] }');
+    expect(outcome).toEqual({ status: 'failed', error: 'Step 1 (browse, line 3) has no page to go on with; give it a `url`.' });
   });
 
   it('goes on with the page of the step before, and follows what opens', async () => {

@@ -1,0 +1,76 @@
+/** A browser never outlives what it was started for, and a run goes on where it was. */
+import { execFile } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { chromium, describeWithChromium, startSite } from '../support/chromium.ts';
+import { eventually } from '../support/eventually.ts';
+import { isAlive, kill, Machine } from '../support/machine.ts';
+
+/** Processes of browsers that the machine's service started, without those that have ended and are not yet buried. */
+async function browsers(machine: Machine): Promise<string[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-eo', 'stat=,args='], { maxBuffer: 10_000_000 });
+  const profiles = path.join(machine.folder, 'tmp', 'aops-browser-');
+  return stdout.split('\n').filter((line) => line.includes(profiles) && !line.startsWith('Z'));
+}
+const nothingLeft = (machine: Machine): Promise<true> =>
+  eventually('the browser is gone, with its folder', async () => {
+    const left = (await readdir(path.join(machine.folder, 'tmp'))).filter((name) => name.startsWith('aops-browser-'));
+    return left.length === 0 && (await browsers(machine)).length === 0;
+  });
+
+describeWithChromium('the browser of a run', () => {
+  it('ends with the service, killed or stopped, and with the run; the run continues after its last step', async () => {
+    let open = false;
+    const waiting: (() => void)[] = [];
+    const site = await startSite({
+      '/first': '<title>First</title><h1>first</h1>',
+      '/slow': (_, response) => {
+        const answer = (): unknown => response.end('<title>Slow</title><h1>slow</h1>');
+        if (open) answer();
+        else waiting.push(answer);
+        return undefined;
+      },
+    });
+    const asked = (name: string): number => site.requests.filter((request) => request.startsWith(`GET ${name}`)).length;
+    const machine = await Machine.create();
+    machine.env.AOPS_CHROMIUM = chromium as string;
+    expect((await machine.aops('local', 'up')).code).toBe(0);
+    await machine.agent(
+      'browsing',
+      `
+- browse: { id: first, url: "${site.url}/first", actions: [ { extract: { name: h, selector: h1 } } ] }
+- browse: { id: slow, url: "${site.url}/slow", timeout: 5m, actions: [ { extract: { name: h, selector: h1 } } ] }
+- say: "{{ steps.first.extracted.h }} and {{ steps.slow.extracted.h }}"`,
+    );
+    const run = await machine.startRun('browsing');
+
+    await eventually('the slow page is asked for', () => asked('/slow') === 1, 30_000);
+    expect((await browsers(machine)).length).toBeGreaterThan(1);
+    const pid = (await machine.servicePid()) as number;
+    kill(pid, 'SIGKILL');
+    await eventually('the service is gone', () => !isAlive(pid));
+    await nothingLeft(machine);
+
+    expect((await machine.aops('local', 'up')).code).toBe(0);
+    await eventually('the slow page is asked for again', () => asked('/slow') === 2, 30_000);
+    expect((await machine.aops('local', 'down')).code).toBe(0);
+    await nothingLeft(machine);
+
+    open = true;
+    expect((await machine.aops('local', 'up')).code).toBe(0);
+    expect(await machine.aops('runs', 'watch', run)).toMatchObject({ code: 0, stdout: expect.stringContaining('first and slow') });
+    // What was recorded was not done again, and shows once.
+    expect(asked('/first')).toBe(1);
+    const { data } = await machine.json<{ data: { action: string }[] }>('runs', 'screenshots', run);
+    expect(data.map(({ action }) => action)).toEqual(['open', 'extract', 'open', 'extract']);
+
+    open = false;
+    const stopped = await machine.startRun('browsing');
+    await eventually('the slow page is asked for once more', () => asked('/slow') === 4, 30_000);
+    expect((await machine.aops('runs', 'stop', stopped, '--yes')).code).toBe(0);
+    await nothingLeft(machine);
+    for (const answer of waiting) answer();
+  });
+});
