@@ -1,14 +1,20 @@
 import { spawn } from 'node:child_process';
-import { readdir } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import process from 'node:process';
 import { expect, it } from 'vitest';
+import { chromium, describeWithChromium } from '../support/chromium.ts';
+import { project } from '../support/machine.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const demo = fileURLToPath(new URL('../../examples/invoice-check/demo.js', import.meta.url));
-
-it('does the main job without a person, shows what the run wrote, and leaves nothing behind', async () => {
+/** Runs a demonstration of an example without a person. `left` is what it left in its folder for temporary files. */
+async function demonstrated(example: string, argv: readonly string[] = [], environment: Record<string, string> = {}) {
   const folder = await temporaryFolder();
-  const child = spawn(process.execPath, [demo], { env: { ...process.env, TMPDIR: folder, CI: 'true' }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const env = { ...process.env, ...environment, TMPDIR: folder, CI: 'true' };
+  const child = spawn(process.execPath, [path.join(project, 'examples', example, 'demo.js'), ...argv], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (chunk) => {
@@ -19,7 +25,27 @@ it('does the main job without a person, shows what the run wrote, and leaves not
   });
   const code = await new Promise((resolve) => child.once('close', resolve));
   expect(stderr).toContain('$ aops local down');
-  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('# Invoices of the day') });
   expect(stdout).toContain('Stopped the local service');
-  expect(await readdir(folder)).toEqual([]);
+  return { code, stdout, stderr, left: await readdir(folder) };
+}
+
+it('does the main job without a person, shows what the run wrote, and leaves nothing behind', async () => {
+  expect(await demonstrated('invoice-check')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('# Invoices of the day'),
+    left: [],
+  });
+});
+
+describeWithChromium('the check of a shop', () => {
+  it('finds that it works, and leaves a film strip and nothing else', async () => {
+    const output = await temporaryFolder();
+    const { code, stdout, left } = await demonstrated('web-check', [output], { AOPS_CHROMIUM: chromium as string });
+    expect({ code, left }).toEqual({ code: 0, left: [] });
+    expect(stdout).toContain('| Sourdough | 6.00 |');
+    expect(stdout).toContain('takes orders: number B-2026-17.');
+    expect(stdout).toContain('No script of the page complained.');
+    const strip = await readFile(path.join(output, 'web-check.html'), 'utf8');
+    for (const caption of ['The shop as a customer sees it', 'The order before it is sent', 'On a phone']) expect(strip).toContain(caption);
+  });
 });

@@ -31,8 +31,8 @@ interface Result {
   /** Files of the workspace. */
   downloads: { path: string; size: number }[];
   console_errors: string[];
-  /** Why the step ended before its end, with `on_error: continue`. */
-  error?: string;
+  /** Why the step ended before its end, with `on_error: continue`; null when it did not. */
+  error: string | null;
 }
 
 export async function browse(step: StepOf<'browse'>, turn: Turn): Promise<Done> {
@@ -52,7 +52,7 @@ export async function browse(step: StepOf<'browse'>, turn: Turn): Promise<Done> 
   await session.page.setViewportSize(payload.viewport ?? defaultViewport);
   if (actions[0]?.open === undefined && !(await session.resume()))
     throw new StepError(`${nameOf(step)} has no page to go on with; give it a \`url\`.`);
-  const result: Result = { url: null, title: null, status: null, extracted: {}, downloads: [], console_errors: [] };
+  const result: Result = { url: null, title: null, status: null, extracted: {}, downloads: [], console_errors: [], error: null };
   const browsing = new Browsing(step, turn, session, result);
   let error: string | undefined;
   for (const [index, action] of actions.entries()) {
@@ -101,8 +101,9 @@ class Browsing {
     const consoleErrors = this.#session.takeErrors();
     this.#result.console_errors.push(...consoleErrors);
     const call = {
-      ...page,
+      // What it found comes first: the rest may be cut off where it is shown.
       ...outcome,
+      ...page,
       ...(kind === 'screenshot' && image !== undefined && 'bytes' in image ? { mime_type: image.mimeType, size: image.bytes.length } : {}),
       ...(consoleErrors.length === 0 ? {} : { console_errors: consoleErrors }),
     };

@@ -145,7 +145,7 @@ export const stepSchemas = {
     url: Type.Optional(FilledText('The page it shows.')),
   }),
   browse: describe('Opens pages in a browser and does things on them. Every action is recorded with pictures before and after it.', {
-    id: Type.Optional(Id('url, title, status, extracted, downloads and console_errors are found in steps.<id>.')),
+    id: Type.Optional(Id('url, title, status, extracted, downloads, console_errors and error are found in steps.<id>.')),
     url: Type.Optional(FilledText('The page to begin with. Without it the run goes on with the page where it was.')),
     actions: Type.Optional(Type.Array(BrowseAction, { minItems: 1, maxItems: mostActions, description: 'What is done, in this order.' })),
     viewport: Type.Optional(
