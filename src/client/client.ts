@@ -11,7 +11,7 @@ import type { Input, Response } from '../interface/types.ts';
 import { anySignal } from './abort.ts';
 import { checkAnswer } from './answers.ts';
 import { backoff, retryPolicy } from './backoff.ts';
-import { abandonedChange, DeadlineError, OutcomeUnknownError, RateLimitedError } from './errors.ts';
+import { abandonedChange, DeadlineError, NotOfferedError, OutcomeUnknownError, RateLimitedError, ServiceAnswerError } from './errors.ts';
 import { ChangeKeys, checkedIdempotencyKey, newIdempotencyKey, replacementKey } from './idempotency.ts';
 import { Pacer } from './limits/pacing.ts';
 import { RateGate } from './limits/rate-gate.ts';
@@ -75,8 +75,11 @@ export class Client {
    *   or the signal's reason, which names the key where a change may have been carried out
    */
   async call<Id extends OperationId>(id: Id, input: Input<Id>, options: CallOptions = {}): Promise<Response<Id>> {
-    const response = await this.send(operationRequest(id, input), options);
-    const { method, path } = operation(id);
+    const { method, path, extension } = operation(id);
+    const response = await this.send(operationRequest(id, input), options).catch((error: unknown) => {
+      const unknown = extension && error instanceof ServiceAnswerError && error.code === 'route_not_found';
+      throw unknown ? new NotOfferedError(id, error.details) : error;
+    });
     return checkAnswer(id, readJson(response), { status: response.status, method, path });
   }
 

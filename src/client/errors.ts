@@ -45,6 +45,18 @@ export class ServiceAnswerError extends AopsError {
   }
 }
 
+/** The operation is one that not every service offers (`extension` in the contract), and this one does not. */
+export class NotOfferedError extends AopsError {
+  constructor(operationId: string, details: ErrorDetails) {
+    super(`This service does not offer ${operationId}: it is beyond the interface.`, {
+      code: 'not_offered',
+      exit: exitCodes.notFound,
+      hint: 'The local service does (`aops local up`).',
+      details,
+    });
+  }
+}
+
 /** The service could not be reached, or did not answer usably, after all attempts. */
 export class UnavailableError extends AopsError {
   constructor(message: string, details: ErrorDetails, cause?: unknown, hint?: string) {

@@ -9,7 +9,9 @@ import { plugins } from './plugins/index.ts';
 import { profiles } from './profiles/index.ts';
 import { runs } from './runs/index.ts';
 import { sandbox } from './sandbox/index.ts';
+import { teams } from './teams/index.ts';
 import type { Leaf } from './tree.ts';
+import { webhooks } from './webhooks/index.ts';
 
 /** What stands on the first level, in the order of the help. */
 export const commandTree: Readonly<Record<string, Group | Leaf>> = {
@@ -17,6 +19,8 @@ export const commandTree: Readonly<Record<string, Group | Leaf>> = {
   inbox: { summary: 'See what runs ask of people, and answer it', load: () => import('./inbox/inbox.ts') },
   agents,
   sandbox,
+  webhooks,
+  teams,
   plugins,
   billing,
   auth,

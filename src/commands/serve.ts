@@ -8,6 +8,7 @@ import { readText } from './body.ts';
 import { choice, defineCommand, duration, integer, text } from './define.ts';
 import { browsingOptions, namedChromium } from './local/browsing.ts';
 import { defaultDataDirectory, removeState, serviceFile, tokenFile, writeState } from './local/state.ts';
+import { webhookOptions, webhookSettings } from './local/webhook-flags.ts';
 
 export default defineCommand({
   summary: 'Run the service in the foreground, for a server',
@@ -21,6 +22,7 @@ export default defineCommand({
     plan: text('FILE', "Set the team's plan: its limits and features (YAML or JSON)", { complete: 'files' }),
     keepSandboxes: duration('Remove the files of runs that ended so long ago (default: keep them)'),
     ...browsingOptions('off'),
+    ...webhookOptions,
     rateLimit: text('N', 'Requests a minute for each credential', { hidden: true }),
     stateFile: text('FILE', 'Write the state of the service here', { hidden: true }),
     ephemeral: text('yes|no', 'Note in the state that the data is not kept', { hidden: true }),
@@ -30,6 +32,7 @@ export default defineCommand({
     { command: 'aops serve --port 4010', text: 'A service on this machine, on a fixed port' },
     { command: 'aops serve --data-dir ./data --exec host', text: 'Let runs execute commands' },
     { command: 'aops serve --plan plan.yaml', text: 'Limit what the team may use' },
+    { command: 'aops serve --allow-webhook-host hooks.example.com', text: 'Let webhooks leave this machine' },
     { command: 'aops serve --browse public', text: 'Let runs browse the internet, and nothing of this network' },
   ],
   async run(context, input) {
@@ -41,6 +44,7 @@ export default defineCommand({
     const service = await startService({
       dataDirectory,
       exec,
+      webhooks: webhookSettings(input),
       browsing: { policy: browse, ...(chromium === undefined ? {} : { executable: chromium }) },
       ...(context.env.PATH === undefined ? {} : { commandPath: context.env.PATH }),
       ...(input.plan === undefined ? {} : { plan: parsePlan(await readText(context, input.plan), input.plan) }),
@@ -65,6 +69,7 @@ export default defineCommand({
         instance_id: instanceId,
         exec,
         browse,
+        webhook_hosts: input.allowWebhookHost,
         ephemeral,
         started_at,
       };

@@ -63,6 +63,9 @@ const alsoNeeded: Record<string, string[]> = {
   'agents create': ['--name', 'x'],
   'agents update': ['--name', 'x'],
   'runs respond': ['--approve'],
+  'webhooks update': ['--enabled'],
+  'webhooks delete': ['--yes'],
+  'webhooks secret rotate': ['--yes'],
   'sandbox ls': [aRun],
   api: ['/v2/teams/x'],
   'local token create': ['--reveal'],
@@ -197,14 +200,14 @@ describe('the tree of commands', () => {
     }
   });
 
-  it('has a command for every operation of runs, agents, sandboxes, billing and plugins', () => {
+  it('has a command for every operation of runs, agents, sandboxes, webhooks, billing and plugins', () => {
     const own = new Set(
       commands.filter(({ path }) => path[0] !== 'api').flatMap(({ command }) => command.operations ?? []) as OperationId[],
     );
     // Revisions are a group to come.
     const agents = ['listAgents', 'getAgent', 'createAgent', 'updateAgent', 'deleteAgent'];
-    const { runs, sandboxes, billing, plugins } = operationGroups;
-    const wanted = [...[runs, sandboxes, billing, plugins].flatMap((group) => Object.keys(group)), ...agents];
+    const { runs, sandboxes, webhooks, billing, plugins } = operationGroups;
+    const wanted = [...[runs, sandboxes, webhooks, billing, plugins].flatMap((group) => Object.keys(group)), ...agents];
     expect(wanted.filter((id) => !own.has(id as OperationId))).toEqual([]);
     expect(commands.find(({ path }) => path[0] === 'api')?.command.operations).toEqual(operationIds);
   });

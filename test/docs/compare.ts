@@ -50,6 +50,7 @@ const replacements: readonly (readonly [RegExp, string])[] = [
   [/\b\d+(?:\.\d+)?(?:ms|s)\b|\b\d+m \d+s\b/g, '<duration>'],
   [/(\bprocess:? +|"pid": ?)\d+/gi, '$1<pid>'],
   [/aops_[a-z]+_…\S{4}/g, '<masked token>'],
+  [/(?:aops_[a-z]+|whsec)_…\S{4}/g, '<masked token>'],
   // Columns are as wide as what is in them.
   [/ {2,}/g, '  '],
   [/\s+$/, ''],

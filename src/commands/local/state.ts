@@ -19,6 +19,8 @@ export interface LocalState {
   exec: 'host' | 'off';
   /** Whether runs may browse; absent when an older version wrote the state. */
   browse?: BrowsePolicy;
+  /** Where webhooks may go beside this machine; absent when an older version wrote the state. */
+  webhook_hosts?: string[];
   /** The data directory goes when the service is stopped with `down`. */
   ephemeral: boolean;
   started_at: string;

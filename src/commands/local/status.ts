@@ -2,6 +2,7 @@ import { defineCommand } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { browseInWords, defaultDataDirectory, execInWords, type LocalState, localProfile, runningService } from './state.ts';
+import { webhooksInWords } from './webhook-flags.ts';
 
 interface LocalStatus {
   running: boolean;
@@ -13,6 +14,7 @@ interface LocalStatus {
   version: string | null;
   exec: 'host' | 'off' | null;
   browse: LocalState['browse'] | null;
+  webhook_hosts: string[] | null;
   ephemeral: boolean;
   started_at: string | null;
 }
@@ -32,6 +34,7 @@ export default defineCommand({
     team_id: 'uuid|null',
     version: 'string|null',
     exec: 'host|off|null',
+    webhook_hosts: 'string[]|null',
     ephemeral: 'boolean',
     started_at: 'date-time|null',
   }),
@@ -45,14 +48,17 @@ export default defineCommand({
     Version: status.version,
     Commands: status.exec === null ? null : execInWords(status.exec),
     Browsing: status.browse === null ? null : browseInWords(status.browse),
+    Webhooks: webhooksInWords(status.webhook_hosts),
   })),
   async run(context): Promise<LocalStatus> {
     const state = await runningService(context);
     if (!state) {
-      const nothing = { url: null, pid: null, profile: null, team_id: null, version: null, exec: null, browse: null, started_at: null };
-      return { running: false, data_dir: defaultDataDirectory(context), ephemeral: false, ...nothing };
+      const unknown = { url: null, pid: null, profile: null, team_id: null, version: null, started_at: null };
+      const policies = { exec: null, browse: null, webhook_hosts: null };
+      return { running: false, data_dir: defaultDataDirectory(context), ephemeral: false, ...unknown, ...policies };
     }
-    const { url, pid, data_dir, team_id, version, exec, browse = 'off', ephemeral, started_at } = state;
-    return { running: true, url, pid, data_dir, profile: localProfile, team_id, version, exec, browse, ephemeral, started_at };
+    const { url, pid, data_dir, team_id, version, exec, browse = 'off', webhook_hosts = [], ephemeral, started_at } = state;
+    const known = { url, pid, data_dir, team_id, version, exec, browse, webhook_hosts, ephemeral, started_at };
+    return { running: true, profile: localProfile, ...known };
   },
 });

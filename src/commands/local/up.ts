@@ -24,6 +24,7 @@ import {
   stateFile,
   tokenFile,
 } from './state.ts';
+import { differsInWebhooks, type WebhookInput, webhookArguments, webhookOptions, webhooksInWords } from './webhook-flags.ts';
 
 /** How long a start may take before it counts as failed, and how often to look. */
 const startMilliseconds = 15_000;
@@ -42,6 +43,7 @@ export default defineCommand({
     plan: text('FILE', "Set the team's plan: its limits and features (YAML or JSON); it is kept", { complete: 'files' }),
     keepSandboxes: duration('Remove the files of runs that ended so long ago (default: keep them)'),
     ...browsingOptions('on'),
+    ...webhookOptions,
   },
   exits: [exitCodes.conflict],
   examples: [
@@ -56,6 +58,7 @@ export default defineCommand({
     version: 'string',
     instance_id: 'uuid',
     exec: 'host|off',
+    webhook_hosts: 'string[]?',
     ephemeral: 'boolean',
     started_at: 'date-time',
     profile: 'string',
@@ -66,6 +69,7 @@ export default defineCommand({
     Profile: `${state.profile} (selected)`,
     Commands: execInWords(state.exec),
     Browsing: browseInWords(state.browse),
+    Webhooks: webhooksInWords(state.webhook_hosts),
   })),
   async run(context, input) {
     const running = await runningService(context);
@@ -82,7 +86,7 @@ export default defineCommand({
   },
 });
 
-interface UpInput {
+interface UpInput extends WebhookInput {
   port: number | undefined;
   dataDir: string | undefined;
   ephemeral: boolean;
@@ -103,6 +107,7 @@ function refuseOtherwise(context: Context, running: LocalState, input: UpInput):
     input.plan !== undefined ||
     input.keepSandboxes !== undefined ||
     (input.browse !== undefined && input.browse !== (running.browse ?? 'off')) ||
+    differsInWebhooks(running, input) ||
     (input.ephemeral && !running.ephemeral);
   if (!differs) return;
   throw new AopsError(`The local service is up already, at ${running.url} with its data in ${running.data_dir}.`, {
@@ -139,6 +144,7 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
     stateFile(context),
     '--ephemeral',
     input.ephemeral ? 'yes' : 'no',
+    ...webhookArguments(input),
     ...(input.plan === undefined ? [] : ['--plan', path.resolve(context.cwd, input.plan)]),
     ...(input.keepSandboxes === undefined ? [] : ['--keep-sandboxes', input.keepSandboxes]),
     '--json',

@@ -51,6 +51,7 @@ export class Worker {
   /** By kind and subject. */
   readonly #active = new Map<string, Active>();
   #rest = new AbortController();
+  #woken = deferred();
   #loop: Promise<void> | undefined;
   #closing = false;
 
@@ -71,6 +72,14 @@ export class Worker {
   /** Looks for due work now. */
   wake(): void {
     this.#rest.abort();
+    const { resolve } = this.#woken;
+    this.#woken = deferred();
+    resolve();
+  }
+
+  /** Resolves when somebody wakes the worker next, for handlers that may find more to do while they wait. */
+  woken(): Promise<void> {
+    return this.#woken.promise;
   }
 
   /** Aborts the job if this process works on it. */
@@ -171,6 +180,14 @@ export class Worker {
       else active.controller.abort(new JobAborted('lost'));
     }
   }
+}
+
+function deferred(): { promise: Promise<void>; resolve: () => void } {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
 }
 
 const keyOf = (kind: string, subjectId: string): string => `${kind} ${subjectId}`;

@@ -40,6 +40,8 @@ export async function deliverDue(engine: Engine, job: JobRow, signal: AbortSigna
   });
   let begun = 0;
   while (!signal.aborted && failures.length === 0) {
+    // Before the look for work: what is added after it must not go unnoticed.
+    const woken = engine.worker.woken();
     const room = Math.min(perEndpoint - underWay.size, turnLength - begun);
     const now = engine.clock.now();
     const due = room > 0 ? await dueDeliveries(engine.store, endpoint, { now, except: [...underWay.keys()], limit: room }) : [];
@@ -51,7 +53,7 @@ export async function deliverDue(engine: Engine, job: JobRow, signal: AbortSigna
       underWay.set(delivery.id, work);
     }
     if (underWay.size === 0) break;
-    await Promise.race([...underWay.values(), aborted]);
+    await Promise.race([...underWay.values(), aborted, woken]);
   }
   await Promise.all(underWay.values());
   cut.abort();

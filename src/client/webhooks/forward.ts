@@ -1,0 +1,39 @@
+/** Passing a delivery on to another address, byte for byte, with the headers that its signature needs. */
+import { Agent } from '../../base/undici.ts';
+import type { ReceivedDelivery } from './receiver.ts';
+import { webhookHeaders } from './signature.ts';
+
+const passed: readonly string[] = ['content-type', 'user-agent', ...webhookHeaders];
+const timeLimit = 30_000;
+
+export interface Forwarder {
+  /** The status of the answer, or half a sentence about why there is none. Redirects are not followed. */
+  forward(delivery: ReceivedDelivery): Promise<{ status: number } | { problem: string }>;
+  close(): Promise<void>;
+}
+
+export function forwarder(to: string): Forwarder {
+  const { origin, pathname, search } = new URL(to);
+  const agent = new Agent({ pipelining: 0 });
+  return {
+    async forward({ headers, body }) {
+      const kept = headers.filter(([name]) => passed.includes(name.toLowerCase()));
+      try {
+        const response = await agent.request({
+          origin,
+          path: `${pathname}${search}`,
+          method: 'POST',
+          headers: Object.fromEntries(kept),
+          body,
+          signal: AbortSignal.timeout(timeLimit),
+        });
+        await response.body.dump();
+        return { status: response.statusCode };
+      } catch (error) {
+        const { code, message } = error as { code?: string; message: string };
+        return { problem: code === 'ECONNREFUSED' ? 'the connection was refused' : message };
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}

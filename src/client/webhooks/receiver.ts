@@ -1,0 +1,101 @@
+/**
+ * A receiver of webhooks on this machine: verifies each delivery before anybody sees it, knows repeats by their id, and answers
+ * with the status that it is told.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Clock } from '../../base/clock.ts';
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import { verifyDelivery } from './signature.ts';
+import type { Verdict } from './verdict.ts';
+
+/** A delivery as it came. */
+export interface ReceivedDelivery {
+  verdict: Verdict;
+  /** Whether one with this id was received before. */
+  duplicate: boolean;
+  headers: readonly (readonly [name: string, value: string])[];
+  body: Buffer;
+}
+
+export interface ReceiverOptions {
+  /** 0 for any that is free. */
+  port: number;
+  secrets: readonly Uint8Array[];
+  clock: Clock;
+  /** The status to answer with. Called one after the other. */
+  onDelivery: (delivery: ReceivedDelivery) => Promise<number>;
+}
+
+export interface WebhookReceiver {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const bodyLimit = 10 * 1024 * 1024;
+/** Ids that are remembered; the oldest go. */
+const remembered = 10_000;
+
+/** Starts receiving on 127.0.0.1. @throws AopsError `port_in_use` */
+export async function receiveWebhooks(options: ReceiverOptions): Promise<WebhookReceiver> {
+  const seen = new Set<string>();
+  let last: Promise<unknown> = Promise.resolve();
+  const server = createServer({ requestTimeout: 30_000 }, (request, response) => {
+    const work = receive(request, options, seen).then(
+      (status) => answer(response, status),
+      () => answer(response, 500),
+    );
+    last = Promise.allSettled([last, work]);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, '127.0.0.1', resolve);
+  }).catch((error: NodeJS.ErrnoException) => {
+    throw new AopsError(`Port ${options.port} cannot be listened on (${error.code}).`, {
+      code: 'port_in_use',
+      exit: exitCodes.usage,
+      hint: 'Choose another one with --port, or leave it out for any that is free.',
+      cause: error,
+    });
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    async close() {
+      server.close();
+      await last;
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function receive(request: IncomingMessage, options: ReceiverOptions, seen: Set<string>): Promise<number> {
+  if (request.method !== 'POST') return 405;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += (chunk as Buffer).length;
+    if (size > bodyLimit) return 413;
+    chunks.push(chunk as Buffer);
+  }
+  const body = Buffer.concat(chunks);
+  const headers = headerPairs(request.rawHeaders);
+  const verdict = verifyDelivery({ headers, body }, { secrets: options.secrets, now: options.clock.now() });
+  const duplicate = verdict.valid && seen.has(verdict.id);
+  if (verdict.valid) remember(seen, verdict.id);
+  const status = await options.onDelivery({ verdict, duplicate, headers, body });
+  return verdict.valid ? status : 400;
+}
+
+function remember(seen: Set<string>, id: string): void {
+  seen.add(id);
+  const [oldest] = seen;
+  if (seen.size > remembered && oldest !== undefined) seen.delete(oldest);
+}
+
+const headerPairs = (raw: readonly string[]): [string, string][] =>
+  raw.flatMap((name, index): [string, string][] => (index % 2 === 0 ? [[name, raw[index + 1] ?? '']] : []));
+
+function answer(response: ServerResponse, status: number): void {
+  // What was left unread of a body would be taken for the next request.
+  response.writeHead(status, { Connection: 'close' }).end();
+}

@@ -1,0 +1,27 @@
+import type { Team } from '../../interface/types.ts';
+import { defineCommand, optionalArgument } from '../define.ts';
+import { recordOutput, time } from '../output.ts';
+import { returns } from '../result.ts';
+
+export default defineCommand({
+  summary: 'Show a team',
+  arguments: { team: optionalArgument('The id of the team (default: the one you work in)') },
+  operations: ['getTeam'],
+  examples: [
+    { command: 'aops teams get', text: 'The team of the profile' },
+    { command: 'aops teams get --jq .name', text: 'Its name, for a script' },
+  ],
+  result: returns('getTeam.team'),
+  output: recordOutput<Team>((team) => ({
+    ID: team.id,
+    Name: team.name,
+    Organization: team.organization_id,
+    'Slack team': team.slack_team_id,
+    Discovery: team.discovery_mode,
+    Created: time(team.created_at),
+  })),
+  async run(context, input) {
+    const client = await context.client();
+    return (await client.call('getTeam', { params: { teamId: input.team ?? context.teamId() } })).team;
+  },
+});

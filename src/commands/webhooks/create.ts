@@ -1,0 +1,29 @@
+import type { Webhook } from '../../interface/types.ts';
+import { defineCommand, requiredText } from '../define.ts';
+import { recordOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { address, descriptionOption, eventOption } from './options.ts';
+import { webhookRecord } from './record.ts';
+
+export default defineCommand({
+  summary: 'Tell a URL what happens',
+  description:
+    'Each event is a POST with a JSON body, signed as Standard Webhooks 1.0 has it. Deliveries come at least once and in no order: look at webhook-id to tell repeats. A local service delivers to this machine alone unless it was started with --allow-webhook-host.',
+  options: { url: requiredText('URL', 'Where to send events', address), event: eventOption, description: descriptionOption },
+  operations: ['createTeamWebhook'],
+  mutates: true,
+  examples: [
+    { command: 'aops webhooks create --url http://127.0.0.1:8080/hook', text: 'Everything' },
+    {
+      command: 'aops webhooks create --url https://example.com/hook --event run.failed --event human_request.created',
+      text: 'What somebody has to look at',
+    },
+  ],
+  result: returns('createTeamWebhook.webhook'),
+  output: recordOutput<Webhook>(webhookRecord),
+  async run(context, { url, event, description }) {
+    const client = await context.client();
+    const body = { url, ...(event.length === 0 ? {} : { events: event }), ...(description === undefined ? {} : { description }) };
+    return (await client.call('createTeamWebhook', { params: { teamId: context.teamId() }, body })).webhook;
+  },
+});

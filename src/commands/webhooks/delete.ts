@@ -1,0 +1,24 @@
+import { confirm } from '../confirm.ts';
+import { argument, defineCommand } from '../define.ts';
+import { textOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { findWebhook } from './record.ts';
+
+export default defineCommand({
+  summary: 'Delete a webhook',
+  description: 'What is queued for it is dropped; the log of its deliveries stays.',
+  arguments: { webhook: argument('The id of the webhook') },
+  operations: ['listTeamWebhooks', 'deleteTeamWebhook'],
+  mutates: true,
+  destructive: true,
+  examples: [{ command: 'aops webhooks delete WEBHOOK --yes', text: 'In a script' }],
+  result: returns('deleteTeamWebhook', { id: 'uuid', url: 'url' }),
+  output: textOutput<{ id: string; url: string }>(({ url }) => `Deleted the webhook to ${url}.`),
+  async run(context, input) {
+    const client = await context.client();
+    const { id, url } = await findWebhook(context, input.webhook);
+    await confirm(context, `Delete the webhook to ${url}?`);
+    const answer = await client.call('deleteTeamWebhook', { params: { teamId: context.teamId(), subscriptionId: id } });
+    return { id, url, ...answer };
+  },
+});

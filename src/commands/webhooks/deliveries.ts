@@ -1,0 +1,46 @@
+import { UsageError } from '../../base/errors.ts';
+import { given } from '../../base/given.ts';
+import type { WebhookDelivery } from '../../interface/types.ts';
+import { deliveryStatuses, webhookEventKinds } from '../../interface/webhook-events.ts';
+import { uuid } from '../checks.ts';
+import { choice, defineCommand, flag, text } from '../define.ts';
+import { listFlags, rowList } from '../list.ts';
+import { listOutput } from '../output.ts';
+import { runId } from '../resolve.ts';
+import { returns } from '../result.ts';
+import { deliveryColumns } from './record.ts';
+
+export default defineCommand({
+  summary: 'List deliveries, the newest first',
+  options: {
+    ...listFlags,
+    failed: flag('Those that were given up (--status failed)'),
+    status: choice(deliveryStatuses, 'Deliveries with this status'),
+    event: choice(webhookEventKinds, 'Deliveries of this kind of event', { metavar: 'EVENT' }),
+    run: text('RUN', 'Deliveries about this run, or @latest', { complete: 'runs' }),
+    webhook: text('ID', 'Deliveries of this webhook', { check: uuid }),
+  },
+  operations: ['listWebhookDeliveries', 'listRuns'],
+  examples: [
+    { command: 'aops webhooks deliveries', text: 'The newest twenty' },
+    { command: 'aops webhooks deliveries --failed --all -o id', text: 'The ids of those that were given up, to resend them' },
+    { command: 'aops webhooks deliveries --run @latest', text: 'What was told of the newest run' },
+  ],
+  result: returns('listWebhookDeliveries.deliveries[]'),
+  output: listOutput<WebhookDelivery>({ columns: deliveryColumns, empty: 'No deliveries.' }),
+  async run(context, input) {
+    if (input.failed && input.status !== undefined) throw new UsageError('--failed and --status exclude each other.');
+    const client = await context.client();
+    const filters = given({
+      status: input.failed ? ('failed' as const) : input.status,
+      event: input.event,
+      run_id: input.run === undefined ? undefined : await runId(context, input.run),
+      subscription_id: input.webhook,
+    });
+    return rowList(input, async (limit, offset) => {
+      const query = { ...filters, limit, offset };
+      const page = await client.call('listWebhookDeliveries', { params: { teamId: context.teamId() }, query });
+      return { items: page.deliveries, total: page.total };
+    });
+  },
+});

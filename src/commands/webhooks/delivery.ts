@@ -1,0 +1,39 @@
+import type { WebhookAttempt, WebhookDeliveryDetail } from '../../interface/types.ts';
+import type { View } from '../../terminal/cell.ts';
+import { renderRecord } from '../../terminal/record.ts';
+import { renderTable } from '../../terminal/table.ts';
+import { argument, defineCommand } from '../define.ts';
+import { column, documentOutput, recordFields, timeColumn } from '../output.ts';
+import { returns } from '../result.ts';
+import { deliveryRecord } from './record.ts';
+
+const attemptColumns = [
+  column('#', (attempt: WebhookAttempt) => attempt.number, { align: 'right' }),
+  timeColumn('TIME', (attempt: WebhookAttempt) => attempt.started_at),
+  column('STATUS', (attempt: WebhookAttempt) => attempt.status_code, { align: 'right' }),
+  column('MS', (attempt: WebhookAttempt) => attempt.duration_ms, { align: 'right' }),
+  column('PROBLEM', (attempt: WebhookAttempt) => attempt.error, { shrink: true }),
+  column('ANSWER', (attempt: WebhookAttempt) => attempt.response_body, { shrink: true }),
+];
+
+export default defineCommand({
+  summary: 'Show a delivery with its attempts and its payload',
+  arguments: { delivery: argument('The id of the delivery') },
+  operations: ['getWebhookDelivery'],
+  examples: [
+    { command: 'aops webhooks delivery DELIVERY', text: 'What was sent, and what came back' },
+    { command: 'aops webhooks delivery DELIVERY --jq .payload', text: 'The body that was sent' },
+  ],
+  result: returns('getWebhookDelivery.delivery'),
+  output: documentOutput<WebhookDeliveryDetail>(async (delivery, view: View) => {
+    const record = await renderRecord(recordFields(deliveryRecord(delivery)), view);
+    const attempts = await renderTable(delivery.attempts, attemptColumns, view);
+    const payload = `${JSON.stringify(delivery.payload, null, 2)}\n`;
+    return [record, attempts, payload].filter((part) => part !== '').join('\n');
+  }),
+  async run(context, input) {
+    const client = await context.client();
+    const params = { teamId: context.teamId(), deliveryId: input.delivery };
+    return (await client.call('getWebhookDelivery', { params })).delivery;
+  },
+});

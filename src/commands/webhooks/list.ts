@@ -1,0 +1,21 @@
+import type { Webhook } from '../../interface/types.ts';
+import { defineCommand } from '../define.ts';
+import { wholeList } from '../list.ts';
+import { listOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { allWebhooks, webhookColumns } from './record.ts';
+
+export default defineCommand({
+  summary: 'List the webhooks of the team',
+  operations: ['listTeamWebhooks'],
+  examples: [
+    { command: 'aops webhooks list', text: 'All of them, with how they do' },
+    { command: "aops webhooks list --jq '.data[] | select(.enabled | not)'", text: 'Those that were disabled' },
+  ],
+  result: returns('listTeamWebhooks.webhooks[]'),
+  output: listOutput<Webhook>({
+    columns: webhookColumns,
+    empty: 'No webhooks. Create one with `aops webhooks create --url URL`.',
+  }),
+  run: async (context) => wholeList(await allWebhooks(context)),
+});

@@ -1,0 +1,85 @@
+/** A received delivery as a line for people, and as an object for programs. Pure. */
+import type { ReceivedDelivery } from '../../client/webhooks/receiver.ts';
+import { webhookHeaders } from '../../client/webhooks/signature.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
+import type { Styles } from '../../terminal/style.ts';
+
+interface Event {
+  type?: unknown;
+  data?: {
+    run?: { id?: unknown; status?: unknown };
+    run_id?: unknown;
+    message?: { text_content?: unknown };
+    human_request?: { title?: unknown };
+    tool_call?: { name?: unknown };
+    file?: { name?: unknown };
+    build?: { name?: unknown };
+    webhook?: { url?: unknown };
+  };
+}
+
+export type Forwarded = { status: number } | { problem: string } | undefined;
+
+/** The event in a body; empty when it is no JSON object. */
+function eventOf(body: Buffer): Event {
+  try {
+    const value = JSON.parse(body.toString('utf8')) as unknown;
+    return typeof value === 'object' && value !== null ? (value as Event) : {};
+  } catch {
+    return {};
+  }
+}
+
+export const kindOf = ({ body }: ReceivedDelivery): string => {
+  const { type } = eventOf(body);
+  return typeof type === 'string' ? type : 'unknown';
+};
+
+export function deliveryObject(delivery: ReceivedDelivery, at: string, forwarded: Forwarded): object {
+  const { verdict, duplicate, body } = delivery;
+  const names: readonly string[] = webhookHeaders;
+  const headers = Object.fromEntries(
+    delivery.headers.map(([name, value]) => [name.toLowerCase(), value]).filter(([name]) => names.includes(name ?? '')),
+  );
+  const common = { type: verdict.valid ? 'delivery' : 'refused', received_at: at };
+  if (!verdict.valid) return { ...common, reason: verdict.reason, message: verdict.message, hint: verdict.hint };
+  const forward = forwarded === undefined ? {} : { forwarded };
+  return {
+    ...common,
+    id: verdict.id,
+    event: kindOf(delivery),
+    signed_at: verdict.timestamp,
+    duplicate,
+    ...forward,
+    headers,
+    body: body.toString('utf8'),
+  };
+}
+
+/** Time, kind, what it is about, and what came of it. */
+export function deliveryLine(delivery: ReceivedDelivery, at: string, forwarded: Forwarded, { dim, accent, warning }: Styles): string {
+  const { data = {} } = eventOf(delivery.body);
+  const run = data.run?.id ?? data.run_id;
+  const about = [
+    data.run?.status,
+    data.message?.text_content,
+    data.human_request?.title,
+    data.tool_call?.name,
+    data.file?.name,
+    data.build?.name,
+    data.webhook?.url,
+  ].find((value): value is string => typeof value === 'string');
+  const passed = forwarded === undefined ? '' : 'status' in forwarded ? `-> ${forwarded.status}` : `-> ${forwarded.problem}`;
+  return [
+    dim(at.slice(11, 19)),
+    accent(sanitizeLine(kindOf(delivery))),
+    typeof run === 'string' ? dim(sanitizeLine(run)) : '',
+    about === undefined ? '' : shortened(sanitizeLine(about)),
+    delivery.duplicate ? warning('(again)') : '',
+    sanitizeLine(passed),
+  ]
+    .filter((part) => part !== '')
+    .join('  ');
+}
+
+const shortened = (text: string): string => ([...text].length <= 60 ? text : `${[...text].slice(0, 59).join('')}…`);

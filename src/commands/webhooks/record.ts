@@ -1,0 +1,69 @@
+/** Subscriptions and deliveries as people see them, and how they are found. */
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import type { Webhook, WebhookDelivery } from '../../interface/types.ts';
+import type { Context } from '../context.ts';
+import { column, idColumn, status, statusColumn, time, timeColumn } from '../output.ts';
+
+/** `*` in words. */
+const eventsOf = (webhook: Webhook): string => (webhook.events?.includes('*') ? 'all' : (webhook.events ?? []).join(', '));
+
+export const webhookColumns = [
+  idColumn((webhook: Webhook) => webhook.id),
+  statusColumn((webhook: Webhook) => webhook.status),
+  column('URL', (webhook: Webhook) => webhook.url, { shrink: true, min: 16 }),
+  column('EVENTS', eventsOf, { shrink: true }),
+];
+
+export const webhookRecord = (webhook: Webhook) => ({
+  ID: webhook.id,
+  URL: webhook.url,
+  Events: eventsOf(webhook),
+  Description: webhook.description ?? undefined,
+  Status: status(webhook.status),
+  'Disabled because': webhook.disabled_reason ?? undefined,
+  Disabled: webhook.disabled_at ? time(webhook.disabled_at) : undefined,
+  'Failing since': webhook.failing_since ? time(webhook.failing_since) : undefined,
+  'Last delivered': time(webhook.last_delivered_at),
+  Created: time(webhook.created_at),
+});
+
+export const deliveryColumns = [
+  idColumn((delivery: WebhookDelivery) => delivery.id),
+  statusColumn((delivery: WebhookDelivery) => delivery.status),
+  column('EVENT', (delivery: WebhookDelivery) => delivery.event, { shrink: true }),
+  column('TRIES', (delivery: WebhookDelivery) => delivery.attempt_count, { align: 'right' }),
+  timeColumn('CREATED', (delivery: WebhookDelivery) => delivery.created_at),
+];
+
+export const deliveryRecord = (delivery: WebhookDelivery) => ({
+  ID: delivery.id,
+  Event: delivery.event,
+  'Event ID': delivery.event_id,
+  Status: status(delivery.status),
+  URL: delivery.url,
+  Webhook: delivery.subscription_id ?? '(of the run itself)',
+  Run: delivery.run_id ?? undefined,
+  Problem: delivery.last_error ?? undefined,
+  'Next attempt': delivery.next_attempt_at ? time(delivery.next_attempt_at) : undefined,
+  Created: time(delivery.created_at),
+  Ended: delivery.completed_at ? time(delivery.completed_at) : undefined,
+});
+
+/** All subscriptions of the team. The interface leaves the name of the list open. */
+export async function allWebhooks(context: Context): Promise<Webhook[]> {
+  const client = await context.client();
+  const answer: object = await client.call('listTeamWebhooks', { params: { teamId: context.teamId() } });
+  const named = answer as { webhooks?: Webhook[]; subscriptions?: Webhook[]; data?: Webhook[] };
+  return named.webhooks ?? named.subscriptions ?? named.data ?? [];
+}
+
+/** A subscription of the team. @throws AopsError `webhook_not_found` (exit 3) */
+export async function findWebhook(context: Context, id: string): Promise<Webhook> {
+  const found = (await allWebhooks(context)).find((webhook) => webhook.id === id);
+  if (found) return found;
+  throw new AopsError(`There is no webhook ${id}.`, {
+    code: 'webhook_not_found',
+    exit: exitCodes.notFound,
+    hint: 'See the webhooks with `aops webhooks list`.',
+  });
+}

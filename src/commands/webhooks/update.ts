@@ -1,0 +1,41 @@
+import { UsageError } from '../../base/errors.ts';
+import { given } from '../../base/given.ts';
+import type { Webhook } from '../../interface/types.ts';
+import { allEvents } from '../../interface/webhook-events.ts';
+import { argument, defineCommand, flag, text, toggle } from '../define.ts';
+import { recordOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { address, descriptionOption, eventOption } from './options.ts';
+import { webhookRecord } from './record.ts';
+
+export default defineCommand({
+  summary: 'Change, disable or enable a webhook',
+  description:
+    'Disabling drops what is queued for it. Enabling begins with a clean record; what was missed is sent again with `aops webhooks resend`.',
+  arguments: { webhook: argument('The id of the webhook') },
+  options: {
+    url: text('URL', 'Send events here', address),
+    event: { ...eventOption, summary: 'Tell of this kind of event instead; may be repeated' },
+    allEvents: flag('Tell of all kinds of events'),
+    description: descriptionOption,
+    enabled: toggle('Whether anything is sent'),
+  },
+  operations: ['updateTeamWebhook'],
+  mutates: true,
+  examples: [
+    { command: 'aops webhooks update WEBHOOK --enabled', text: 'Try again one that was disabled' },
+    { command: 'aops webhooks update WEBHOOK --event run.failed', text: 'Only failures from now on' },
+  ],
+  result: returns('updateTeamWebhook.webhook'),
+  output: recordOutput<Webhook>(webhookRecord),
+  async run(context, input) {
+    if (input.allEvents && input.event.length > 0) throw new UsageError('--all-events and --event exclude each other.');
+    const events = input.allEvents ? [allEvents as typeof allEvents] : input.event.length > 0 ? input.event : undefined;
+    const body = given({ url: input.url, events, description: input.description, enabled: input.enabled });
+    if (Object.keys(body).length === 0)
+      throw new UsageError('There is nothing to change.', 'Give --url, --event, --all-events, --description, --enabled or --no-enabled.');
+    const client = await context.client();
+    const params = { teamId: context.teamId(), subscriptionId: input.webhook };
+    return (await client.call('updateTeamWebhook', { params, body })).webhook;
+  },
+});

@@ -1,0 +1,207 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, it } from 'vitest';
+import { secretKey, verifyDelivery } from '../../src/client/webhooks/signature.ts';
+
+const secret = `whsec_${randomBytes(32).toString('base64')}`;
+const key = secretKey(secret, 'it');
+const now = Date.parse('2026-07-18T09:00:00.000Z');
+const seconds = now / 1_000;
+
+/** A delivery signed by the reference library. */
+function signed(body: string, { id = 'msg_1', at = seconds, by = secret } = {}): [string, string][] {
+  return [
+    ['webhook-id', id],
+    ['Webhook-Timestamp', String(at)],
+    ['WEBHOOK-SIGNATURE', new Webhook(by).sign(id, new Date(at * 1_000), body)],
+  ];
+}
+
+const verify = (headers: [string, string][], body: string | Buffer, tolerance?: number) =>
+  verifyDelivery({ headers, body: Buffer.from(body) }, { secrets: [key], now, ...(tolerance === undefined ? {} : { tolerance }) });
+
+const replaced = (headers: [string, string][], name: string, value: string): [string, string][] =>
+  headers.map(([other, was]) => [other, other.toLowerCase() === name ? value : was]);
+
+describe('a genuine delivery', () => {
+  it('is taken, whatever its body', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.constant(''), fc.string({ unit: 'binary' }), fc.json()), (body) => {
+        expect(verify(signed(body), body)).toEqual({ valid: true, id: 'msg_1', timestamp: '2026-07-18T09:00:00.000Z', age_seconds: 0 });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('may have a body that is no text', () => {
+    const body = randomBytes(64);
+    const mac = createHmac('sha256', key)
+      .update(Buffer.concat([Buffer.from(`m.${seconds}.`), body]))
+      .digest('base64');
+    const headers: [string, string][] = [
+      ['webhook-id', 'm'],
+      ['webhook-timestamp', String(seconds)],
+      ['webhook-signature', `v1,${mac}`],
+    ];
+    expect(verify(headers, body).valid).toBe(true);
+  });
+
+  it('may carry further signatures: of another secret, of another version, of no sense', () => {
+    const [id, time, [name, own]] = signed('x') as [[string, string], [string, string], [string, string]];
+    const other = new Webhook(randomBytes(32).toString('base64')).sign('msg_1', new Date(now), 'x');
+    expect(verify([id, time, [name, `${other} v1a,abc nonsense ${own}`]], 'x').valid).toBe(true);
+  });
+
+  it('is taken with any of several secrets', () => {
+    const older = randomBytes(24);
+    const headers = signed('x', { by: older.toString('base64') });
+    expect(verifyDelivery({ headers, body: Buffer.from('x') }, { secrets: [key, older], now }).valid).toBe(true);
+  });
+
+  it('is fresh within the tolerance, both ways', () => {
+    const at = (offset: number) => verify(signed('x', { at: seconds + offset }), 'x');
+    expect([at(-300).valid, at(300).valid]).toEqual([true, true]);
+    expect(at(-301)).toMatchObject({ valid: false, reason: 'too_old' });
+    expect(at(301)).toMatchObject({ valid: false, reason: 'too_new' });
+    expect(verify(signed('x', { at: seconds - 9 }), 'x', 8_000)).toMatchObject({
+      reason: 'too_old',
+      message: expect.stringContaining('9s'),
+    });
+    expect(verify(signed('x', { at: seconds - 9 }), 'x', 10_000).valid).toBe(true);
+  });
+});
+
+describe('a header', () => {
+  it.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('%s has to be there, once', (name) => {
+    const headers = signed('x');
+    const without = headers.filter(([other]) => other.toLowerCase() !== name);
+    expect(verify(without, 'x')).toMatchObject({ reason: 'missing_header', message: expect.stringContaining(name) });
+    expect(verify(replaced(headers, name, ''), 'x')).toMatchObject({ reason: 'missing_header' });
+    expect(verify([...headers, [name, 'y']], 'x')).toMatchObject({
+      reason: 'malformed_header',
+      message: expect.stringContaining('2 times'),
+    });
+  });
+
+  it.each([
+    ['1784365200abc', 'number of seconds'],
+    ['-5', 'number of seconds'],
+    ['1.5', 'number of seconds'],
+    ['0x10', 'number of seconds'],
+    ['１７８４', 'number of seconds'],
+  ])('webhook-timestamp cannot be %s', (value, word) => {
+    expect(verify(replaced(signed('x'), 'webhook-timestamp', value), 'x')).toMatchObject({
+      reason: 'malformed_header',
+      message: expect.stringContaining(word),
+    });
+  });
+
+  it('webhook-timestamp in milliseconds is pointed out', () => {
+    expect(verify(replaced(signed('x'), 'webhook-timestamp', String(now)), 'x')).toMatchObject({
+      hint: expect.stringContaining('milliseconds'),
+    });
+  });
+
+  it.each([
+    ['nonsense', 'could be read'],
+    ['v1,', 'could be read'],
+    ['v1,AAAA', 'could be read'],
+    ['v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFymVJaA7AZdpXwVLPo3mNl8EM+m7TBAg==', 'only v1a'],
+    ['ab'.repeat(32), 'hexadecimal'],
+    [`sha256=${'ab'.repeat(32)}`, 'hexadecimal'],
+    [`${Buffer.alloc(32).toString('base64')}`, 'version'],
+  ])('webhook-signature cannot be %s', (value, word) => {
+    expect(verify(replaced(signed('x'), 'webhook-signature', value), 'x')).toMatchObject({
+      reason: 'malformed_header',
+      message: expect.stringContaining(word),
+    });
+  });
+
+  it('of another scheme is named', () => {
+    expect(verify([['Stripe-Signature', 't=1,v1=ab']], 'x')).toMatchObject({ hint: expect.stringContaining('stripe-signature') });
+    expect(verify([['svix-id', 'x']], 'x')).toMatchObject({ hint: expect.stringContaining('Svix') });
+  });
+});
+
+describe('a body that was altered', () => {
+  const json = '{"id":"é","b":[1,2.50,{"z":null}],"a":"x, y: z"}';
+  const value = JSON.parse(json) as object;
+
+  it.each<[string, string, string | Buffer, string]>([
+    ['gained a line feed', 'x', 'x\n', 'line feed was added'],
+    ['gained CR LF', 'x', 'x\r\n', 'CR LF) was added'],
+    ['lost its line feed', 'x\n', 'x', 'line feed at its end is missing'],
+    ['lost its CR LF', 'x\r\n', 'x', 'CR LF) at its end is missing'],
+    ['gained a byte order mark', 'x', '\ufeffx', 'byte order mark was added'],
+    ['lost its byte order mark', '\ufeffx', 'x', 'byte order mark at its beginning is missing'],
+    ['had its line feeds changed', 'a\nb', 'a\r\nb', 'line feeds became CR LF'],
+    ['had its CR LF changed', 'a\r\nb', 'a\nb', 'CR LF became line feeds'],
+    ['gained white space', 'x', '  x \t', 'white space'],
+    ['was read as Latin-1', 'é', Buffer.from('é', 'latin1'), 'encoding'],
+    ['was indented', JSON.stringify(value), JSON.stringify(value, null, 2), 'parsed and written again'],
+    ['was compacted', JSON.stringify(value, null, 2), JSON.stringify(value), 'parsed and written again'],
+    [
+      'was written by Python',
+      JSON.stringify(value),
+      '{"id": "\\u00e9", "b": [1, 2.5, {"z": null}], "a": "x, y: z"}',
+      'parsed and written again',
+    ],
+    [
+      'came from Python',
+      '{"id": "\\u00e9", "b": [1, 2.5, {"z": null}], "a": "x, y: z"}',
+      JSON.stringify(value),
+      'parsed and written again',
+    ],
+    ['had its keys sorted before', '{"a":1,"b":2}', '{"b":2,"a":1}', 'in another order'],
+  ])('because it %s is recognised', (_, original, altered, word) => {
+    expect(verify(signed(original), altered)).toMatchObject({
+      valid: false,
+      reason: 'body_altered',
+      message: expect.stringContaining(word),
+    });
+  });
+});
+
+describe('a signature made wrongly', () => {
+  const mac = (by: string | Uint8Array, content: string): [string, string][] => [
+    ['webhook-id', 'm'],
+    ['webhook-timestamp', String(seconds)],
+    ['webhook-signature', `v1,${createHmac('sha256', by).update(content).digest('base64')}`],
+  ];
+
+  it.each([
+    ['the body alone', key, 'x', 'the body alone'],
+    ['no id', key, `${seconds}.x`, 'without the id'],
+    ['no time', key, 'm.x', 'without the time'],
+    ['the secret as text', secret, `m.${seconds}.x`, 'secret as text'],
+    ['the secret as text without its prefix', secret.slice(6), `m.${seconds}.x`, 'without whsec_'],
+  ])('from %s is explained', (_, by, content, word) => {
+    expect(verify(mac(by, content), 'x')).toMatchObject({ reason: 'wrong_signing', message: expect.stringContaining(word) });
+  });
+
+  it('with another secret matches nothing', () => {
+    const headers = signed('{"a":1}', { by: randomBytes(32).toString('base64') });
+    expect(verify(headers, '{"a":1}')).toMatchObject({ reason: 'no_match' });
+    // A stale one that does not match is not called stale.
+    expect(verify(signed('x', { at: 5 }), 'y')).toMatchObject({ reason: 'no_match' });
+  });
+});
+
+describe('a secret', () => {
+  it.each(['', 'whsec_', 'whsec_???', 'whsec_YWJj', 'hello world', `${secret}x`])('cannot be "%s"', (text) => {
+    const error = (() => {
+      try {
+        secretKey(text, 'SECRET');
+        return undefined;
+      } catch (thrown) {
+        return thrown as Error;
+      }
+    })();
+    expect(error?.message).toBe('SECRET is no webhook secret.');
+  });
+
+  it('may come without its prefix and with a line feed', () => {
+    expect(secretKey(`${secret.slice(6)}\n`, 'it')).toEqual(key);
+  });
+});

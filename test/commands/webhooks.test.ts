@@ -1,0 +1,294 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { signedHeaders } from '../../src/service/engine/webhooks/signature.ts';
+import { eventually } from '../support/eventually.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+import { whenDone } from '../support/temporary.ts';
+import { Receiver } from '../support/webhook-receiver.ts';
+
+const nothing = '00000000-0000-4000-8000-000000000000';
+
+let service: TestService;
+let hook: Receiver;
+beforeAll(async () => {
+  service = await startTestService();
+  hook = await Receiver.start();
+  whenDone(() => hook.close());
+});
+
+async function created(...flags: string[]): Promise<string> {
+  const result = await service.cli(['webhooks', 'create', '--url', hook.url, ...flags, '-o', 'id']);
+  expect(result).toMatchObject({ code: 0, stderr: '' });
+  return result.stdout.trim();
+}
+
+async function completed(): Promise<string> {
+  const run = await service.run('- say: hi');
+  await service.until(run, 'completed');
+  return run;
+}
+
+describe('webhooks create, list, get, update and delete', () => {
+  it('are the life of a webhook', async () => {
+    const id = await created('--event', 'run.failed', '--event', 'run.completed', '--description', 'Mine');
+    const shown = await service.cli(['webhooks', 'get', id, '--color', 'never'], { tty: true });
+    expect(shown).toMatchObject({ code: 0, stderr: '' });
+    expect(shown.stdout).toMatch(/Events: +run\.failed, run\.completed\nDescription: +Mine\nStatus: +active/);
+    const list = await service.cli(['webhooks', 'list', '--color', 'never'], { tty: true, columns: 120 });
+    expect(list.stdout).toMatch(new RegExp(`ID +STATUS +URL +EVENTS\n${id} +active +${hook.url} +run\\.failed, run\\.comp`));
+    const all = await service.cli(['webhooks', 'update', id, '--all-events', '--no-enabled', '--json']);
+    expect(all.json()).toMatchObject({ id, events: ['*'], enabled: false, status: 'disabled', description: 'Mine' });
+    const again = await service.cli(['webhooks', 'update', id, '--enabled', '--event', 'run.started', '--json']);
+    expect(again.json()).toMatchObject({ enabled: true, events: ['run.started'] });
+    const refused = await service.cli(['webhooks', 'delete', id]);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    const deleted = await service.cli(['webhooks', 'delete', id, '--yes']);
+    expect(deleted).toMatchObject({ code: 0, stdout: `Deleted the webhook to ${hook.url}.\n`, stderr: '' });
+    expect((await service.cli(['webhooks', 'get', id])).code).toBe(3);
+    expect((await service.cli(['webhooks', 'delete', id, '--yes'])).code).toBe(3);
+  });
+
+  it.each([
+    ['a URL that is none', ['create', '--url', 'nonsense'], 2, '--url'],
+    ['an event that is none', ['create', '--url', 'http://127.0.0.1/', '--event', 'run.complete'], 2, 'run.completed'],
+    ['a host that may not be reached', ['create', '--url', 'http://10.1.2.3/'], 2, '--allow-webhook-host 10.1.2.3'],
+    ['a password', ['create', '--url', 'http://me:pw@127.0.0.1/'], 2, 'user name'],
+    ['nothing to change', ['update', nothing], 2, 'nothing to change'],
+    ['two ways to say it', ['update', nothing, '--all-events', '--event', 'run.failed'], 2, '--all-events'],
+    ['an unknown webhook', ['update', nothing, '--enabled'], 3, nothing],
+    ['an unknown delivery', ['delivery', nothing], 3, nothing],
+    ['an unknown delivery again', ['resend', nothing], 3, nothing],
+    ['two filters that exclude each other', ['deliveries', '--failed', '--status', 'pending'], 2, '--failed'],
+  ])('refuse %s', async (_, argv, code, word) => {
+    const refused = await service.cli(['webhooks', ...argv]);
+    expect(refused).toMatchObject({ code, stdout: '' });
+    expect(refused.stderr).toContain(word);
+  });
+
+  it('complete event kinds', async () => {
+    const words = await service.cli(['__complete', '--', 'webhooks', 'create', '--event', 'run.f']);
+    expect(words.stdout).toBe('run.failed\t\nrun.file.created\t\n');
+  });
+});
+
+describe('webhooks deliveries, delivery and resend', () => {
+  it('show what was sent and what came back, and send it again', async () => {
+    hook.answer = (response) => response.writeHead(410).end('\u001b[31mgone');
+    const id = await created('--event', 'run.completed');
+    const run = await completed();
+    const failed = await eventually('the delivery failed', async () => {
+      const { data } = (await service.cli(['webhooks', 'deliveries', '--failed', '--webhook', id, '--json'])).json<{
+        data: { id: string }[];
+      }>();
+      return data[0];
+    });
+    for (const flags of [
+      ['--run', run],
+      ['--run', '@latest'],
+      ['--event', 'run.completed'],
+    ]) {
+      const listed = await service.cli(['webhooks', 'deliveries', ...flags, '-o', 'id']);
+      expect(listed.stdout).toContain(failed.id);
+    }
+    expect((await service.cli(['webhooks', 'deliveries', '--event', 'run.paused', '--webhook', id, '-o', 'id'])).stdout).toBe('');
+    const shown = await service.cli(['webhooks', 'delivery', failed.id, '--color', 'never'], { tty: true, columns: 100 });
+    expect(shown).toMatchObject({ code: 0, stderr: '' });
+    expect(shown.stdout).toMatch(/Status: +failed\n/);
+    expect(shown.stdout).toMatch(/Problem: +answered 410\n/);
+    expect(shown.stdout).toContain('^[[31mgone');
+    expect(shown.stdout).toContain('"type": "run.completed"');
+    expect((await service.cli(['webhooks', 'delivery', failed.id, '--jq', '.attempts[0].status_code'])).stdout).toBe('410\n');
+
+    const refused = await service.cli(['webhooks', 'resend', failed.id]);
+    expect(refused).toMatchObject({ code: 6, stdout: '' });
+    expect(refused.stderr).toContain('enable it first');
+    const disabled = await service.cli(['webhooks', 'get', id]);
+    expect(disabled.stdout).toContain('Disabled because\tthe receiver answered 410 (gone)\n');
+    hook.answer = (response) => response.writeHead(200).end();
+    await service.cli(['webhooks', 'update', id, '--enabled']);
+    expect((await service.cli(['webhooks', 'resend', failed.id, '--json'])).json()).toMatchObject({ id: failed.id, status: 'pending' });
+    await eventually(
+      'it arrived',
+      async () => (await service.cli(['webhooks', 'delivery', failed.id, '--jq', '.status'])).stdout === 'delivered\n',
+    );
+    await service.cli(['webhooks', 'delete', id, '--yes']);
+  });
+});
+
+describe('webhooks secret', () => {
+  it('is masked unless it is asked for, also in JSON and in what --debug tells', async () => {
+    const secret = (await service.cli(['webhooks', 'secret', 'show', '--reveal', '--jq', '.secret'])).stdout.trim();
+    expect(secret).toMatch(/^whsec_.{44}$/);
+    for (const flags of [[], ['--json'], ['--debug'], ['-o', 'yaml']]) {
+      const shown = await service.cli(['webhooks', 'secret', 'show', ...flags]);
+      expect(shown.code).toBe(0);
+      expect(shown.stdout + shown.stderr).not.toContain(secret);
+      expect(shown.stdout).toContain(`whsec_…${secret.slice(-4)}`);
+    }
+  });
+
+  it('is rotated with an overlap, once at a time', async () => {
+    const rotate = (...flags: string[]) => service.cli(['webhooks', 'secret', 'rotate', ...flags]);
+    expect(await rotate()).toMatchObject({ code: 2, stdout: '' });
+    const before = (await service.cli(['webhooks', 'secret', 'show', '--reveal', '--jq', '.secret'])).stdout;
+    const rotated = await rotate('--yes', '--overlap', '2h', '--json');
+    expect(rotated).toMatchObject({ code: 0, stderr: '' });
+    const { created_at, previous_expires_at } = rotated.json<{ created_at: string; previous_expires_at: string }>();
+    expect(Date.parse(previous_expires_at) - Date.parse(created_at)).toBe(7_200_000);
+    const refused = await rotate('--yes');
+    expect(refused).toMatchObject({ code: 6, stdout: '' });
+    expect(refused.stderr).toContain('rotated a while ago');
+    expect((await rotate('--yes', '--force', '--overlap', '0')).code).toBe(0);
+    const after = (await service.cli(['webhooks', 'secret', 'show', '--reveal', '--jq', '.secret'])).stdout;
+    expect(after).not.toBe(before);
+    expect((await rotate('--yes', '--overlap', 'soon')).stderr).toContain('--overlap takes a duration');
+  });
+});
+
+describe('webhooks verify', () => {
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+  const body = '{"type":"run.completed","data":{}}';
+  const at = Date.parse('2026-07-18T09:00:00Z');
+  const headerFlags = Object.entries(signedHeaders([secret], 'msg_1', at, body)).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
+  const verify = (flags: string[], options = {}) => service.cli(['webhooks', 'verify', ...headerFlags, ...flags], options);
+
+  beforeAll(async () => {
+    await service.file('body.json', body);
+    await service.file('secret.txt', `${secret}\n`);
+  });
+
+  it('needs no service, and takes what is genuine', async () => {
+    const offline = { env: { AOPS_BASE_URL: 'http://127.0.0.1:9', AOPS_API_KEY: '' } };
+    const good = await verify(['--body', 'body.json', '--secret', '@secret.txt', '--at', '2026-07-18T09:04:00Z', '--json'], offline);
+    expect(good).toMatchObject({ code: 0, stderr: '' });
+    expect(good.json()).toEqual({ valid: true, id: 'msg_1', timestamp: '2026-07-18T09:00:00.000Z', age_seconds: 240 });
+    const piped = await verify(['--body', '-', '--at', '2026-07-18T09:00:00Z'], { stdin: body, env: { AOPS_WEBHOOK_SECRET: secret } });
+    expect(piped).toMatchObject({ code: 0, stdout: 'Valid\ttrue\nID\tmsg_1\nSigned\t2026-07-18T09:00:00.000Z\n' });
+    const wide = await verify(['--body', 'body.json', '--secret', '-', '--tolerance', '36500d'], { stdin: secret });
+    expect(wide.code).toBe(0);
+  });
+
+  it('says why something is not', async () => {
+    await service.file('altered.json', `${body}\n`);
+    const altered = await verify(['--body', 'altered.json', '--secret', '@secret.txt', '--at', '2026-07-18T09:00:00Z']);
+    expect(altered).toMatchObject({ code: 1, stdout: 'Valid\tfalse\nReason\tbody altered\n' });
+    expect(altered.stderr).toContain('error: The body is not what was signed: a line feed was added at its end.\nhint: ');
+    const old = await verify(['--body', 'body.json', '--secret', '@secret.txt', '--at', '2026-07-18T10:00:00Z', '--json']);
+    expect(old.code).toBe(1);
+    expect(old.json()).toMatchObject({ valid: false, reason: 'too_old' });
+    expect(JSON.parse(old.stderr)).toMatchObject({ error: { code: 'webhook_too_old', exit: 1 } });
+    expect(old.stderr + old.stdout).not.toContain(secret.slice(6));
+  });
+
+  it.each([
+    ['a secret on the command line', ['--body', 'body.json', '--secret', secret], 'can be read by others'],
+    ['no secret', ['--body', 'body.json'], 'Which secret?'],
+    ['a secret that is none', ['--body', 'body.json', '--secret', '@body.json'], 'no webhook secret'],
+    ['a file that is not there', ['--body', 'nowhere', '--secret', '@secret.txt'], 'nowhere'],
+    ['one standard input for two', ['--body', '-', '--secret', '-'], 'not both'],
+    ['a header that is none', ['--body', 'body.json', '--secret', '@secret.txt', '-H', 'nonsense'], '--header takes'],
+  ])('refuses %s', async (_, flags, word) => {
+    const refused = await verify(flags);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain(word);
+    expect(refused.stderr).not.toContain(secret.slice(6));
+  });
+});
+
+describe('webhooks listen', () => {
+  /** Listens, and does something once it does. */
+  async function listening(flags: string[], then: (url: string, interrupt: () => void) => Promise<void>) {
+    let interrupt: () => void = () => undefined;
+    let begun: Promise<void> | undefined;
+    const result = await service.cli(['webhooks', 'listen', ...flags], {
+      onStart: (deliver) => {
+        interrupt = deliver;
+      },
+      onOutput: (stdout, stderr) => {
+        const url = /(http:\/\/127\.0\.0\.1:\d+\/)/.exec(stdout + stderr)?.[1];
+        if (url !== undefined) begun ??= then(url, interrupt);
+      },
+    });
+    await begun;
+    return result;
+  }
+
+  it('subscribes, shows what is genuine, ends with the event, and leaves no webhook behind', async () => {
+    const heard = await listening(['--subscribe', '--until', 'run.completed'], async () => void (await completed()));
+    expect(heard.code).toBe(0);
+    expect(heard.stdout).toMatch(/^\d\d:\d\d:\d\d {2}.*run\.started {2}[0-9a-f-]{36} {2}running$/m);
+    expect(heard.stdout).toMatch(/run\.message\.created {2}[0-9a-f-]{36} {2}hi$/m);
+    expect(heard.stdout.trimEnd()).toMatch(/run\.completed {2}[0-9a-f-]{36} {2}completed$/);
+    expect((await service.cli(['webhooks', 'list', '-o', 'id'])).stdout).toBe('');
+  });
+
+  it('ends with Ctrl-C, also then without leaving a webhook', async () => {
+    const heard = await listening(['--subscribe'], async (_, interrupt) => interrupt());
+    expect(heard).toMatchObject({ code: 0, stdout: '' });
+    expect((await service.cli(['webhooks', 'list', '-o', 'id'])).stdout).toBe('');
+  });
+
+  it('gives up after --timeout when the event does not come', async () => {
+    const heard = await listening(['--until', 'run.failed', '--timeout', '300ms'], async () => undefined);
+    expect(heard).toMatchObject({ code: 9, stdout: '' });
+  });
+
+  it('refuses what is not genuine, tells repeats, and passes bodies on as they came', async () => {
+    const secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
+    await service.file('own.txt', secret);
+    hook.received.length = 0;
+    hook.answer = (response) => response.writeHead(202).end();
+    const body = '{ "type": "run.completed",\t"data": {"run": {"id": "r", "status": "done \\u001b"}} }';
+    const statuses: number[] = [];
+    const post = async (url: string, headers: Record<string, string>, method = 'POST') =>
+      statuses.push((await fetch(url, { method, headers, ...(method === 'POST' ? { body } : {}) })).status);
+    const heard = await listening(['--secret', '@own.txt', '--forward-to', hook.url, '--json'], async (url, interrupt) => {
+      const good = signedHeaders([secret], 'e1', Date.now(), body);
+      await post(url, { ...good, 'webhook-signature': `v1,${Buffer.alloc(32).toString('base64')}` });
+      await post(url, {});
+      await post(url, {}, 'GET');
+      await post(url, good);
+      await post(url, good);
+      interrupt();
+    });
+    expect(statuses).toEqual([400, 400, 405, 202, 204]);
+    expect(heard.code).toBe(0);
+    const lines = heard.lines<Record<string, unknown>>();
+    expect(lines.map(({ type }) => type)).toEqual(['listening', 'refused', 'refused', 'delivery', 'delivery']);
+    expect(lines[1]).toMatchObject({ reason: 'no_match' });
+    expect(lines[3]).toMatchObject({ id: 'e1', event: 'run.completed', duplicate: false, forwarded: { status: 202 }, body });
+    expect(lines[4]).toMatchObject({ duplicate: true });
+    expect(hook.received).toHaveLength(1);
+    expect(hook.received[0]?.body.toString()).toBe(body);
+    expect(hook.received[0]?.headers).toMatchObject({ 'webhook-id': 'e1' });
+  });
+
+  it('does not share a port', async () => {
+    const { port } = new URL(hook.url);
+    expect(await service.cli(['webhooks', 'listen', '--port', port])).toMatchObject({ code: 2, stdout: '' });
+  });
+});
+
+describe('a service without the extensions', () => {
+  it('is said not to offer them', async () => {
+    const { createServer } = await import('node:http');
+    const other = createServer((_, response) =>
+      response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"route_not_found","message":"No such route."}'),
+    );
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    whenDone(() => other.close());
+    const env = { AOPS_BASE_URL: `http://127.0.0.1:${(other.address() as { port: number }).port}` };
+    const refused = await service.cli(['webhooks', 'deliveries'], { env });
+    expect(refused).toMatchObject({ code: 3, stdout: '' });
+    expect(refused.stderr).toContain('This service does not offer listWebhookDeliveries');
+    const plain = await service.cli(['webhooks', 'list'], { env });
+    expect(plain.stderr).toContain('No such route.');
+  });
+});
+
+describe('teams get', () => {
+  it('shows the team', async () => {
+    const team = await service.cli(['teams', 'get', '--json']);
+    expect(team.json()).toMatchObject({ id: service.service.teamId, name: 'Local' });
+    expect((await service.cli(['teams', 'get', nothing])).code).toBe(3);
+  });
+});

@@ -1,0 +1,437 @@
+/** Deliveries by a clock that stands still: the log of attempts, the schedule, receivers of every kind, and restarts. */
+import { cp } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { WebhookDelivery } from '../../../../src/interface/types.ts';
+import type { Lookup } from '../../../../src/service/engine/webhooks/sender.ts';
+import { Receiver, rawReceiver, verifyWithLibrary } from '../../../support/webhook-receiver.ts';
+import { ManualClock } from '../../helpers/clock.ts';
+import { type Api, afterTest, started, temporaryDirectory } from '../../helpers/service.ts';
+import { deliveries, delivery, failure, nextAttempt, receiver } from '../../helpers/webhooks.ts';
+
+const hour = 60 * 60 * 1_000;
+const day = 24 * hour;
+
+const random = () => 0.5;
+
+async function subscribed(url: string, options: Parameters<typeof started>[0] = {}, events = ['run.completed']) {
+  const clock = new ManualClock(Date.now());
+  const service = await started({ clock, webhooks: { random }, ...options });
+  const { webhook } = await service.ok('createTeamWebhook', { body: { url, events: events as never } });
+  return { clock, service, webhook };
+}
+
+/** A run that completes, and so is told of. */
+async function happen(service: Api): Promise<void> {
+  const run = await service.run();
+  await service.until(run.id, 'completed');
+}
+
+const attempted = ({ attempt_count }: WebhookDelivery): boolean => attempt_count > 0;
+
+const detail = async (service: Api, { id }: WebhookDelivery) =>
+  (await service.ok('getWebhookDelivery', { params: { deliveryId: id } })).delivery;
+
+const wait = (one: WebhookDelivery, from: number): number => Date.parse(one.next_attempt_at as string) - from;
+
+describe('a delivery that fails', () => {
+  it('is tried again with the same id, and a time and signature of its own', async () => {
+    const hook = await receiver();
+    hook.answer = (response, number) => response.writeHead(number < 3 ? 500 : 200).end();
+    const { clock, service } = await subscribed(hook.url);
+    const { secret } = await service.ok('getTeamWebhookSecret');
+    await happen(service);
+    let one = await delivery(service, attempted);
+    verifyWithLibrary(secret, hook.received[0] as never);
+    one = await nextAttempt(service, clock, one);
+    one = await nextAttempt(service, clock, one);
+    expect(one).toMatchObject({ status: 'delivered', attempt_count: 3, last_status_code: 200, last_error: null, next_attempt_at: null });
+    const values = (name: string) => new Set(hook.received.map(({ headers }) => headers[name])).size;
+    expect([values('webhook-id'), values('webhook-timestamp'), values('webhook-signature')]).toEqual([1, 3, 3]);
+    expect(new Set(hook.received.map(({ body }) => body.toString())).size).toBe(1);
+    const { attempts } = await detail(service, one);
+    expect(attempts.map(({ number, status_code }) => [number, status_code])).toEqual([
+      [1, 500],
+      [2, 500],
+      [3, 200],
+    ]);
+    for (const [index, { started_at }] of attempts.entries())
+      expect(hook.received[index]?.headers['webhook-timestamp']).toBe(String(Math.floor(Date.parse(started_at) / 1_000)));
+  });
+
+  it('is given up after ten attempts over three days', async () => {
+    const hook = await receiver();
+    hook.answer = (response) => response.writeHead(500).end();
+    const { clock, service } = await subscribed(hook.url);
+    const began = clock.now();
+    await happen(service);
+    let one = await delivery(service, attempted);
+    expect(wait(one, began)).toBe(5_000);
+    while (one.status === 'pending') one = await nextAttempt(service, clock, one);
+    expect(one).toMatchObject({ status: 'failed', attempt_count: 10, next_attempt_at: null, completed_at: expect.any(String) });
+    expect(clock.now() - began).toBeGreaterThan(3 * day);
+    expect(hook.received).toHaveLength(10);
+  });
+});
+
+describe('a receiver', () => {
+  it.each([
+    [200, true],
+    [204, true],
+    [299, true],
+    [301, false],
+    [307, false],
+    [400, false],
+    [401, false],
+    [404, false],
+    [500, false],
+  ])('that answers %s counts as %s', async (status, good) => {
+    const elsewhere = await receiver();
+    const hook = await receiver();
+    hook.answer = (response) => response.writeHead(status, { location: elsewhere.url }).end();
+    const { service } = await subscribed(hook.url);
+    await happen(service);
+    const one = await delivery(service, attempted);
+    expect(one).toMatchObject({ status: good ? 'delivered' : 'pending', last_status_code: status });
+    if (!good) expect(one.last_error).toContain(`answered ${status}`);
+    if (status === 301) expect(one.last_error).toContain('redirects are not followed');
+    expect(elsewhere.received).toEqual([]);
+  });
+
+  it('that is slow is waited for, up to 15 seconds', async () => {
+    const hook = await receiver();
+    let release: (() => void) | undefined;
+    hook.answer = (response, number) => {
+      if (number === 1) release = () => response.writeHead(200).end();
+    };
+    const { clock, service } = await subscribed(hook.url);
+    await happen(service);
+    await hook.count(1);
+    clock.advance(14_900);
+    release?.();
+    const slow = await delivery(service, attempted);
+    expect(slow.status).toBe('delivered');
+    const [first] = (await detail(service, slow)).attempts;
+    expect(first?.duration_ms).toBe(14_900);
+
+    await happen(service);
+    await hook.count(2);
+    clock.advance(15_000);
+    const late = await delivery(service, attempted);
+    expect(late).toMatchObject({ status: 'pending', last_status_code: null, last_error: 'no answer within 15 s' });
+  });
+
+  it('that never ends its body has given its answer with the status', async () => {
+    const hook = await receiver();
+    hook.answer = (response) => {
+      response.writeHead(200);
+      const more = (): void => {
+        if (!response.destroyed) response.write('x'.repeat(1_000), () => setImmediate(more));
+      };
+      more();
+    };
+    const { service } = await subscribed(hook.url);
+    await happen(service);
+    const one = await delivery(service, attempted);
+    expect(one.status).toBe('delivered');
+    expect((await detail(service, one)).attempts[0]?.response_body).toBe('x'.repeat(2_048));
+  });
+
+  it.each([
+    ['hangs up', (socket: Socket) => socket.resetAndDestroy(), /reset|closed/],
+    ['closes without a word', (socket: Socket) => socket.end(), /closed/],
+    ['talks nonsense', (socket: Socket) => socket.end('SSH-2.0-nothing\r\n\r\n'), /no valid HTTP/],
+    [
+      'sends too many headers',
+      (socket: Socket) => socket.end(`HTTP/1.1 200 OK\r\n${'x-a: 1234567890\r\n'.repeat(5_000)}\r\n`),
+      /headers of the answer are too large/,
+    ],
+  ])('that %s has failed', async (_, behave, reason) => {
+    const raw = await rawReceiver(behave);
+    afterTest(raw.close);
+    const { service } = await subscribed(raw.url);
+    await happen(service);
+    const one = await delivery(service, attempted);
+    expect(one).toMatchObject({ status: 'pending', last_status_code: null });
+    expect(one.last_error).toMatch(reason);
+  });
+
+  it('that is not there has failed', async () => {
+    const hook = await Receiver.start();
+    await hook.close();
+    const { service } = await subscribed(hook.url);
+    await happen(service);
+    expect((await delivery(service, attempted)).last_error).toBe('the connection was refused');
+  });
+
+  it('that asks for time gets it, for everything that waits and comes', async () => {
+    const hook = await receiver();
+    hook.answer = (response, number) => response.writeHead(number === 1 ? 429 : 200, { 'retry-after': '600' }).end();
+    const { clock, service } = await subscribed(hook.url);
+    await happen(service);
+    const first = await delivery(service, attempted);
+    expect(wait(first, clock.now())).toBe(600_000);
+    await happen(service);
+    const second = await delivery(service, ({ id }) => id !== first.id);
+    expect(second).toMatchObject({ attempt_count: 0, next_attempt_at: first.next_attempt_at });
+    await nextAttempt(service, clock, first);
+    await delivery(service, ({ status }) => status === 'delivered');
+    expect(hook.received).toHaveLength(3);
+  });
+
+  it('that is gone ends its subscription, and the others are told', async () => {
+    const [gone, other] = [await receiver(), await receiver()];
+    gone.answer = (response) => response.writeHead(410).end();
+    const { service, webhook } = await subscribed(gone.url);
+    await service.ok('createTeamWebhook', { body: { url: other.url, events: ['webhook.disabled'] } });
+    await happen(service);
+    const [told] = await other.count(1);
+    expect(told?.json).toMatchObject({
+      type: 'webhook.disabled',
+      data: { webhook: { id: webhook.id, status: 'disabled', disabled_reason: 'the receiver answered 410 (gone)' } },
+    });
+    const [one] = await deliveries(service, { subscription_id: webhook.id });
+    expect(one).toMatchObject({ status: 'failed', last_status_code: 410 });
+    await happen(service);
+    expect(await deliveries(service, { subscription_id: webhook.id })).toHaveLength(1);
+    expect(gone.received).toHaveLength(1);
+  });
+
+  it('of a single run that is gone gets no more of it', async () => {
+    const hook = await receiver();
+    hook.answer = (response) => response.writeHead(410).end();
+    const service = await started();
+    const agentId = await service.agent();
+    const { run } = await service.ok('startRun', { body: { agent_id: agentId, webhook_url: hook.url } });
+    await service.until(run.id, 'completed');
+    const one = await delivery(service, ({ status }) => status !== 'pending');
+    expect(['failed', 'cancelled']).toContain(one.status);
+  });
+});
+
+describe('an endpoint that goes on failing', () => {
+  it('is disabled after five days, a success in between resets that, and it can be enabled again', async () => {
+    const hook = await receiver();
+    let status = 500;
+    hook.answer = (response) => response.writeHead(status).end();
+    const { clock, service, webhook } = await subscribed(hook.url);
+    const params = { subscriptionId: webhook.id };
+    const state = async () => (await service.ok('listTeamWebhooks')).webhooks[0];
+
+    const failThrough = async (): Promise<void> => {
+      await happen(service);
+      let one = await delivery(service, attempted);
+      while (one.status === 'pending') one = await nextAttempt(service, clock, one);
+    };
+    await failThrough();
+    expect(await state()).toMatchObject({ enabled: true, status: 'failing' });
+    status = 200;
+    await happen(service);
+    await delivery(service, ({ status }) => status === 'delivered');
+    expect(await state()).toMatchObject({ status: 'active', failing_since: null });
+
+    status = 500;
+    await failThrough();
+    // Ten failures, but not yet five days of them; the next one comes later.
+    expect((await state())?.enabled).toBe(true);
+    clock.advance(3 * day);
+    await happen(service);
+    await delivery(service, attempted);
+    const disabled = await state();
+    expect(disabled).toMatchObject({ enabled: false, status: 'disabled', disabled_at: expect.any(String) });
+    expect(disabled?.disabled_reason).toMatch(/no attempt has succeeded since/);
+    const before = hook.received.length;
+    await happen(service);
+    expect(await deliveries(service, { status: 'pending' })).toEqual([]);
+    expect(hook.received).toHaveLength(before);
+
+    status = 200;
+    await service.ok('updateTeamWebhook', { params, body: { enabled: true } });
+    expect(await state()).toMatchObject({ status: 'active', disabled_reason: null });
+    await happen(service);
+    await delivery(service, ({ status }) => status === 'delivered');
+  });
+});
+
+describe('endpoints', () => {
+  it('that hang take nothing from others, and get four requests at a time', async () => {
+    const [dead, healthy] = [await receiver(), await receiver()];
+    dead.answer = () => undefined;
+    const { service } = await subscribed(dead.url);
+    await service.ok('createTeamWebhook', { body: { url: healthy.url, events: ['run.completed'] } });
+    for (let number = 0; number < 12; number++) await happen(service);
+    // The clock stands still: if one had to wait for another's deadline, this would never end.
+    await healthy.count(12);
+    expect(dead.received).toHaveLength(4);
+  });
+
+  it('deliver everything, however much there is', async () => {
+    const hook = await receiver();
+    const { service } = await subscribed(hook.url, {}, ['run.started', 'run.completed']);
+    const agentId = await service.agent();
+    await Promise.all(Array.from({ length: 40 }, () => service.ok('startRun', { body: { agent_id: agentId } })));
+    await hook.count(80);
+    while ((await service.ok('listWebhookDeliveries', { query: { status: 'delivered', limit: 1 } })).total < 80);
+    expect(new Set(hook.received.map(({ headers }) => headers['webhook-id'])).size).toBe(80);
+  });
+});
+
+describe('the secret', () => {
+  it('of before signs until the overlap is over', async () => {
+    const hook = await receiver();
+    const { clock, service } = await subscribed(hook.url);
+    await service.ok('getTeamWebhookSecret');
+    await service.ok('rotateTeamWebhookSecret', { body: { overlap_seconds: 3_600 } });
+    clock.advance(hour - 1_000);
+    await happen(service);
+    clock.advance(1_000);
+    await hook.count(1);
+    await happen(service);
+    await hook.count(2);
+    expect(hook.received.map(({ headers }) => headers['webhook-signature']?.split(' ').length)).toEqual([2, 1]);
+    expect((await service.ok('getTeamWebhookSecret')).previous_expires_at).toBeNull();
+    // After the overlap a rotation is no conflict any more.
+    await service.ok('rotateTeamWebhookSecret');
+    expect(failure(await service.call('rotateTeamWebhookSecret'))).toEqual([409, 'secret_rotation_in_progress']);
+    clock.advance(day);
+    await service.ok('rotateTeamWebhookSecret');
+  });
+});
+
+describe('an address', () => {
+  const lookupOf =
+    (answers: string[][]): Lookup =>
+    (_, __, done) => {
+      const addresses = (answers.length > 1 ? answers.shift() : answers[0]) as string[];
+      done(
+        null,
+        addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+      );
+    };
+
+  it.each([
+    'http://127.1:PORT/',
+    'http://0x7f000001:PORT/',
+    'http://2130706433:PORT/',
+    'http://[::ffff:127.0.0.1]:PORT/',
+    'http://localhost:PORT/',
+  ])('of this machine is reached as %s', async (url) => {
+    const hook = await receiver();
+    const { service } = await subscribed(url.replace('PORT', new URL(hook.url).port));
+    await happen(service);
+    expect((await delivery(service, attempted)).status).toBe('delivered');
+  });
+
+  it('is judged when it is dialled: a name that changes its mind is refused', async () => {
+    const hook = await receiver();
+    const lookup = lookupOf([['127.0.0.1'], ['169.254.169.254']]);
+    const { service } = await subscribed(hook.url.replace('127.0.0.1', 'rebind.test'), { webhooks: { random, lookup } });
+    await happen(service);
+    const one = await delivery(service, attempted);
+    expect(one).toMatchObject({ status: 'pending', last_status_code: null, last_error: 'webhooks may not be sent to rebind.test' });
+    expect(hook.received).toEqual([]);
+  });
+
+  it('is one of those that were judged, when a name has several', async () => {
+    const hook = await receiver();
+    const lookup = lookupOf([['10.0.0.1', '127.0.0.1', 'fe80::1']]);
+    const { service } = await subscribed(hook.url.replace('127.0.0.1', 'many.test'), { webhooks: { random, lookup } });
+    await happen(service);
+    expect((await delivery(service, attempted)).status).toBe('delivered');
+    expect(hook.received[0]?.headers.host).toMatch(/^many\.test:/);
+  });
+
+  it('of a name that cannot be looked up is asked for again later', async () => {
+    const lookup: Lookup = (_, __, done) => done(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), []);
+    const { service } = await subscribed('http://nowhere.test/', { webhooks: { random, lookup } });
+    await happen(service);
+    expect((await delivery(service, attempted)).last_error).toBe('the host name could not be found');
+  });
+
+  it('that the operator allowed is dialled', async () => {
+    // An address of the documentation range: where nothing listens, but which is tried.
+    const lookup = lookupOf([['127.0.0.1']]);
+    const service = await started({ webhooks: { allow: ['192.0.2.0/24', 'hooks.example.com'], lookup } });
+    for (const url of ['http://192.0.2.7:9/', 'http://hooks.example.com:9/'])
+      expect((await service.call('createTeamWebhook', { body: { url } })).status).toBe(201);
+    expect(failure(await service.call('createTeamWebhook', { body: { url: 'http://192.0.3.7/' } }))).toEqual([
+      400,
+      'webhook_host_not_allowed',
+    ]);
+  });
+
+  it('that no one may reach fails the start of a service that names it wrongly', async () => {
+    const dataDirectory = await temporaryDirectory();
+    await expect(started({ dataDirectory, webhooks: { allow: ['http://x/'] } })).rejects.toMatchObject({ code: 'webhook_host_invalid' });
+    await started({ dataDirectory });
+  });
+});
+
+describe('a service that ends', () => {
+  it('delivers what was queued when it starts again, under the same id', async () => {
+    const hook = await receiver();
+    hook.answer = (response, number) => (number === 1 ? undefined : response.writeHead(200).end());
+    const { service, webhook } = await subscribed(hook.url);
+    await happen(service);
+    await happen(service);
+    await hook.count(2);
+    await delivery(service, attempted);
+    // A copy of the data while the first attempt is under way is what a kill leaves behind.
+    const dataDirectory = await temporaryDirectory();
+    await cp(service.dataDirectory, join(dataDirectory, 'copy'), { recursive: true });
+    const again = await started({ dataDirectory: join(dataDirectory, 'copy') });
+    await hook.count(3);
+    const [, , third] = hook.received;
+    expect(third?.headers['webhook-id']).toBe(hook.received[0]?.headers['webhook-id']);
+    await delivery(again, ({ status }) => status === 'delivered', { subscription_id: webhook.id });
+    while ((await deliveries(again, { status: 'delivered' })).length < 2);
+  });
+
+  it('lets requests that are under way end', async () => {
+    let answer: (() => void) | undefined;
+    const hook = await receiver();
+    hook.answer = (response) => {
+      answer = () => response.writeHead(200).end();
+    };
+    const { service } = await subscribed(hook.url);
+    await happen(service);
+    await hook.count(1);
+    const closed = service.service.close();
+    answer?.();
+    await closed;
+    const after = await started({ dataDirectory: service.dataDirectory });
+    expect((await deliveries(after))[0]).toMatchObject({ status: 'delivered', attempt_count: 1 });
+  });
+});
+
+describe('the log of deliveries', () => {
+  it('is kept for 30 days', async () => {
+    const hook = await receiver();
+    const { clock, service, webhook } = await subscribed(hook.url);
+    await happen(service);
+    await delivery(service, ({ status }) => status === 'delivered');
+    clock.advance(29 * day);
+    await happen(service);
+    await hook.count(2);
+    await service.ok('deleteTeamWebhook', { params: { subscriptionId: webhook.id } });
+    expect(await deliveries(service)).toHaveLength(2);
+    clock.advance(day + hour);
+    for (let look = 1; (await deliveries(service)).length > 1; look++) if (look % 20 === 0) clock.advance(60_000);
+    clock.advance(30 * day);
+    for (let look = 1; (await deliveries(service)).length > 0; look++) if (look % 20 === 0) clock.advance(60_000);
+  });
+});
+
+it('sends one request on each connection', async () => {
+  const sockets = new Set<Socket>();
+  const server = createServer((_, response) => void response.end()).on('connection', (socket) => sockets.add(socket));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  afterTest(async () => void server.close());
+  const { service } = await subscribed(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  await happen(service);
+  await happen(service);
+  while ((await deliveries(service, { status: 'delivered' })).length < 2);
+  expect(sockets.size).toBe(2);
+});

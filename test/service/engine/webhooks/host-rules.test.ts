@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { HostRules } from '../../../../src/service/engine/webhooks/host-rules.ts';
+
+const loopback = ['127.0.0.1', '127.255.0.9', '::1', '::ffff:127.0.0.1', '::ffff:7f00:1', '[::1]'];
+const publicAddresses = ['8.8.8.8', '2606:4700::1111', '::ffff:8.8.8.8'];
+const internal = ['10.1.2.3', '172.16.0.1', '192.168.1.1', '100.64.0.1', 'fd12::1'];
+/** What no word but a range of its own opens. */
+const never = [
+  '0.0.0.0',
+  '169.254.169.254',
+  '192.0.0.8',
+  '192.0.2.1',
+  '198.18.0.1',
+  '198.51.100.7',
+  '203.0.113.7',
+  '224.0.0.1',
+  '239.255.255.250',
+  '240.0.0.1',
+  '255.255.255.255',
+  '192.88.99.1',
+  '::',
+  '::7f00:1',
+  '::a00:1',
+  '::ffff:169.254.169.254',
+  '::ffff:0:127.0.0.1',
+  'fe80::1',
+  'fec0::1',
+  'ff02::1',
+  '64:ff9b::7f00:1',
+  '64:ff9b::a9fe:a9fe',
+  '64:ff9b:1::1',
+  '2002:7f00:1::',
+  '2002:a00:1::',
+  '2001::1',
+  '2001:db8::1',
+  '100::1',
+];
+
+const allowed = (rules: HostRules, addresses: string[], host = 'hooks.example.com') =>
+  addresses.filter((address) => rules.allows(host, address));
+
+describe('without words', () => {
+  it('only loopback may be reached', () => {
+    const rules = new HostRules();
+    expect(allowed(rules, [...loopback, ...publicAddresses, ...internal, ...never])).toEqual(loopback);
+    expect(allowed(rules, ['nonsense', '', '127.0.0.1.', '256.1.1.1'])).toEqual([]);
+  });
+});
+
+describe('a word', () => {
+  it.each([
+    ['public', [...loopback, ...publicAddresses]],
+    ['10.0.0.0/8', [...loopback, '10.1.2.3']],
+    ['192.168.1.1', [...loopback, '192.168.1.1']],
+    ['[fd12::1]', [...loopback, 'fd12::1']],
+    ['fd00::/8', [...loopback, 'fd12::1']],
+    ['::ffff:8.8.8.8', [...loopback, '8.8.8.8', '::ffff:8.8.8.8']],
+    ['169.254.0.0/16', [...loopback, '169.254.169.254', '::ffff:169.254.169.254']],
+    ['hooks.example.com', [...loopback, ...publicAddresses, ...internal]],
+    ['HOOKS.example.com.', [...loopback, ...publicAddresses, ...internal]],
+    ['*.example.com', [...loopback, ...publicAddresses, ...internal]],
+    ['example.com', loopback],
+    ['*.hooks.example.com', loopback],
+  ])('%s opens what it names, and no more', (word, expected) => {
+    expect(allowed(new HostRules([word]), [...loopback, ...publicAddresses, ...internal, ...never])).toEqual(expected);
+  });
+
+  it('for a name does nothing for another', () => {
+    const rules = new HostRules(['hooks.example.com', '*.test']);
+    expect(rules.allows('evil.example.com', '8.8.8.8')).toBe(false);
+    expect(rules.allows('a.b.test', '8.8.8.8')).toBe(true);
+    expect(rules.allows('test', '8.8.8.8')).toBe(false);
+    expect(rules.allows('nottest', '8.8.8.8')).toBe(false);
+  });
+
+  it.each(['', 'http://x/', 'a b', 'x:80', '10.0.0.0/33', '1.2.3', '*', '*.', 'a..b', '-a.example', 'me@host'])(
+    'cannot be "%s"',
+    (word) => {
+      expect(() => new HostRules([word])).toThrow(expect.objectContaining({ code: 'webhook_host_invalid', exit: 2 }));
+    },
+  );
+});
