@@ -4,9 +4,9 @@ import { parseDuration } from '../base/duration.ts';
 import { exitCodes } from '../base/errors.ts';
 import { version } from '../base/version.ts';
 import type { LogEntry } from '../service/service.ts';
-import { readText } from './body.ts';
 import { choice, defineCommand, duration, integer, text } from './define.ts';
 import { browsingOptions, namedChromium } from './local/browsing.ts';
+import { planOptions, readPlans } from './local/plans.ts';
 import { defaultDataDirectory, removeState, serviceFile, tokenFile, writeState } from './local/state.ts';
 import { webhookOptions, webhookSettings } from './local/webhook-flags.ts';
 
@@ -19,7 +19,7 @@ export default defineCommand({
     port: integer('N', 'Listen on this port (default: a free one)', { minimum: 0, maximum: 65_535 }),
     dataDir: text('DIR', 'Keep the data here', { complete: 'directories' }),
     exec: choice(['host', 'off'], 'Whether runs may execute commands (default off)'),
-    plan: text('FILE', "Set the team's plan: its limits and features (YAML or JSON)", { complete: 'files' }),
+    ...planOptions,
     keepSandboxes: duration('Remove the files of runs that ended so long ago (default: keep them)'),
     ...browsingOptions('off'),
     ...webhookOptions,
@@ -37,7 +37,7 @@ export default defineCommand({
   ],
   async run(context, input) {
     const dataDirectory = input.dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, input.dataDir);
-    const { parsePlan, startService } = await import('../service/service.ts');
+    const { startService } = await import('../service/service.ts');
     const exec = input.exec ?? 'off';
     const browse = input.browse ?? 'off';
     const chromium = await namedChromium(context, input.chromium);
@@ -47,7 +47,7 @@ export default defineCommand({
       webhooks: webhookSettings(input),
       browsing: { policy: browse, ...(chromium === undefined ? {} : { executable: chromium }) },
       ...(context.env.PATH === undefined ? {} : { commandPath: context.env.PATH }),
-      ...(input.plan === undefined ? {} : { plan: parsePlan(await readText(context, input.plan), input.plan) }),
+      ...(await readPlans(context, input.plan)),
       ...(input.keepSandboxes === undefined ? {} : { sandboxRetention: parseDuration(input.keepSandboxes) as number }),
       ...(input.host === undefined ? {} : { host: input.host }),
       ...(input.port === undefined ? {} : { port: input.port }),

@@ -4,6 +4,7 @@ import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { AopsError, exitCodes } from '../base/errors.ts';
 import { version } from '../base/version.ts';
 import type { BrowsePolicy, Browsing } from './browser/chromium.ts';
 import { driveBuilderRun } from './engine/builder-driver.ts';
@@ -38,7 +39,7 @@ import { nudgeJob, reclaimJobs } from './store/jobs.ts';
 import { largestConcurrency, savePlan } from './store/plans.ts';
 import { claimRunJob } from './store/run-queue.ts';
 import { settingOrCreate } from './store/settings.ts';
-import { insertTeam } from './store/teams.ts';
+import { findTeam, findTeamNamed, insertTeam } from './store/teams.ts';
 import { isoTime } from './store/time.ts';
 
 export type { BrowsePolicy } from './browser/chromium.ts';
@@ -71,6 +72,8 @@ export interface ServiceOptions {
   sandboxRetention?: number;
   /** The plan of the local team, which is kept; default the one that it has. */
   plan?: Plan;
+  /** Those of other teams, by name or id. */
+  teamPlans?: ReadonlyMap<string, Plan>;
   webhooks?: {
     /** Hosts, addresses and ranges that webhooks may be sent to beside this machine; `public` for the whole internet. */
     allow?: readonly string[];
@@ -102,7 +105,7 @@ const closingTime = 5_000;
 const deliveredEndpoints = 32;
 
 /**
- * Starts the service. Throws AopsError `data_directory_in_use`, `data_directory_newer`, `port_in_use` or `webhook_host_invalid`.
+ * Starts the service. Throws AopsError `data_directory_in_use`, `data_directory_newer`, `port_in_use` `webhook_host_invalid` or `team_not_found`.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { dataDirectory, host = '127.0.0.1', port = 0, clock = systemClock } = options;
@@ -113,7 +116,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const instanceId = randomUUID();
     const log = createLog(() => clock.now(), options.log);
     const { teamId, token } = await localAccess(store, dataDirectory, clock.now());
-    if (options.plan !== undefined) await savePlan(store, teamId, options.plan, isoTime(clock.now()));
+    await savePlans(store, options, { teamId, now: isoTime(clock.now()) });
     const runConcurrency = options.runConcurrency ?? (await largestConcurrency(store));
     const engine = createEngine({ ...options, runConcurrency }, { store, clock, log, instanceId });
     const signer = new UrlSigner(await settingOrCreate(store, 'url_signing_key', () => randomBytes(32).toString('base64url')));
@@ -178,6 +181,23 @@ function createEngine(
   engine.worker.handle(jobKinds.deliver, deliveredEndpoints, (job, signal) => deliverDue(engine, job, signal));
   engine.worker.handle(jobKinds.forgetDeliveries, 1, (job, signal) => forgetDeliveries(engine, job, signal));
   return engine;
+}
+
+/** Keeps the plans that the service was started with. Throws AopsError `team_not_found`, and then keeps none. */
+async function savePlans(store: Store, options: ServiceOptions, own: { teamId: string; now: string }): Promise<void> {
+  await store.transaction().execute(async (trx) => {
+    if (options.plan !== undefined) await savePlan(trx, own.teamId, options.plan, own.now);
+    for (const [word, plan] of options.teamPlans ?? []) {
+      const team = (await findTeamNamed(trx, word)) ?? (await findTeam(trx, word));
+      if (team === undefined)
+        throw new AopsError(`There is no team "${word}" to give a plan to.`, {
+          code: 'team_not_found',
+          exit: exitCodes.notFound,
+          hint: 'Start the service without it, and create the team with `aops local team create`.',
+        });
+      await savePlan(trx, team.id, plan, own.now);
+    }
+  });
 }
 
 async function close(engine: Engine, server: HttpServer): Promise<void> {

@@ -1,4 +1,5 @@
 /** The service in the foreground, and what keeps it from starting. */
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { takenPort } from '../support/ports.ts';
@@ -48,6 +49,23 @@ describe('aops serve', () => {
     expect(refused).toMatchObject({ code: 6, stdout: '' });
     expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code: 'data_directory_in_use', exit: 6 } });
     expect((await service.cli(['agents', 'list'])).code).toBe(0);
+  });
+
+  it('refuses plans that are none, and those of teams that there are not', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(path.join(folder, 'plan.yaml'), 'maxConcurrentRuns: 2');
+    await writeFile(path.join(folder, 'bad.yaml'), 'maxConcurrentRuns: none');
+    const serve = (...argv: string[]) =>
+      runCli(['serve', '--data-dir', path.join(folder, 'own'), ...argv], { env: folderEnv(folder), cwd: folder });
+    const bad = await serve('--plan', 'bad.yaml');
+    expect(bad.code).toBe(2);
+    expect(bad.stderr).toContain('bad.yaml is no plan: maxConcurrentRuns must be a whole number from 1 to 10000, not "none".');
+    const missing = await serve('--plan', 'finance=gone.yaml');
+    expect(missing.code).toBe(2);
+    expect(missing.stderr).toContain('gone.yaml cannot be read: there is no such file.');
+    const unknown = await serve('--plan', 'plan.yaml', '--plan', 'finance=plan.yaml');
+    expect(unknown.code).toBe(3);
+    expect(unknown.stderr).toContain('There is no team "finance" to give a plan to.');
   });
 
   it.each([

@@ -11,6 +11,7 @@ import { choice, defineCommand, duration, flag, integer, text } from '../define.
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { browsingOptions, namedChromium } from './browsing.ts';
+import { planFlags, planOptions } from './plans.ts';
 import {
   browseInWords,
   defaultDataDirectory,
@@ -40,7 +41,7 @@ export default defineCommand({
     dataDir: text('DIR', 'Keep the data here', { complete: 'directories' }),
     ephemeral: flag('Keep no data: use a temporary directory that `down` removes'),
     exec: choice(['host', 'off'], 'Whether runs may execute commands, as you and without containment (default host)'),
-    plan: text('FILE', "Set the team's plan: its limits and features (YAML or JSON); it is kept", { complete: 'files' }),
+    ...planOptions,
     keepSandboxes: duration('Remove the files of runs that ended so long ago (default: keep them)'),
     ...browsingOptions('on'),
     ...webhookOptions,
@@ -91,7 +92,7 @@ interface UpInput extends WebhookInput {
   dataDir: string | undefined;
   ephemeral: boolean;
   exec: 'host' | 'off' | undefined;
-  plan: string | undefined;
+  plan: readonly string[];
   keepSandboxes: string | undefined;
   browse: BrowsePolicy | undefined;
   chromium: string | undefined;
@@ -104,7 +105,7 @@ function refuseOtherwise(context: Context, running: LocalState, input: UpInput):
     (input.dataDir !== undefined && path.resolve(context.cwd, input.dataDir) !== running.data_dir) ||
     (input.exec !== undefined && input.exec !== running.exec) ||
     // Only read at the start.
-    input.plan !== undefined ||
+    input.plan.length > 0 ||
     input.keepSandboxes !== undefined ||
     (input.browse !== undefined && input.browse !== (running.browse ?? 'off')) ||
     differsInWebhooks(running, input) ||
@@ -145,7 +146,7 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
     '--ephemeral',
     input.ephemeral ? 'yes' : 'no',
     ...webhookArguments(input),
-    ...(input.plan === undefined ? [] : ['--plan', path.resolve(context.cwd, input.plan)]),
+    ...planFlags(context, input.plan),
     ...(input.keepSandboxes === undefined ? [] : ['--keep-sandboxes', input.keepSandboxes]),
     '--json',
   ];

@@ -49,6 +49,21 @@ export async function countRunsOf(db: Queries, teamId: string, period: Period, m
   return Number((await query.executeTakeFirstOrThrow()).count);
 }
 
+/** Builder runs of the period that asked a person what was meant. */
+export async function countInterviewsOf(db: Queries, teamId: string, period: Period): Promise<number> {
+  const { count } = await db
+    .selectFrom('builder_runs')
+    .innerJoin('agents', 'agents.id', 'builder_runs.agent_id')
+    .select((select) => select.fn.countAll().as('count'))
+    .where('agents.team_id', '=', teamId)
+    .where('builder_runs.created_at', '>=', period.start)
+    .where('builder_runs.created_at', '<', period.end)
+    // Its questions until they are answered, then the answers.
+    .where((where) => where.or([where('builder_runs.questions', 'is not', null), where('builder_runs.answers', '!=', '{}')]))
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
 /** Agents that exist now. */
 export async function countAgentsOf(db: Queries, teamId: string): Promise<number> {
   const { count } = await db

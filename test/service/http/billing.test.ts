@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { operationGroups } from '../../../src/interface/operations.ts';
+import type { HumanRequest } from '../../../src/interface/types.ts';
 import { defaultPlan } from '../../../src/service/plans/plan.ts';
+import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';
 import { Gate } from '../helpers/runtime.ts';
-import type { Answer, TestOptions } from '../helpers/service.ts';
+import { type Answer, config, type TestOptions } from '../helpers/service.ts';
 
 const service = covers('billing');
 const failure = (answer: Answer) => [answer.status, (answer.body as { error?: string }).error];
@@ -34,6 +36,53 @@ it('tells what a team without a plan of its own may do, and has done', async () 
   const run = await api.run('done');
   await api.until(run.id, 'completed');
   expect(await api.ok('getTeamUsage', { params: { teamId } })).toMatchObject({ agentRuns: { used: 1 }, assignments: { used: 1 } });
+});
+
+it('counts the builder runs that asked what was meant', async () => {
+  const clock = new ManualClock();
+  const api = await service({ clock, runtimes: [scriptRuntime] });
+  const input = 'version: 1\nsteps:\n  - approve: { id: a, title: "A?" }\n  - approve: { id: b, title: "B?" }\n';
+  const { build } = await api.ok('createAgent', { body: { name: 'a', build: { name: 'first', config: config(input, 'script') } } });
+  const params = { build_id: build?.id as string };
+  const until = async (status: string) => {
+    for (;;) {
+      const run = await api.ok('getLatestBuilderRun', { params });
+      if (run.status === status) return run;
+    }
+  };
+  const used = async () => (await api.ok('getTeamUsage', { params: { teamId: api.service.teamId } })).clarityInterviews.used;
+  await api.ok('generateRevision', { params, body: { prompt: 'say "Bye" at the end' } });
+  await until('waiting_for_approve');
+  expect(await used()).toBe(0);
+  await api.ok('discardRevision', { params });
+  const { generation } = await api.ok('generateRevision', { params, body: { prompt: 'remove the approval' } });
+  const asked = (await until('waiting_for_input')).pending_user_questions as unknown as HumanRequest;
+  expect(await used()).toBe(1);
+  const answers = { [asked.questions?.[0]?.question as string]: 'Leave it out' };
+  await api.ok('answerBuilderRun', { params: { builder_run_id: generation.builder_run_id }, body: { answers } });
+  expect(await used()).toBe(1);
+  clock.advance(31 * 86_400_000);
+  expect(await used()).toBe(0);
+});
+
+it('gives other teams plans of their own', async () => {
+  const first = await service({ plan: plan({ name: 'own' }) });
+  const { team } = await first.ok('createLocalTeam', { body: { name: 'finance' } });
+  await first.service.close();
+  const { dataDirectory } = first;
+  await expect(service({ dataDirectory, teamPlans: new Map([['finanse', defaultPlan]]) })).rejects.toMatchObject({
+    code: 'team_not_found',
+    exit: 3,
+  });
+  const second = await service({
+    dataDirectory,
+    teamPlans: new Map([['finance', { ...defaultPlan, name: 'theirs', maxConcurrentRuns: 1 }]]),
+  });
+  const { secret: token } = await second.ok('createLocalToken', { body: { name: 'f', team_id: team.id } });
+  const headers = { authorization: `Bearer ${token}` };
+  const theirs = await second.call('getTeamEntitlements', { params: { teamId: team.id }, headers });
+  expect(theirs.body).toMatchObject({ plan: 'theirs', maxConcurrentRuns: 1 });
+  expect(await second.ok('getTeamEntitlements', { params: { teamId: second.service.teamId } })).toMatchObject({ plan: 'own' });
 });
 
 it('knows no other team', async () => {

@@ -1,7 +1,7 @@
 /** What a team's plan allows, and what has been used of it. */
 import { jobKinds } from '../../engine/engine.ts';
 import { billingPeriod, type Limit } from '../../plans/plan.ts';
-import { countAgentsOf, countRunsOf, planOf } from '../../store/plans.ts';
+import { countAgentsOf, countInterviewsOf, countRunsOf, planOf } from '../../store/plans.ts';
 import { countExecuting } from '../../store/run-queue.ts';
 import type { GroupRoutes } from '../context.ts';
 import { requireTeam } from '../lookups.ts';
@@ -18,8 +18,7 @@ export const billingRoutes: GroupRoutes<'billing'> = {
         teamId,
         period,
         agentRuns: spent(await countRunsOf(trx, teamId, period, runCountingMode), limits.agentRuns),
-        // This service holds no interviews with people about how an agent should work.
-        clarityInterviews: spent(0, limits.clarityInterviews),
+        clarityInterviews: spent(await countInterviewsOf(trx, teamId, period), limits.clarityInterviews),
         assignments: { used: await countAgentsOf(trx, teamId), limit: limits.assignments },
         concurrency: { used: await countExecuting(trx, jobKinds.run, teamId), limit: maxConcurrentRuns },
       };

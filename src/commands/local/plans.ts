@@ -1,0 +1,40 @@
+/** The flag that gives teams their plans: `--plan FILE` for the first team, `--plan TEAM=FILE` for another. */
+import path from 'node:path';
+import type { ServiceOptions } from '../../service/service.ts';
+import { readText } from '../body.ts';
+import type { Context } from '../context.ts';
+import { texts } from '../define.ts';
+
+export const planOptions = {
+  plan: texts('[TEAM=]FILE', 'Set the plan of the team Local, or of another: its limits and features (YAML or JSON). It is kept', {
+    complete: 'files',
+  }),
+} as const;
+
+interface Given {
+  /** Undefined for the team of the owner. */
+  team: string | undefined;
+  file: string;
+}
+
+function given(text: string): Given {
+  const [, team, file] = /^([^=/]+)=(.+)$/.exec(text) ?? [];
+  return file === undefined ? { team: undefined, file: text } : { team, file };
+}
+
+/** The same flags for a service that is started in another folder. */
+export const planFlags = (context: Context, plans: readonly string[]): string[] =>
+  plans.map(given).flatMap(({ team, file }) => ['--plan', `${team === undefined ? '' : `${team}=`}${path.resolve(context.cwd, file)}`]);
+
+/** @throws UsageError for a file that cannot be read or is no plan */
+export async function readPlans(context: Context, plans: readonly string[]): Promise<Pick<ServiceOptions, 'plan' | 'teamPlans'>> {
+  const { parsePlan } = await import('../../service/service.ts');
+  const teamPlans: Map<string, ReturnType<typeof parsePlan>> = new Map();
+  let own: ServiceOptions['plan'];
+  for (const { team, file } of plans.map(given)) {
+    const plan = parsePlan(await readText(context, file), file);
+    if (team === undefined) own = plan;
+    else teamPlans.set(team, plan);
+  }
+  return { teamPlans, ...(own === undefined ? {} : { plan: own }) };
+}
