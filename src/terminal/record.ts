@@ -1,7 +1,7 @@
 /** One resource for people: aligned `Key: value` lines, or `key<TAB>value` off a terminal. */
 import { blockText, type CellStyle, cellText, linked, paint, type View } from './cell.ts';
 import { plainStyles } from './style.ts';
-import { pad, widthFor } from './width.ts';
+import { pad, widthFor, wrapWords } from './width.ts';
 
 export interface Field {
   label: string;
@@ -14,8 +14,12 @@ export interface Field {
   link?: unknown;
 }
 
+/** Values are not broken into pieces smaller than this, in columns: on the narrowest terminals it breaks the lines itself. */
+const narrowest = 12;
+
 /**
- * The record as text that ends in a line feed. Further lines of a value are indented under its first.
+ * The record as text that ends in a line feed. Further lines of a value are indented under its first, and long
+ * ones broken between words.
  * @param atLeast columns before the values, where several records share them
  */
 export async function renderRecord(fields: readonly Field[], view: View, atLeast = 0): Promise<string> {
@@ -26,10 +30,14 @@ export async function renderRecord(fields: readonly Field[], view: View, atLeast
   const widthOf = await widthFor(labels);
   const width = Math.max(atLeast, Math.max(0, ...labels.map(widthOf)) + 1);
   const { dim } = view.styles ?? plainStyles;
+  const texts = shown.map((field) => blockText(field.value, view, field.time) || '-');
+  const widthOfText = await widthFor(texts.flatMap((text) => text.split('\n')));
+  const room = Math.max(narrowest, view.width - width);
   return shown
     .map((field, index) => {
-      const lines = (blockText(field.value, view, field.time) || '-')
+      const lines = (texts[index] as string)
         .split('\n')
+        .flatMap((line) => wrapWords(line, room, widthOfText))
         .map((line) => linked(paint(line, field.style, view), field.link, view));
       const label = labels[index] as string;
       return `${dim(label)}${' '.repeat(width - widthOf(label))}${lines.join(`\n${pad('', width, widthOf)}`)}\n`;

@@ -24,7 +24,7 @@ export async function renderSheet(sections: readonly Section[], view: View): Pro
   const { bold } = view.styles ?? plainStyles;
   const longest = Math.max(0, ...shown.flatMap(({ fields }) => fields.map(({ label }) => label.length)));
   const parts = shown.map(async ({ title, fields }) => {
-    const record = await renderRecord(fields, view, longest + 2);
+    const record = await renderRecord(fields, { ...view, width: view.width - indent.length }, longest + 2);
     return `${bold(cellText(title, view))}\n${record.trimEnd().replace(/^/gm, indent)}\n`;
   });
   return (await Promise.all(parts)).join('\n');

@@ -34,3 +34,42 @@ export function pad(text: string, width: number, widthOf: WidthOf, align: 'left'
   const space = ' '.repeat(Math.max(0, width - widthOf(text)));
   return align === 'left' ? text + space : space + text;
 }
+
+/**
+ * A line broken between words into lines of at most `width` columns, each with the indentation of the first. A word that is
+ * longer, such as an id or an address, stays whole, so that it can be copied; only writing without spaces is broken anywhere.
+ */
+export function wrapWords(line: string, width: number, widthOf: WidthOf): string[] {
+  if (widthOf(line) <= width) return [line];
+  const [indent = ''] = /^ */.exec(line) ?? [];
+  const lines: string[] = [];
+  let current = '';
+  for (const word of line
+    .slice(indent.length)
+    .split(' ')
+    .flatMap((one) => breakable(one, width - indent.length, widthOf))) {
+    const longer = current === '' ? indent + word : `${current} ${word}`;
+    if (current !== '' && widthOf(longer) > width) {
+      lines.push(current);
+      current = indent + word;
+    } else {
+      current = longer;
+    }
+  }
+  return [...lines, current];
+}
+
+/** Pieces of a word that is too wide and of characters two columns wide, as CJK is written; any other word as it is. */
+function breakable(word: string, width: number, widthOf: WidthOf): string[] {
+  if (widthOf(word) <= width || widthOf(word) <= word.length) return [word];
+  const pieces: string[] = [];
+  let piece = '';
+  for (const { segment } of new Intl.Segmenter().segment(word)) {
+    if (piece !== '' && widthOf(piece + segment) > width) {
+      pieces.push(piece);
+      piece = '';
+    }
+    piece += segment;
+  }
+  return [...pieces, piece];
+}

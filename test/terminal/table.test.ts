@@ -149,3 +149,21 @@ describe('record', () => {
     `);
   });
 });
+
+describe('long values of a record', () => {
+  const at = (width: number, value: string): Promise<string> => renderRecord([{ label: 'A', value }], { tty: true, width, now: 0 });
+
+  test('are broken between words, indented under the first line', async () => {
+    expect(await at(20, 'one two three four five six')).toBe('A: one two three\n   four five six\n');
+    expect(await at(20, '  - a list item that is long')).toBe('A:   - a list item\n     that is long\n');
+  });
+
+  test('keep words whole that are to be copied, and break writing without spaces', async () => {
+    expect(await at(20, 'see https://agents.example.com/hook now')).toBe('A: see\n   https://agents.example.com/hook\n   now\n');
+    expect(await at(20, '請求書を三件支払いますか')).toBe('A: 請求書を三件支払\n   いますか\n');
+  });
+
+  test('are left to a terminal that is too narrow for anything', async () => {
+    expect(await at(5, 'one two three')).toBe('A: one two\n   three\n');
+  });
+});

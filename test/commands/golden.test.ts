@@ -1,0 +1,118 @@
+/**
+ * What people see of each command: on narrow, usual and wide terminals and in a pipe, for data that is ordinary, hostile, and
+ * as bare as it may be. The texts are in golden/; look at the differences, then accept them with `npx vitest run -u`.
+ */
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import stringWidth from 'string-width';
+import { describe, expect, it } from 'vitest';
+import type { Context } from '../../src/commands/context.ts';
+import type { AnyCommand } from '../../src/commands/define.ts';
+import { loadAllCommands } from '../../src/commands/describe.ts';
+import { wholeList } from '../../src/commands/list.ts';
+import { presentResult } from '../../src/commands/present.ts';
+import { now, sampleOf } from '../support/samples.ts';
+import { fakeTerminal } from '../terminal/fake-streams.ts';
+
+const folder = path.join(import.meta.dirname, 'golden');
+const commands = (await loadAllCommands()).filter(({ command }) => command.output !== undefined);
+const widths = [40, 80, 120] as const;
+
+/** What a command prints of a result. */
+async function shown(command: AnyCommand, result: unknown, columns?: number): Promise<{ stdout: string; stderr: string }> {
+  const fake = fakeTerminal({
+    tty: columns === undefined ? false : { stdout: true, stderr: true },
+    columns: columns ?? 80,
+    env: { NO_COLOR: '1', LANG: 'C.UTF-8' },
+  });
+  const context = {
+    terminal: fake.terminal,
+    format: 'table',
+    flags: {},
+    clock: { now: () => now },
+    config: () => ({ pager: { value: undefined } }),
+  } as unknown as Context;
+  await presentResult(context, command.output, result);
+  await fake.terminal.flush();
+  return { stdout: fake.stdout(), stderr: fake.stderr() };
+}
+
+const isList = ({ output }: AnyCommand): boolean => output?.kind === 'list' || output?.kind === 'raw';
+
+/** Results to show, by what they are. */
+function results(command: AnyCommand): [string, unknown][] {
+  const [ordinary, hostile, bare] = [sampleOf(command, 'ordinary', 1), sampleOf(command, 'hostile', 2), sampleOf(command, 'bare', 3)];
+  if (isList(command))
+    return [
+      ['rows', wholeListTwice([ordinary, hostile, bare])],
+      ['no rows', wholeListTwice([])],
+    ];
+  return [
+    ['ordinary', () => ordinary],
+    ['hostile', () => hostile],
+    ['bare', () => bare],
+  ];
+}
+
+/** A list can be read once; each width reads its own. */
+const wholeListTwice = (rows: unknown[]) => (): unknown => wholeList(rows);
+
+describe.each(commands.map(({ path: words, command }): [string, AnyCommand] => [words.join(' '), command]))('aops %s', (id, command) => {
+  it('looks as it did', async () => {
+    const parts: string[] = [];
+    for (const [what, make] of results(command)) {
+      for (const columns of [...widths, undefined]) {
+        const { stdout, stderr } = await shown(command, (make as () => unknown)(), columns);
+        parts.push(
+          `=== ${what}, ${columns === undefined ? 'in a pipe' : `${columns} columns`}\n${stdout}${stderr && `(stderr) ${stderr}`}`,
+        );
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+        expect(stdout + stderr, `${what} at ${columns}`).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+      }
+    }
+    await expect(`${parts.join('\n')}`).toMatchFileSnapshot(path.join(folder, `${id.replaceAll(' ', '-')}.txt`));
+  });
+
+  it.runIf(isList(command))('says on stderr that there is nothing, and ends well', async () => {
+    for (const columns of [80, undefined]) {
+      const { stdout, stderr } = await shown(command, wholeList([]), columns);
+      expect(stdout).toBe('');
+      expect(stderr).toMatch(/\S.*\n$/);
+    }
+  });
+
+  it.runIf(isList(command))('keeps one row a line in a pipe, whatever is in it', async () => {
+    const rows = [sampleOf(command, 'ordinary'), sampleOf(command, 'hostile', 2), sampleOf(command, 'bare', 3)];
+    const { stdout } = await shown(command, wholeList(rows));
+    expect(stdout.match(/\n/g)).toHaveLength(3);
+    const cells = stdout
+      .slice(0, -1)
+      .split('\n')
+      .map((line) => line.split('\t').length);
+    expect(new Set(cells).size).toBe(1);
+  });
+
+  // A sentence is left to the terminal to break.
+  it.runIf(command.output?.kind !== 'text')('fits the terminal, as far as words and ids let it', async () => {
+    for (const columns of widths) {
+      for (const [what, make] of results(command)) {
+        const { stdout } = await shown(command, (make as () => unknown)(), columns);
+        for (const line of stdout.split('\n')) {
+          // A single word, such as an id, is not broken: it could not be copied any more.
+          const breakable = line
+            .replace(/^ *[^:]{1,20}: +/, '')
+            .trim()
+            .includes(' ');
+          if (breakable) expect(stringWidth(line), `${what} at ${columns}: ${line}`).toBeLessThanOrEqual(columns);
+        }
+      }
+    }
+  });
+});
+
+describe('golden texts', () => {
+  it('are there for commands that are there', () => {
+    const known = new Set(commands.map(({ path: words }) => `${words.join('-')}.txt`));
+    expect(readdirSync(folder).filter((name) => !known.has(name))).toEqual([]);
+  });
+});

@@ -1,0 +1,113 @@
+/**
+ * Sample results of every command, made from what it declares (`result` of its definition): the contract's schema, or its own
+ * fields. Always the same. `ordinary` reads like real data, `hostile` is everything a text can hold, `bare` has nothing that may be missing.
+ */
+import { propertiesOf, requiredOf, type Schema, schemaAt, withoutNull } from '../../scripts/generate/contract-fields.ts';
+import type { AnyCommand } from '../../src/commands/define.ts';
+import type { FieldShape, FieldShapes, ResultShape } from '../../src/commands/result.ts';
+
+export type Kind = 'ordinary' | 'hostile' | 'bare';
+
+/** The moment at which all samples are looked at. */
+export const now = Date.parse('2026-07-18T12:00:00.000Z');
+
+const hostileText =
+  'Zahle \u001b[31m3 Rechnungen\u001b[0m\u202e über 4.065,75 €\n請求書を三件支払いますか 👩‍👩‍👧‍👦 and then go on for much longer than any column is wide';
+
+const samples: Record<string, string> = {
+  title: 'Check the March invoices',
+  name: 'invoice-check',
+  agent_name: 'invoice-check',
+  run_title: 'March',
+  email: 'ana@example.com',
+  path: '/workspace/report.md',
+  file: 'out/report.md',
+  data_dir: '/home/ana/.local/share/aops/local',
+  version: '0.1.0',
+  text_content: 'Hello March',
+  mime_type: 'image/png',
+};
+
+/** The result of a command, or one row of it. */
+export function sampleOf(command: AnyCommand, kind: Kind, seed = 1): Record<string, unknown> {
+  const { contract, fields } = command.result as ResultShape;
+  return {
+    ...(contract === undefined ? {} : (fromSchema(schemaAt(contract), '', { kind, seed }) as object)),
+    ...fromShapes(fields ?? {}, { kind, seed }),
+  };
+}
+
+interface Way {
+  kind: Kind;
+  seed: number;
+}
+
+function fromSchema(schema: Schema, name: string, way: Way): unknown {
+  const { anyOf, items, type, format } = schema;
+  if (schema.const !== undefined) return schema.const;
+  if (anyOf) {
+    const nullable = anyOf.some((one) => one.type === 'null');
+    if (nullable && way.kind === 'bare') return null;
+    if (nullable) return fromSchema(withoutNull(schema), name, way);
+    return fromSchema(anyOf[(way.seed - 1) % anyOf.length] as Schema, name, way);
+  }
+  if (type === 'array') return way.kind === 'bare' || !items ? [] : [fromSchema(items, name, way)];
+  if (type === 'object' || schema.allOf || schema.properties) {
+    const required = requiredOf(schema);
+    const known = Object.entries(propertiesOf(schema)).filter(([key]) => way.kind !== 'bare' || required.includes(key));
+    return Object.fromEntries(known.map(([key, one]) => [key, fromSchema(one, key, way)]));
+  }
+  if (type === 'string') return word(format ?? 'string', name, way);
+  return word(type ?? 'any', name, way);
+}
+
+const fromShapes = (shapes: FieldShapes, way: Way): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(shapes).flatMap(([name, shape]) => {
+      if (way.kind === 'bare' && typeof shape === 'string' && shape.endsWith('?')) return [];
+      return [[name, fromShape(shape, name, way)]];
+    }),
+  );
+
+function fromShape(shape: FieldShape, name: string, way: Way): unknown {
+  if (typeof shape !== 'string')
+    return Array.isArray(shape) ? [fromShapes(shape[0] as FieldShapes, way)] : fromShapes(shape as FieldShapes, way);
+  const words = shape.replace('?', '').split('|');
+  if (words.includes('null') && way.kind === 'bare') return null;
+  const others = words.filter((one) => one !== 'null');
+  const chosen = others[(way.seed - 1) % others.length] as string;
+  if (chosen.endsWith('[]')) return way.kind === 'bare' ? [] : [word(chosen.slice(0, -2), name, way)];
+  return word(chosen, name, way);
+}
+
+/** A value of a type in words. */
+function word(type: string, name: string, { kind, seed }: Way): unknown {
+  switch (type) {
+    case 'uuid':
+      return `${String(seed).padStart(8, '0')}-6c6e-4b0e-9f0e-0d4d4f3a2b11`;
+    case 'date-time':
+      return new Date(now - seed * 25 * 60_000).toISOString();
+    case 'url':
+    case 'uri':
+      return 'https://agents.example.com/hook';
+    case 'integer':
+      return kind === 'hostile' ? 9_007_199_254_740_991 : 3 * seed;
+    case 'number':
+      return kind === 'hostile' ? 123_456_789.125 : 0.75;
+    case 'boolean':
+      return kind !== 'bare';
+    case 'object':
+      return kind === 'bare' ? {} : { key: text(name, kind) };
+    case 'any':
+    case 'string':
+      return text(name, kind);
+    default:
+      return type;
+  }
+}
+
+function text(name: string, kind: Kind): string {
+  if (/(^|_)id$/.test(name)) return 'a1b2c3d4';
+  if (kind === 'hostile') return hostileText;
+  return kind === 'bare' ? '' : (samples[name] ?? `Some ${name.replaceAll('_', ' ') || 'text'}`);
+}
