@@ -95,7 +95,7 @@ export async function tokenCache(context: Context, given: ClientCredentials, ori
   return new TokenCache(context.paths.cache, { origin, tokenUrl, clientId, clientSecret, scope });
 }
 
-const userAgent = ({ launcher }: Context): string => `aops/${version} (node ${launcher.nodeVersion}; ${launcher.platform})`;
+export const userAgent = ({ launcher }: Context): string => `aops/${version} (node ${launcher.nodeVersion}; ${launcher.platform})`;
 
 /**
  * A client for an address and a credential. The caller closes it.

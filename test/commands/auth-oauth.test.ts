@@ -93,7 +93,6 @@ describe('auth login --client-id', () => {
   it.each([
     [['--token-url', 'https://id.test/t'], '--token-url is for client credentials'],
     [['--scope', 'a'], '--scope is for client credentials'],
-    [['--client-id', 'a'], 'Give it with --token-url'],
     [['--client-id', '', '--token-url', 'https://id.test/t'], '--client-id is empty'],
     [['--client-id', 'a', '--token-url', 'http://id.test/t'], 'must use https'],
     [['--client-id', 'a', '--token-url', 'https://u:p@id.test/t'], 'must not contain a user name'],

@@ -1,5 +1,7 @@
 /** Tokens, OAuth clients and teams of the local service from the command line, up to what signing in with them may do. */
 import { readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type CliOptions, type CliResult, runCli } from '../support/run-cli.ts';
@@ -198,6 +200,35 @@ describe('local client', () => {
     await ok('local', 'client', 'revoke', name, '--yes');
     const ended = await cli(['agents', 'list', '--profile', 'nightly', '--json']);
     expect([ended.code, errorOf(ended).code]).toEqual([4, 'invalid_client']);
+  });
+
+  it('signs in without a token URL: the service names it; one that names none is asked for', async () => {
+    const name = unique('found');
+    const created = await ok('local', 'client', 'create', '--name', name, '--reveal', '--jq', '.client_id, .client_secret');
+    const [id = '', secret = ''] = created.stdout.trimEnd().split('\n');
+    const login = await cli(
+      ['auth', 'login', '--profile', 'found', '--base-url', service.service.url, '--team', service.service.teamId, '--client-id', id],
+      { stdin: secret },
+    );
+    expect(login).toMatchObject({ code: 0, stderr: `The service names ${service.service.url}/oauth/token for access tokens.\n` });
+    await ok('agents', 'list', '--profile', 'found');
+
+    const silent = createServer((_, response) => response.writeHead(404).end());
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const asked = await cli(['auth', 'login', '--profile', 'none', '--base-url', url, '--team', 't', '--client-id', id], { stdin: secret });
+    expect(asked.code).toBe(2);
+    expect(asked.stderr).toContain('Give it with --token-url');
+    // Metadata of another issuer would send the secret to whom it likes.
+    silent.removeAllListeners('request');
+    const metadata = { issuer: 'https://evil.test', token_endpoint: 'https://evil.test/token', response_types_supported: [] };
+    silent.on('request', (_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(metadata)));
+    const refused = await cli(['auth', 'login', '--profile', 'none', '--base-url', url, '--team', 't', '--client-id', id], {
+      stdin: secret,
+    });
+    expect([refused.code, refused.stderr.includes('evil.test')]).toEqual([2, false]);
+    silent.closeAllConnections();
+    await new Promise((resolve) => silent.close(resolve));
   });
 
   it('becomes a profile at once, of the team it is for', async () => {

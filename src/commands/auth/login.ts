@@ -3,7 +3,7 @@ import { bearerCredential } from '../../client/access/credential.ts';
 import { normaliseBaseUrl, normaliseTokenUrl } from '../../config/base-url.ts';
 import { checkScope } from '../../config/secret.ts';
 import type { Credential as SavedCredential } from '../../config/store.ts';
-import { newClient, oauthCredential } from '../connection.ts';
+import { newClient, oauthCredential, userAgent } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { defineCommand, text } from '../define.ts';
 import { networkTo } from '../network.ts';
@@ -23,7 +23,7 @@ export default defineCommand({
     'The key, or with --client-id the client secret, is asked for on a terminal and read from standard input elsewhere; it is never an argument. It is saved for the profile given with --profile (default "default"), and sent to the address it was saved for only. Address and team come from --base-url and --team, or are asked for.',
   options: {
     clientId: text('ID', 'Sign in by OAuth 2.0 client credentials, as this client'),
-    tokenUrl: text('URL', 'Where client credentials are exchanged for an access token'),
+    tokenUrl: text('URL', 'Where client credentials are exchanged for an access token (default: what the service names)'),
     scope: text('WORDS', 'What the access token may be used for (default: what the client may do)'),
   },
   operations: ['getTeam'],
@@ -44,7 +44,7 @@ export default defineCommand({
     const baseUrl = config.base_url.value ?? (await ask(context, 'Address of the service (https://...)', '--base-url'));
     const base_url = normaliseBaseUrl(baseUrl, 'The address of the service');
     const team_id = config.team_id.value ?? (await ask(context, 'Team id', '--team'));
-    const credential = await readCredential(context, input);
+    const credential = await readCredential(context, input, base_url);
     const client = await connectWith(context, base_url, credential);
     try {
       const { team } = await client.call('getTeam', { params: { teamId: team_id } });
@@ -64,7 +64,7 @@ interface ClientInput {
 }
 
 /** What to save, from the flags and what is asked. */
-async function readCredential(context: Context, { clientId, tokenUrl, scope }: ClientInput): Promise<SavedCredential> {
+async function readCredential(context: Context, { clientId, tokenUrl, scope }: ClientInput, baseUrl: string): Promise<SavedCredential> {
   if (clientId === undefined) {
     const [flag] = Object.entries({ '--token-url': tokenUrl, '--scope': scope }).find(([, value]) => value !== undefined) ?? [];
     if (flag !== undefined) throw new UsageError(`${flag} is for client credentials.`, 'Give --client-id too.');
@@ -72,7 +72,7 @@ async function readCredential(context: Context, { clientId, tokenUrl, scope }: C
   }
   const client_id = clientId.trim();
   if (!/^[\x20-\x7e]+$/.test(client_id)) throw new UsageError('--client-id is empty, or holds unprintable characters.');
-  const given = tokenUrl ?? (await ask(context, 'Token URL (https://...)', '--token-url'));
+  const given = tokenUrl ?? (await discovered(context, baseUrl)) ?? (await ask(context, 'Token URL (https://...)', '--token-url'));
   return {
     type: 'client_credentials',
     client_id,
@@ -80,6 +80,17 @@ async function readCredential(context: Context, { clientId, tokenUrl, scope }: C
     ...(scope === undefined ? {} : { scope: checkScope(scope, '--scope') }),
     client_secret: await readSecret(context, { label: 'Client secret', what: 'a client secret', accepted: /^[\x20-\x7e]+$/ }),
   };
+}
+
+/** The token URL that the service names itself. The client secret goes there, so it is told. */
+async function discovered(context: Context, baseUrl: string): Promise<string | undefined> {
+  const network = await networkTo(context, { urls: [baseUrl], stored: true });
+  const { discoverTokenUrl } = await import('../../client/access/discovery.ts');
+  const found = await discoverTokenUrl(baseUrl, { userAgent: userAgent(context), network, signal: context.signal });
+  if (found === undefined) return undefined;
+  const url = normaliseTokenUrl(found, 'The token URL that the service names');
+  context.terminal.note(`The service names ${url} for access tokens.`);
+  return url;
 }
 
 /** A client with a credential that is not saved yet. A token fetched for the check is not kept either. */

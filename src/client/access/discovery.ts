@@ -1,0 +1,47 @@
+/** Where a service hands out access tokens, by its own word (RFC 8414). */
+import { retryPolicy } from '../backoff.ts';
+import { header } from '../limits/rate-limit.ts';
+import { type Network, openDispatcher } from '../network/network.ts';
+import { attempt } from '../transport.ts';
+
+export interface DiscoveryOptions {
+  userAgent: string;
+  network: Network;
+  signal: AbortSignal;
+}
+
+/**
+ * The token endpoint in the metadata of the authorization server at `baseUrl`; undefined when there is none, or it says that it
+ * is for another issuer. The URL is as the service gave it.
+ * @throws the signal's reason
+ */
+export async function discoverTokenUrl(baseUrl: string, { userAgent, network, signal }: DiscoveryOptions): Promise<string | undefined> {
+  const oauth = await import('oauth4webapi');
+  const dispatcher = await openDispatcher(network, 1);
+  const issuer = new URL(baseUrl);
+  try {
+    const response = await oauth.discoveryRequest(issuer, {
+      algorithm: 'oauth2',
+      // Plain http is accepted for this machine alone, where the address is taken in (config/base-url.ts).
+      [oauth.allowInsecureRequests]: issuer.protocol === 'http:',
+      [oauth.customFetch]: async (url) => {
+        const { origin, pathname, search } = new URL(url);
+        const limit = AbortSignal.any([signal, AbortSignal.timeout(retryPolicy.attemptMilliseconds)]);
+        const headers = { accept: 'application/json', 'user-agent': userAgent };
+        const outcome = await attempt(dispatcher, { origin, path: pathname + search, method: 'GET', headers, signal: limit });
+        if (outcome.kind === 'failure') throw new Error(outcome.reason);
+        const { status, headers: answered, body } = outcome.response;
+        return new Response(status === 200 ? body.toString('utf8') : null, {
+          status: status >= 200 && status < 600 ? status : 502,
+          headers: { 'content-type': header(answered, 'content-type') ?? '' },
+        });
+      },
+    });
+    return (await oauth.processDiscoveryResponse(issuer, response)).token_endpoint;
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  } finally {
+    await dispatcher.destroy();
+  }
+}

@@ -1,0 +1,42 @@
+/** A database from before scopes: what its credentials may do, and what its idempotency keys take up. */
+import { join } from 'node:path';
+import { Kysely, sql } from 'kysely';
+import Libsql from 'libsql';
+import { expect, it } from 'vitest';
+import { secretHash } from '../../../src/service/oauth/secrets.ts';
+import { findToken } from '../../../src/service/store/credentials.ts';
+import { openDatabase } from '../../../src/service/store/database.ts';
+import { LibsqlDialect } from '../../../src/service/store/dialect.ts';
+import { keptUsage } from '../../../src/service/store/idempotency.ts';
+import { migrate } from '../../../src/service/store/migrate.ts';
+import { migrations } from '../../../src/service/store/migrations/index.ts';
+import type { Database } from '../../../src/service/store/schema.ts';
+import { findTeam } from '../../../src/service/store/teams.ts';
+import { afterTest, temporaryDirectory } from '../helpers/service.ts';
+
+it('keeps full access for the tokens there are, and counts what is kept', async () => {
+  const directory = await temporaryDirectory();
+  const before = new Kysely<Database>({ dialect: new LibsqlDialect(new Libsql(join(directory, 'aops.db'))) });
+  const older = Object.entries(migrations).filter(([name]) => name < '0006-access');
+  await migrate(before, directory, Object.fromEntries(older));
+  await sql`insert into teams (id, name, created_at) values ('t', 'Old', '2026-01-01T00:00:00.000Z')`.execute(before);
+  await sql`insert into credentials (id, team_id, kind, name, created_at) values ('c', 't', 'local', 'Local', '2026-01-01T00:00:00.000Z')`.execute(
+    before,
+  );
+  await sql`insert into tokens (hash, credential_id, created_at) values (${secretHash('old')}, 'c', '2026-01-01T00:00:00.000Z')`.execute(
+    before,
+  );
+  for (const [key, body] of [
+    ['answered', '{"ok":1}'],
+    ['unfinished', null],
+  ])
+    await sql`insert into idempotency_keys (credential_id, key, fingerprint, body, request_id, owner, lease_until, expires_at)
+      values ('c', ${key}, 'f', ${body}, 'r', 'o', 0, 0)`.execute(before);
+  await before.destroy();
+
+  const after = await openDatabase(directory);
+  afterTest(() => after.destroy());
+  expect(await findToken(after, secretHash('old'), Date.now())).toMatchObject({ teamId: 't', kind: 'local', scopes: null });
+  expect(await findTeam(after, 't')).toMatchObject({ name: 'Old', deleted_at: null });
+  expect(await keptUsage(after)).toEqual(new Map([['c', { records: 2, bytes: 8 }]]));
+});
