@@ -14,8 +14,9 @@ import { signedHeaders } from './signature.ts';
 
 /** Requests to one endpoint at the same time. */
 const perEndpoint = 4;
-/** Deliveries after which an endpoint gives its worker to the next. */
+/** Deliveries, and milliseconds, after which an endpoint gives its worker to the next. */
 const turnLength = 50;
+const turnTime = 5_000;
 /** Milliseconds of real time that requests get to end when the service does. */
 const closingGrace = 2_000;
 
@@ -38,12 +39,13 @@ export async function deliverDue(engine: Engine, job: JobRow, signal: AbortSigna
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
   });
+  const turnEnd = engine.clock.now() + turnTime;
   let begun = 0;
   while (!signal.aborted && failures.length === 0) {
     // Before the look for work: what is added after it must not go unnoticed.
     const woken = engine.worker.woken();
-    const room = Math.min(perEndpoint - underWay.size, turnLength - begun);
     const now = engine.clock.now();
+    const room = now < turnEnd ? Math.min(perEndpoint - underWay.size, turnLength - begun) : 0;
     const due = room > 0 ? await dueDeliveries(engine.store, endpoint, { now, except: [...underWay.keys()], limit: room }) : [];
     for (const delivery of due) {
       begun += 1;

@@ -1,0 +1,30 @@
+/** Webhooks of a service that is killed. */
+import { expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { kill, Machine } from '../support/machine.ts';
+import { whenDone } from '../support/temporary.ts';
+import { Receiver } from '../support/webhook-receiver.ts';
+
+it('delivers what it was delivering when it was killed, once it is started again, under the same id', async () => {
+  const machine = await Machine.create();
+  const hook = await Receiver.start();
+  whenDone(() => hook.close());
+  // The first request is never answered.
+  hook.answer = (response, number) => (number === 1 ? undefined : response.writeHead(200).end());
+  await machine.json('local', 'up');
+  const { id } = await machine.json<{ id: string }>('webhooks', 'create', '--url', hook.url, '--event', 'run.completed');
+  await machine.startRun(await machine.agent('hello', '- say: hello'));
+  await eventually('the first attempt', () => hook.received.length === 1);
+  kill((await machine.servicePid()) as number, 'SIGKILL');
+  await machine.json('local', 'up');
+  await eventually('another attempt', () => hook.received.length === 2);
+  const [first, second] = hook.received;
+  expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
+  expect(second?.body).toEqual(first?.body);
+  const delivered = await eventually('it is delivered', async () => {
+    const { data } = await machine.json<{ data: { status: string; attempt_count: number }[] }>('webhooks', 'deliveries', '--webhook', id);
+    return data[0]?.status === 'delivered' && data;
+  });
+  // The attempt that was cut off has left no trace, but its event has.
+  expect(delivered).toMatchObject([{ attempt_count: 1 }]);
+});
