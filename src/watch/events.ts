@@ -1,14 +1,19 @@
 /** What happens to a run, as typed events; the NDJSON of `runs watch -o ndjson` is exactly this. */
 import type { HumanRequest, Run, RunMessage } from '../interface/types.ts';
 
+/** Nothing is asked of the service until then (ISO 8601), because the rate limit is used up. */
+export interface WaitingBody {
+  type: 'rate_limit.waiting';
+  data: { wait_seconds: number; until: string };
+}
+
 interface Payloads {
   'run.status': { status: string; previous: string | null };
   message: { message: RunMessage };
   'human_request.pending': { human_request: HumanRequest };
   /** `answered` when an answer was given, wherever; `withdrawn` when the run no longer asks. */
   'human_request.resolved': { human_request_id: string; title: string; resolution: 'answered' | 'withdrawn' };
-  /** Nothing is asked of the service until then (ISO 8601), because the rate limit is used up. */
-  'rate_limit.waiting': { wait_seconds: number; until: string };
+  'rate_limit.waiting': WaitingBody['data'];
   'run.finished': { run: Run };
 }
 

@@ -1,15 +1,15 @@
-/** The waits of the HTTP core as events of the run that is watched, told when they begin and not when they are over. */
+/** The waits of the HTTP core as events of what is watched, told when they begin and not when they are over. */
 import type { Clock } from '../base/clock.ts';
 import type { Client } from '../client/client.ts';
-import type { RunEventBody } from './events.ts';
+import type { WaitingBody } from './events.ts';
 
 /** The events, and between them those of waits for the rate limit, as they come. */
-export async function* withWaits(
+export async function* withWaits<Body>(
   client: Pick<Client, 'onWaiting'>,
   clock: Clock,
-  events: AsyncGenerator<RunEventBody, void, undefined>,
-): AsyncGenerator<RunEventBody, void, undefined> {
-  const waits: RunEventBody[] = [];
+  events: AsyncGenerator<Body, void, undefined>,
+): AsyncGenerator<Body | WaitingBody, void, undefined> {
+  const waits: WaitingBody[] = [];
   let wake = (): void => undefined;
   const stop = client.onWaiting((milliseconds) => {
     const until = new Date(clock.now() + milliseconds).toISOString();
@@ -21,7 +21,7 @@ export async function* withWaits(
       const next = events.next();
       // Who leaves in the middle does not wait for it.
       next.catch(() => undefined);
-      let result: IteratorResult<RunEventBody, void> | undefined;
+      let result: IteratorResult<Body, void> | undefined;
       while (result === undefined) {
         const woken = new Promise<undefined>((resolve) => {
           wake = () => resolve(undefined);

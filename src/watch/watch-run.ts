@@ -2,27 +2,14 @@
  * A run as a stream of events. Polls the run, then its messages from the last offset: in that order, so that a run
  * seen as finished has all of its messages read after it. Fast while things move, slower while nothing does.
  */
-import type { Clock } from '../base/clock.ts';
-import { AopsError, exitCodes } from '../base/errors.ts';
 import type { Client } from '../client/client.ts';
 import type { HumanRequest, Run, RunMessage } from '../interface/types.ts';
 import type { RunEvent, RunEventBody } from './events.ts';
-import { Pace } from './pace.ts';
-import { withWaits } from './rate-limit-waits.ts';
+import { polled, type WatchOptions } from './polled.ts';
 import { isFinal } from './run-status.ts';
-
-export interface WatchOptions {
-  clock: Clock;
-  signal: AbortSignal;
-  /** How often to look; whoever holds it may hurry the next look. */
-  pace?: Pace;
-}
 
 /** The largest `limit` of listRunMessages. */
 const pageSize = 50;
-/** How long a service that has answered may be away, such as for a restart, before following ends. Milliseconds. */
-const longestAbsence = 60_000;
-
 interface State {
   status: string | null;
   request: HumanRequest | null;
@@ -37,29 +24,15 @@ interface State {
  * @throws whatever the client throws, and the signal's reason
  */
 export async function* watchRun(client: Client, runId: string, options: WatchOptions): AsyncGenerator<RunEvent, void, undefined> {
-  const { clock, signal, pace = new Pace(clock) } = options;
+  const { clock, signal } = options;
   const state: State = { status: null, request: null, offset: 0, last: undefined, seen: new Set() };
   let seq = 0;
-  let answered: number | undefined;
-  for (;;) {
-    let moved = false;
-    try {
-      for await (const body of withWaits(client, clock, poll(client, runId, state, signal))) {
-        moved ||= body.type !== 'rate_limit.waiting';
-        seq += 1;
-        yield { v: 1, seq, type: body.type, run_id: runId, ts: new Date(clock.now()).toISOString(), data: body.data } as RunEvent;
-        if (body.type === 'run.finished') return;
-      }
-      answered = clock.now();
-    } catch (error) {
-      if (!isAway(error) || answered === undefined || clock.now() - answered > longestAbsence) throw error;
-    }
-    await pace.pause(moved, signal);
+  for await (const body of polled(client, options, () => poll(client, runId, state, signal))) {
+    seq += 1;
+    yield { v: 1, seq, type: body.type, run_id: runId, ts: new Date(clock.now()).toISOString(), data: body.data } as RunEvent;
+    if (body.type === 'run.finished') return;
   }
 }
-
-/** Whether the service may be back in a moment: what was read of the run so far stays read. */
-const isAway = (error: unknown): boolean => error instanceof AopsError && error.exit === exitCodes.unavailable;
 
 async function* poll(client: Client, runId: string, state: State, signal: AbortSignal): AsyncGenerator<RunEventBody, void, undefined> {
   const { run, pending_human_request: request } = await client.call('getRun', { params: { run_id: runId } }, { signal });

@@ -3,7 +3,8 @@ import type { Client } from '../../client/client.ts';
 import { relativeTime } from '../../terminal/relative-time.ts';
 import { Pace } from '../../watch/pace.ts';
 import type { Context } from '../context.ts';
-import { LeftPending, respond } from '../runs/responder.ts';
+import { LeftPending, respond, responderHere } from '../responder.ts';
+import { runRequester } from '../runs/requester.ts';
 import { type PendingRequest, requestOf } from './pending.ts';
 
 export type Load = () => Promise<PendingRequest[]>;
@@ -75,22 +76,15 @@ export class Sitting {
 
   /** Asks one request. The prompt goes away when somebody else is faster. */
   async #answer(request: PendingRequest): Promise<void> {
-    const { prompter, env, terminal } = this.#context;
+    const { terminal } = this.#context;
     const withdrawn = new AbortController();
     const over = new AbortController();
     const watching = this.#watch(request, withdrawn, over.signal);
     terminal.note(`${request.agent_name}: ${request.run_title}`);
     try {
-      const editor = Boolean(env.VISUAL || env.EDITOR);
-      const options = {
-        client: this.#client,
-        prompter,
-        onRequest: 'prompt',
-        answers: undefined,
-        editor,
-        note: (text: string) => terminal.note(text),
-      } as const;
-      if (await respond(options, request.run_id, request, AbortSignal.any([withdrawn.signal, this.#context.signal]))) this.#answered += 1;
+      const options = responderHere(this.#context, { onRequest: 'prompt', answers: undefined });
+      const requester = runRequester(this.#client, request.run_id);
+      if (await respond(options, requester, request, AbortSignal.any([withdrawn.signal, this.#context.signal]))) this.#answered += 1;
     } catch (error) {
       if (!(error instanceof LeftPending)) throw error;
       this.#left.add(request.id);

@@ -1,47 +1,18 @@
 /** Following a run to its end: its events to a sink, its human requests to a responder that works beside the stream. */
-import { UsageError } from '../../base/errors.ts';
-import type { HumanRequest, Run } from '../../interface/types.ts';
+import type { Run } from '../../interface/types.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
 import type { Styles } from '../../terminal/style.ts';
-import { type AnswersFile, parseAnswersFile } from '../../watch/answers.ts';
 import type { RunEvent } from '../../watch/events.ts';
 import { Pace } from '../../watch/pace.ts';
 import { watchRun } from '../../watch/watch-run.ts';
-import { readText } from '../body.ts';
+import { Asking } from '../asking.ts';
 import type { Context } from '../context.ts';
-import { choice, text } from '../define.ts';
+import { type FollowOptions, responderHere } from '../responder.ts';
 import { ResultError } from '../result-error.ts';
-import { outcomeError, waitingError } from './outcome.ts';
-import { LeftPending, type OnRequest, type ResponderOptions, respond } from './responder.ts';
+import { outcomeError } from './outcome.ts';
+import { runRequester } from './requester.ts';
 import { NdjsonSink, type Sink, TranscriptSink } from './sinks.ts';
 import { Transcript } from './transcript.ts';
-
-export const followFlags = {
-  onRequest: choice(
-    ['prompt', 'wait', 'fail'],
-    'When the run asks a person: ask here, wait for an answer from elsewhere, or end with exit 12 (default: prompt on a terminal, else fail)',
-  ),
-  answers: text('FILE', 'Answer human requests from this file first', { complete: 'files' }),
-} as const;
-
-export interface FollowOptions {
-  onRequest: OnRequest;
-  answers: AnswersFile | undefined;
-}
-
-/** Reads the flags before anything is started, so that a bad answers file changes nothing. @throws UsageError */
-export async function followOptions(
-  context: Context,
-  input: { onRequest?: OnRequest | undefined; answers?: string | undefined },
-): Promise<FollowOptions> {
-  if (input.onRequest === 'prompt' && !context.terminal.interactive)
-    throw new UsageError('Nobody can be asked here: this is no terminal.', 'Use --answers FILE, or --on-request wait or fail.');
-  const onRequest = input.onRequest ?? (context.terminal.interactive ? 'prompt' : 'fail');
-  return {
-    onRequest,
-    answers: input.answers === undefined ? undefined : await parseAnswersFile(await readText(context, input.answers), input.answers),
-  };
-}
 
 /**
  * Follows a run until it has ended and returns it.
@@ -52,19 +23,12 @@ export async function followRun(context: Context, runId: string, options: Follow
   const sink = await newSink(context);
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
-  const responder: ResponderOptions = {
-    client,
-    prompter: context.prompter,
-    editor: Boolean(context.env.VISUAL || context.env.EDITOR),
-    ...options,
-    note: (line) => context.terminal.note(line),
-  };
   const pace = new Pace(context.clock);
-  const asking = new Asking(responder, { sink, runId, stop, pace });
+  const asking = new Asking(responderHere(context, options), runRequester(client, runId), { sink, stop, pace });
   try {
     for await (const event of watchRun(client, runId, { clock: context.clock, signal, pace })) {
       await sink.event(event);
-      await asking.observe(event);
+      await observe(asking, event);
       if (event.type === 'run.finished') return event.data.run;
     }
     throw new Error('the stream of events ended before the run');
@@ -88,57 +52,11 @@ export function followed(context: Context, run: Run): Run | undefined {
   return printsRun(context) ? run : undefined;
 }
 
-interface AskingParts {
-  sink: Sink;
-  runId: string;
-  /** Ends the stream, with the reason as its error. */
-  stop: AbortController;
-  pace: Pace;
-}
-
-/** The answering of one request at a time, beside the stream. Its failure ends the stream. */
-class Asking {
-  readonly #options: ResponderOptions;
-  readonly #parts: AskingParts;
-  #withdraw = new AbortController();
-  /** The stream says that the open request was answered. */
-  #answered = false;
-  #current: Promise<void> = Promise.resolve();
-
-  constructor(options: ResponderOptions, parts: AskingParts) {
-    this.#options = options;
-    this.#parts = parts;
-  }
-
-  async observe(event: RunEvent): Promise<void> {
-    if (event.type === 'human_request.resolved') this.#answered = event.data.resolution === 'answered';
-    if (event.type === 'human_request.resolved' || event.type === 'run.finished') await this.end();
-    if (event.type === 'human_request.pending') this.#current = this.#answer(event.data.human_request);
-  }
-
-  /** Withdraws an open prompt and waits until it has left the screen. */
-  async end(): Promise<void> {
-    this.#withdraw.abort();
-    await this.#current;
-  }
-
-  async #answer(request: HumanRequest): Promise<void> {
-    const { sink, runId, stop, pace } = this.#parts;
-    const prompts = this.#options.onRequest === 'prompt';
-    this.#withdraw = new AbortController();
-    if (prompts) sink.hold();
-    this.#answered = false;
-    let answeredHere = false;
-    try {
-      answeredHere = await respond(this.#options, runId, request, this.#withdraw.signal);
-    } catch (error) {
-      stop.abort(error instanceof LeftPending ? waitingError(runId, request) : error);
-    }
-    // Said before what the run did with that answer.
-    if (prompts && this.#answered && !answeredHere) this.#options.note('Somebody else answered.');
-    if (prompts) await sink.resume(answeredHere);
-    pace.hurry();
-  }
+/** What the stream says of requests, for the one who answers them. */
+async function observe(asking: Asking, event: RunEvent): Promise<void> {
+  if (event.type === 'human_request.resolved') await asking.resolved(event.data.resolution === 'answered');
+  if (event.type === 'run.finished') await asking.end();
+  if (event.type === 'human_request.pending') asking.pending(event.data.human_request);
 }
 
 /** Says how to come back. The run itself goes on. */

@@ -7,14 +7,11 @@ import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Terminal } from '../../terminal/streams.ts';
 import type { Styles } from '../../terminal/style.ts';
 import type { RunEvent } from '../../watch/events.ts';
+import type { HeldSink } from '../asking.ts';
 import type { Transcript } from './transcript.ts';
 
-export interface Sink {
+export interface Sink extends HeldSink {
   event(event: RunEvent): Promise<void>;
-  /** Holds events back while a prompt is on the screen. */
-  hold(): void;
-  /** Shows what came meanwhile. An answer given at the prompt stands on the screen already and is not shown again. */
-  resume(answeredHere: boolean): Promise<void>;
   /** Leaves the terminal tidy. */
   close(): void;
 }

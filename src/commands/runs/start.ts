@@ -6,10 +6,11 @@ import type { Context } from '../context.ts';
 import { type CommandInput, defineCommand, flag, requiredText, text, texts } from '../define.ts';
 import { recordOutput, status } from '../output.ts';
 import { agentId } from '../resolve.ts';
+import { followFlags, followOptions } from '../responder.ts';
 import { returns } from '../result.ts';
 import { pullFiles } from '../sandbox/pull-files.ts';
 import { collectFiles, uploadFiles } from '../sandbox/upload-paths.ts';
-import { followed, followFlags, followOptions, followRun } from './follow.ts';
+import { followed, followRun } from './follow.ts';
 
 const options = {
   agent: requiredText('ID|NAME', 'The agent to run', { complete: 'agents' }),

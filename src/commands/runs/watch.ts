@@ -1,8 +1,9 @@
 import { exitCodes } from '../../base/errors.ts';
 import { argument, defineCommand } from '../define.ts';
 import { runId } from '../resolve.ts';
+import { followFlags, followOptions } from '../responder.ts';
 import { returns } from '../result.ts';
-import { followed, followFlags, followOptions, followRun } from './follow.ts';
+import { followed, followRun } from './follow.ts';
 
 export default defineCommand({
   summary: 'Watch a run to its end, and answer what it asks',

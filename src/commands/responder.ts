@@ -1,26 +1,56 @@
 /**
- * Who answers a run's human requests while it is watched: the answers file first, then, as --on-request says, the
- * person at the terminal, somebody elsewhere (wait), or nobody (fail).
+ * Who answers human requests, and the questions of builder runs, while they are watched: the answers file first, then, as
+ * --on-request says, the person at the terminal, somebody elsewhere (wait), or nobody (fail).
  */
-import { exitCodes } from '../../base/errors.ts';
-import type { Client } from '../../client/client.ts';
-import { ServiceAnswerError } from '../../client/errors.ts';
-import type { HumanQuestion, HumanRequest } from '../../interface/types.ts';
-import type { Prompter } from '../../terminal/prompts.ts';
-import { type Answer, type AnswersFile, answerFromFile, joinChoices, optionLabels } from '../../watch/answers.ts';
-import { waitingError } from './outcome.ts';
-import { sendAnswer } from './requests.ts';
+import { type AopsError, exitCodes, UsageError } from '../base/errors.ts';
+import { ServiceAnswerError } from '../client/errors.ts';
+import type { HumanQuestion, HumanRequest } from '../interface/types.ts';
+import type { Prompter } from '../terminal/prompts.ts';
+import { type Answer, type AnswersFile, answerFromFile, joinChoices, optionLabels, parseAnswersFile } from '../watch/answers.ts';
+import { readText } from './body.ts';
+import type { Context } from './context.ts';
+import { choice, text } from './define.ts';
+
+export const followFlags = {
+  onRequest: choice(
+    ['prompt', 'wait', 'fail'],
+    'When a person is asked: ask here, wait for an answer from elsewhere, or end with exit 12 (default: prompt on a terminal, else fail)',
+  ),
+  answers: text('FILE', 'Answer what is asked from this file first', { complete: 'files' }),
+} as const;
 
 export type OnRequest = 'prompt' | 'wait' | 'fail';
+
+export interface FollowOptions {
+  onRequest: OnRequest;
+  answers: AnswersFile | undefined;
+}
+
+/** Reads the flags before anything is started, so that a bad answers file changes nothing. @throws UsageError */
+export async function followOptions(
+  context: Context,
+  input: { onRequest?: OnRequest | undefined; answers?: string | undefined },
+): Promise<FollowOptions> {
+  if (input.onRequest === 'prompt' && !context.terminal.interactive)
+    throw new UsageError('Nobody can be asked here: this is no terminal.', 'Use --answers FILE, or --on-request wait or fail.');
+  const onRequest = input.onRequest ?? (context.terminal.interactive ? 'prompt' : 'fail');
+  return {
+    onRequest,
+    answers: input.answers === undefined ? undefined : await parseAnswersFile(await readText(context, input.answers), input.answers),
+  };
+}
 
 /** The person chose to leave the request pending. */
 export class LeftPending extends Error {}
 
-export interface ResponderOptions {
-  client: Client;
+/** Whose request it is: how it is answered, and the error where nobody may be asked. */
+export interface Requester {
+  send(request: HumanRequest, answer: Answer): Promise<unknown>;
+  waiting(request: HumanRequest): AopsError;
+}
+
+export interface ResponderOptions extends FollowOptions {
   prompter: Prompter;
-  onRequest: OnRequest;
-  answers: AnswersFile | undefined;
   /** Whether the person has an editor for long answers ($VISUAL or $EDITOR). */
   editor: boolean;
   note: (text: string) => void;
@@ -32,15 +62,20 @@ export interface ResponderOptions {
  * @param withdrawn aborted when the request is no longer pending; an open prompt then goes away
  * @throws AopsError exit 12 when nobody may be asked, UsageError when the answers file does not fit, LeftPending, PromptCancelled
  */
-export async function respond(options: ResponderOptions, runId: string, request: HumanRequest, withdrawn: AbortSignal): Promise<boolean> {
-  const { client, onRequest, answers, note } = options;
+export async function respond(
+  options: ResponderOptions,
+  requester: Requester,
+  request: HumanRequest,
+  withdrawn: AbortSignal,
+): Promise<boolean> {
+  const { onRequest, answers, note } = options;
   const prepared = answers && answerFromFile(answers, request);
   if (!prepared && onRequest === 'wait') return false;
-  if (!prepared && onRequest === 'fail') throw waitingError(runId, request);
+  if (!prepared && onRequest === 'fail') throw requester.waiting(request);
   const answer = prepared ?? (await ask(options, request, withdrawn));
   if (answer === undefined) return false;
   try {
-    await sendAnswer(client, runId, request.id, answer);
+    await requester.send(request, answer);
     if (prepared) note('Answered from the answers file.');
     return !prepared;
   } catch (error) {
@@ -117,3 +152,11 @@ async function askText({ prompter, editor }: Asker, question: string, signal: Ab
     if (answer !== '') return answer;
   }
 }
+
+/** The responder of a command's own terminal. */
+export const responderHere = (context: Context, options: FollowOptions): ResponderOptions => ({
+  ...options,
+  prompter: context.prompter,
+  editor: Boolean(context.env.VISUAL || context.env.EDITOR),
+  note: (line) => context.terminal.note(line),
+});

@@ -1,0 +1,70 @@
+/** The answering of what is asked while a stream goes on: one request at a time, beside it. A failure ends the stream. */
+import type { HumanRequest } from '../interface/types.ts';
+import type { Pace } from '../watch/pace.ts';
+import { LeftPending, type Requester, type ResponderOptions, respond } from './responder.ts';
+
+/** What shows the stream. */
+export interface HeldSink {
+  /** Holds events back while a prompt is on the screen. */
+  hold(): void;
+  /** Shows what came meanwhile. An answer given at the prompt stands on the screen already and is not shown again. */
+  resume(answeredHere: boolean): Promise<void>;
+}
+
+interface Parts {
+  sink: HeldSink;
+  /** Ends the stream, with the reason as its error. */
+  stop: AbortController;
+  pace: Pace;
+}
+
+export class Asking {
+  readonly #options: ResponderOptions;
+  readonly #requester: Requester;
+  readonly #parts: Parts;
+  #withdraw = new AbortController();
+  /** The stream says that the open request was answered. */
+  #answered = false;
+  #current: Promise<void> = Promise.resolve();
+
+  constructor(options: ResponderOptions, requester: Requester, parts: Parts) {
+    this.#options = options;
+    this.#requester = requester;
+    this.#parts = parts;
+  }
+
+  /** Something is asked: it is answered beside the stream. */
+  pending(request: HumanRequest): void {
+    this.#current = this.#answer(request);
+  }
+
+  /** What was asked is not asked any more. */
+  async resolved(answered: boolean): Promise<void> {
+    this.#answered = answered;
+    await this.end();
+  }
+
+  /** Withdraws an open prompt and waits until it has left the screen. */
+  async end(): Promise<void> {
+    this.#withdraw.abort();
+    await this.#current;
+  }
+
+  async #answer(request: HumanRequest): Promise<void> {
+    const { sink, stop, pace } = this.#parts;
+    const prompts = this.#options.onRequest === 'prompt';
+    this.#withdraw = new AbortController();
+    if (prompts) sink.hold();
+    this.#answered = false;
+    let answeredHere = false;
+    try {
+      answeredHere = await respond(this.#options, this.#requester, request, this.#withdraw.signal);
+    } catch (error) {
+      stop.abort(error instanceof LeftPending ? this.#requester.waiting(request) : error);
+    }
+    // Said before what came of that answer.
+    if (prompts && this.#answered && !answeredHere) this.#options.note('Somebody else answered.');
+    if (prompts) await sink.resume(answeredHere);
+    pace.hurry();
+  }
+}

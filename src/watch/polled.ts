@@ -1,0 +1,45 @@
+/** Looking again and again: fast while things move, slower while nothing does, through short absences of the service. */
+import type { Clock } from '../base/clock.ts';
+import { AopsError, exitCodes } from '../base/errors.ts';
+import type { Client } from '../client/client.ts';
+import type { WaitingBody } from './events.ts';
+import { Pace } from './pace.ts';
+import { withWaits } from './rate-limit-waits.ts';
+
+export interface WatchOptions {
+  clock: Clock;
+  signal: AbortSignal;
+  /** How often to look; whoever holds it may hurry the next look. */
+  pace?: Pace;
+}
+
+/** How long a service that has answered may be away, such as for a restart, before following ends. Milliseconds. */
+const longestAbsence = 60_000;
+
+/**
+ * What one look after the other brings; ends when its reader leaves.
+ * @throws whatever a look throws, and the signal's reason
+ */
+export async function* polled<Body extends { type: string }>(
+  client: Pick<Client, 'onWaiting'>,
+  { clock, signal, pace = new Pace(clock) }: WatchOptions,
+  look: () => AsyncGenerator<Body, void, undefined>,
+): AsyncGenerator<Body | WaitingBody, void, undefined> {
+  let answered: number | undefined;
+  for (;;) {
+    let moved = false;
+    try {
+      for await (const body of withWaits(client, clock, look())) {
+        moved ||= body.type !== 'rate_limit.waiting';
+        yield body;
+      }
+      answered = clock.now();
+    } catch (error) {
+      if (!isAway(error) || answered === undefined || clock.now() - answered > longestAbsence) throw error;
+    }
+    await pace.pause(moved, signal);
+  }
+}
+
+/** Whether the service may be back in a moment: what was read so far stays read. */
+const isAway = (error: unknown): boolean => error instanceof AopsError && error.exit === exitCodes.unavailable;

@@ -1,0 +1,51 @@
+/** A change of an agent as a person asks for it: the real binary on a pseudo-terminal. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { Machine } from '../support/machine.ts';
+import { keys } from '../support/screen.ts';
+
+let machine: Machine;
+beforeAll(async () => {
+  machine = await Machine.create();
+  expect((await machine.aops('local', 'up', '--ephemeral')).code).toBe(0);
+  await machine.agent('clerk', '- say: Hello\n- approve: { id: pay, title: "Pay?" }\n- approve: { id: book, title: "Book?" }');
+  expect((await machine.aops('revisions', 'create', 'clerk')).code).toBe(0);
+});
+
+const generate = ['revisions', 'generate', 'clerk@latest', '--watch', '--prompt'];
+
+describe('a builder run on a terminal', () => {
+  it('asks, shows its proposal as a coloured diff, and is accepted', async () => {
+    const screen = machine.terminal(...generate, 'remove the approval. Then say "Bye".');
+    await screen.shows('2 steps fit. Which one is meant?');
+    await screen.shows('Leave it pending');
+    screen.type(keys.down, keys.enter);
+    await screen.shows('Removed Step 3 (approve): Book?');
+    await screen.shows('+  - say: Bye');
+    expect(screen.raw).toContain('\u001b[32m+  - say: Bye');
+    await screen.shows('What should become of it?');
+    await screen.shows('Leave it for later');
+    screen.type(keys.enter);
+    await screen.shows('Accepted: the revision has what was proposed.');
+    expect(await screen.exit).toBe(0);
+    expect((await machine.aops('revisions', 'get', 'clerk@latest', '--procedure')).stdout).toContain('- say: Bye');
+  });
+
+  it('withdraws its question when somebody else answers, and can be left for later', async () => {
+    const screen = machine.terminal(...generate, 'add an approval');
+    await screen.shows('what is to be approved?');
+    expect((await machine.aops('revisions', 'answer', 'clerk@latest', '--answer', 'Ship it?')).code).toBe(0);
+    await screen.shows('Somebody else answered.');
+    await screen.shows('Added a step (approve): Ship it?');
+    await screen.shows('Leave it for later');
+    screen.type(keys.down, keys.down, keys.down, keys.enter);
+    await screen.shows('waits for somebody to accept or decline it');
+    expect(await screen.exit).toBe(12);
+
+    const again = machine.terminal('revisions', 'watch', 'clerk@latest');
+    await again.shows('What should become of it?');
+    again.type(keys.ctrlC);
+    await again.shows('Detached; the builder run goes on. Come back with: aops revisions watch');
+    expect(await again.exit).toBe(130);
+    expect((await machine.aops('revisions', 'decline', 'clerk@latest')).code).toBe(0);
+  });
+});
