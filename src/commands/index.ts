@@ -7,6 +7,7 @@ import type { Group } from './define.ts';
 import { local } from './local/index.ts';
 import { plugins } from './plugins/index.ts';
 import { profiles } from './profiles/index.ts';
+import { revisions } from './revisions/index.ts';
 import { runs } from './runs/index.ts';
 import { sandbox } from './sandbox/index.ts';
 import { teams } from './teams/index.ts';
@@ -18,6 +19,7 @@ export const commandTree: Readonly<Record<string, Group | Leaf>> = {
   runs,
   inbox: { summary: 'See what runs ask of people, and answer it', load: () => import('./inbox/inbox.ts') },
   agents,
+  revisions,
   sandbox,
   webhooks,
   teams,

@@ -13,14 +13,7 @@ import { type AnyOutput, recordFields } from './output.ts';
 export async function presentResult(context: Context, output: AnyOutput | undefined, result: unknown): Promise<void> {
   if (result === undefined) return;
   const { terminal, format, flags } = context;
-  const view: View = {
-    tty: terminal.out.isTTY,
-    width: terminal.out.columns,
-    now: context.clock.now(),
-    styles: await terminal.out.styles(),
-    unicode: terminal.out.unicode,
-    links: terminal.out.links,
-  };
+  const view = await viewOf(context);
   const render = async (data: unknown): Promise<void> => {
     const raw = output === undefined || (output.kind === 'raw' && !(result instanceof RowList));
     await terminal.data(
@@ -38,6 +31,11 @@ export async function presentResult(context: Context, output: AnyOutput | undefi
   if (output.kind === 'text') return terminal.line(output.text(result));
   if (output.kind === 'document') return writeLong(context, await output.document(result, view));
   await writeLong(context, await renderRecord(recordFields(output.fields(result)), view));
+}
+
+/** How stdout shows things to whoever reads it. */
+export async function viewOf({ terminal: { out }, clock }: Context): Promise<View> {
+  return { tty: out.isTTY, width: out.columns, now: clock.now(), styles: await out.styles(), unicode: out.unicode, links: out.links };
 }
 
 /** Text for people: through their pager when it does not fit the terminal. */

@@ -200,14 +200,12 @@ describe('the tree of commands', () => {
     }
   });
 
-  it('has a command for every operation of runs, agents, sandboxes, webhooks, billing and plugins', () => {
+  it('has a command for every operation of runs, agents, revisions, sandboxes, webhooks, billing and plugins', () => {
     const own = new Set(
       commands.filter(({ path }) => path[0] !== 'api').flatMap(({ command }) => command.operations ?? []) as OperationId[],
     );
-    // Revisions are a group to come.
-    const agents = ['listAgents', 'getAgent', 'createAgent', 'updateAgent', 'deleteAgent'];
-    const { runs, sandboxes, webhooks, billing, plugins } = operationGroups;
-    const wanted = [...[runs, sandboxes, webhooks, billing, plugins].flatMap((group) => Object.keys(group)), ...agents];
+    const { runs, agents, revisions, sandboxes, webhooks, billing, plugins } = operationGroups;
+    const wanted = [runs, agents, revisions, sandboxes, webhooks, billing, plugins].flatMap((group) => Object.keys(group));
     expect(wanted.filter((id) => !own.has(id as OperationId))).toEqual([]);
     expect(commands.find(({ path }) => path[0] === 'api')?.command.operations).toEqual(operationIds);
   });

@@ -1,0 +1,36 @@
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import type { ReviewedBuilderRun } from '../../interface/types.ts';
+import { answerFromFlags } from '../../watch/answers.ts';
+import { questionsOf } from '../../watch/watch-builder-run.ts';
+import { defineCommand, texts } from '../define.ts';
+import { recordOutput, status } from '../output.ts';
+import { returns } from '../result.ts';
+import { agentFlag, revisionArgument, revisionId } from './find.ts';
+import { sendAnswers } from './questions.ts';
+
+export default defineCommand({
+  summary: 'Answer what the builder run of a revision asks',
+  description:
+    'An answer is given as QUESTION=ANSWER; with a single question the answer alone will do. The builder then goes on. This operation goes beyond the interface: a hosted service may not offer it.',
+  arguments: { revision: revisionArgument },
+  options: { agent: agentFlag, answer: texts('QUESTION=ANSWER', 'Answer a question; repeat it for further questions') },
+  operations: ['listAgents', 'listAgentRevisions', 'getLatestBuilderRun', 'answerBuilderRun'],
+  mutates: true,
+  examples: [{ command: "aops revisions answer invoice-check@latest --answer 'Step 2 (approve): Pay?'", text: 'Choose an option' }],
+  result: returns('answerBuilderRun.builder_run'),
+  output: recordOutput<ReviewedBuilderRun>((run) => ({ 'Builder run': run.id, Status: status(run.status), Revision: run.build_id })),
+  async run(context, input) {
+    const client = await context.client();
+    const build_id = await revisionId(context, input.revision, input.agent);
+    const run = await client.call('getLatestBuilderRun', { params: { build_id } });
+    const asked = questionsOf(run);
+    if (asked === undefined) {
+      throw new AopsError(`The builder run asks nothing: it is ${run.status}.`, {
+        code: 'builder_run_not_waiting',
+        exit: exitCodes.conflict,
+        hint: `See it with \`aops revisions builder-run ${build_id}\`.`,
+      });
+    }
+    return sendAnswers(client, run.id, asked, answerFromFlags(asked, input.answer));
+  },
+});

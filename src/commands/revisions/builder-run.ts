@@ -1,0 +1,23 @@
+import type { BuilderRun } from '../../interface/types.ts';
+import { defineCommand } from '../define.ts';
+import { documentOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { agentFlag, revisionArgument, revisionId } from './find.ts';
+import { builderRunSheet } from './sheet.ts';
+
+export default defineCommand({
+  summary: 'Show the latest builder run of a revision, and what it proposes',
+  arguments: { revision: revisionArgument },
+  options: { agent: agentFlag },
+  operations: ['listAgents', 'listAgentRevisions', 'getLatestBuilderRun'],
+  examples: [
+    { command: 'aops revisions builder-run invoice-check@latest', text: 'How far it is, and its proposal as a diff' },
+    { command: "aops revisions builder-run invoice-check@latest --jq '.status'", text: 'In a script' },
+  ],
+  result: returns('getLatestBuilderRun'),
+  output: documentOutput<BuilderRun>(builderRunSheet),
+  async run(context, input) {
+    const client = await context.client();
+    return client.call('getLatestBuilderRun', { params: { build_id: await revisionId(context, input.revision, input.agent) } });
+  },
+});

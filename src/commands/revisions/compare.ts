@@ -1,0 +1,54 @@
+/** Two configurations compared: the procedure as a text, everything else value by value. Pure but for the diff library. */
+
+import type { Build } from '../../interface/types.ts';
+import type { View } from '../../terminal/cell.ts';
+import { renderDiff } from '../../terminal/diff.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
+import { procedureOf } from './record.ts';
+
+export interface ConfigChange {
+  /** `data.models.agent.model` */
+  path: string;
+  /** Undefined is left out: it was not there. */
+  before?: unknown;
+  after?: unknown;
+}
+
+/** What differs beside the procedure. */
+export function configChanges(before: Build['config'], after: Build['config']): ConfigChange[] {
+  const [one, other] = [flat(before), flat(after)];
+  return [...new Set([...one.keys(), ...other.keys()])]
+    .filter((path) => JSON.stringify(one.get(path)) !== JSON.stringify(other.get(path)))
+    .map((path) => ({
+      path,
+      ...(one.has(path) ? { before: one.get(path) } : {}),
+      ...(other.has(path) ? { after: other.get(path) } : {}),
+    }));
+}
+
+/** Values by path; lists are values. */
+function flat(value: unknown, path: string[] = [], into = new Map<string, unknown>()): Map<string, unknown> {
+  const name = path.join('.');
+  if (name === 'data.input') return into;
+  if (value !== null && typeof value === 'object' && !Array.isArray(value)) {
+    for (const [key, inner] of Object.entries(value)) flat(inner, [...path, key], into);
+  } else if (value !== null && value !== undefined) into.set(name, value);
+  return into;
+}
+
+export interface Sides {
+  before: Build['config'];
+  after: Build['config'];
+  beforeName: string;
+  afterName: string;
+}
+
+/** The procedure as a unified diff, then a line for each other difference; empty when there is none. */
+export async function renderConfigDiff({ before, after, beforeName, afterName }: Sides, view: View): Promise<string> {
+  const texts = await renderDiff({ before: procedureOf(before), after: procedureOf(after), beforeName, afterName }, view);
+  const lines = configChanges(before, after).map(({ path, ...change }) => {
+    const shown = (value: unknown): string => (value === undefined ? '(none)' : JSON.stringify(value));
+    return sanitizeLine(`${path}: ${shown(change.before)} -> ${shown(change.after)}`);
+  });
+  return [texts, lines.length === 0 ? '' : `${lines.join('\n')}\n`].filter((part) => part !== '').join('\n');
+}

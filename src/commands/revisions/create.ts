@@ -1,0 +1,51 @@
+import type { Body, Build } from '../../interface/types.ts';
+import { explainProcedure, revisionConfig } from '../agents/procedure.ts';
+import { bodyFlags, bodyFromFlags, readText } from '../body.ts';
+import { argument, defineCommand, text } from '../define.ts';
+import { recordOutput } from '../output.ts';
+import { agentId } from '../resolve.ts';
+import { returns } from '../result.ts';
+import { revisionId } from './find.ts';
+import { revisionRecord } from './record.ts';
+
+export default defineCommand({
+  summary: 'Create a draft revision of an agent',
+  description:
+    'It begins as a copy: of the live revision, or of another with --from. With --procedure it has that procedure instead. Nothing follows it before it is promoted.',
+  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
+  options: {
+    name: text('NAME', 'Name of the revision (default: where it comes from)'),
+    from: text('REVISION', 'Begin with a copy of this one: its id, or live, latest or a number'),
+    procedure: text('FILE|-', 'The procedure it runs', { complete: 'files' }),
+    runtime: text('NAME', 'What executes the procedure (default script)'),
+    ...bodyFlags,
+  },
+  operations: ['listAgents', 'listAgentRevisions', 'createRevision'],
+  mutates: true,
+  examples: [
+    { command: 'aops revisions create invoice-check', text: 'A draft of the live revision, to be changed' },
+    { command: 'aops revisions create invoice-check --procedure procedure.yaml --name spring', text: 'One with a procedure of its own' },
+    { command: 'aops revisions create invoice-check --from 2', text: 'Go on from an older one' },
+  ],
+  result: returns('createRevision.build'),
+  output: recordOutput<Build>(revisionRecord),
+  async run(context, input) {
+    const client = await context.client();
+    const { name, from, procedure, runtime } = input;
+    const given = ((await bodyFromFlags(context, input)) ?? {}) as Partial<Body<'createRevision'>>;
+    const config = procedure === undefined ? given.config : revisionConfig(await readText(context, procedure), runtime ?? 'script');
+    const agent = await agentId(context, input.agent);
+    const source = from === undefined ? given.source_build_id : await revisionId(context, from, agent);
+    const body = {
+      ...given,
+      name:
+        name ??
+        given.name ??
+        (procedure === undefined ? `Copy of ${from ?? 'live'}` : `From ${procedure === '-' ? 'standard input' : procedure}`),
+      ...(config === undefined ? {} : { config }),
+      ...(source === undefined ? {} : { source_build_id: source }),
+    };
+    const created = client.call('createRevision', { params: { agent_id: agent }, body });
+    return (await explainProcedure(procedure === '-' ? 'standard input' : (procedure ?? '--input'), created)).build;
+  },
+});

@@ -1,0 +1,146 @@
+/** Following a builder run: its questions are answered beside it; what it proposes is shown, and accepted, declined or left. */
+import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import type { BuilderRun, BuilderRunProgress } from '../../interface/types.ts';
+import { PromptCancelled } from '../../terminal/prompts.ts';
+import { Pace } from '../../watch/pace.ts';
+import { type BuilderRunIds, watchBuilderRun } from '../../watch/watch-builder-run.ts';
+import { Asking } from '../asking.ts';
+import type { Context } from '../context.ts';
+import { flag } from '../define.ts';
+import { viewOf } from '../present.ts';
+import { type FollowOptions, followFlags, followOptions, responderHere } from '../responder.ts';
+import { ResultError } from '../result-error.ts';
+import { builderRequester } from './questions.ts';
+import { review, type Verdict, verdictWords } from './review.ts';
+import { builderRunSheet } from './sheet.ts';
+import { type BuilderSink, newSink } from './sinks.ts';
+
+export const reviewFlags = {
+  ...followFlags,
+  accept: flag('Accept what is proposed, without asking'),
+  decline: flag('Show what is proposed and decline it, without asking'),
+} as const;
+
+export interface ReviewOptions extends FollowOptions {
+  verdict: Verdict | undefined;
+}
+
+/** @throws UsageError */
+export async function reviewOptions(
+  context: Context,
+  input: { accept: boolean; decline: boolean; onRequest?: FollowOptions['onRequest'] | undefined; answers?: string | undefined },
+): Promise<ReviewOptions> {
+  if (input.accept && input.decline) throw new UsageError('--accept and --decline exclude each other.');
+  const verdict = input.accept ? 'accept' : input.decline ? 'decline' : undefined;
+  return { ...(await followOptions(context, input)), verdict };
+}
+
+type Followed = BuilderRun | BuilderRunProgress;
+
+/**
+ * Follows a builder run to its review and carries that out. Resolves to what is printed.
+ * @throws AopsError exit 12 when it waits for a person and nobody may be asked, exit 10 and 11 when it failed or was cancelled
+ */
+export async function followBuilderRun(context: Context, ids: BuilderRunIds, options: ReviewOptions): Promise<Followed | undefined> {
+  const client = await context.client();
+  const sink = await newSink(context);
+  const stop = new AbortController();
+  const pace = new Pace(context.clock);
+  const asking = new Asking(responderHere(context, options), builderRequester(client, ids), { sink, stop, pace });
+  const signal = AbortSignal.any([context.signal, stop.signal]);
+  try {
+    for await (const event of watchBuilderRun(client, ids, { clock: context.clock, signal, pace })) {
+      await sink.event(event);
+      if (event.type === 'builder_run.asking') asking.pending(event.data.questions);
+      if (event.type === 'builder_run.answered') await asking.resolved(true);
+      if (event.type === 'builder_run.proposed' || event.type === 'builder_run.finished') {
+        await asking.end();
+        sink.close();
+        if (event.type === 'builder_run.finished') return ended(context, event.data.builder_run);
+        return await settle(context, sink, event.seq, event.data.builder_run, options);
+      }
+    }
+    throw new Error('the stream of events ended before the builder run');
+  } catch (error) {
+    if (error === context.signal.reason || error instanceof PromptCancelled) {
+      context.terminal.note(`Detached; the builder run goes on. Come back with: aops revisions watch ${ids.buildId}`);
+    }
+    throw error;
+  } finally {
+    await asking.end();
+    sink.close();
+  }
+}
+
+/** Whether people read the result, who have seen everything already when it ends. */
+const forPeople = ({ format, flags }: Context): boolean => format === 'table' && flags.fields === undefined && flags.jq === undefined;
+const prints = (context: Context): boolean => context.format !== 'ndjson' && !forPeople(context);
+
+/** Shows the proposal and ends as the flags, the person, or nobody decides. */
+async function settle(
+  context: Context,
+  sink: BuilderSink,
+  seq: number,
+  run: BuilderRun,
+  options: ReviewOptions,
+): Promise<Followed | undefined> {
+  const { terminal, signal } = context;
+  if (forPeople(context)) await terminal.write(await builderRunSheet(run, await viewOf(context)));
+  const buildId = run.build_id as string;
+  const verdict = options.verdict ?? (options.onRequest === 'prompt' ? await ask(context, signal) : undefined);
+  if (verdict === undefined) throw waits(context, run, buildId);
+  const reviewed = await review(context, verdict, buildId, { builder_run_id: run.id, expected_started_at: run.started_at });
+  const after: BuilderRun = { ...run, ...reviewed, phase: null, schedule_suggested: run.schedule_suggested };
+  await sink.event({
+    v: 1,
+    seq: seq + 1,
+    type: 'builder_run.finished',
+    builder_run_id: run.id,
+    ts: new Date(context.clock.now()).toISOString(),
+    data: { builder_run: after },
+  });
+  if (forPeople(context)) terminal.note(verdictWords(reviewed));
+  return prints(context) ? after : undefined;
+}
+
+async function ask(context: Context, signal: AbortSignal): Promise<Verdict | undefined> {
+  const verdict = await context.prompter.select(
+    {
+      message: 'What should become of it?',
+      choices: [
+        { name: 'Accept', value: 'accept' as const, description: 'The revision gets what is proposed' },
+        { name: 'Decline', value: 'decline' as const, description: 'The revision stays as it is' },
+        { name: 'Discard', value: 'discard' as const, description: 'As if it had never been asked for' },
+        { name: 'Leave it for later', value: undefined },
+      ],
+    },
+    { signal },
+  );
+  return verdict;
+}
+
+/** The error for a proposal that nobody here decides on: exit 12, with the commands that do. */
+function waits(context: Context, run: BuilderRun, buildId: string): AopsError {
+  const guard = `--builder-run ${run.id}${run.started_at === null ? '' : ` --expected-started-at ${run.started_at}`}`;
+  const error = new AopsError('The builder run proposes a change, and waits for somebody to accept or decline it.', {
+    code: 'builder_run_waiting_for_approve',
+    exit: exitCodes.runWaiting,
+    hint: `Decide with \`aops revisions accept ${buildId} ${guard}\`, or \`decline\` in place of \`accept\`.`,
+  });
+  return prints(context) ? new ResultError(error, run) : error;
+}
+
+/** What a builder run that ended by itself, or by somebody else, comes to. */
+function ended(context: Context, run: Followed): Followed | undefined {
+  if (run.status === 'completed') {
+    if (forPeople(context)) context.terminal.note('The builder run is completed: its proposal was accepted.');
+    return prints(context) ? run : undefined;
+  }
+  const failed = run.status === 'failed';
+  const error = new AopsError(failed ? `The builder run failed: ${run.error ?? ''}`.trimEnd() : 'The builder run was cancelled.', {
+    code: failed ? 'builder_run_failed' : 'builder_run_cancelled',
+    exit: failed ? exitCodes.runFailed : exitCodes.runInterrupted,
+    hint: 'Ask again with `aops revisions generate`; docs/revisions.md lists what the builder of the local service understands.',
+  });
+  throw prints(context) ? new ResultError(error, run) : error;
+}

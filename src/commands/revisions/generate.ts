@@ -1,0 +1,59 @@
+import { exitCodes, UsageError } from '../../base/errors.ts';
+import type { BuilderRun, BuilderRunProgress } from '../../interface/types.ts';
+import { readContent } from '../body.ts';
+import { length } from '../checks.ts';
+import { defineCommand, flag, requiredText } from '../define.ts';
+import { recordOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { agentFlag, revisionArgument, revisionId } from './find.ts';
+import { followBuilderRun, reviewFlags, reviewOptions } from './follow.ts';
+
+type Result = { status: string; builder_run_id: string; build_id: string } | BuilderRun | BuilderRunProgress;
+
+export default defineCommand({
+  summary: 'Ask for a change of a revision in words; a builder run proposes it',
+  description:
+    'Prints the builder run; with --watch what it asks and what it proposes, as a diff, and then asks whether to accept it. --answers, --accept and --decline include --watch. Where nobody can be asked, the exit code is 12 and the message has the command that goes on.',
+  arguments: { revision: revisionArgument },
+  options: {
+    agent: agentFlag,
+    prompt: requiredText('TEXT|@FILE|-', 'What is to be changed; @FILE or - read it'),
+    watch: flag('Follow the builder run and review what it proposes'),
+    ...reviewFlags,
+  },
+  operations: [
+    'listAgents',
+    'listAgentRevisions',
+    'generateRevision',
+    'getBuilderRunStatus',
+    'getLatestBuilderRun',
+    'answerBuilderRun',
+    'acceptRevision',
+    'declineRevision',
+    'discardRevision',
+  ],
+  mutates: true,
+  exits: [exitCodes.runFailed, exitCodes.runInterrupted, exitCodes.runWaiting],
+  examples: [
+    { command: `aops revisions generate invoice-check@latest --prompt 'approve "Pay?" before step 3' --watch`, text: 'Ask, look, decide' },
+    { command: 'aops revisions generate REVISION --prompt @request.txt --answers answers.yaml --accept', text: 'Without a person' },
+  ],
+  result: returns('generateRevision.generation'),
+  output: recordOutput<Result>((result) =>
+    'builder_run_id' in result
+      ? { 'Builder run': result.builder_run_id, Revision: result.build_id, Status: result.status }
+      : { 'Builder run': result.id, Status: result.status },
+  ),
+  async run(context, input): Promise<Result | undefined> {
+    const follows = input.watch || input.answers !== undefined || input.accept || input.decline;
+    if (!follows && input.onRequest !== undefined) throw new UsageError('--on-request goes with --watch.');
+    const options = follows ? await reviewOptions(context, input) : undefined;
+    const prompt = await readContent(context, input.prompt, length(1, 20_000), '--prompt');
+    const client = await context.client();
+    const build_id = await revisionId(context, input.revision, input.agent);
+    const { generation } = await client.call('generateRevision', { params: { build_id }, body: { prompt } });
+    if (options) return followBuilderRun(context, { buildId: build_id, builderRunId: generation.builder_run_id }, options);
+    context.terminal.note(`Follow it with: aops revisions watch ${build_id}`);
+    return generation;
+  },
+});

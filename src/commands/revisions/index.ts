@@ -1,0 +1,20 @@
+import { defineGroup } from '../define.ts';
+
+export const revisions = defineGroup({
+  summary: 'Revisions of agents, compared, promoted, and changed by request',
+  commands: {
+    list: () => import('./list.ts'),
+    get: () => import('./get.ts'),
+    create: () => import('./create.ts'),
+    update: () => import('./update.ts'),
+    promote: () => import('./promote.ts'),
+    diff: () => import('./diff.ts'),
+    generate: () => import('./generate.ts'),
+    watch: () => import('./watch.ts'),
+    'builder-run': () => import('./builder-run.ts'),
+    answer: () => import('./answer.ts'),
+    accept: () => import('./accept.ts'),
+    decline: () => import('./decline.ts'),
+    discard: () => import('./discard.ts'),
+  },
+});

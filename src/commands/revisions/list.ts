@@ -1,0 +1,33 @@
+import type { Build } from '../../interface/types.ts';
+import { argument, defineCommand } from '../define.ts';
+import { listFlags, rowList } from '../list.ts';
+import { column, idColumn, listOutput, statusColumn, timeColumn } from '../output.ts';
+import { agentId } from '../resolve.ts';
+import { returns } from '../result.ts';
+
+export default defineCommand({
+  summary: 'List the revisions of an agent, the newest first',
+  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
+  options: listFlags,
+  operations: ['listAgents', 'listAgentRevisions'],
+  examples: [{ command: 'aops revisions list invoice-check', text: 'The newest twenty' }],
+  result: returns('listAgentRevisions.builds[]'),
+  output: listOutput<Build>({
+    columns: [
+      idColumn((build) => build.id),
+      column('REVISION', (build) => build.revision_number, { align: 'right' }),
+      statusColumn((build) => build.status),
+      column('NAME', (build) => build.revision_name ?? build.name, { shrink: true }),
+      timeColumn('CREATED', (build) => build.created_at),
+    ],
+    empty: 'No revisions. Create one with `aops revisions create AGENT --procedure FILE`.',
+  }),
+  async run(context, input) {
+    const client = await context.client();
+    const agent = await agentId(context, input.agent);
+    return rowList(input, async (limit, offset) => {
+      const page = await client.call('listAgentRevisions', { params: { agent_id: agent }, query: { limit, offset } });
+      return { items: page.builds, total: page.total };
+    });
+  },
+});

@@ -1,0 +1,51 @@
+/** Answering what a builder run asks. */
+
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import { shellQuoted } from '../../base/shell.ts';
+import type { Client } from '../../client/client.ts';
+import { ServiceAnswerError } from '../../client/errors.ts';
+import type { HumanRequest, ReviewedBuilderRun } from '../../interface/types.ts';
+import type { Answer } from '../../watch/answers.ts';
+import type { BuilderRunIds } from '../../watch/watch-builder-run.ts';
+import type { Requester } from '../responder.ts';
+import { describeRequest } from '../runs/requests.ts';
+
+/** Sends answers. @throws AopsError `not_offered` (exit 3) when the service takes none */
+export async function sendAnswers(
+  client: Client,
+  builderRunId: string,
+  request: HumanRequest,
+  answer: Answer,
+): Promise<ReviewedBuilderRun> {
+  try {
+    const answers = 'answers' in answer ? answer.answers : {};
+    const body = { answers, request_id: request.id };
+    return (await client.call('answerBuilderRun', { params: { builder_run_id: builderRunId }, body })).builder_run;
+  } catch (error) {
+    if (!(error instanceof ServiceAnswerError) || error.status !== 404 || error.code === 'builder_run_not_found') throw error;
+    throw new AopsError('This service does not offer to answer builder runs: the interface has no such operation.', {
+      code: 'not_offered',
+      exit: exitCodes.notFound,
+      hint: 'Discard the builder run, and ask again in other words.',
+      details: error.details,
+    });
+  }
+}
+
+/** A builder run as the one whose questions are answered. */
+export const builderRequester = (client: Client, ids: BuilderRunIds): Requester => ({
+  send: (request, answer) => sendAnswers(client, ids.builderRunId, request, answer),
+  waiting: (request) => waitingForAnswers(ids.buildId, request),
+});
+
+/** The error for a builder run that asks where nobody may be asked: exit 12. */
+export function waitingForAnswers(buildId: string, request: HumanRequest): AopsError {
+  const flags = (request.questions ?? []).map(
+    ({ question, options }) => `--answer ${shellQuoted(`${question}=${options?.[0]?.label ?? 'ANSWER'}`)}`,
+  );
+  return new AopsError(`The builder run asks: ${describeRequest(request).split('\n').join(' / ')}`, {
+    code: 'builder_run_waiting_for_input',
+    exit: exitCodes.runWaiting,
+    hint: `Answer with \`aops revisions answer ${buildId} ${flags.join(' ')}\`, then go on with \`aops revisions watch ${buildId}\`.`,
+  });
+}

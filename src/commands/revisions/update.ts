@@ -1,0 +1,68 @@
+import { UsageError } from '../../base/errors.ts';
+import type { Body, Build, RevisionConfig } from '../../interface/types.ts';
+import { explainProcedure, revisionConfig } from '../agents/procedure.ts';
+import { bodyFlags, bodyFromFlags, readText } from '../body.ts';
+import { length } from '../checks.ts';
+import type { Context } from '../context.ts';
+import { defineCommand, text } from '../define.ts';
+import { recordOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { agentFlag, findRevision, revisionArgument, revisionId } from './find.ts';
+import { revisionRecord } from './record.ts';
+
+export default defineCommand({
+  summary: 'Change the procedure or the name of a revision',
+  description:
+    'New runs follow a live revision as it is now; runs that are going on keep what they were started with. While a builder run is active on it, the procedure cannot be changed.',
+  arguments: { revision: revisionArgument },
+  options: {
+    agent: agentFlag,
+    procedure: text('FILE|-', 'The procedure it runs', { complete: 'files' }),
+    runtime: text('NAME', 'What executes the procedure (default: as it is)'),
+    name: text('NAME', 'Its name, 80 characters at most', { check: length(1, 80) }),
+    description: text('TEXT', 'What it is, 500 characters at most', { check: length(0, 500) }),
+    ...bodyFlags,
+  },
+  operations: ['listAgents', 'listAgentRevisions', 'getRevision', 'updateRevision'],
+  mutates: true,
+  examples: [
+    { command: 'aops revisions update invoice-check@latest --procedure procedure.yaml', text: 'Another procedure for the newest draft' },
+    { command: "aops revisions update invoice-check@2 --name 'Before the audit'", text: 'Name an older one' },
+  ],
+  result: returns('updateRevision.build'),
+  output: recordOutput<Build>(revisionRecord),
+  async run(context, input) {
+    const client = await context.client();
+    const { procedure, runtime, name, description } = input;
+    const given = ((await bodyFromFlags(context, input)) ?? {}) as Body<'updateRevision'>;
+    if (runtime !== undefined && procedure === undefined) throw new UsageError('--runtime goes with --procedure.');
+    const config = procedure === undefined ? undefined : await changedConfig(context, input, await readText(context, procedure));
+    const body = {
+      ...given,
+      ...(config === undefined ? {} : { config }),
+      ...(name === undefined ? {} : { revision_name: name }),
+      ...(description === undefined ? {} : { revision_description: description }),
+    };
+    if (Object.keys(body).length === 0)
+      throw new UsageError(
+        'There is nothing to change.',
+        'Say what: --procedure, --name, --description. See `aops revisions update --help`.',
+      );
+    const build_id = await revisionId(context, input.revision, input.agent);
+    const changed = client.call('updateRevision', { params: { build_id }, body });
+    return (await explainProcedure(procedure === '-' ? 'standard input' : (procedure ?? '--input'), changed)).build;
+  },
+});
+
+/** The configuration that the revision has, with another procedure: its files, skills and options stay. */
+async function changedConfig(
+  context: Context,
+  input: { revision: string; agent: string | undefined; runtime: string | undefined },
+  procedure: string,
+): Promise<RevisionConfig> {
+  const { config } = await findRevision(context, input.revision, input.agent);
+  if (config?.version !== 'v2') return revisionConfig(procedure, input.runtime ?? 'script');
+  const { data } = config as unknown as RevisionConfig;
+  const agent = input.runtime === undefined ? data.models.agent : { ...data.models.agent, model: input.runtime };
+  return { version: 'v2', data: { ...data, models: { ...data.models, agent }, input: procedure } };
+}

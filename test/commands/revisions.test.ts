@@ -1,0 +1,318 @@
+/** Revisions from the command line: compared, promoted, and changed by request. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Build, BuilderRun } from '../../src/interface/types.ts';
+import type { BuilderRunEvent } from '../../src/watch/watch-builder-run.ts';
+import { eventually } from '../support/eventually.ts';
+import type { CliResult } from '../support/run-cli.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+const steps = '- say: Hello\n- approve: { id: pay, title: "Pay?" }\n- approve: { id: book, title: "Book?" }';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+  await service.file('new.yaml', 'version: 1\nsteps:\n  - say: New\n');
+});
+
+let names = 0;
+/** An agent with a live revision and, unless told otherwise, a draft of it. Returns its name. */
+async function agent(withDraft = true): Promise<string> {
+  names += 1;
+  const name = `revised-${names}`;
+  await service.agent(steps, name);
+  if (withDraft) expect((await service.cli(['revisions', 'create', name])).code).toBe(0);
+  return name;
+}
+
+const errorOf = (result: CliResult): Record<string, unknown> =>
+  (JSON.parse(result.stderr.trimEnd().split('\n').at(-1) ?? '') as { error: Record<string, unknown> }).error;
+const get = async (revision: string): Promise<Build> =>
+  (await service.cli(['revisions', 'get', revision, '--json'])).json<Build & Record<string, unknown>>();
+const builderRun = async (revision: string): Promise<BuilderRun> =>
+  (await service.cli(['revisions', 'builder-run', revision, '--json'])).json<BuilderRun & Record<string, unknown>>();
+const proposed = (revision: string): Promise<BuilderRun> =>
+  eventually('a proposal', async () => {
+    const run = await builderRun(revision);
+    return run.status === 'waiting_for_approve' && run;
+  });
+
+describe.concurrent('revisions', () => {
+  it('are listed, shown, and found by what people call them', async () => {
+    const name = await agent();
+    const list = await service.cli(['revisions', 'list', name, '--color', 'never'], { tty: true });
+    expect(list.stdout).toMatch(/REVISION +STATUS +NAME/);
+    expect(list.stdout).toMatch(/2 +draft +Copy of live/);
+    expect(list.stdout).toMatch(/1 +live +first/);
+    const [draft, live] = [await get(`${name}@latest`), await get(`${name}@live`)];
+    expect([draft.revision_number, live.revision_number]).toEqual([2, 1]);
+    expect((await get(`${name}@1`)).id).toBe(live.id);
+    expect((await get(live.id)).id).toBe(live.id);
+    expect((await get(draft.id.toUpperCase())).id).toBe(draft.id);
+    const alone = await service.cli(['revisions', 'get', 'live', '--agent', name, '-o', 'id']);
+    expect(alone.stdout.trim()).toBe(live.id);
+    const text = await service.cli(['revisions', 'get', `${name}@live`, '--procedure']);
+    expect(text.stdout).toBe(`version: 1\nsteps:\n${steps.replace(/^/gm, '  ')}\n`);
+  });
+
+  it.each([
+    ['nonsense', 2, 'usage'],
+    ['live', 2, 'usage'],
+    ['NAME@', 2, 'usage'],
+    ['NAME@0', 2, 'usage'],
+    ['NAME@9', 3, 'revision_not_found'],
+    ['nobody@live', 3, 'agent_not_found'],
+    ['00000000-0000-4000-8000-000000000000', 3, 'revision_not_found'],
+  ])('that are not there are named: %s', async (given, exit, code) => {
+    const name = await agent(false);
+    const result = await service.cli(['revisions', 'get', given.replace('NAME', name), '--json']);
+    expect(result.stdout).toBe('');
+    expect([result.code, errorOf(result).code]).toEqual([exit, code]);
+    expect(errorOf(result).hint).toBeTruthy();
+  });
+
+  it('are created from another, or with a procedure of their own', async () => {
+    const name = await agent(false);
+    const own = await service.cli(['revisions', 'create', name, '--procedure', 'new.yaml', '--name', 'spring', '--json']);
+    expect(own.json<Build & Record<string, unknown>>()).toMatchObject({ name: 'spring', status: 'draft', revision_number: 2 });
+    const copy = await service.cli(['revisions', 'create', name, '--from', '2', '--json']);
+    expect(copy.json()).toMatchObject({ name: 'Copy of 2', parent_build_id: (await get(`${name}@2`)).id });
+    expect((await get(`${name}@3`)).config).toEqual((await get(`${name}@2`)).config);
+    await service.file('wrong.yaml', 'version: 1\nsteps:\n  - sya: Hi\n');
+    const wrong = await service.cli(['revisions', 'create', name, '--procedure', 'wrong.yaml']);
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toContain('wrong.yaml:3:5: unknown step `sya`; did you mean `say`?');
+  });
+
+  it('are changed and promoted, and an older one can be promoted again', async () => {
+    const name = await agent();
+    const updated = await service.cli(['revisions', 'update', `${name}@latest`, '--procedure', 'new.yaml', '--name', 'Newer', '--json']);
+    expect(updated.json()).toMatchObject({
+      revision_name: 'Newer',
+      config: { version: 'v2', data: { input: 'version: 1\nsteps:\n  - say: New\n' } },
+    });
+    expect(await service.cli(['revisions', 'update', `${name}@latest`])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('nothing to change'),
+    });
+    const promoted = await service.cli(['revisions', 'promote', `${name}@latest`]);
+    expect(promoted.stdout).toMatch(/^Revision [0-9a-f-]{36} is live: new runs follow it\.\n$/);
+    expect((await service.cli(['revisions', 'promote', `${name}@live`])).code).toBe(6);
+    expect((await service.cli(['revisions', 'promote', `${name}@1`, '--name', 'Back'])).code).toBe(0);
+    expect(await get(`${name}@live`)).toMatchObject({ revision_number: 1, revision_name: 'Back' });
+  });
+
+  it('are compared', async () => {
+    const name = await agent();
+    const same = await service.cli(['revisions', 'diff', `${name}@live`, 'latest']);
+    expect(same).toMatchObject({ code: 0, stdout: '', stderr: 'They are the same.\n' });
+    await service.cli(['revisions', 'update', `${name}@latest`, '--procedure', 'new.yaml']);
+    const diff = await service.cli(['revisions', 'diff', `${name}@live`, 'latest']);
+    expect(diff.stdout).toBe(`--- revision 1 (live)
++++ revision 2 (draft)
+@@ -1,5 +1,3 @@
+ version: 1
+ steps:
+-  - say: Hello
+-  - approve: { id: pay, title: "Pay?" }
+-  - approve: { id: book, title: "Book?" }
++  - say: New
+`);
+    const coloured = await service.cli(['revisions', 'diff', '1', '2', '--agent', name], { tty: true });
+    expect(coloured.stdout).toContain('\u001b[32m+  - say: New');
+    const json = await service.cli(['revisions', 'diff', 'latest', `${name}@1`, '--json']);
+    expect(json.json()).toMatchObject({ same: false, before: { revision_number: 2 }, after: { revision_number: 1 }, config: [] });
+  });
+
+  it('are compared in what they run with, too', async () => {
+    const name = await agent();
+    const { config } = await get(`${name}@live`);
+    const data = { ...(config?.data as object), files: ['a.csv'], options: { browserProvider: 'browserbase' } };
+    await service.file('body.json', JSON.stringify({ config: { ...config, data } }));
+    expect((await service.cli(['revisions', 'update', `${name}@latest`, '--input', 'body.json'])).code).toBe(0);
+    const diff = await service.cli(['revisions', 'diff', `${name}@live`, 'latest']);
+    expect(diff.stdout).toBe('data.files: (none) -> ["a.csv"]\ndata.options.browserProvider: (none) -> "browserbase"\n');
+    // A new procedure leaves them as they are.
+    await service.cli(['revisions', 'update', `${name}@latest`, '--procedure', 'new.yaml']);
+    expect((await get(`${name}@latest`)).config?.data).toMatchObject({ files: ['a.csv'], options: { browserProvider: 'browserbase' } });
+  });
+});
+
+describe.concurrent('aops revisions generate', () => {
+  it('starts a builder run, and says how to follow it', async () => {
+    const name = await agent();
+    const started = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "Bye"']);
+    expect(started.code).toBe(0);
+    const { id } = await proposed(`${name}@latest`);
+    expect(started.stdout).toContain(id);
+    expect(started.stderr).toMatch(/^Follow it with: aops revisions watch [0-9a-f-]{36}\n$/);
+    const again = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "x"', '--json']);
+    expect([again.code, errorOf(again).code]).toEqual([6, 'builder_run_active']);
+    expect((await service.cli(['revisions', 'promote', `${name}@latest`])).stderr).toContain('Accept, decline or discard it first.');
+  });
+
+  it('shows what is proposed and, where nobody can be asked, ends with 12 and the command that decides', async () => {
+    const name = await agent();
+    await service.file(`${name}.txt`, 'say "Bye" at the end.\nrun "sort < in.csv"\n');
+    const result = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', `@${name}.txt`, '--watch']);
+    expect(result.code).toBe(12);
+    expect(result.stdout).toContain('Changes\n- Added a step (say): Bye\n- Added a step (exec): sort < in.csv\n');
+    expect(result.stdout).toContain('- Commands must be allowed (done)\n- The file in.csv (to do)\n');
+    expect(result.stdout).toContain('--- as it is\n+++ as proposed\n');
+    expect(result.stdout).toContain('\n+  - say: Bye\n');
+    const command = /`(aops revisions accept [^`]*)`/.exec(result.stderr)?.[1] as string;
+    const accepted = await service.cli(command.split(' ').slice(1));
+    expect(accepted).toMatchObject({ code: 0, stderr: '' });
+    expect(accepted.stdout).toBe(
+      'Accepted: the revision has what was proposed. A draft goes live with `aops revisions promote`.\nStill to set up: The file in.csv.\n',
+    );
+    expect(JSON.stringify((await get(`${name}@latest`)).config)).toContain('Bye');
+  });
+
+  it('accepts or declines as it is told', async () => {
+    const name = await agent();
+    const accepted = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "Bye"', '--accept', '--json']);
+    expect(accepted.json()).toMatchObject({ status: 'completed', resolution: 'accepted', changes: ['Added a step (say): Bye'] });
+    const declined = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'remove step 1', '--decline']);
+    expect(declined).toMatchObject({ code: 0, stderr: expect.stringContaining('Declined: the revision stays as it was.') });
+    expect(declined.stdout).toContain('Removed Step 1 (say): Hello');
+    const text = (await service.cli(['revisions', 'get', `${name}@latest`, '--procedure'])).stdout;
+    expect(text).toContain('Hello');
+    expect(text).toContain('Bye');
+    const both = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "x"', '--accept', '--decline']);
+    expect(both.code).toBe(2);
+  });
+
+  it('answers questions from a file, or ends with 12 and the command that answers', async () => {
+    const name = await agent();
+    const prompt = ['--prompt', 'remove the approval'];
+    const waits = await service.cli(['revisions', 'generate', `${name}@latest`, ...prompt, '--watch', '--json']);
+    expect([waits.code, errorOf(waits).code]).toEqual([12, 'builder_run_waiting_for_input']);
+    expect(errorOf(waits).hint).toContain(
+      `--answer 'Request 1, "remove the approval": 2 steps fit. Which one is meant?=Step 2 (approve): Pay?'`,
+    );
+    expect((await service.cli(['revisions', 'answer', `${name}@latest`, '--answer', 'Step 7'])).code).toBe(2);
+    const answered = await service.cli(['revisions', 'answer', `${name}@latest`, '--answer', 'Step 2 (approve): Pay?', '--json']);
+    expect(answered.json()).toMatchObject({ status: 'running', pending_user_questions: null });
+    const watched = await service.cli(['revisions', 'watch', `${name}@latest`, '--decline', '--json']);
+    expect(watched.json()).toMatchObject({ status: 'cancelled', resolution: 'declined', changes: ['Removed Step 2 (approve): Pay?'] });
+    const nothing = await service.cli(['revisions', 'answer', `${name}@latest`, '--answer', 'x', '--json']);
+    expect([nothing.code, errorOf(nothing).code]).toEqual([6, 'builder_run_not_waiting']);
+
+    await service.file('which.yaml', 'answers: { "Request 1*Which one is meant?": "step 3 (approve): book?" }\n');
+    const file = await service.cli(['revisions', 'generate', `${name}@latest`, ...prompt, '--answers', 'which.yaml', '--accept']);
+    expect(file).toMatchObject({ code: 0, stderr: expect.stringContaining('Answered from the answers file.') });
+    expect((await service.cli(['revisions', 'get', `${name}@latest`, '--procedure'])).stdout).not.toContain('Book?');
+  });
+
+  it('tells its events to programs', async () => {
+    const name = await agent();
+    await service.file('pay.yaml', 'answers: { "Request 1*": "Step 2 (approve): Pay?" }\n');
+    const args = [
+      'revisions',
+      'generate',
+      `${name}@latest`,
+      '--prompt',
+      'remove the approval',
+      '--answers',
+      'pay.yaml',
+      '--accept',
+      '-o',
+      'ndjson',
+    ];
+    const result = await service.cli(args);
+    expect(result.code).toBe(0);
+    const events = result.lines<BuilderRunEvent>();
+    const types = events.map(({ type }) => type).filter((type) => type !== 'builder_run.phase' && type !== 'builder_run.status');
+    expect(types).toEqual(['builder_run.asking', 'builder_run.answered', 'builder_run.proposed', 'builder_run.finished']);
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+    expect(events.at(-1)).toMatchObject({ v: 1, data: { builder_run: { status: 'completed', resolution: 'accepted' } } });
+  });
+
+  it('fails with the reason, and exit 10', async () => {
+    const name = await agent();
+    const failed = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'make it nicer', '--watch']);
+    expect(failed.code).toBe(10);
+    expect(failed.stderr).toContain('error: The builder run failed: Not understood: "make it nicer".');
+    expect(failed.stderr).toContain('- remove step 4');
+    const json = await service.cli(['revisions', 'watch', `${name}@latest`, '--json']);
+    expect([json.code, errorOf(json).code, json.json().status]).toEqual([10, 'builder_run_failed', 'failed']);
+  });
+
+  it('detaches on Ctrl-C, and says how to come back', async () => {
+    const name = await agent();
+    let interrupt = (): void => undefined;
+    const args = ['revisions', 'generate', `${name}@latest`, '--prompt', 'remove the approval', '--watch', '--on-request', 'wait'];
+    const result = await service.cli(args, {
+      onStart: (stop) => {
+        interrupt = stop;
+      },
+      onOutput: (_, stderr) => {
+        if (!stderr.includes('[asking]')) return;
+        interrupt();
+        interrupt = () => undefined;
+      },
+    });
+    expect(result.code).toBe(130);
+    expect(result.stderr).toMatch(/Detached; the builder run goes on\. Come back with: aops revisions watch [0-9a-f-]{36}\n$/);
+    expect((await builderRun(`${name}@latest`)).status).toBe('waiting_for_input');
+    const discarded = await service.cli(['revisions', 'discard', `${name}@latest`]);
+    expect(discarded.stdout).toBe('Discarded: the builder run is cancelled, and the revision stays as it was.\n');
+    expect((await service.cli(['revisions', 'watch', `${name}@latest`])).code).toBe(11);
+    expect((await service.cli(['revisions', 'discard', `${name}@latest`])).code).toBe(6);
+  });
+
+  it('sends nothing in a dry run', async () => {
+    const name = await agent();
+    const dry = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "x"', '--watch', '--dry-run']);
+    expect(dry.json()).toMatchObject({ method: 'POST', body: { prompt: 'say "x"' } });
+    expect((await service.cli(['revisions', 'builder-run', `${name}@latest`])).code).toBe(3);
+  });
+});
+
+describe.concurrent('a review', () => {
+  it('is of the builder run that is told', async () => {
+    const name = await agent();
+    await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "Bye"']);
+    await proposed(`${name}@latest`);
+    const accepted = await service.cli(['revisions', 'accept', `${name}@latest`]);
+    expect(accepted).toMatchObject({ code: 0, stderr: 'The builder run was asked: say "Bye"\n- Added a step (say): Bye\n' });
+    const twice = await service.cli(['revisions', 'accept', `${name}@latest`]);
+    expect(twice.code).toBe(6);
+    expect(twice.stderr).toContain('its proposal was accepted already');
+  });
+
+  it('is refused when another builder run has taken its place, and says which', async () => {
+    const name = await agent();
+    await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "Bye"']);
+    const first = await proposed(`${name}@latest`);
+    await service.cli(['revisions', 'discard', `${name}@latest`]);
+    await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'remove step 1\nremove step 2']);
+    const second = await proposed(`${name}@latest`);
+    for (const verb of ['accept', 'decline']) {
+      const stale = ['--builder-run', first.id, '--expected-started-at', first.started_at as string];
+      const refused = await service.cli(['revisions', verb, `${name}@latest`, ...stale]);
+      expect(refused.code).toBe(6);
+      expect(refused.stderr).toContain('another builder run has taken its place');
+      expect(refused.stderr).toContain(
+        `Another one is there now: ${second.id}, waiting_for_approve, started ${second.started_at}. Its request: remove step 1`,
+      );
+      expect(refused.stderr).toMatch(/hint: Look at it with `aops revisions builder-run [0-9a-f-]{36}`; nothing was changed\./);
+    }
+    const restarted = await service.cli([
+      'revisions',
+      'accept',
+      `${name}@latest`,
+      '--builder-run',
+      second.id,
+      '--expected-started-at',
+      '2026-01-01T00:00:00Z',
+      '--json',
+    ]);
+    expect([restarted.code, errorOf(restarted).code]).toEqual([6, 'builder_run_changed']);
+    expect((await builderRun(`${name}@latest`)).status).toBe('waiting_for_approve');
+    const alone = await service.cli(['revisions', 'accept', `${name}@latest`, '--expected-started-at', '2026-01-01T00:00:00Z']);
+    expect(alone).toMatchObject({ code: 2, stderr: expect.stringContaining('--builder-run') });
+    const when = await service.cli(['revisions', 'accept', `${name}@latest`, '--builder-run', second.id, '--expected-started-at', 'noon']);
+    expect(when.code).toBe(2);
+  });
+});
