@@ -39,7 +39,6 @@ const statusStyles: Record<string, StyleName> = {
   active: 'success',
   failing: 'warning',
   disabled: 'error',
-  cancelled: 'dim',
   failed: 'error',
   error: 'error',
   unavailable: 'error',

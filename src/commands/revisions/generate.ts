@@ -3,12 +3,10 @@ import type { BuilderRun, BuilderRunProgress } from '../../interface/types.ts';
 import { readContent } from '../body.ts';
 import { length } from '../checks.ts';
 import { defineCommand, flag, requiredText } from '../define.ts';
-import { recordOutput } from '../output.ts';
+import { recordOutput, status } from '../output.ts';
 import { returns } from '../result.ts';
 import { agentFlag, revisionArgument, revisionId } from './find.ts';
 import { followBuilderRun, reviewFlags, reviewOptions } from './follow.ts';
-
-type Result = { status: string; builder_run_id: string; build_id: string } | BuilderRun | BuilderRunProgress;
 
 export default defineCommand({
   summary: 'Ask for a change of a revision in words; a builder run proposes it',
@@ -38,13 +36,13 @@ export default defineCommand({
     { command: `aops revisions generate invoice-check@latest --prompt 'approve "Pay?" before step 3' --watch`, text: 'Ask, look, decide' },
     { command: 'aops revisions generate REVISION --prompt @request.txt --answers answers.yaml --accept', text: 'Without a person' },
   ],
-  result: returns('generateRevision.generation'),
-  output: recordOutput<Result>((result) =>
-    'builder_run_id' in result
-      ? { 'Builder run': result.builder_run_id, Revision: result.build_id, Status: result.status }
-      : { 'Builder run': result.id, Status: result.status },
-  ),
-  async run(context, input): Promise<Result | undefined> {
+  result: returns('getLatestBuilderRun'),
+  output: recordOutput<BuilderRun | BuilderRunProgress>((run) => ({
+    'Builder run': run.id,
+    Revision: run.build_id,
+    Status: status(run.status),
+  })),
+  async run(context, input): Promise<BuilderRun | BuilderRunProgress | undefined> {
     const follows = input.watch || input.answers !== undefined || input.accept || input.decline;
     if (!follows && input.onRequest !== undefined) throw new UsageError('--on-request goes with --watch.');
     const options = follows ? await reviewOptions(context, input) : undefined;
@@ -54,6 +52,6 @@ export default defineCommand({
     const { generation } = await client.call('generateRevision', { params: { build_id }, body: { prompt } });
     if (options) return followBuilderRun(context, { buildId: build_id, builderRunId: generation.builder_run_id }, options);
     context.terminal.note(`Follow it with: aops revisions watch ${build_id}`);
-    return generation;
+    return client.call('getLatestBuilderRun', { params: { build_id } });
   },
 });

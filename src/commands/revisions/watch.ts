@@ -1,7 +1,7 @@
 import { exitCodes } from '../../base/errors.ts';
 import type { BuilderRun, BuilderRunProgress } from '../../interface/types.ts';
 import { defineCommand } from '../define.ts';
-import { recordOutput } from '../output.ts';
+import { recordOutput, status } from '../output.ts';
 import { returns } from '../result.ts';
 import { agentFlag, revisionArgument, revisionId } from './find.ts';
 import { followBuilderRun, reviewFlags, reviewOptions } from './follow.ts';
@@ -27,7 +27,11 @@ export default defineCommand({
     { command: 'aops revisions watch REVISION -o ndjson', text: 'Every event as a JSON object on a line' },
   ],
   result: returns('getLatestBuilderRun'),
-  output: recordOutput<BuilderRun | BuilderRunProgress>((run) => ({ 'Builder run': run.id, Status: run.status })),
+  output: recordOutput<BuilderRun | BuilderRunProgress>((run) => ({
+    'Builder run': run.id,
+    Revision: run.build_id,
+    Status: status(run.status),
+  })),
   async run(context, input) {
     const options = await reviewOptions(context, input);
     const client = await context.client();
