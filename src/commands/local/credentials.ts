@@ -8,7 +8,7 @@ import { isUuid, length } from '../checks.ts';
 import type { Context } from '../context.ts';
 import { choices, duration, requiredText } from '../define.ts';
 import { type RowList, rowList } from '../list.ts';
-import { column, idColumn, listOutput, statusColumn, time, timeColumn } from '../output.ts';
+import { column, idColumn, listOutput, time, timeColumn } from '../output.ts';
 import { allTeams, requireTeam } from './teams.ts';
 
 export type Managed = 'token' | 'client';
@@ -63,7 +63,6 @@ export const credentialListOutput = (empty: string) =>
       column('NAME', (row) => row.name, { shrink: true }),
       column('TEAM', (row) => row.team, { shrink: true }),
       column('SCOPES', (row) => scopeWords(row.scopes), { shrink: true }),
-      statusColumn((row) => row.status),
       timeColumn('EXPIRES', (row) => row.expires_at),
     ],
     empty,
