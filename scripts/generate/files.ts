@@ -1,5 +1,5 @@
 /** Every file that is generated from the source, by its path in the repository. Pure: scripts/generate.ts writes them, a test compares them. */
-import { completionScripts, type Shell } from '../../src/commands/completion-scripts.ts';
+import { completionScripts, type Shell } from '../../src/commands/completion/scripts.ts';
 import { contractFields } from './contract-fields.ts';
 import { interfacePage } from './interface.ts';
 import { manPages } from './man.ts';

@@ -8,12 +8,13 @@ import { type ExitCode, exitCodes, UsageError } from '../base/errors.ts';
 import { momentForms, parseMoment } from '../base/moment.ts';
 import type { OperationId } from '../interface/operations.ts';
 import type { Check } from './checks.ts';
+import type { RemoteSource } from './completion/sources.ts';
 import type { Context } from './context.ts';
 import type { AnyOutput, Output } from './output.ts';
 import type { ResultShape } from './result.ts';
 
 /** Where shell completion finds the values of an argument or option. */
-export type CompletionSource = 'runs' | 'agents' | 'profiles' | 'settings' | 'files' | 'directories';
+export type CompletionSource = RemoteSource | 'profiles' | 'settings' | 'files' | 'directories';
 
 /** A positional argument. */
 export interface Argument<Value = unknown> {

@@ -34,6 +34,7 @@ export const commandTree: Readonly<Record<string, Group | Leaf>> = {
   doctor: { summary: 'Look at everything aops needs, and say what to do about what is wrong', load: () => import('./doctor/doctor.ts') },
   retry: { summary: 'Settle a change whose outcome is unknown, or list those there are', load: () => import('./retry.ts') },
   commands: { summary: 'Describe every command, for programs', load: () => import('./commands.ts') },
-  completion: { summary: 'Print the completion script of a shell', load: () => import('./completion.ts') },
-  __complete: { summary: 'Complete a command line', load: () => import('./complete.ts'), hidden: true },
+  completion: { summary: 'Print the completion script of a shell', load: () => import('./completion/completion.ts') },
+  __complete: { summary: 'Complete a command line', load: () => import('./completion/complete.ts'), hidden: true },
+  __refresh: { summary: 'Bring the words of completion up to date', load: () => import('./completion/refresh.ts'), hidden: true },
 };

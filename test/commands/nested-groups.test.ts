@@ -1,7 +1,7 @@
 /** Groups within groups, on a tree of its own: parsing, help, suggestions, completion, description and manual. */
 import { describe, expect, it } from 'vitest';
 import { manualPages } from '../../scripts/generate/manual.ts';
-import { candidates } from '../../src/commands/complete.ts';
+import { candidates } from '../../src/commands/completion/complete.ts';
 import type { Context } from '../../src/commands/context.ts';
 import { argument, choice, defineCommand, defineGroup } from '../../src/commands/define.ts';
 import { describeCommand, loadAllCommands } from '../../src/commands/describe.ts';

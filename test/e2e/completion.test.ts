@@ -1,6 +1,7 @@
 /** The completion scripts, in the shells they are for. */
 import { spawnSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import { Machine } from '../support/machine.ts';
 import { keys } from '../support/screen.ts';
 
@@ -34,6 +35,18 @@ describe('bash', () => {
     expect(await offers('runs', 'watch', '@')).toEqual(['@latest']);
     expect(await offers('config', 'set', 'ou')).toEqual(['output']);
     expect(await offers('no-such-group', '')).toEqual(['']);
+  });
+
+  it('completes ids that a process in the background has read', async () => {
+    await machine.json('local', 'up', '--ephemeral');
+    await machine.agent('greeter', '- say: hi');
+    const run = await machine.startRun('greeter');
+    expect(await offers('agents', 'get', '')).toEqual(['']);
+    await eventually('agents are offered', async () => (await offers('agents', 'get', '')).join() === 'greeter');
+    await eventually('runs are offered', async () => (await offers('runs', 'get', '')).includes(run));
+    await machine.agent('with space', '- say: hi');
+    expect((await machine.aops('__refresh', 'agents')).code).toBe(0);
+    expect(await offers('agents', 'get', 'with')).toEqual(['with\\ space']);
   });
 
   it('completes files where files are wanted', async () => {
@@ -73,6 +86,16 @@ describe.runIf(installed('fish'))('fish', () => {
     expect(await offers('aops runs st')).toEqual(['start', 'stop']);
     expect(await offers('aops runs watch --on-request ')).toEqual(expect.arrayContaining(['prompt', 'wait', 'fail']));
     expect(await offers('aops runs watch --answers an')).toEqual(['answers.yaml']);
+    expect(await offers('aops agents get gree')).toEqual(['greeter']);
+    expect(await offers('aops runs list --fields agent_n')).toEqual(['agent_name']);
+  });
+});
+
+describe.runIf(installed('pwsh'))('PowerShell', () => {
+  it('completes commands and flags', async () => {
+    const script = `aops completion powershell | Out-String | Invoke-Expression; (TabExpansion2 'aops runs st' 12).CompletionMatches.CompletionText`;
+    const { stdout } = await machine.run('pwsh', ['-NoProfile', '-Command', script]);
+    expect(stdout.trim().split(/\s+/)).toEqual(['start', 'stop']);
   });
 });
 

@@ -4,6 +4,7 @@
  */
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { shortName } from '../../base/short-name.ts';
 
 /** What one process knows. */
 export interface SharedEntry {
@@ -25,7 +26,7 @@ export class SharedLimits {
 
   /** @param identity what the limit belongs to: the service's origin, and what tells the credential from others without being secret */
   constructor(cacheFolder: string, identity: readonly string[]) {
-    this.#file = path.join(cacheFolder, 'rate-limits', `${nameOf(JSON.stringify(identity))}.json`);
+    this.#file = path.join(cacheFolder, 'rate-limits', `${shortName(JSON.stringify(identity))}.json`);
   }
 
   /** What another process, or an earlier one, wrote. `now` is local time in milliseconds. */
@@ -74,19 +75,6 @@ function readEntry(file: string): SharedEntry | undefined {
   } catch {
     return undefined;
   }
-}
-
-/**
- * A short name for a text: two 32-bit FNV-1a hashes. It tells files apart and hides nothing, so it must not be given secrets,
- * and need not cost what loading a cryptographic hash does at every start. Where two names meet, advice is shared too widely.
- */
-function nameOf(text: string): string {
-  const fnv = (basis: number): string => {
-    let hash = basis;
-    for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
-    return hash.toString(16).padStart(8, '0');
-  };
-  return fnv(0x811c9dc5) + fnv(0x9747b28c);
 }
 
 function quietly(act: () => void): void {

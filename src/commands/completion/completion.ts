@@ -1,6 +1,6 @@
-import { UsageError } from '../base/errors.ts';
-import { completionScripts, type Shell, shells } from './completion-scripts.ts';
-import { argument, defineCommand } from './define.ts';
+import { UsageError } from '../../base/errors.ts';
+import { argument, defineCommand } from '../define.ts';
+import { completionScripts, type Shell, shells } from './scripts.ts';
 
 export default defineCommand({
   summary: 'Print the completion script of a shell',

@@ -1,10 +1,10 @@
-import { settingDefinitions } from '../config/settings.ts';
-import type { Context } from './context.ts';
-import { type AnyCommand, type CompletionSource, defineCommand, flagName, manyArguments, type Option, type Options } from './define.ts';
-import { globalFlags } from './global-flags.ts';
-import { commandTree } from './index.ts';
-import { optionsOf } from './parser.ts';
-import { type Entries, follow, isHidden, summaryOf } from './tree.ts';
+import { settingDefinitions } from '../../config/settings.ts';
+import type { Context } from '../context.ts';
+import { type AnyCommand, type CompletionSource, defineCommand, flagName, manyArguments, type Option, type Options } from '../define.ts';
+import { globalFlags } from '../global-flags.ts';
+import { commandTree } from '../index.ts';
+import { optionsOf } from '../parser.ts';
+import { type Entries, follow, isHidden, summaryOf } from '../tree.ts';
 
 /** What may stand at the cursor: words with their meaning, and whether the shell should offer files. */
 interface Candidates {
@@ -22,12 +22,29 @@ export default defineCommand({
   arguments: { words: manyArguments('The words of the line') },
   examples: [{ command: 'aops __complete -- runs st', text: 'What could follow' }],
   async run(context, input) {
-    const current = input.words.at(-1) ?? '';
-    const { words, files } = await candidates(context, commandTree, input.words.slice(0, -1), current);
-    for (const [word, summary] of words) if (word.startsWith(current)) await context.terminal.line(`${word}\t${summary}`);
+    const { before, current, prefix } = atCursor(input.words);
+    const { words, files } = await candidates(context, commandTree, before, current);
+    for (const [word, summary] of words)
+      if (word.startsWith(current) && isPlain(word)) await context.terminal.line(`${prefix}${word}\t${summary}`);
     if (files) await context.terminal.line(`:${files}`);
   },
 });
+
+/**
+ * The word at the cursor and those before it. `--status=wai` asks for a value of --status: bash gives it as three words, other
+ * shells as one, which is then to be replaced as a whole, with its `prefix`.
+ */
+function atCursor(words: readonly string[]): { before: string[]; current: string; prefix: string } {
+  const before = words.slice(0, -1);
+  const last = words.at(-1) ?? '';
+  const [, flag, value] = /^(--[\w-]+)=(.*)$/.exec(last) ?? [];
+  if (flag !== undefined && value !== undefined) return { before: [...before, flag], current: value, prefix: `${flag}=` };
+  if (before.at(-1) === '=') before.pop();
+  return { before, current: last === '=' ? '' : last, prefix: '' };
+}
+
+/** Names that hold what no line of a shell should are left out. */
+const isPlain = (word: string): boolean => !/[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u.test(word);
 
 /** What may stand at the cursor after the words `before` it. */
 export async function candidates(context: Context, tree: Entries, before: readonly string[], current: string): Promise<Candidates> {
@@ -35,27 +52,28 @@ export async function candidates(context: Context, tree: Entries, before: readon
   if (load) return inCommand(context, (await load()).default, before, rest, current);
   if (!entries || rest.length > 0) return { words: [] };
   const value = openOption(globalFlags, before);
-  if (value) return optionValuesOf(context, value);
+  if (value) return optionValuesOf(context, value, before);
   if (current.startsWith('-')) return { words: flagWords(globalFlags) };
   const shown = Object.entries(entries).filter(([, entry]) => !isHidden(entry));
   return { words: await Promise.all(shown.map(async ([name, entry]): Promise<[string, string]> => [name, await summaryOf(entry)])) };
 }
 
-function inCommand(
+async function inCommand(
   context: Context,
   command: AnyCommand,
   before: readonly string[],
   operands: readonly string[],
   current: string,
-): Candidates {
+): Promise<Candidates> {
   const options = { ...globalFlags, ...optionsOf(command) };
   const value = openOption(options, before);
-  if (value) return optionValuesOf(context, value);
+  if (value === globalFlags.fields) return fieldWords(command, current);
+  if (value) return optionValuesOf(context, value, before);
   if (current.startsWith('-')) return { words: flagWords(options) };
   const specs = Object.values((command.arguments ?? {}) as Record<string, { variadic: boolean; complete?: CompletionSource }>);
   const values = operands.filter((_, index) => !isValueOfOption(options, before, operands, index));
   const argument = specs[values.length] ?? (specs.at(-1)?.variadic ? specs.at(-1) : undefined);
-  return sourceOf(context, argument?.complete);
+  return sourceOf(context, argument?.complete, before);
 }
 
 /** Words that are no flags. A flag's value among them is told apart by `isValueOfOption`. */
@@ -84,12 +102,22 @@ function flagWords(options: Options): [string, string][] {
   });
 }
 
-function optionValuesOf(context: Context, option: Option): Candidates {
-  return option.choices ? { words: option.choices.map((choice): [string, string] => [choice, '']) } : sourceOf(context, option.complete);
+/** The fields of the command's JSON; what stands before the last comma stays. */
+async function fieldWords(command: AnyCommand, current: string): Promise<Candidates> {
+  const { resultFields } = await import('../result-fields.ts');
+  const before = current.slice(0, current.lastIndexOf(',') + 1);
+  const named = new Set(before.split(','));
+  const fields = Object.entries(resultFields(command)?.fields ?? {}).filter(([name]) => !named.has(name));
+  return { words: fields.map(([name, type]): [string, string] => [before + name, type]) };
 }
 
-/** Values that are known without asking the service: completion never waits for a network. */
-function sourceOf(context: Context, source: CompletionSource | undefined): Candidates {
+async function optionValuesOf(context: Context, option: Option, before: readonly string[]): Promise<Candidates> {
+  if (option.choices) return { words: option.choices.map((choice): [string, string] => [choice, '']) };
+  return sourceOf(context, option.complete, before);
+}
+
+/** Values that are known without asking the service: completion never waits for a network. Ids and names come from a cache. */
+async function sourceOf(context: Context, source: CompletionSource | undefined, before: readonly string[]): Promise<Candidates> {
   switch (source) {
     case 'files':
     case 'directories':
@@ -98,10 +126,13 @@ function sourceOf(context: Context, source: CompletionSource | undefined): Candi
       return { words: context.store.profiles().map(({ name, base_url }): [string, string] => [name, base_url]) };
     case 'settings':
       return { words: settingWords() };
-    case 'runs':
-      return { words: [['@latest', 'the newest run']] };
-    default:
+    case undefined:
       return { words: [] };
+    default: {
+      const { remoteWords } = await import('./remote.ts');
+      const words = await remoteWords(context, source, before);
+      return { words: source === 'runs' ? [['@latest', 'the newest run'], ...words] : words };
+    }
   }
 }
 

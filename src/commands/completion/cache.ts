@@ -1,0 +1,74 @@
+/**
+ * Words of the service for shell completion, in a small file for each service, team and source. Completion reads it and never
+ * waits; a process in the background brings it up to date. Only this user can read it, and it may be deleted at any time.
+ */
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { shortName } from '../../base/short-name.ts';
+import type { RemoteSource, Word } from './sources.ts';
+
+/** Older words are brought up to date, milliseconds. */
+const freshFor = 20_000;
+/** Older words are not offered: what they name may be gone. */
+const keptFor = 60 * 60_000;
+/** How long a process that brings words up to date may take before another is started. */
+const refreshFor = 15_000;
+
+export interface CachedWords {
+  words: Word[];
+  /** Whether nothing newer is needed. */
+  fresh: boolean;
+}
+
+export class CompletionCache {
+  readonly #file: string;
+
+  /** @param identity what tells the service, the team and the credential from others, without a secret */
+  constructor(folder: string, source: RemoteSource, identity: readonly string[]) {
+    this.#file = path.join(folder, 'completion', `${source}-${shortName(JSON.stringify(identity))}.json`);
+  }
+
+  /** What is there at the moment `now`; nothing when there is no file, or a damaged one. */
+  async read(now: number): Promise<CachedWords> {
+    try {
+      const { v, at, words } = JSON.parse(await readFile(this.#file, 'utf8')) as { v: number; at: number; words: Word[] };
+      const age = now - at;
+      if (v !== 1 || !(age >= -freshFor && age < keptFor) || !words.every(isWord)) return { words: [], fresh: false };
+      return { words, fresh: age < freshFor };
+    } catch {
+      return { words: [], fresh: false };
+    }
+  }
+
+  async write(words: readonly Word[], now: number): Promise<void> {
+    await mkdir(path.dirname(this.#file), { recursive: true, mode: 0o700 });
+    const partial = `${this.#file}.${Math.random().toString(36).slice(2)}.tmp`;
+    await writeFile(partial, JSON.stringify({ v: 1, at: now, words }), { mode: 0o600, flag: 'wx' });
+    await rename(partial, this.#file);
+    await rm(this.#mark, { force: true });
+  }
+
+  /** Whether the caller should have the words brought up to date: nobody else is about to. */
+  async claim(now: number): Promise<boolean> {
+    try {
+      const { mtimeMs } = await stat(this.#mark);
+      if (Math.abs(now - mtimeMs) < refreshFor) return false;
+      await rm(this.#mark, { force: true });
+    } catch {
+      // No mark: nobody is.
+    }
+    try {
+      await mkdir(path.dirname(this.#mark), { recursive: true, mode: 0o700 });
+      await writeFile(this.#mark, '', { mode: 0o600, flag: 'wx' });
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  get #mark(): string {
+    return `${this.#file}.refreshing`;
+  }
+}
+
+const isWord = (word: unknown): boolean => Array.isArray(word) && word.length === 2 && word.every((part) => typeof part === 'string');

@@ -1,0 +1,54 @@
+/** Words of the service at the cursor: those of the cache, at once; a process in the background brings it up to date. */
+import { spawn } from 'node:child_process';
+import { resolveConfig } from '../../config/resolve.ts';
+import type { Context } from '../context.ts';
+import { flagName } from '../define.ts';
+import { CompletionCache } from './cache.ts';
+import type { RemoteSource, Word } from './sources.ts';
+
+/** Flags of the line that choose the service. */
+const placeFlags = ['profile', 'team', 'baseUrl'] as const;
+type Place = Partial<Record<(typeof placeFlags)[number], string>>;
+
+/** @param before the words of the line; their --profile, --team and --base-url count */
+export async function remoteWords(context: Context, source: RemoteSource, before: readonly string[]): Promise<Word[]> {
+  const place = placeOf(before);
+  const cache = cacheFor(context, source, place);
+  if (!cache) return [];
+  const { words, fresh } = await cache.read(context.clock.now());
+  if (!fresh && (await cache.claim(context.clock.now()))) refresh(context, source, place);
+  return words;
+}
+
+/** The cache of what the flags and the configuration choose; undefined where nobody is signed in. */
+export function cacheFor(context: Context, source: RemoteSource, place: Place): CompletionCache | undefined {
+  try {
+    const { base_url, team_id, credential } = resolveConfig({ flags: place, env: context.env, store: context.store });
+    if (!credential.value || base_url.value === undefined || team_id.value === undefined) return undefined;
+    return new CompletionCache(context.paths.cache, source, [base_url.value, team_id.value, credential.masked ?? '']);
+  } catch {
+    // Completion is no place for complaints.
+    return undefined;
+  }
+}
+
+function placeOf(before: readonly string[]): Place {
+  return Object.fromEntries(
+    placeFlags.flatMap((key) => {
+      const at = before.lastIndexOf(flagName(key));
+      const value = at < 0 ? undefined : before[at + 1];
+      return value === undefined ? [] : [[key, value]];
+    }),
+  );
+}
+
+function refresh({ launcher, env }: Context, source: RemoteSource, place: Place): void {
+  const flags = Object.entries(place).flatMap(([key, value]) => [flagName(key), value]);
+  const child = spawn(launcher.executable, [launcher.script, '__refresh', source, ...flags, '--timeout', '10s', '--no-input', '--quiet'], {
+    detached: true,
+    stdio: 'ignore',
+    env,
+  });
+  child.on('error', () => undefined);
+  child.unref();
+}

@@ -1,0 +1,27 @@
+/**
+ * What shell completion offers from the service: ids and names, by source. To add one, name it here with its rows and give the
+ * argument or option `complete: 'NAME'`.
+ */
+import type { Client } from '../../client/client.ts';
+
+/** A word, and what it stands for. */
+export type Word = [word: string, summary: string];
+
+/** How many of each are offered. */
+const limit = 50;
+
+/** Reads the words of a source; one request each. */
+export const remoteSources = {
+  runs: async (client: Client, teamId: string): Promise<Word[]> => {
+    const { data } = await client.call('listRuns', { params: { teamId }, query: { limit } });
+    return data.map(({ id, status, agent_name, title }) => [id, `${status}  ${agent_name}: ${title}`]);
+  },
+  agents: async (client: Client, teamId: string): Promise<Word[]> => {
+    const { agents } = await client.call('listAgents', { params: { teamId }, query: { limit } });
+    return agents.map(({ id, name }) => [name, id]);
+  },
+} as const;
+
+export type RemoteSource = keyof typeof remoteSources;
+
+export const isRemoteSource = (name: string | undefined): name is RemoteSource => name !== undefined && Object.hasOwn(remoteSources, name);

@@ -1,0 +1,118 @@
+/** What completion offers: fields of JSON, values behind `=`, ids and names of the service from their cache. The shells are in test/e2e. */
+import { readdir, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { CompletionCache } from '../../src/commands/completion/cache.ts';
+import { remoteSources } from '../../src/commands/completion/sources.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+let service: TestService;
+let run: string;
+beforeAll(async () => {
+  service = await startTestService();
+  await service.agent('- say: hi', 'greeter');
+  await service.agent('- say: hi', 'über agent; rm -rf ~');
+  run = await service.run('- say: hi', 'March');
+  for (const source of Object.keys(remoteSources))
+    expect(await service.cli(['__refresh', source])).toMatchObject({ code: 0, stdout: '', stderr: '' });
+});
+
+const offers = async (...words: string[]): Promise<string[]> => {
+  const { code, stdout, stderr } = await service.cli(['__complete', '--', ...words]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout.split('\n').slice(0, -1);
+};
+const wordsOf = async (...words: string[]): Promise<string[]> => (await offers(...words)).map((line) => line.split('\t')[0] as string);
+
+describe('completion', () => {
+  it('offers ids and names that the service had last', async () => {
+    expect(await wordsOf('runs', 'get', '')).toEqual(['@latest', run]);
+    expect(await offers('runs', 'get', run.slice(0, 3))).toEqual([expect.stringMatching(new RegExp(`^${run}\\t\\S+  .*: March$`))]);
+    expect(await wordsOf('agents', 'get', 'gr')).toEqual(['greeter']);
+    expect(await wordsOf('runs', 'list', '--agent', 'über')).toEqual(['über agent; rm -rf ~']);
+  });
+
+  it('knows the words of another team, profile or credential apart', async () => {
+    const other = '00000000-0000-4000-8000-00000000000b';
+    expect(await wordsOf('--team', other, 'agents', 'get', '')).toEqual([]);
+    expect(await wordsOf('agents', 'get', '--base-url', 'http://127.0.0.1:9', '')).toEqual([]);
+    const stranger = await service.cli(['__complete', '--', 'agents', 'get', ''], { env: { AOPS_API_KEY: 'somebody-else-here' } });
+    expect(stranger).toMatchObject({ code: 0, stdout: '', stderr: '' });
+  });
+
+  it('says nothing where nobody is signed in, or the configuration is broken', async () => {
+    const nobody = await service.cli(['__complete', '--', 'agents', 'get', ''], { env: { AOPS_API_KEY: '' } });
+    expect(nobody).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    expect((await service.cli(['__complete', '--', 'agents', 'get', '--profile', 'nowhere', ''])).stdout).toBe('');
+  });
+
+  it('offers the fields of the JSON, one after the other', async () => {
+    expect(await wordsOf('runs', 'list', '--fields', 'agent')).toEqual(['agent_id', 'agent_name']);
+    expect(await wordsOf('runs', 'list', '--fields', 'id,agent')).toEqual(['id,agent_id', 'id,agent_name']);
+    expect(await wordsOf('runs', 'list', '--fields', 'agent_id,agent')).toEqual(['agent_id,agent_name']);
+    expect(await wordsOf('serve', '--fields', '')).toEqual([]);
+  });
+
+  it('completes values behind an equals sign, as each shell hands them over', async () => {
+    expect(await wordsOf('runs', 'list', '--sort-order=')).toEqual(['--sort-order=asc', '--sort-order=desc']);
+    expect(await wordsOf('runs', 'list', '--sort-order=d')).toEqual(['--sort-order=desc']);
+    expect(await wordsOf('runs', 'list', '--sort-order', '=', 'd')).toEqual(['desc']);
+    expect(await wordsOf('runs', 'list', '--sort-order', '=')).toEqual(['asc', 'desc']);
+  });
+
+  it('never offers hidden commands', async () => {
+    expect(await wordsOf('__')).toEqual([]);
+  });
+
+  it('refuses a source that there is not', async () => {
+    expect(await service.cli(['__refresh', 'nothing'])).toMatchObject({ code: 2, stdout: '' });
+  });
+});
+
+describe('the cache of completion', () => {
+  const minute = 60_000;
+  const now = Date.now();
+
+  it('is fresh for a moment, offered for an hour, and private', async () => {
+    const folder = await temporaryFolder();
+    const cache = new CompletionCache(folder, 'runs', ['a']);
+    expect(await cache.read(now)).toEqual({ words: [], fresh: false });
+    await cache.write([['x', 'y']], now);
+    expect(await cache.read(now + 1_000)).toEqual({ words: [['x', 'y']], fresh: true });
+    expect(await cache.read(now + minute)).toEqual({ words: [['x', 'y']], fresh: false });
+    expect(await cache.read(now + 61 * minute)).toEqual({ words: [], fresh: false });
+    expect(await cache.read(now - minute)).toEqual({ words: [], fresh: false });
+    const [file] = await readdir(path.join(folder, 'completion'));
+    expect((await stat(path.join(folder, 'completion', file as string))).mode & 0o077).toBe(0);
+    expect(await new CompletionCache(folder, 'runs', ['b']).read(now)).toEqual({ words: [], fresh: false });
+  });
+
+  it('is brought up to date by one process at a time', async () => {
+    const folder = await temporaryFolder();
+    const [one, other] = [new CompletionCache(folder, 'runs', ['a']), new CompletionCache(folder, 'runs', ['a'])];
+    expect(await Promise.all([one.claim(now), other.claim(now)]).then((claims) => claims.filter(Boolean))).toHaveLength(1);
+    expect(await other.claim(now + 1_000)).toBe(false);
+    // The other one seems to have died.
+    expect(await other.claim(Date.now() + minute)).toBe(true);
+    await one.write([], now);
+    expect(await one.claim(now)).toBe(true);
+  });
+
+  it('passes over a file that is damaged', async () => {
+    const folder = await temporaryFolder();
+    const cache = new CompletionCache(folder, 'agents', ['a']);
+    await cache.write([['x', 'y']], now);
+    const [file] = await readdir(path.join(folder, 'completion'));
+    for (const text of ['', '{', '{"v":1}', '{"v":1,"at":0,"words":5}', `{"v":1,"at":${now},"words":[["x"]]}`]) {
+      await writeFile(path.join(folder, 'completion', file as string), text);
+      expect(await cache.read(now)).toEqual({ words: [], fresh: false });
+    }
+  });
+
+  it('is skipped without a word where it cannot be written', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(path.join(folder, 'completion'), 'in the way');
+    expect(await new CompletionCache(folder, 'runs', ['a']).claim(now)).toBe(false);
+  });
+});
