@@ -6,11 +6,13 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import type { Context } from '../../src/commands/context.ts';
 import type { AnyCommand } from '../../src/commands/define.ts';
 import { loadAllCommands } from '../../src/commands/describe.ts';
 import { wholeList } from '../../src/commands/list.ts';
 import { presentResult } from '../../src/commands/present.ts';
+import type { OutputFormat } from '../../src/config/settings.ts';
 import { now, sampleOf } from '../support/samples.ts';
 import { fakeTerminal } from '../terminal/fake-streams.ts';
 
@@ -19,7 +21,12 @@ const commands = (await loadAllCommands()).filter(({ command }) => command.outpu
 const widths = [40, 80, 120] as const;
 
 /** What a command prints of a result. */
-async function shown(command: AnyCommand, result: unknown, columns?: number): Promise<{ stdout: string; stderr: string }> {
+async function shown(
+  command: AnyCommand,
+  result: unknown,
+  columns?: number,
+  { format = 'table', fields }: { format?: OutputFormat; fields?: string } = {},
+): Promise<{ stdout: string; stderr: string }> {
   const fake = fakeTerminal({
     tty: columns === undefined ? false : { stdout: true, stderr: true },
     columns: columns ?? 80,
@@ -27,8 +34,8 @@ async function shown(command: AnyCommand, result: unknown, columns?: number): Pr
   });
   const context = {
     terminal: fake.terminal,
-    format: 'table',
-    flags: {},
+    format,
+    flags: { fields },
     clock: { now: () => now },
     config: () => ({ pager: { value: undefined } }),
   } as unknown as Context;
@@ -71,6 +78,29 @@ describe.each(commands.map(({ path: words, command }): [string, AnyCommand] => [
       }
     }
     await expect(`${parts.join('\n')}`).toMatchFileSnapshot(path.join(folder, `${id.replaceAll(' ', '-')}.txt`));
+  });
+
+  it('is the same data in every other format', async () => {
+    const [ordinary, hostile, bare] = [sampleOf(command, 'ordinary', 1), sampleOf(command, 'hostile', 2), sampleOf(command, 'bare', 3)];
+    const rows = isList(command) ? [ordinary, hostile, bare] : [hostile];
+    const result = (): unknown => (isList(command) ? wholeList(rows) : hostile);
+    const parsed = JSON.parse((await shown(command, result(), undefined, { format: 'json' })).stdout) as unknown;
+    expect(parsed).toEqual(isList(command) ? { data: rows, total: 3, limit: 3, offset: 0 } : hostile);
+    const lines = (await shown(command, result(), undefined, { format: 'ndjson' })).stdout.trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(rows);
+    expect(parse((await shown(command, result(), undefined, { format: 'yaml' })).stdout)).toEqual(parsed);
+    const [field = ''] = Object.keys(rows[0] as object);
+    const only = await shown(command, result(), undefined, { format: 'json', fields: field });
+    expect(isList(command) ? (JSON.parse(only.stdout) as { data: unknown[] }).data : [JSON.parse(only.stdout)]).toEqual(
+      rows.map((row) => ({ [field]: row[field] ?? null })),
+    );
+    const csv = (await shown(command, result(), undefined, { format: 'csv', fields: field })).stdout;
+    expect(csv.startsWith(`${field}\r\n`)).toBe(true);
+    for (const format of ['json', 'ndjson', 'yaml', 'csv', 'table'] as const) {
+      const { stdout } = await shown(command, result(), 80, { format, ...(format === 'table' ? { fields: field } : {}) });
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: on a terminal, they are what must not be there
+      expect(stdout, format).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+    }
   });
 
   it.runIf(isList(command))('says on stderr that there is nothing, and ends well', async () => {

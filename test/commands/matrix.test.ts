@@ -8,7 +8,7 @@ import { optionsOf } from '../../src/commands/parser.ts';
 import { resultFields } from '../../src/commands/result-fields.ts';
 import { topics } from '../../src/commands/topics/topics.ts';
 import { groupsOf, isGroup, isHidden } from '../../src/commands/tree.ts';
-import { type OperationId, operationGroups, operationIds } from '../../src/interface/operations.ts';
+import { type OperationId, operationIds } from '../../src/interface/operations.ts';
 import { type CliResult, runCli } from '../support/run-cli.ts';
 import { folderEnv } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -71,6 +71,9 @@ const alsoNeeded: Record<string, string[]> = {
   'local token create': ['--reveal'],
   'local client create': ['--reveal'],
 };
+
+/** Operations whose commands are still to come: add one here only for as long as its command is on the way. */
+const coming: ReadonlySet<string> = new Set(['callMcp', 'getMcp']);
 
 interface ErrorLine {
   error: { code: string; message: string; hint?: string; exit: number };
@@ -200,13 +203,11 @@ describe('the tree of commands', () => {
     }
   });
 
-  it('has a command for every operation of runs, agents, revisions, sandboxes, webhooks, billing and plugins', () => {
+  it('has a command for every operation of the interface, beside `api`', () => {
     const own = new Set(
       commands.filter(({ path }) => path[0] !== 'api').flatMap(({ command }) => command.operations ?? []) as OperationId[],
     );
-    const { runs, agents, revisions, sandboxes, webhooks, billing, plugins } = operationGroups;
-    const wanted = [runs, agents, revisions, sandboxes, webhooks, billing, plugins].flatMap((group) => Object.keys(group));
-    expect(wanted.filter((id) => !own.has(id as OperationId))).toEqual([]);
+    expect(operationIds.filter((id) => !own.has(id) && !coming.has(id))).toEqual([]);
     expect(commands.find(({ path }) => path[0] === 'api')?.command.operations).toEqual(operationIds);
   });
 

@@ -7,7 +7,7 @@ import { findWebhook } from './record.ts';
 export default defineCommand({
   summary: 'Delete a webhook',
   description: 'What is queued for it is dropped; the log of its deliveries stays.',
-  arguments: { webhook: argument('The id of the webhook') },
+  arguments: { webhook: argument('The id of the webhook', { complete: 'webhooks' }) },
   operations: ['listTeamWebhooks', 'deleteTeamWebhook'],
   mutates: true,
   destructive: true,

@@ -6,7 +6,7 @@ import { findWebhook, webhookRecord } from './record.ts';
 
 export default defineCommand({
   summary: 'Show a webhook, and why it was disabled if it was',
-  arguments: { webhook: argument('The id of the webhook') },
+  arguments: { webhook: argument('The id of the webhook', { complete: 'webhooks' }) },
   operations: ['listTeamWebhooks'],
   examples: [{ command: 'aops webhooks get WEBHOOK', text: 'How it does' }],
   result: returns('createTeamWebhook.webhook'),

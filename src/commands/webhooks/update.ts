@@ -12,7 +12,7 @@ export default defineCommand({
   summary: 'Change, disable or enable a webhook',
   description:
     'Disabling drops what is queued for it. Enabling begins with a clean record; what was missed is sent again with `aops webhooks resend`.',
-  arguments: { webhook: argument('The id of the webhook') },
+  arguments: { webhook: argument('The id of the webhook', { complete: 'webhooks' }) },
   options: {
     url: text('URL', 'Send events here', address),
     event: { ...eventOption, summary: 'Tell of this kind of event instead; may be repeated' },
