@@ -215,7 +215,7 @@ export class Client {
     const requestHeaders = { ...manners, ...headers };
     const dispatcher = await this.dispatcher();
     const started = steadyTime(this.#clock);
-    const outcome = await timeLimited(this.#clock, signal, (limit) =>
+    const run = (limit: AbortSignal): Promise<Outcome> =>
       attempt(dispatcher, {
         origin,
         path,
@@ -223,9 +223,10 @@ export class Client {
         headers: requestHeaders,
         signal: limit,
         onHead: (answered) => this.#gate.observe(answered, started, steadyTime(this.#clock)),
+        onMessage: request.onMessage,
         ...(request.body === undefined ? {} : { body: request.body }),
-      }),
-    );
+      });
+    const outcome = await timeLimited(this.#clock, signal, run, request.attemptMilliseconds);
     const milliseconds = Math.round(steadyTime(this.#clock) - started);
     const traced = { ...requestHeaders, authorization: `${headers.authorization?.split(' ', 1)[0]} ***` };
     const trace = { type: 'trace', method: request.method, url: origin + path, requestHeaders: traced, milliseconds } as const;

@@ -2,8 +2,10 @@
 import { formatDuration } from '../base/duration.ts';
 import { AopsError, type ErrorDetails, type ExitCode, exitCodes } from '../base/errors.ts';
 import type { ErrorBody } from '../interface/types.ts';
+import type { RpcFailure } from './json-rpc.ts';
+import type { AnsweredError } from './response.ts';
 
-const exitOfStatus: Record<number, ExitCode> = {
+const exits: Record<number, ExitCode> = {
   400: exitCodes.usage,
   401: exitCodes.auth,
   403: exitCodes.forbidden,
@@ -13,6 +15,9 @@ const exitOfStatus: Record<number, ExitCode> = {
   413: exitCodes.usage,
   429: exitCodes.rateLimited,
 };
+
+/** The exit code of an error status. */
+export const exitOfStatus = (status: number): ExitCode => exits[status] ?? (status >= 500 ? exitCodes.unavailable : exitCodes.failure);
 
 const hintOfStatus: Record<number, string> = {
   401: 'Sign in with `aops auth login`, or start the local service with `aops local up`.',
@@ -31,17 +36,20 @@ export class ServiceAnswerError extends AopsError {
   readonly status: number;
   /** Where in an input the problem is, when the service says so. */
   readonly problems: NonNullable<ErrorBody['details']>;
+  /** The failure as the Model Context Protocol tells it, where it does. */
+  readonly rpc: RpcFailure | undefined;
 
-  constructor(status: number, body: ErrorBody, details: ErrorDetails, hint?: string) {
+  constructor(status: number, body: AnsweredError, details: ErrorDetails, hint?: string) {
     const advice = hint ?? (Object.hasOwn(hintOfCode, body.error) ? hintOfCode[body.error] : hintOfStatus[status]);
     super(body.message ?? `The service answered ${status} ${body.error}.`, {
       code: body.error,
-      exit: exitOfStatus[status] ?? (status >= 500 ? exitCodes.unavailable : exitCodes.failure),
+      exit: exitOfStatus(status),
       ...(advice === undefined ? {} : { hint: advice }),
       details: { status, ...details },
     });
     this.status = status;
     this.problems = body.details ?? [];
+    this.rpc = body.rpc;
   }
 }
 

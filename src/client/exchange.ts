@@ -4,6 +4,7 @@
  */
 
 import type { Dispatcher } from '../base/undici.ts';
+import { EventStreamParser, type StreamEvent } from './event-stream.ts';
 import { header, type ResponseHeaders } from './limits/rate-limit.ts';
 
 /** The whole of an answer. */
@@ -11,6 +12,16 @@ export interface Answer {
   status: number;
   headers: ResponseHeaders;
   body: Buffer;
+  /** The answer came as a stream of events, and the body is the one that was waited for; empty when it never came. */
+  streamed?: true;
+}
+
+/** What may be told of an answer while it comes. */
+export interface Listener {
+  /** Told as soon as the head of the answer is there. */
+  onHead?: ((headers: ResponseHeaders) => void) | undefined;
+  /** Takes the messages of an answer that is a stream of events. True for the one that is the answer: the rest is not waited for. */
+  onMessage?: ((data: string) => boolean) | undefined;
 }
 
 /** JSON answers are held in memory; more than this is no JSON answer. */
@@ -20,17 +31,16 @@ const errorBodyLimit = 1024 * 1024;
 
 /**
  * Sends a request and resolves when its answer is complete. undici notices an abort only once it is connected; this ends at once.
- * @param onHead told as soon as the head of the answer is there
  * @throws the signal's reason, what undici says of the connection, or `ERR_BODY_LIMIT`
  */
 export async function exchange(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
   signal: AbortSignal,
-  onHead?: (headers: ResponseHeaders) => void,
+  listener: Listener = {},
 ): Promise<Answer> {
   signal.throwIfAborted();
-  const collector = new Collector(onHead);
+  const collector = new Collector(listener);
   const onAbort = (): void => collector.giveUp(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
   try {
@@ -44,7 +54,8 @@ export async function exchange(
 /** Takes in an answer, as undici hands it over. It is settled once: what comes after that changes nothing. */
 class Collector implements Dispatcher.DispatchHandler {
   readonly answer: Promise<Answer>;
-  readonly #onHead: ((headers: ResponseHeaders) => void) | undefined;
+  readonly #listener: Listener;
+  #events: EventStreamParser | undefined;
   readonly #chunks: Buffer[] = [];
   #resolve: (answer: Answer) => void = () => undefined;
   #reject: (reason: unknown) => void = () => undefined;
@@ -53,9 +64,10 @@ class Collector implements Dispatcher.DispatchHandler {
   #status = 0;
   #headers: ResponseHeaders = {};
   #size = 0;
+  #answered = false;
 
-  constructor(onHead: ((headers: ResponseHeaders) => void) | undefined) {
-    this.#onHead = onHead;
+  constructor(listener: Listener) {
+    this.#listener = listener;
     this.answer = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -79,11 +91,20 @@ class Collector implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     this.#status = status;
     this.#headers = headers;
-    this.#onHead?.(headers);
+    this.#listener.onHead?.(headers);
+    const isStream = /^text\/event-stream\s*(;|$)/i.test(header(headers, 'content-type') ?? '');
+    if (isStream && !this.#isError && this.#listener.onMessage) this.#events = new EventStreamParser(bodyLimit);
     if (!this.#isError && Number(header(headers, 'content-length')) > bodyLimit) this.giveUp(tooLarge());
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    // A stream mostly ends with its answer, and its connection can be used again; not when it goes on.
+    if (this.#answered) this.giveUp(new Error('the answer is there'));
+    else if (this.#events) this.#read(() => this.#events?.push(chunk));
+    else this.#collect(chunk);
+  }
+
+  #collect(chunk: Buffer): void {
     this.#size += chunk.length;
     this.#chunks.push(chunk);
     if (this.#size <= (this.#isError ? errorBodyLimit : bodyLimit)) return;
@@ -92,7 +113,21 @@ class Collector implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    if (this.#events && !this.#answered) this.#read(() => this.#events?.end());
     this.#complete();
+  }
+
+  #read(next: () => StreamEvent[] | undefined): void {
+    try {
+      for (const { type, data } of next() ?? []) {
+        if (type !== 'message' || !this.#listener.onMessage?.(data)) continue;
+        this.#chunks.push(Buffer.from(data));
+        this.#complete();
+        return;
+      }
+    } catch (error) {
+      this.giveUp(error);
+    }
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
@@ -104,9 +139,10 @@ class Collector implements Dispatcher.DispatchHandler {
   }
 
   #complete(): void {
+    this.#answered = true;
     const [first = Buffer.alloc(0)] = this.#chunks;
     const body = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first;
-    this.#resolve({ status: this.#status, headers: this.#headers, body: withoutMark(body) });
+    this.#resolve({ status: this.#status, headers: this.#headers, body: withoutMark(body), ...(this.#events ? { streamed: true } : {}) });
   }
 }
 

@@ -12,6 +12,10 @@ export interface ServiceRequest {
   body?: string | Uint8Array;
   /** Whether sending it may change something; such a request carries an idempotency key. */
   mutates: boolean;
+  /** Longest time of one attempt, in milliseconds, where the usual one is too short. */
+  attemptMilliseconds?: number;
+  /** Takes the messages of an answer that comes as a stream of events; true for the one that is the answer. */
+  onMessage?: (data: string) => boolean;
 }
 
 type QueryValues = Record<string, string | number | boolean | undefined | null>;

@@ -1,6 +1,7 @@
 /** Reading an answer: whether it is what it says it is, and the error it holds. */
 import { isUtf8 } from 'node:buffer';
 import type { ErrorBody } from '../interface/types.ts';
+import { isRpcFailure, type RpcFailure, rpcWord } from './json-rpc.ts';
 import { header } from './limits/rate-limit.ts';
 import type { Reading, TransportResponse } from './transport.ts';
 
@@ -16,14 +17,21 @@ export function readJson(response: TransportResponse): Reading {
 /** Whether a success answer has the body it should have: none, or complete JSON. */
 export const hasUsableBody = (response: TransportResponse): boolean => readJson(response).problem === undefined;
 
-function readBody({ status, headers, body }: TransportResponse): Reading {
+function readBody({ status, headers, body, streamed }: TransportResponse): Reading {
+  if (streamed) return body.length === 0 ? { problem: 'the stream of events ended without the answer' } : readText(body);
   // Empty on purpose. Without a length it may as well have been cut off.
   if (status === 204 || (body.length === 0 && header(headers, 'content-length') === '0')) return { value: undefined };
   const type = (header(headers, 'content-type') ?? '').split(';')[0]?.trim() ?? '';
+  // Accepted, and nothing to say of it.
+  if (status === 202 && body.length === 0 && type === '') return { value: undefined };
   if (!/^application\/([\w.-]+\+)?json$/i.test(type))
     return { problem: `the answer was ${type === '' ? 'of no type' : shown(type)}, not JSON` };
   const encoding = header(headers, 'content-encoding')?.trim() ?? '';
   if (encoding !== '' && encoding.toLowerCase() !== 'identity') return { problem: `the answer was encoded as ${shown(encoding)}, unasked` };
+  return readText(body);
+}
+
+function readText(body: Buffer): Reading {
   if (!isUtf8(body)) return { problem: 'the answer was not UTF-8' };
   try {
     return { value: JSON.parse(body.toString('utf8')) };
@@ -38,10 +46,16 @@ const shown = (text: string): string => (/^[\x21-\x7e]{1,60}$/.test(text) ? text
 /** Error bodies are sentences; of anything longer the start will do. */
 const errorBodyLimit = 65_536;
 
+/** An error body; one of the Model Context Protocol with the failure in the protocol's own words. */
+export interface AnsweredError extends ErrorBody {
+  rpc?: RpcFailure;
+}
+
 /** The error body, however badly formed: the status is reported in any case. */
-export function errorBody(response: TransportResponse): ErrorBody {
+export function errorBody(response: TransportResponse): AnsweredError {
   try {
     const body = JSON.parse(response.body.subarray(0, errorBodyLimit).toString('utf8')) as Partial<ErrorBody> | null;
+    if (isRpcFailure(body?.error)) return { error: rpcWord(body.error.code), message: body.error.message, rpc: body.error };
     if (typeof body?.error === 'string') {
       return {
         error: body.error,

@@ -11,13 +11,18 @@ const late = 'the attempt took too long';
  * Runs an attempt under its time limit. Running out of it is a failure, not an abort.
  * @throws the signal's reason
  */
-export async function timeLimited(clock: Clock, signal: AbortSignal, run: (limit: AbortSignal) => Promise<Outcome>): Promise<Outcome> {
+export async function timeLimited(
+  clock: Clock,
+  signal: AbortSignal,
+  run: (limit: AbortSignal) => Promise<Outcome>,
+  milliseconds: number = retryPolicy.attemptMilliseconds,
+): Promise<Outcome> {
   // AbortSignal.any would do the same, at several times the cost for each request.
   const limit = new AbortController();
   const onAbort = (): void => limit.abort(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
-  const timer = clock.sleep(retryPolicy.attemptMilliseconds, limit.signal).then(
+  const timer = clock.sleep(milliseconds, limit.signal).then(
     () => limit.abort(late),
     () => undefined,
   );
@@ -26,7 +31,7 @@ export async function timeLimited(clock: Clock, signal: AbortSignal, run: (limit
   } catch (error) {
     signal.throwIfAborted();
     if (limit.signal.reason !== late) throw error;
-    const reason = `no complete answer came within ${retryPolicy.attemptMilliseconds / 1_000} s`;
+    const reason = `no complete answer came within ${milliseconds / 1_000} s`;
     return { kind: 'failure', maybeSent: true, final: false, reason, cause: error };
   } finally {
     signal.removeEventListener('abort', onAbort);

@@ -1,11 +1,10 @@
 /** One attempt at one request: sends it, reads the whole answer, and says plainly what happened. Never retries, never follows. */
 import type { Dispatcher } from '../base/undici.ts';
 import { orAborted } from './abort.ts';
-import { type Answer, exchange } from './exchange.ts';
-import type { ResponseHeaders } from './limits/rate-limit.ts';
+import { type Answer, exchange, type Listener } from './exchange.ts';
 import { connectionProblem } from './network/connection-errors.ts';
 
-export interface TransportRequest {
+export interface TransportRequest extends Listener {
   origin: string;
   path: string;
   method: string;
@@ -13,8 +12,6 @@ export interface TransportRequest {
   body?: string | Uint8Array;
   /** Covers the whole attempt, body included. */
   signal: AbortSignal;
-  /** Told as soon as the head of an answer is there. */
-  onHead?: (headers: ResponseHeaders) => void;
 }
 
 /** What a body turned out to be: its value, undefined when it is empty; or what is wrong with it, half a sentence for people. */
@@ -106,8 +103,9 @@ export async function send(
 /** Sends a request once. Rejects only with the signal's reason. */
 export async function attempt(dispatcher: Dispatcher, request: TransportRequest): Promise<Outcome> {
   try {
-    const { signal, onHead, ...options } = request;
-    return { kind: 'response', response: await exchange(dispatcher, options as Dispatcher.DispatchOptions, signal, onHead) };
+    const { signal, onHead, onMessage, ...options } = request;
+    const response = await exchange(dispatcher, options as Dispatcher.DispatchOptions, signal, { onHead, onMessage });
+    return { kind: 'response', response };
   } catch (error) {
     request.signal.throwIfAborted();
     return failure(error);

@@ -5,6 +5,7 @@ import { billing } from './billing/index.ts';
 import { config } from './config/index.ts';
 import type { Group } from './define.ts';
 import { local } from './local/index.ts';
+import { mcp } from './mcp/index.ts';
 import { plugins } from './plugins/index.ts';
 import { profiles } from './profiles/index.ts';
 import { revisions } from './revisions/index.ts';
@@ -23,6 +24,7 @@ export const commandTree: Readonly<Record<string, Group | Leaf>> = {
   sandbox,
   webhooks,
   teams,
+  mcp,
   plugins,
   billing,
   auth,

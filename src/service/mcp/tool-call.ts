@@ -47,7 +47,7 @@ function refusal(failure: ServiceError): CallResult {
   const advice = adviceOf(failure.error);
   return {
     content: [{ type: 'text', text: `${failure.error}: ${failure.message}${advice === undefined ? '' : ` ${advice}`}` }],
-    structuredContent: { ...errorBody(failure), ...(advice === undefined ? {} : { advice }) },
+    structuredContent: { status: failure.status, ...errorBody(failure), ...(advice === undefined ? {} : { advice }) },
     isError: true,
   };
 }

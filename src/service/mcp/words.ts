@@ -34,8 +34,7 @@ export function describeMessage(message: RunMessage): string {
 /** The rows of a list under a line that says how many there are. */
 export function describeList(what: string, rows: readonly string[], total: number): string {
   if (rows.length === 0) return total > 0 ? `None here; there are ${total} ${what} in all.` : `There are no ${what}.`;
-  const head = total > rows.length ? `${rows.length} of ${total} ${what}:` : `${rows.length} ${what}:`;
-  return [head, ...rows.map((row) => `- ${row}`)].join('\n');
+  return [`${rows.length} of ${total} ${what}:`, ...rows.map((row) => `- ${row}`)].join('\n');
 }
 
 const longest = 300;

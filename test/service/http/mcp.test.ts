@@ -292,7 +292,7 @@ describe('tools', () => {
   it('start, list, follow and stop runs', async () => {
     const api = await started({ behaviours: { asking, stuck } });
     const agent = await api.agent('asking', 'Asker');
-    expect((await tool(api, 'list_agents')).content[0]?.text).toBe(`1 agents:\n- Asker (${agent})`);
+    expect((await tool(api, 'list_agents')).content[0]?.text).toBe(`1 of 1 agents:\n- Asker (${agent})`);
     const begun = await tool(api, 'start_run', { agent_id: agent, message: 'go' });
     const run = (begun.structuredContent.run as { id: string }).id;
     const waited = await tool(api, 'wait_for_run', { run_id: run });

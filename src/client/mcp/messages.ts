@@ -1,0 +1,40 @@
+/** Messages and headers of the Model Context Protocol, as each of its eras wants them. Pure. */
+import { isObject, type RpcMessage } from '../json-rpc.ts';
+
+const modernVersion = '2026-07-28';
+const versionKey = 'io.modelcontextprotocol/protocolVersion';
+
+/** A request with who asks, in which version, and what that can do: in the modern era every one says so. */
+export function modernMessage<Message extends RpcMessage>(message: Message, identity: { name: string; version: string }): Message {
+  const meta = {
+    ...(isObject(message.params?._meta) ? message.params._meta : {}),
+    [versionKey]: modernVersion,
+    'io.modelcontextprotocol/clientInfo': identity,
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  return { ...message, params: { ...message.params, _meta: meta } };
+}
+
+/** The headers that repeat what a message of the modern era says; none for a message of the era before. */
+export function modernHeaders({ method, params }: RpcMessage): Record<string, string> {
+  const meta = params?._meta;
+  const version = isObject(meta) ? meta[versionKey] : undefined;
+  if (typeof version !== 'string') return {};
+  const name = params?.name ?? params?.uri;
+  return {
+    'mcp-protocol-version': version,
+    'mcp-method': method,
+    ...(typeof name === 'string' ? { 'mcp-name': headerValue(name) } : {}),
+  };
+}
+
+export const legacyHeaders = ({ version, session }: { version: string; session: string | undefined }): Record<string, string> => ({
+  'mcp-protocol-version': version,
+  ...(session === undefined ? {} : { 'mcp-session-id': session }),
+});
+
+/** A value that a header can hold: what is no plain ASCII goes as Base64, between marks. */
+const headerValue = (text: string): string =>
+  /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !text.startsWith('=?base64?')
+    ? text
+    : `=?base64?${Buffer.from(text, 'utf8').toString('base64')}?=`;

@@ -1,0 +1,177 @@
+/**
+ * A client's side of the Model Context Protocol, over the HTTP core. It speaks the era of 2026-07-28, in which every
+ * request stands for itself, and falls back to the one before it (`initialize` first) where a service knows no other.
+ */
+import { operation } from '../../interface/operations.ts';
+import type { CallOptions, Client } from '../client.ts';
+import { ServiceAnswerError, UnusableAnswerError } from '../errors.ts';
+import { isObject, isRpcAnswer, type RpcAnswer, type RpcMessage, rpcCodes } from '../json-rpc.ts';
+import { header } from '../limits/rate-limit.ts';
+import { readJson } from '../response.ts';
+import type { TransportResponse } from '../transport.ts';
+import { RpcError } from './errors.ts';
+import { legacyHeaders, modernHeaders, modernMessage } from './messages.ts';
+
+export interface Identity {
+  name: string;
+  version: string;
+}
+
+export interface Call {
+  method: string;
+  params?: Record<string, unknown>;
+  /** Whether it may change something: then it carries an idempotency key, and is sent again under that key alone. */
+  mutates: boolean;
+}
+
+/** The newest version of the era before. */
+const legacyVersion = '2025-11-25';
+/** A tool may take longer than an operation of the interface. */
+const attemptMilliseconds = 120_000;
+const accept = 'application/json, text/event-stream';
+
+interface LegacyEra {
+  version: string;
+  session: string | undefined;
+}
+
+export class McpSession {
+  readonly #client: Client;
+  readonly #identity: Identity;
+  readonly #counts = new Map<string, number>();
+  /** Undefined until the service has answered something. */
+  #era: 'modern' | LegacyEra | undefined;
+
+  constructor(client: Client, identity: Identity) {
+    this.#client = client;
+    this.#identity = identity;
+  }
+
+  /**
+   * The result of a request.
+   * @throws RpcError for a failure that the protocol tells, and what `Client.send` throws
+   */
+  async request(call: Call): Promise<Record<string, unknown>> {
+    const message = this.#message(call);
+    if (this.#era !== undefined && this.#era !== 'modern') return this.#requestLegacy(message, call, this.#era);
+    try {
+      const asked = modernMessage(message, this.#identity);
+      const result = resultOf(await this.#post(asked, modernHeaders(asked), call.mutates), call.method);
+      this.#era = 'modern';
+      return result;
+    } catch (error) {
+      if (this.#era !== undefined || !isOfEraBefore(error)) throw error;
+    }
+    return this.#requestLegacy(message, call, await this.#initialize());
+  }
+
+  /** Sends a message as it is, and returns the answer as it is; undefined to a notification. */
+  async exchange(message: RpcMessage, mutates: boolean): Promise<RpcAnswer | undefined> {
+    const response = await this.#send(message, modernHeaders(message), mutates);
+    return message.id === undefined ? undefined : answerOf(response, message);
+  }
+
+  /** Ends the session, if the service gave one. That it cannot is of no interest. */
+  async close(): Promise<void> {
+    const era = this.#era;
+    if (era === undefined || era === 'modern' || era.session === undefined) return;
+    const request = { method: 'DELETE', path: operation('callMcp').path, headers: legacyHeaders(era), mutates: false };
+    await this.#client.send(request).catch(() => undefined);
+  }
+
+  async #requestLegacy(message: RpcMessage, { method, mutates }: Call, era: LegacyEra): Promise<Record<string, unknown>> {
+    try {
+      return resultOf(await this.#post(message, legacyHeaders(era), mutates), method);
+    } catch (error) {
+      // A session that is over: the request was refused, so it can be sent again in a new one.
+      const over = era.session !== undefined && error instanceof ServiceAnswerError && error.status === 404;
+      if (!over) throw error;
+      return resultOf(await this.#post(message, legacyHeaders(await this.#initialize()), mutates), method);
+    }
+  }
+
+  async #initialize(): Promise<LegacyEra> {
+    const params = { protocolVersion: legacyVersion, capabilities: {}, clientInfo: this.#identity };
+    const message = this.#message({ method: 'initialize', params });
+    const response = await this.#send(message, {}, false);
+    const { protocolVersion } = resultOf(answerOf(response, message), message.method);
+    const session = header(response.headers, 'mcp-session-id');
+    const era = { version: typeof protocolVersion === 'string' ? protocolVersion : legacyVersion, session };
+    this.#era = era;
+    await this.#send({ jsonrpc: '2.0', method: 'notifications/initialized' }, legacyHeaders(era), false);
+    return era;
+  }
+
+  /** Ids follow from what is asked, so that a command that is repeated with its key sends the same bytes. */
+  #message({ method, params }: Pick<Call, 'method' | 'params'>): RpcMessage & { id: string } {
+    const count = (this.#counts.get(method) ?? 0) + 1;
+    this.#counts.set(method, count);
+    return { jsonrpc: '2.0', id: count === 1 ? method : `${method} ${count}`, method, ...(params === undefined ? {} : { params }) };
+  }
+
+  async #post(message: RpcMessage, headers: Record<string, string>, mutates: boolean): Promise<RpcAnswer> {
+    return answerOf(await this.#send(message, headers, mutates), message);
+  }
+
+  #send(message: RpcMessage, headers: Record<string, string>, mutates: boolean, options?: CallOptions): Promise<TransportResponse> {
+    const { method, path } = operation('callMcp');
+    const request = {
+      method,
+      path,
+      headers: { 'content-type': 'application/json', accept, ...headers },
+      body: JSON.stringify(message),
+      mutates,
+      attemptMilliseconds,
+      onMessage: (data: string) => isRpcAnswer(parsed(data), message.id),
+    };
+    return this.#client.send(request, options);
+  }
+}
+
+function answerOf(response: TransportResponse, message: RpcMessage): RpcAnswer {
+  const { value } = readJson(response) as { value?: unknown };
+  if (isRpcAnswer(value, message.id)) return value;
+  const { method, path } = operation('callMcp');
+  throw new UnusableAnswerError({ status: response.status, method, path });
+}
+
+function resultOf({ result, error }: RpcAnswer, method: string): Record<string, unknown> {
+  if (error !== undefined) throw new RpcError(error, method);
+  return result ?? {};
+}
+
+/** Refusals that a service of the modern era alone gives: with them, it is the request that is wrong. */
+const modernRefusals: readonly number[] = [
+  rpcCodes.methodNotFound,
+  rpcCodes.invalidParams,
+  rpcCodes.headerMismatch,
+  rpcCodes.missingCapability,
+];
+/** What services of the era before say to a request that comes without a beginning. */
+const legacyRefusals: readonly number[] = [rpcCodes.serverError, rpcCodes.notInitialized];
+
+/**
+ * Whether the first request was refused by a service that knows the era before alone (2026-07-28, versioning). A refusal
+ * with a status has carried nothing out.
+ */
+function isOfEraBefore(error: unknown): boolean {
+  if (error instanceof RpcError) return legacyRefusals.includes(error.rpc.code);
+  if (!(error instanceof ServiceAnswerError)) return false;
+  const { status, rpc } = error;
+  if (rpc?.code === rpcCodes.unsupportedVersion) return namesLegacyVersion(rpc.data);
+  if (status === 400) return rpc === undefined || !modernRefusals.includes(rpc.code);
+  return (status === 404 && rpc !== undefined && !modernRefusals.includes(rpc.code)) || status === 406;
+}
+
+const namesLegacyVersion = (data: unknown): boolean =>
+  isObject(data) &&
+  Array.isArray(data.supported) &&
+  data.supported.some((version) => typeof version === 'string' && version <= legacyVersion);
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

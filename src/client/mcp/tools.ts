@@ -1,0 +1,62 @@
+/** The tools of a service: what there is, and calling one. */
+import { isObject } from '../json-rpc.ts';
+import type { McpSession } from './session.ts';
+
+export interface ListedTool {
+  name: string;
+  title?: string;
+  description?: string;
+  /** JSON Schema of an object. */
+  inputSchema: Record<string, unknown>;
+  annotations?: { title?: string; readOnlyHint?: boolean; destructiveHint?: boolean; idempotentHint?: boolean; openWorldHint?: boolean };
+}
+
+export interface ContentBlock {
+  type: string;
+  text?: string;
+  mimeType?: string;
+  data?: string;
+}
+
+export interface ToolResult {
+  content: ContentBlock[];
+  structuredContent?: Record<string, unknown>;
+  isError?: boolean;
+}
+
+/** A service that keeps on naming further pages names them for ever. */
+const mostPages = 100;
+
+/** All tools, in the order of the service. */
+export async function listTools(session: McpSession): Promise<ListedTool[]> {
+  const tools: ListedTool[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < mostPages; page++) {
+    const params = cursor === undefined ? {} : { params: { cursor } };
+    const result = await session.request({ method: 'tools/list', ...params, mutates: false });
+    if (Array.isArray(result.tools)) tools.push(...result.tools.filter(isTool));
+    if (typeof result.nextCursor !== 'string' || result.nextCursor === cursor) break;
+    cursor = result.nextCursor;
+  }
+  return tools;
+}
+
+export const isReadOnly = (tool: ListedTool): boolean => tool.annotations?.readOnlyHint === true;
+
+/** Whether the service says that what the tool does cannot be undone. Silence is no warning. */
+export const isDestructive = (tool: ListedTool): boolean => !isReadOnly(tool) && tool.annotations?.destructiveHint === true;
+
+/** Calls a tool. A tool that only reads carries no idempotency key. */
+export async function callTool(session: McpSession, tool: ListedTool, args: Record<string, unknown>): Promise<ToolResult> {
+  const params = { name: tool.name, arguments: args };
+  const result = await session.request({ method: 'tools/call', params, mutates: !isReadOnly(tool) });
+  return {
+    content: Array.isArray(result.content)
+      ? (result.content as unknown[]).filter(isObject).map((block) => block as unknown as ContentBlock)
+      : [],
+    ...(isObject(result.structuredContent) ? { structuredContent: result.structuredContent } : {}),
+    ...(result.isError === true ? { isError: true } : {}),
+  };
+}
+
+const isTool = (value: unknown): value is ListedTool => isObject(value) && typeof value.name === 'string' && isObject(value.inputSchema);

@@ -1,0 +1,49 @@
+import { exitCodes } from '../../base/errors.ts';
+import { callTool, isDestructive, listTools } from '../../client/mcp/tools.ts';
+import { bodyFromFlags } from '../body.ts';
+import { confirm } from '../confirm.ts';
+import { argument, defineCommand, text, texts } from '../define.ts';
+import { documentOutput } from '../output.ts';
+import { ResultError } from '../result-error.ts';
+import { checkArguments, toolArguments, toolNamed } from './arguments.ts';
+import { refusedCall, resultData, wordsOf } from './result.ts';
+import { withSession } from './session.ts';
+import { showData } from './show.ts';
+
+export default defineCommand({
+  summary: 'Call a tool of the service',
+  description:
+    "The arguments are checked against the tool's schema before anything is sent. On a terminal the words of the tool are shown; with --json its structured content, or its content where it has none. A tool that the service calls destructive asks first; elsewhere it needs --yes.",
+  arguments: { tool: argument('The tool, as `aops mcp tools` lists it') },
+  options: {
+    rawField: texts('KEY=VALUE', 'Add a text argument', { short: 'f' }),
+    field: texts('KEY=VALUE', 'Add a typed argument: true, false, null, a number, @FILE, or text', { short: 'F' }),
+    input: text('FILE|-', 'Use a JSON file as the arguments', { complete: 'files' }),
+  },
+  operations: ['callMcp'],
+  mutates: true,
+  exits: [exitCodes.notFound],
+  examples: [
+    { command: 'aops mcp call list_runs -f status=waiting', text: 'The runs that wait for somebody' },
+    { command: "aops mcp call start_run -f agent_id=AGENT -f message='Check invoice 7' --jq .run.id", text: 'Start a run, for a script' },
+    { command: 'aops mcp call respond_to_human_request --input answer.json --yes', text: 'Arguments from a file' },
+  ],
+  output: documentOutput<Record<string, unknown>>((data, view) => showData(data, wordsOf(data), view)),
+  async run(context, input) {
+    const args = toolArguments(await bodyFromFlags(context, input));
+    return withSession(context, async (session) => {
+      const tool = toolNamed(await listTools(session), input.tool);
+      await checkArguments(tool, args);
+      if (isDestructive(tool) && !context.flags.dryRun)
+        await confirm(context, `Call ${tool.name}? The service says that it cannot be undone.`);
+      const result = await callTool(session, tool, args);
+      const data = resultData(result);
+      if (result.isError) {
+        const failure = refusedCall(tool.name, result);
+        // People read it in the error; programs find all of it where results are.
+        throw context.format === 'table' ? failure : new ResultError(failure, data);
+      }
+      return data;
+    });
+  },
+});

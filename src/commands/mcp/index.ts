@@ -1,0 +1,11 @@
+import { defineGroup } from '../define.ts';
+
+export const mcp = defineGroup({
+  summary: 'Tools of the service for agents of others, by the Model Context Protocol',
+  commands: {
+    tools: () => import('./tools.ts'),
+    describe: () => import('./describe.ts'),
+    call: () => import('./call.ts'),
+    request: () => import('./request.ts'),
+  },
+});

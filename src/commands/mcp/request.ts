@@ -1,0 +1,51 @@
+import { exitCodes, UsageError } from '../../base/errors.ts';
+import { isObject, type RpcMessage } from '../../client/json-rpc.ts';
+import { bodyFromFlags } from '../body.ts';
+import { defineCommand, optionalArgument, text, texts } from '../define.ts';
+import { withSession } from './session.ts';
+
+/** Methods that change nothing: they carry no idempotency key. */
+const reads = /^(initialize|ping|server\/discover|completion\/complete|(tools|prompts|resources|resources\/templates)\/(list|get|read))$/;
+
+export default defineCommand({
+  summary: 'Send a JSON-RPC message to the service and print what comes back',
+  description:
+    'METHOD is sent with the fields as its parameters, in the version of the protocol that the service speaks, and its result is printed. Without METHOD, --input holds a whole message, which is sent as it is; its answer is printed whole.',
+  arguments: { method: optionalArgument('The method, such as tools/list') },
+  options: {
+    rawField: texts('KEY=VALUE', 'Add a text parameter', { short: 'f' }),
+    field: texts('KEY=VALUE', 'Add a typed parameter: true, false, null, a number, @FILE, or text', { short: 'F' }),
+    input: text('FILE|-', 'Use a JSON file as the parameters, or as the whole message', { complete: 'files' }),
+  },
+  operations: ['callMcp'],
+  mutates: true,
+  exits: [exitCodes.notFound],
+  examples: [
+    { command: 'aops mcp request server/discover', text: 'What the service says of itself' },
+    { command: "aops mcp request tools/call -f name=get_run -f 'arguments[run_id]=RUN'", text: 'Parameters within parameters' },
+    { command: 'aops mcp request --input message.json', text: 'A message of your own' },
+  ],
+  async run(context, input) {
+    const body = await bodyFromFlags(context, input);
+    const { method } = input;
+    return withSession(context, async (session) => {
+      if (method === undefined) {
+        const message = checkedMessage(body);
+        return session.exchange(message, message.id !== undefined && !reads.test(message.method));
+      }
+      if (body !== undefined && !isObject(body)) throw new UsageError('The parameters are a JSON object, and --input holds none.');
+      const params = body === undefined ? {} : { params: body };
+      if (method.startsWith('notifications/')) return session.exchange({ jsonrpc: '2.0', method, ...params }, false);
+      return session.request({ method, ...params, mutates: !reads.test(method) });
+    });
+  },
+});
+
+function checkedMessage(body: unknown): RpcMessage {
+  if (body === undefined)
+    throw new UsageError('Which method?', 'For example: aops mcp request tools/list. Or give a whole message with --input.');
+  const hint = 'It is an object with "jsonrpc": "2.0", a "method" and, unless it is a notification, an "id".';
+  if (!isObject(body) || typeof body.method !== 'string') throw new UsageError('This is no JSON-RPC request.', hint);
+  if (body.jsonrpc !== '2.0') throw new UsageError('The message does not say "jsonrpc": "2.0".', hint);
+  return body as unknown as RpcMessage;
+}

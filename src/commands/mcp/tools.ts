@@ -1,0 +1,30 @@
+import { isReadOnly, type ListedTool, listTools } from '../../client/mcp/tools.ts';
+import { defineCommand } from '../define.ts';
+import { wholeList } from '../list.ts';
+import { column, listOutput } from '../output.ts';
+import { withSession } from './session.ts';
+
+export default defineCommand({
+  summary: 'List the tools of the service',
+  description:
+    'These are what an assistant sees that is connected to the service; a credential with scopes sees those that it may use. With --json each comes with the schema of its arguments.',
+  operations: ['callMcp'],
+  examples: [
+    { command: 'aops mcp tools', text: 'What there is' },
+    { command: 'aops mcp tools --jq \'.data[] | select(.name == "start_run") | .inputSchema\'', text: 'The arguments of a tool' },
+  ],
+  output: listOutput<ListedTool>({
+    columns: [
+      column('NAME', (tool) => tool.name),
+      column('READ-ONLY', isReadOnly),
+      column('SUMMARY', summaryOf, { shrink: true, min: 24 }),
+    ],
+    empty: 'The service has no tools.',
+  }),
+  run: (context) => withSession(context, async (session) => wholeList(await listTools(session))),
+});
+
+/** The first sentence of the description. */
+function summaryOf({ description, title, annotations, name }: ListedTool): string {
+  return /^[\s\S]*?\.(?=\s|$)/.exec(description ?? '')?.[0] ?? description ?? title ?? annotations?.title ?? name;
+}

@@ -1,0 +1,102 @@
+/** What does not fit a schema, in words: for the service that refuses an input, and for commands that look before they send. Pure. */
+import type { ErrorBody } from './types.ts';
+
+export type SchemaProblem = NonNullable<ErrorBody['details']>[number] & { path: string };
+
+interface SchemaError {
+  keyword: string;
+  instancePath: string;
+  message: string;
+  params: {
+    requiredProperties?: string[];
+    type?: string | string[];
+    allowedValue?: unknown;
+    allowedValues?: unknown[];
+    format?: string;
+    additionalProperties?: string[];
+    limit?: number;
+    comparison?: string;
+  };
+}
+
+/**
+ * One line for each field, from the many that unions of schemas yield.
+ * @param found the errors of a TypeBox validator
+ */
+export function schemaProblems(found: readonly unknown[]): SchemaProblem[] {
+  const errors = found as readonly SchemaError[];
+  const types = new Map<string, Set<string>>();
+  const values = new Map<string, Set<string>>();
+  const others = new Map<string, string>();
+  for (const error of errors) {
+    const path = dotted(error.instancePath);
+    if (error.keyword === 'required')
+      for (const name of error.params.requiredProperties ?? []) others.set(path === '' ? name : `${path}.${name}`, 'is required');
+    else if (error.keyword === 'additionalProperties')
+      for (const name of error.params.additionalProperties ?? []) others.set(path === '' ? name : `${path}.${name}`, 'is not known');
+    else if (error.keyword === 'type') for (const type of [error.params.type ?? []].flat()) add(types, path, type);
+    else if (error.keyword === 'const') add(values, path, String(error.params.allowedValue));
+    else if (error.keyword === 'enum') for (const value of error.params.allowedValues ?? []) add(values, path, String(value));
+    else if (error.keyword !== 'anyOf') others.set(path, inWords(error));
+  }
+  for (const [path, words] of values) others.set(path, `must be ${words.size === 1 ? '' : 'one of: '}${[...words].join(', ')}`);
+  // Where an alternative came as far as a value, that it was of a wrong type for the others says nothing.
+  for (const [path, words] of types)
+    if (!others.has(path)) others.set(path, `must be ${[...words].map((type) => typeWords[type] ?? type).join(' or ')}`);
+  const paths = [...others.keys()];
+  const details = paths
+    .filter((path) => !paths.some((other) => other !== path && other.startsWith(path === '' ? '' : `${path}.`)))
+    .map((path) => ({ path, message: others.get(path) as string }));
+  return details.length > 0 ? details : [{ path: dotted(errors[0]?.instancePath ?? ''), message: 'does not fit' }];
+}
+
+const typeWords: Record<string, string> = {
+  string: 'a string',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'an array',
+  null: 'null',
+};
+
+const formatWords: Record<string, string> = {
+  uuid: 'must be a UUID',
+  'date-time': 'must be an ISO 8601 date and time with a time zone, such as 2026-07-18T09:30:00Z',
+  url: 'must be a URL',
+};
+
+function inWords({ keyword, params, message }: SchemaError): string {
+  switch (keyword) {
+    case 'format':
+      return formatWords[params.format ?? ''] ?? message;
+    case 'minLength':
+      return params.limit === 1 ? 'must not be empty' : `must have at least ${params.limit} characters`;
+    case 'maxLength':
+      return `must have at most ${params.limit} characters`;
+    case 'minimum':
+      return `must be at least ${params.limit}`;
+    case 'maximum':
+      return `must be at most ${params.limit}`;
+    case 'minItems':
+      return `must have at least ${params.limit} items`;
+    case 'maxItems':
+      return `must have at most ${params.limit} items`;
+    default:
+      return message;
+  }
+}
+
+/** `/build/config` as `build.config`. */
+const dotted = (pointer: string): string =>
+  pointer
+    .slice(1)
+    .split('/')
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .join('.');
+
+function add(map: Map<string, Set<string>>, key: string, value: string): void {
+  const set = map.get(key);
+  if (set === undefined) map.set(key, new Set([value]));
+  else set.add(value);
+}
