@@ -235,6 +235,7 @@ export class Client {
       return outcome;
     }
     this.#emit({ ...trace, status: outcome.response.status, responseHeaders: outcome.response.headers });
+    if (request.statusOnly && outcome.response.status < 300) outcome.response.reading = { value: undefined };
     return outcome;
   }
 

@@ -14,6 +14,8 @@ export interface ServiceRequest {
   mutates: boolean;
   /** Longest time of one attempt, in milliseconds, where the usual one is too short. */
   attemptMilliseconds?: number;
+  /** Whether the status is all of the answer: its body is not looked at. */
+  statusOnly?: true;
   /** Takes the messages of an answer that comes as a stream of events; true for the one that is the answer. */
   onMessage?: (data: string) => boolean;
 }

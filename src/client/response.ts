@@ -22,8 +22,6 @@ function readBody({ status, headers, body, streamed }: TransportResponse): Readi
   // Empty on purpose. Without a length it may as well have been cut off.
   if (status === 204 || (body.length === 0 && header(headers, 'content-length') === '0')) return { value: undefined };
   const type = (header(headers, 'content-type') ?? '').split(';')[0]?.trim() ?? '';
-  // Accepted, and nothing to say of it.
-  if (status === 202 && body.length === 0 && type === '') return { value: undefined };
   if (!/^application\/([\w.-]+\+)?json$/i.test(type))
     return { problem: `the answer was ${type === '' ? 'of no type' : shown(type)}, not JSON` };
   const encoding = header(headers, 'content-encoding')?.trim() ?? '';

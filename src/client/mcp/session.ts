@@ -3,7 +3,7 @@
  * request stands for itself, and falls back to the one before it (`initialize` first) where a service knows no other.
  */
 import { operation } from '../../interface/operations.ts';
-import type { CallOptions, Client } from '../client.ts';
+import type { Client } from '../client.ts';
 import { ServiceAnswerError, UnusableAnswerError } from '../errors.ts';
 import { isObject, isRpcAnswer, type RpcAnswer, type RpcMessage, rpcCodes } from '../json-rpc.ts';
 import { header } from '../limits/rate-limit.ts';
@@ -75,7 +75,13 @@ export class McpSession {
   async close(): Promise<void> {
     const era = this.#era;
     if (era === undefined || era === 'modern' || era.session === undefined) return;
-    const request = { method: 'DELETE', path: operation('callMcp').path, headers: legacyHeaders(era), mutates: false };
+    const request = {
+      method: 'DELETE',
+      path: operation('callMcp').path,
+      headers: legacyHeaders(era),
+      mutates: false,
+      statusOnly: true,
+    } as const;
     await this.#client.send(request).catch(() => undefined);
   }
 
@@ -113,7 +119,7 @@ export class McpSession {
     return answerOf(await this.#send(message, headers, mutates), message);
   }
 
-  #send(message: RpcMessage, headers: Record<string, string>, mutates: boolean, options?: CallOptions): Promise<TransportResponse> {
+  #send(message: RpcMessage, headers: Record<string, string>, mutates: boolean): Promise<TransportResponse> {
     const { method, path } = operation('callMcp');
     const request = {
       method,
@@ -122,9 +128,10 @@ export class McpSession {
       body: JSON.stringify(message),
       mutates,
       attemptMilliseconds,
+      ...(message.id === undefined ? { statusOnly: true as const } : {}),
       onMessage: (data: string) => isRpcAnswer(parsed(data), message.id),
     };
-    return this.#client.send(request, options);
+    return this.#client.send(request);
   }
 }
 

@@ -1,0 +1,256 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Server as LegacyServer } from '@modelcontextprotocol/sdk/server/index.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { describe, expect, it } from 'vitest';
+import { OutcomeUnknownError, ServiceAnswerError } from '../../src/client/errors.ts';
+import { RpcError } from '../../src/client/mcp/errors.ts';
+import { McpSession } from '../../src/client/mcp/session.ts';
+import { callTool, type ListedTool, listTools } from '../../src/client/mcp/tools.ts';
+import { answer, json, partial, type RecordedRequest, raw, reply } from '../faults/raw-server.ts';
+import { started } from '../service/helpers/service.ts';
+import { afterTest, failureOf, newClient, scripted } from './harness.ts';
+
+const identity = { name: 'test', version: '1' };
+const read = (method: string, params?: Record<string, unknown>) => ({ method, mutates: false, ...(params ? { params } : {}) });
+const change = (method: string, params?: Record<string, unknown>) => ({ ...read(method, params), mutates: true });
+
+const sessionAt = (url: string): McpSession => new McpSession(newClient(url).client, identity);
+
+const messageOf = ({ body }: RecordedRequest) =>
+  JSON.parse(body.toString('utf8')) as { id?: string; method: string; params?: Record<string, unknown> };
+/** An answer to whatever was asked. */
+const result = (value: Record<string, unknown>, headers: Record<string, string> = {}) =>
+  reply((request) => json(200, { jsonrpc: '2.0', id: messageOf(request).id, result: value }, headers));
+const rpcFailure = (status: number, code: number, message = 'no', data?: unknown) =>
+  json(status, { jsonrpc: '2.0', id: null, error: { code, message, ...(data === undefined ? {} : { data }) } });
+const events = (...chunks: string[]) => answer(200, chunks.join(''), { 'content-type': 'text/event-stream' });
+
+describe('the modern era', () => {
+  it('needs one request, which says who asks and in which version', async () => {
+    const server = await scripted(result({ tools: [] }));
+    expect(await sessionAt(server.url).request(read('tools/list'))).toEqual({ tools: [] });
+    expect(server.requests).toHaveLength(1);
+    const [request] = server.requests as [RecordedRequest];
+    expect([request.method, request.path]).toEqual(['POST', '/v2/mcp']);
+    expect(request.headers).toMatchObject({
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/list',
+    });
+    expect(request.headers['idempotency-key']).toBeUndefined();
+    expect(messageOf(request).params?._meta).toMatchObject({ 'io.modelcontextprotocol/clientInfo': identity });
+  });
+
+  it('gives changes a key, and the same message the same bytes', async () => {
+    const bodies: string[] = [];
+    for (let time = 0; time < 2; time++) {
+      const server = await scripted(result({}), result({}));
+      const session = sessionAt(server.url);
+      await session.request(change('tools/call', { name: 'grüße', arguments: {} }));
+      await session.request(change('tools/call', { name: 'b' }));
+      const [first, second] = server.requests as [RecordedRequest, RecordedRequest];
+      expect(first.headers['idempotency-key']).toMatch(/^aops-/);
+      expect(second.headers['idempotency-key']).not.toBe(first.headers['idempotency-key']);
+      expect(first.headers['mcp-name']).toBe(`=?base64?${Buffer.from('grüße').toString('base64')}?=`);
+      expect(messageOf(second).id).not.toBe(messageOf(first).id);
+      bodies.push(first.body.toString());
+    }
+    expect(bodies[0]).toBe(bodies[1]);
+  });
+
+  it('tells failures: with a status, and without', async () => {
+    const server = await scripted(result({}), rpcFailure(200, -32_602, 'wrong name'), rpcFailure(404, -32_601, 'Method not found'));
+    const session = sessionAt(server.url);
+    await session.request(read('tools/list'));
+    const plain = await failureOf<RpcError>(session.request(read('tools/call')));
+    expect(plain).toBeInstanceOf(RpcError);
+    expect(plain).toMatchObject({ message: 'wrong name', code: 'invalid_params', exit: 2 });
+    const unknown = await failureOf<ServiceAnswerError>(session.request(read('x')));
+    expect(unknown).toBeInstanceOf(ServiceAnswerError);
+    expect(unknown).toMatchObject({ message: 'Method not found', code: 'method_not_found', exit: 3, status: 404 });
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it('is believed when it says that the request is wrong', async () => {
+    for (const code of [-32_020, -32_602, -32_021]) {
+      const server = await scripted(rpcFailure(400, code));
+      expect(await failureOf(sessionAt(server.url).request(read('tools/list')))).toMatchObject({ exit: 2 });
+      expect(server.requests).toHaveLength(1);
+    }
+    const server = await scripted(rpcFailure(400, -32_022, 'unsupported', { supported: ['2099-01-01'] }));
+    expect(await failureOf(sessionAt(server.url).request(read('tools/list')))).toMatchObject({ code: 'unsupported_version' });
+  });
+});
+
+describe('a service of the era before', () => {
+  it('is greeted first, after it has refused, and the session is kept and ended', async () => {
+    const { url, seen } = await legacyServer();
+    const session = sessionAt(url);
+    const tools = await listTools(session);
+    expect(tools.map(({ name }) => name)).toEqual(['add', 'fail']);
+    const add = tools[0] as ListedTool;
+    expect(await callTool(session, add, { a: 2, b: 3 })).toEqual({ content: [{ type: 'text', text: '5' }] });
+    expect(await callTool(session, tools[1] as ListedTool, {})).toMatchObject({ isError: true });
+    await session.close();
+    expect(seen.map(({ method, session: id }) => [method, id !== undefined])).toEqual([
+      ['tools/list', false],
+      ['initialize', false],
+      ['notifications/initialized', true],
+      ['tools/list', true],
+      ['tools/call', true],
+      ['tools/call', true],
+      ['DELETE', true],
+    ]);
+    expect(new Set(seen.slice(2).map(({ version }) => version))).toEqual(new Set(['2025-11-25']));
+  });
+
+  it('may forget the session: a new one is begun once, and the request sent again', async () => {
+    const greeted = result({ protocolVersion: '2025-06-18' }, { 'mcp-session-id': 'one' });
+    const accepted = answer(202, '');
+    const server = await scripted(
+      rpcFailure(400, -32_000, 'Server not initialized'),
+      greeted,
+      accepted,
+      result({ tools: [] }),
+      rpcFailure(404, -32_001),
+      greeted,
+      accepted,
+      result({ ok: true }),
+      rpcFailure(404, -32_001),
+      greeted,
+      accepted,
+      rpcFailure(404, -32_001),
+    );
+    const session = sessionAt(server.url);
+    await session.request(read('tools/list'));
+    expect(await session.request(change('tools/call'))).toEqual({ ok: true });
+    expect(await failureOf(session.request(change('tools/call')))).toMatchObject({ status: 404 });
+    const keys = server.requests.map(({ headers }) => headers['idempotency-key']).filter((key) => key !== undefined);
+    // Refused requests were not carried out; what is sent again has a key of its own, for it is another request.
+    expect(new Set(keys).size).toBe(4);
+    expect(server.requests.at(-1)?.headers['mcp-protocol-version']).toBe('2025-06-18');
+  });
+
+  it('may say so without a status', async () => {
+    const server = await scripted(
+      rpcFailure(200, -32_002),
+      result({ protocolVersion: '2025-03-26' }),
+      answer(202, ''),
+      result({ tools: [] }),
+    );
+    expect(await sessionAt(server.url).request(read('tools/list'))).toEqual({ tools: [] });
+    expect(server.requests[3]?.headers['mcp-session-id']).toBeUndefined();
+  });
+
+  it('is not looked for where the caller is refused, or nothing is there', async () => {
+    for (const status of [401, 403, 404]) {
+      const server = await scripted(json(status, { error: 'no', message: 'no' }));
+      expect(await failureOf(sessionAt(server.url).request(read('tools/list')))).toMatchObject({ status });
+      expect(server.requests).toHaveLength(1);
+    }
+  });
+});
+
+describe('an answer that is a stream of events', () => {
+  const message = (body: unknown): string => `event: message\ndata: ${JSON.stringify(body)}\n\n`;
+  const progress = message({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, progress: 1 } });
+  const done = message({ jsonrpc: '2.0', id: 'tools/call', result: { ok: true } });
+
+  it('is over with the answer, whatever comes around it', async () => {
+    for (const chunks of [
+      [done],
+      [': hello\n\n', progress, 'event: ping\ndata: {}\n\n', done],
+      [done.replaceAll('\n', '\r\n')],
+      [done.trimEnd()],
+    ]) {
+      const server = await scripted(events(...chunks));
+      expect(await sessionAt(server.url).request(change('tools/call'))).toEqual({ ok: true });
+    }
+  });
+
+  it('is not waited for longer when the stream stays open', async () => {
+    const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n';
+    const server = await scripted(raw(`${head}${progress}${done}`, 'stall'));
+    expect(await sessionAt(server.url).request(change('tools/call'))).toEqual({ ok: true });
+  });
+
+  it('may be that of another request', async () => {
+    const server = await scripted(events(message({ jsonrpc: '2.0', id: 'other', result: { not: 'mine' } }), done));
+    expect(await sessionAt(server.url).request(change('tools/call'))).toEqual({ ok: true });
+  });
+
+  it('leaves a change open when it ends without the answer: it is asked for again with the same key', async () => {
+    const server = await scripted(
+      events(progress),
+      partial(200, 1_000, progress, 'close', { 'content-type': 'text/event-stream' }),
+      events(done),
+    );
+    expect(await sessionAt(server.url).request(change('tools/call'))).toEqual({ ok: true });
+    const keys = server.requests.map(({ headers }) => headers['idempotency-key']);
+    expect([keys.length, new Set(keys).size]).toEqual([3, 1]);
+
+    const never = await scripted(...Array.from({ length: 4 }, () => events(progress)));
+    expect(await failureOf(sessionAt(never.url).request(change('tools/call')))).toBeInstanceOf(OutcomeUnknownError);
+  });
+});
+
+it('speaks with the local service', async () => {
+  const api = await started();
+  const { client } = newClient(api.service.url, { credential: { authorization: async () => `Bearer ${api.service.token}` } });
+  const session = new McpSession(client, identity);
+  const tools = await listTools(session);
+  const start = tools.find(({ name }) => name === 'start_run') as ListedTool;
+  const { structuredContent } = await callTool(session, start, { agent_id: await api.agent() });
+  expect(structuredContent).toMatchObject({ run: { agent_id: expect.any(String) } });
+});
+
+interface Seen {
+  method: string;
+  session: string | undefined;
+  version: string | undefined;
+}
+
+/** An official server of the era before, with sessions and streams. */
+async function legacyServer(): Promise<{ url: string; seen: Seen[] }> {
+  const seen: Seen[] = [];
+  const transports = new Map<string, StreamableHTTPServerTransport>();
+  const server = createServer(async (request, response) => {
+    const body = await bodyOf(request);
+    const session = request.headers['mcp-session-id'] as string | undefined;
+    const version = request.headers['mcp-protocol-version'] as string | undefined;
+    seen.push({ method: (body as { method?: string } | undefined)?.method ?? request.method ?? '', session, version });
+    let transport = session === undefined ? undefined : transports.get(session);
+    if (transport === undefined) {
+      transport = new StreamableHTTPServerTransport({
+        sessionIdGenerator: () => randomUUID(),
+        onsessioninitialized: (id) => void transports.set(id, transport as StreamableHTTPServerTransport),
+      });
+      const mcp = new LegacyServer({ name: 'before', version: '1' }, { capabilities: { tools: {} } });
+      const inputSchema = { type: 'object' as const };
+      mcp.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: ['add', 'fail'].map((name) => ({ name, inputSchema })) }));
+      mcp.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: args = {} } }) => {
+        if (name === 'fail') return { isError: true, content: [{ type: 'text' as const, text: 'out of order' }] };
+        return { content: [{ type: 'text' as const, text: String(Number(args.a) + Number(args.b)) }] };
+      });
+      await mcp.connect(transport as Transport);
+    }
+    await transport.handleRequest(request, response, body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  afterTest(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+}
+
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString('utf8'));
+}

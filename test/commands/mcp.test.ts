@@ -1,0 +1,178 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { startTestService, type TestService } from '../support/service.ts';
+
+const nowhere = '00000000-0000-4000-8000-000000000007';
+
+let service: TestService;
+let agent: string;
+beforeAll(async () => {
+  service = await startTestService();
+  agent = await service.agent('- approve: { id: pay, title: "Pay it?" }\n- write: { path: out.txt, content: paid }', 'payer');
+});
+
+interface Refusal {
+  error: { code: string; message: string; hint: string; exit: number; status?: number };
+}
+const refusalOf = (stderr: string) => (JSON.parse(stderr) as Refusal).error;
+
+describe('mcp tools, describe', () => {
+  it('lists what there is: names, whether they only read, a sentence', async () => {
+    const listed = await service.cli(['mcp', 'tools', '--json']);
+    expect(listed).toMatchObject({ code: 0, stderr: '' });
+    const { data, total } = listed.json<{ data: { name: string; inputSchema: object }[]; total: number }>();
+    expect(total).toBe(data.length);
+    expect(data.find(({ name }) => name === 'get_run')).toMatchObject({ inputSchema: { type: 'object', required: ['run_id'] } });
+    const shown = await service.cli(['mcp', 'tools'], { tty: true, columns: 80, env: { NO_COLOR: '1' } });
+    expect(shown.stdout).toMatch(/^NAME +READ-ONLY +SUMMARY\n/);
+    expect(shown.stdout).toMatch(/\nstart_run +no +Starts a run of an agent/);
+    expect(Math.max(...shown.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect((await service.cli(['mcp', 'tools'])).stdout).toMatch(/\nget_run\ttrue\tReturns a run/);
+  });
+
+  it('describes one, with its arguments', async () => {
+    const shown = await service.cli(['mcp', 'describe', 'respond_to_human_request'], { tty: true, env: { NO_COLOR: '1' } });
+    expect(shown.stdout).toMatch(/Destructive: yes\n/);
+    expect(shown.stdout).toMatch(/\nrequest_id +uuid +yes +Id of the human request/);
+    expect(shown.stdout).toMatch(/\napproved +boolean +no /);
+    expect((await service.cli(['mcp', 'describe', 'get_run', '--jq', '.inputSchema.required[]'])).stdout).toBe('run_id\n');
+    const unknown = await service.cli(['mcp', 'describe', 'getrun', '--json']);
+    expect(unknown).toMatchObject({ code: 3, stdout: '' });
+    expect(refusalOf(unknown.stderr)).toMatchObject({ code: 'tool_not_found', hint: 'Did you mean get_run?' });
+  });
+});
+
+describe('mcp call', () => {
+  it('starts a run, answers it, and reads what it wrote', async () => {
+    const run = (
+      await service.cli(['mcp', 'call', 'start_run', '-f', `agent_id=${agent}`, '-f', 'message=12', '--jq', '.run.id'])
+    ).stdout.trim();
+    const waited = await service.cli(['mcp', 'call', 'wait_for_run', '-f', `run_id=${run}`, '--json']);
+    expect(waited).toMatchObject({ code: 0, stderr: '' });
+    const request = waited.json<{ pending_human_request: { id: string } }>().pending_human_request.id;
+
+    const respond = [
+      'mcp',
+      'call',
+      'respond_to_human_request',
+      '-f',
+      `run_id=${run}`,
+      '-f',
+      `request_id=${request}`,
+      '-F',
+      'approved=true',
+    ];
+    const unasked = await service.cli([...respond, '--json']);
+    expect(unasked).toMatchObject({ code: 2, stdout: '' });
+    expect(refusalOf(unasked.stderr)).toMatchObject({ code: 'not_confirmed' });
+    expect((await service.get(run)).run.status).toBe('waiting');
+    expect((await service.cli([...respond, '--yes', '--json'])).json()).toMatchObject({ human_request: { response: 'approved' } });
+
+    const again = await service.cli([...respond, '--yes', '--json']);
+    expect(again.code).toBe(6);
+    expect(again.json()).toMatchObject({ status: 409, error: 'human_request_already_answered' });
+    expect(refusalOf(again.stderr)).toMatchObject({
+      code: 'human_request_already_answered',
+      exit: 6,
+      hint: expect.stringContaining('get_run'),
+    });
+
+    await service.until(run, 'completed');
+    const file = ['mcp', 'call', 'read_file', '-f', `run_id=${run}`, '-f', 'path=out.txt'];
+    expect((await service.cli(file, { tty: true })).stdout).toBe('paid\n');
+    expect((await service.cli([...file, '--jq', '.data.content'])).stdout).toBe('paid\n');
+    expect((await service.cli(file)).stdout).toContain('data.content\tpaid\n');
+  });
+
+  it('shows lists in a pipe as rows', async () => {
+    const listed = await service.cli(['mcp', 'call', 'list_agents', '-F', 'limit=1']);
+    expect(listed).toMatchObject({ code: 0, stderr: '' });
+    expect(listed.stdout).toMatch(new RegExp(`^total\\t1\nlimit\\t1\noffset\\t0\n${agent}\tpayer\t`));
+    expect((await service.cli(['mcp', 'call', 'list_agents'], { tty: true })).stdout).toBe(`1 of 1 agents:\n- payer (${agent})\n`);
+  });
+
+  it('looks at the arguments before it sends them', async () => {
+    const before = await service.countRuns();
+    const input = await service.file('list.json', '[1]');
+    const cases: [string[], string, string][] = [
+      [['start_run', '-f', 'agent_id=x', '-f', 'mesage=y'], 'agent_id must be a UUID', 'start_run takes: agent_id, message, sandbox_id.'],
+      [['start_run', '-f', `agent_id=${agent}`, '-f', 'mesage=y'], 'mesage is not known', 'start_run takes:'],
+      [['start_run'], 'agent_id is required', 'start_run takes:'],
+      [['list_runs', '-f', 'limit=3'], 'limit must be an integer', '-F gives numbers'],
+      [['list_runs', '-f', 'status=odd'], 'status must be one of: not_started, pending', 'list_runs takes:'],
+      [['list_runs', '--input', input], 'a JSON object', ''],
+    ];
+    for (const [argv, message, hint] of cases) {
+      const refused = await service.cli(['mcp', 'call', ...argv, '--json']);
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      const error = refusalOf(refused.stderr);
+      expect(error.message).toContain(message);
+      expect(error.hint ?? '').toContain(hint);
+    }
+    expect(await service.countRuns()).toBe(before);
+  });
+
+  it('tells what the tool refuses, with the exit code of its words', async () => {
+    const missing = await service.cli(['mcp', 'call', 'get_run', '-f', `run_id=${nowhere}`]);
+    expect(missing).toMatchObject({ code: 3, stdout: '' });
+    expect(missing.stderr).toBe(`error: There is no run ${nowhere}.\nhint: list_runs shows the runs there are.\n`);
+    const json = await service.cli(['mcp', 'call', 'get_run', '-f', `run_id=${nowhere}`, '--json']);
+    expect(json.code).toBe(3);
+    expect(json.json()).toMatchObject({ error: 'run_not_found', status: 404 });
+  });
+
+  it('sends a change once under its key, and only shows it on a dry run', async () => {
+    const before = await service.countRuns();
+    const start = ['mcp', 'call', 'start_run', '-f', `agent_id=${agent}`];
+    const dry = await service.cli([...start, '--dry-run']);
+    expect(dry.json()).toMatchObject({
+      method: 'POST',
+      url: `${service.service.url}/v2/mcp`,
+      body: { method: 'tools/call', params: { name: 'start_run' } },
+    });
+    expect(await service.countRuns()).toBe(before);
+    const [first, second] = [
+      await service.cli([...start, '--idempotency-key', 'mcp-1', '--jq', '.run.id']),
+      await service.cli([...start, '--idempotency-key', 'mcp-1', '--jq', '.run.id']),
+    ];
+    expect(second.stdout).toBe(first.stdout);
+    expect(await service.countRuns()).toBe(before + 1);
+  });
+});
+
+describe('mcp request', () => {
+  it('prints the result of a method', async () => {
+    const discovered = await service.cli(['mcp', 'request', 'server/discover']);
+    expect(discovered.json()).toMatchObject({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} } });
+    const called = await service.cli([
+      'mcp',
+      'request',
+      'tools/call',
+      '-f',
+      'name=list_agents',
+      '-F',
+      'arguments[limit]=1',
+      '--jq',
+      '.structuredContent.limit',
+    ]);
+    expect(called.stdout).toBe('1\n');
+    const unknown = await service.cli(['mcp', 'request', 'nothing/here', '--json']);
+    expect(unknown.code).toBe(3);
+    expect(refusalOf(unknown.stderr)).toMatchObject({ code: 'method_not_found', status: 404 });
+    const wrong = await service.cli(['mcp', 'request', 'tools/call', '-f', 'name=no_tool', '--json']);
+    expect(wrong.code).toBe(2);
+    expect(refusalOf(wrong.stderr)).toMatchObject({ code: 'invalid_params' });
+  });
+
+  it('sends a whole message as it is', async () => {
+    const message = { jsonrpc: '2.0', id: 0, method: 'ping' };
+    const answered = await service.cli(['mcp', 'request', '--input', '-'], { stdin: JSON.stringify(message) });
+    expect(answered.json()).toEqual({ jsonrpc: '2.0', id: 0, result: {} });
+    const failed = await service.cli(['mcp', 'request', '--input', '-'], { stdin: JSON.stringify({ ...message, method: 'nothing' }) });
+    expect(failed.json()).toMatchObject({ id: 0, error: { code: -32_601 } });
+    const notice = { jsonrpc: '2.0', method: 'notifications/initialized' };
+    expect(await service.cli(['mcp', 'request', '--input', '-'], { stdin: JSON.stringify(notice) })).toMatchObject({ code: 0, stdout: '' });
+    for (const wrong of ['{}', '[]', '{"method":"ping"}'])
+      expect((await service.cli(['mcp', 'request', '--input', '-'], { stdin: wrong })).code).toBe(2);
+    expect((await service.cli(['mcp', 'request'])).code).toBe(2);
+  });
+});
