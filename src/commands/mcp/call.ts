@@ -4,6 +4,7 @@ import { bodyFromFlags } from '../body.ts';
 import { confirm } from '../confirm.ts';
 import { argument, defineCommand, text, texts } from '../define.ts';
 import { documentOutput } from '../output.ts';
+import { returns } from '../result.ts';
 import { ResultError } from '../result-error.ts';
 import { checkArguments, toolArguments, toolNamed } from './arguments.ts';
 import { refusedCall, resultData, wordsOf } from './result.ts';
@@ -28,6 +29,8 @@ export default defineCommand({
     { command: "aops mcp call start_run -f agent_id=AGENT -f message='Check invoice 7' --jq .run.id", text: 'Start a run, for a script' },
     { command: 'aops mcp call respond_to_human_request --input answer.json --yes', text: 'Arguments from a file' },
   ],
+  // Beside whatever the tool's structured content has.
+  result: returns({ content: 'object[]?' }),
   output: documentOutput<Record<string, unknown>>((data, view) => showData(data, wordsOf(data), view)),
   async run(context, input) {
     const args = toolArguments(await bodyFromFlags(context, input));

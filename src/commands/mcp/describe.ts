@@ -5,7 +5,7 @@ import { renderTable } from '../../terminal/table.ts';
 import { argument, defineCommand } from '../define.ts';
 import { column, documentOutput } from '../output.ts';
 import { toolNamed } from './arguments.ts';
-import { type ToolArgument, toolArgumentsOf } from './schema.ts';
+import { listedTool, type ToolArgument, toolArgumentsOf } from './schema.ts';
 import { withSession } from './session.ts';
 
 const columns = [
@@ -24,6 +24,7 @@ export default defineCommand({
     { command: 'aops mcp describe start_run', text: 'Before calling it' },
     { command: 'aops mcp describe start_run --jq .inputSchema', text: 'The JSON Schema of its arguments' },
   ],
+  result: listedTool,
   output: documentOutput<ListedTool>(async (tool, view) => {
     const about = [
       { label: 'Tool', value: tool.name },

@@ -1,6 +1,16 @@
-/** The arguments of a tool in words, from their JSON Schema. Pure. */
+/** Tools as results, and their arguments in words, from their JSON Schema. Pure. */
 import { isObject } from '../../client/json-rpc.ts';
 import type { ListedTool } from '../../client/mcp/tools.ts';
+import { returns } from '../result.ts';
+
+/** A tool as the protocol lists it. */
+export const listedTool = returns({
+  name: 'string',
+  title: 'string?',
+  description: 'string?',
+  inputSchema: 'object',
+  annotations: { readOnlyHint: 'boolean?', destructiveHint: 'boolean?', idempotentHint: 'boolean?', openWorldHint: 'boolean?' },
+});
 
 export interface ToolArgument {
   name: string;

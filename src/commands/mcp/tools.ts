@@ -2,6 +2,7 @@ import { isReadOnly, type ListedTool, listTools } from '../../client/mcp/tools.t
 import { defineCommand } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput } from '../output.ts';
+import { listedTool } from './schema.ts';
 import { withSession } from './session.ts';
 
 export default defineCommand({
@@ -13,6 +14,7 @@ export default defineCommand({
     { command: 'aops mcp tools', text: 'What there is' },
     { command: 'aops mcp tools --jq \'.data[] | select(.name == "start_run") | .inputSchema\'', text: 'The arguments of a tool' },
   ],
+  result: listedTool,
   output: listOutput<ListedTool>({
     columns: [
       column('NAME', (tool) => tool.name),

@@ -1,5 +1,5 @@
-import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import Database from 'libsql';
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
 import type { LogEntry } from '../../../src/service/service.ts';
@@ -99,7 +99,18 @@ async function whileTimePasses<Value>(clock: ManualClock, work: Promise<Value>):
   return work;
 }
 
-const listFiles = (run_id: string) => ({ name: 'list_files', arguments: { run_id } });
+const questioning: Behaviour = async () => ({
+  status: 'waiting',
+  step: 'q',
+  request: { type: 'question', title: 'Which?', questions: [{ question: 'Which?' }] },
+});
+
+/** Changes the data of a service behind its back. */
+function alter(api: Api, sql: string): void {
+  const database = new Database(join(api.dataDirectory, 'aops.db'));
+  database.exec(sql);
+  database.close();
+}
 
 /** Knows of the pauses of `wait_for_run`: the first of a call has 50 ms. */
 class WatchedClock extends ManualClock {
@@ -426,29 +437,34 @@ describe('under an Idempotency-Key', () => {
 
   it('never keeps a failure of the service', async () => {
     const entries: LogEntry[] = [];
-    const api = await started({ log: (entry) => entries.push(entry) });
-    const run = (await api.run()).id;
-    await api.until(run, 'completed');
-    const folder = join(api.dataDirectory, 'sandboxes');
-    await rm(folder, { recursive: true, force: true });
-    await writeFile(folder, 'no folder');
+    const options = { log: (entry: LogEntry) => entries.push(entry), behaviours: { questioning } };
+    const first = await started(options);
+    const run = (await first.run('questioning')).id;
+    await first.until(run, 'waiting');
+    /** Starts the service again, with other questions in its data. */
+    const startedWith = async (before: Api, questions: string): Promise<Api> => {
+      await before.service.close();
+      alter(before, `update human_requests set questions = '${questions}'`);
+      return started({ ...options, dataDirectory: before.dataDirectory });
+    };
+    const api = await startedWith(first, '{');
+    const call = { name: 'get_run', arguments: { run_id: run } };
     const eras: [string, unknown, Record<string, string>][] = [
-      ['k', rpc('tools/call', listFiles(run)), {}],
-      ['modern', ...modern('tools/call', listFiles(run))],
+      ['k', rpc('tools/call', call), {}],
+      ['modern', ...modern('tools/call', call)],
     ];
     for (const [key, message, headers] of eras) {
       const failed = await post(api, message, { ...headers, 'idempotency-key': key });
       expect([failed.status, failed.body.error]).toEqual([500, 'internal_error']);
-      expect(failed.text).not.toContain(folder);
+      expect(failed.text).not.toContain('JSON');
     }
     expect(entries.filter(({ level }) => level === 'error').map(({ message }) => message)).toContain('a tool failed');
     // Where the answer is a stream, its status is out before.
-    const streamed = await post(api, rpc('tools/call', { ...listFiles(run), _meta: { progressToken: 1 } }));
+    const streamed = await post(api, rpc('tools/call', { ...call, _meta: { progressToken: 1 } }));
     expect([streamed.status, streamed.text]).toEqual([200, expect.stringContaining('"isError":true')]);
-    await rm(folder);
-    expect((await post(api, rpc('tools/call', listFiles(run)), { 'idempotency-key': 'k' })).body.result).toMatchObject({
-      structuredContent: { data: { entries: [] } },
-    });
+    const repaired = await post(await startedWith(api, '[]'), rpc('tools/call', call), { 'idempotency-key': 'k' });
+    expect(repaired.headers['idempotency-replayed']).toBeUndefined();
+    expect(repaired.body.result).toMatchObject({ structuredContent: { run: { status: 'waiting' } } });
   });
 
   it('keeps a refusal and an empty answer', async () => {
