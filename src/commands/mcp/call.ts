@@ -14,7 +14,7 @@ import { showData } from './show.ts';
 export default defineCommand({
   summary: 'Call a tool of the service',
   description:
-    "The arguments are checked against the tool's schema before anything is sent. On a terminal the words of the tool are shown; with --json its structured content, or its content where it has none. A tool that the service calls destructive asks first; elsewhere it needs --yes.",
+    "The arguments are checked against the tool's schema before anything is sent. On a terminal the words of the tool are shown; with --json its structured content is printed, or its `content` where it has none. A tool that the service calls destructive asks first; elsewhere it needs --yes.",
   arguments: { tool: argument('The tool, as `aops mcp tools` lists it') },
   options: {
     rawField: texts('KEY=VALUE', 'Add a text argument', { short: 'f' }),
@@ -29,8 +29,8 @@ export default defineCommand({
     { command: "aops mcp call start_run -f agent_id=AGENT -f message='Check invoice 7' --jq .run.id", text: 'Start a run, for a script' },
     { command: 'aops mcp call respond_to_human_request --input answer.json --yes', text: 'Arguments from a file' },
   ],
-  // Beside whatever the tool's structured content has.
-  result: returns({ content: 'object[]?' }),
+  // Its structured content, whatever is in it; `content` where it has none.
+  result: returns('callMcp', { content: 'object[]?' }),
   output: documentOutput<Record<string, unknown>>((data, view) => showData(data, wordsOf(data), view)),
   async run(context, input) {
     const args = toolArguments(await bodyFromFlags(context, input));
