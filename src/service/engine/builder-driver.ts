@@ -1,6 +1,7 @@
 /** Executes a `builder_run` job: lets the runtime's builder work, and records what came of it. The same after a restart, from the start. */
 import { randomUUID } from 'node:crypto';
 import type { RevisionConfig } from '../../interface/types.ts';
+import { findChromium } from '../browser/chromium.ts';
 import { errorFields } from '../log.ts';
 import type { BuildOutcome } from '../runtimes/runtime.ts';
 import { builderRunById, changeBuilderRun } from '../store/builder-runs.ts';
@@ -45,6 +46,7 @@ async function build(engine: Engine, run: BuilderRunRow, enter: (phase: string) 
     prompt: run.prompt,
     answers: JSON.parse(run.answers) as Record<string, string>,
     exec: engine.exec,
+    browsing: engine.browsing.policy !== 'off' && (await findChromium(engine.browsing).then(Boolean, () => false)),
   };
   try {
     return await builder.build(request, async (phase) => void (await enter(phase)));

@@ -105,6 +105,8 @@ export interface BuildRequest {
   /** By the question's text; several chosen options joined with commas. */
   answers: Readonly<Record<string, string>>;
   exec: 'host' | 'off';
+  /** Whether the service can open pages in a browser. */
+  browsing: boolean;
 }
 
 /** Something outside the procedure that the proposal needs. */

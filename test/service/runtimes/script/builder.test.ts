@@ -32,7 +32,7 @@ steps: # in this order
 const build = (
   prompt: string,
   { procedure = base as string | null, answers = {} }: { procedure?: string | null; answers?: Record<string, string> } = {},
-) => scriptBuilder.build({ procedure, prompt, answers, exec: 'host' }, async () => undefined);
+) => scriptBuilder.build({ procedure, prompt, answers, exec: 'host', browsing: true }, async () => undefined);
 
 async function proposal(prompt: string, options: Parameters<typeof build>[1] = {}) {
   const outcome = await build(prompt, options);
@@ -92,6 +92,7 @@ describe('a request', () => {
     ['wait 5 minutes before the last step', '+\n+  - sleep: 5m\n+'],
     ['fail with "Nothing to do" if "message == \'\'" at the beginning', "+  - if: message == ''\n+    fail: Nothing to do\n+"],
     ['call "erp.book" after the approval "Book it?" if `answers.book`', '+\n+  - if: answers.book\n+    tool: { name: erp.book }\n+'],
+    ['open "https://example.com/a" as page', '+\n+  - browse: { id: page, url: https://example.com/a }'],
     ['take a screenshot of shots/a.png', '+\n+  - screenshot: { path: shots/a.png }'],
     ['add {say: "flow"} before the last step', '+\n+  - { say: "flow" }\n+'],
     ['add `say: code` at the end', '+\n+  - say: code'],
@@ -344,6 +345,7 @@ describe('what has to be set up', () => {
     ['run "curl -H $API_TOKEN https://example.com/a"', ['exec exec', 'secret API_TOKEN']],
     ['call erp.lookup', ['connection erp']],
     ['take a screenshot of shots/a.png', ['file shots/a.png']],
+    ['open "https://example.com"', ['browser browser']],
     ['say "x"', []],
     ['run it hourly', ['schedule every hour']],
     ['Run it every workday at 17:30', ['schedule every workday at 17:30']],

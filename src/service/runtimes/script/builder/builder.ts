@@ -84,7 +84,7 @@ class Work {
   }
 
   propose(): BuildOutcome {
-    const { procedure: before, exec } = this.#request;
+    const { procedure: before } = this.#request;
     const procedure = this.#draft.toText();
     if (procedure === before && this.#schedules.length === 0) return { status: 'failed', error: 'Nothing of the procedure would change.' };
     let after: Procedure;
@@ -101,7 +101,7 @@ class Work {
       ];
       return { status: 'failed', error: shown.join('\n') };
     }
-    const setup = setupChanges(before === null ? undefined : readable(before), after, exec, this.#schedules);
+    const setup = setupChanges(before === null ? undefined : readable(before), after, this.#request, this.#schedules);
     return { status: 'proposed', procedure, changes: this.#changes, setupChanges: setup, scheduleSuggested: this.#schedules.length > 0 };
   }
 }

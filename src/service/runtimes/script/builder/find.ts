@@ -91,7 +91,9 @@ export function stepLabel(draft: Draft, step: DraftStep): string {
   const payload = draft.payloadOf(step) as Record<string, unknown> | string | null;
   const question = (payload as { questions?: { question?: unknown }[] } | null)?.questions?.[0]?.question;
   const telling =
-    typeof payload === 'string' ? payload : (payload?.title ?? question ?? payload?.run ?? payload?.path ?? payload?.name ?? '');
+    typeof payload === 'string'
+      ? payload
+      : (payload?.title ?? question ?? payload?.run ?? payload?.url ?? payload?.path ?? payload?.name ?? '');
   const lines = String(telling).trim().split('\n');
   // A command may begin with a comment.
   const line = lines.find((text) => !text.startsWith('#')) ?? (lines[0] as string);

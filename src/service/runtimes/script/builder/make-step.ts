@@ -3,7 +3,7 @@ import { type StepKind, stepSchemas } from '../schema.ts';
 import type { Search } from './find.ts';
 import type { StepDraft } from './new-step.ts';
 
-const missing: Record<string, string> = {
+const missing: Record<StepKind, string> = {
   say: 'what should it say?',
   ask: 'what is the question?',
   approve: 'what is to be approved?',
@@ -12,12 +12,13 @@ const missing: Record<string, string> = {
   sleep: 'how long should it wait, such as 30s or 5m?',
   fail: 'with which text should it fail?',
   tool: 'which tool should it call?',
+  browse: 'which page should it open?',
   screenshot: 'which picture of the workspace should it show?',
 };
 
 /** The step as plain data. @throws Open, LeftOut */
 export function makeStep({ draft, statement, asker }: Search, step: StepDraft): Record<string, unknown> {
-  const subject = step.subject !== '' ? step.subject : asker.text(statement, missing[step.kind] ?? 'what should it do?');
+  const subject = step.subject !== '' ? step.subject : asker.text(statement, missing[step.kind]);
   const { kind, options, extras } = step;
   const id = step.id === undefined ? {} : { id: step.id };
   const made = (name: string): { id: string } => ({ id: step.id ?? freeId(name, draft.ids()) });
@@ -43,10 +44,10 @@ export function makeStep({ draft, statement, asker }: Search, step: StepDraft): 
         return { path: subject, content: step.content ?? asker.text(statement, `what should ${subject} contain?`) };
       case 'tool':
         return { ...id, name: subject, ...fitting(kind, extras) };
+      case 'browse':
+        return { ...id, url: subject, ...fitting(kind, extras) };
       case 'screenshot':
         return { ...id, path: subject, ...fitting(kind, extras) };
-      default:
-        return subject;
     }
   };
   return { ...(step.condition === undefined ? {} : { if: step.condition }), [kind]: payload() };

@@ -68,6 +68,7 @@ const forms: readonly (readonly [StepKind, RegExp])[] = [
   ['sleep', new RegExp(`^(?:wait|waits|sleep|sleeps|pause|pauses|(?:a )?(?:wait|pause))(?: for| of)?(?=\\s|$)\\s*(${time}|${bare})?$`)],
   ['fail', new RegExp(`^(?:fail|fails|(?:a )?failure)(?: the run)?(?: with)?(?: the text)?${text}$`)],
   ['screenshot', new RegExp(`^(?:(?:take|takes|show|shows) )?(?:a )?screenshot(?: of| from)?${text}$`)],
+  ['browse', new RegExp(`^(?:open|opens|browse|browses|visit|visits)(?: to)?(?: the)?(?: page)?${text}$`)],
   ['tool', new RegExp(`^(?:call|calls|use|uses)(?: the)?(?: tool)?${text}$`)],
   ['exec', new RegExp(`^(?:run|runs|exec|execute|executes)(?: the)?(?: (?:shell )?command)?${text}$`)],
   ['exec', new RegExp(`^(?:a )?(?:shell )?command${text}$`)],

@@ -20,6 +20,7 @@ const nouns: readonly (readonly [StepKind, string])[] = [
   ['tool', 'tool calls?|tools?|calls?'],
   ['write', 'written files?|files?|writes?'],
   ['screenshot', 'screenshots?|pictures?'],
+  ['browse', 'pages?|browse'],
   ['sleep', 'waits?|sleeps?|pauses?'],
   ['fail', 'fail(?:ure)?s?'],
   ['say', 'messages?|says?|greetings?'],

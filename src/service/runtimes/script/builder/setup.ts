@@ -1,28 +1,28 @@
 /** What has to be set up, because of a change, for a procedure to run: told beside the proposal, never done by it. */
-import type { SetupChange } from '../../runtime.ts';
+import type { BuildRequest, SetupChange } from '../../runtime.ts';
 import type { Procedure, Step, StepOf } from '../schema.ts';
 import { type Schedule, scheduleWords } from './schedule.ts';
 
 const secretName = /\$\{?([A-Z][A-Z0-9_]*(?:TOKEN|KEY|SECRET|PASSWORD|CREDENTIALS?)[A-Z0-9_]*)\}?/g;
 const fileName = /(?<![\w./>-])(?<!>\s*)([\w][\w./-]*\.(?:csv|tsv|json|ya?ml|txt|md|xml|pdf|xlsx?|zip|png|jpe?g|webp))(?![\w/])/gi;
 
-/**
- * What the proposal needs and the procedure before it did not.
- * @param exec whether the service allows commands
- */
+/** What the service can do. */
+type Abilities = Pick<BuildRequest, 'exec' | 'browsing'>;
+
+/** What the proposal needs and the procedure before it did not. */
 export function setupChanges(
   before: Procedure | undefined,
   after: Procedure,
-  exec: 'host' | 'off',
+  abilities: Abilities,
   schedules: readonly Schedule[],
 ): SetupChange[] {
-  const had = new Set((before ? needs(before, exec) : []).map(keyOf));
-  return [...needs(after, exec).filter((need) => !had.has(keyOf(need))), ...schedules.map(scheduleNeed)];
+  const had = new Set((before ? needs(before, abilities) : []).map(keyOf));
+  return [...needs(after, abilities).filter((need) => !had.has(keyOf(need))), ...schedules.map(scheduleNeed)];
 }
 
 const keyOf = ({ type, name }: SetupChange): string => `${type} ${name}`;
 
-function needs({ steps }: Procedure, exec: 'host' | 'off'): SetupChange[] {
+function needs({ steps }: Procedure, { exec, browsing }: Abilities): SetupChange[] {
   const found = new Map<string, SetupChange>();
   const written = new Set<string>();
   const need = (change: SetupChange): void => void (found.has(keyOf(change)) || found.set(keyOf(change), change));
@@ -30,7 +30,7 @@ function needs({ steps }: Procedure, exec: 'host' | 'off'): SetupChange[] {
     if (step.kind === 'exec') for (const change of commandNeeds(step, exec, written)) need(change);
     if (step.kind === 'tool') need(connection(step));
     if (step.kind === 'screenshot' && !written.has(step.payload.path)) need(file(step, step.payload.path));
-    if (isBrowsing(step)) need(browser(step));
+    if (step.kind === 'browse') need(browser(step, browsing));
     if (step.kind === 'write') written.add(step.payload.path);
   }
   return [...found.values()];
@@ -80,15 +80,12 @@ function connection(step: StepOf<'tool'>): SetupChange {
   };
 }
 
-/** Steps that open pages; this version of the runtime may have none. */
-const isBrowsing = (step: Step): boolean => ['browse', 'browser'].includes(step.kind);
-
-const browser = (step: Step): SetupChange => ({
+const browser = (step: Step, browsing: boolean): SetupChange => ({
   type: 'browser',
   name: 'browser',
   title: 'A browser',
-  description: `Step ${step.number} opens pages in a browser, which the service must be able to start.`,
-  satisfied: false,
+  description: `Step ${step.number} opens pages. The service needs a Chromium for it, and must not have been started with --browse off.`,
+  satisfied: browsing,
 });
 
 function scheduleNeed(schedule: Schedule): SetupChange {
