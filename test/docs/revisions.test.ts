@@ -1,0 +1,14 @@
+/** What docs/revisions.md says the builder understands is what the builder says it does. */
+import { expect, it } from 'vitest';
+import { understood } from '../../src/service/runtimes/script/builder/help.ts';
+import { readDocument } from './markdown.ts';
+
+it('lists in the document what the builder lists when it understands nothing', () => {
+  const [, section = ''] = readDocument('docs/revisions.md').split('## What the builder of the local service understands\n');
+  const lines =
+    section
+      .split('\n## ')[0]
+      ?.split('\n')
+      .filter((line) => line.startsWith('- ')) ?? [];
+  expect(lines.map((line) => line.slice(2).replaceAll('`', ''))).toEqual(understood);
+});
