@@ -1,7 +1,7 @@
 /** Accepting and declining what a builder run proposes: of that one alone which was loaded and shown. */
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
-import type { BuilderRun, ReviewedBuilderRun } from '../../interface/types.ts';
+import type { ReviewedBuilderRun } from '../../interface/types.ts';
 import { uuid } from '../checks.ts';
 import type { Context } from '../context.ts';
 import { text } from '../define.ts';
@@ -20,14 +20,17 @@ function instant(value: string, name: string): string {
 }
 
 /** What a review is tied to: the builder run as it was loaded. */
-export type Guard = Pick<BuilderRun, 'id' | 'started_at'> & { build_id: string };
+export interface Guard {
+  builder_run_id: string;
+  expected_started_at?: string | null;
+}
 
 /** The guard that the flags give, or else that of the builder run as it is now. */
 export async function guardOf(
   context: Context,
   buildId: string,
   flags: { builderRun: string | undefined; expectedStartedAt: string | undefined },
-): Promise<{ builder_run_id: string; expected_started_at?: string | null }> {
+): Promise<Guard> {
   if (flags.builderRun !== undefined) {
     return {
       builder_run_id: flags.builderRun,
@@ -45,12 +48,7 @@ export async function guardOf(
 const firstLine = (words: string): string => words.split('\n', 1)[0] as string;
 
 /** Carries a verdict out. @throws AopsError `builder_run_changed` (exit 6) which says what is there now */
-export async function review(
-  context: Context,
-  verdict: Verdict,
-  buildId: string,
-  guard: { builder_run_id: string; expected_started_at?: string | null },
-): Promise<ReviewedBuilderRun> {
+export async function review(context: Context, verdict: Verdict, buildId: string, guard: Guard): Promise<ReviewedBuilderRun> {
   const client = await context.client();
   const params = { build_id: buildId };
   try {
