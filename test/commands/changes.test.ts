@@ -1,13 +1,60 @@
 /** What every command that changes something shares: --dry-run and --idempotency-key. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { loadAllCommands } from '../../src/commands/describe.ts';
+import { eventually } from '../support/eventually.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
 let agent: string;
 let waiting: string;
+let webhook: string;
+let names: Record<'token' | 'client' | 'team', string>;
+
+/** The JSON that a command prints. */
+async function json<Result>(...argv: string[]): Promise<Result> {
+  const result = await service.cli([...argv, '--json']);
+  expect(result).toMatchObject({ code: 0 });
+  return result.json<Result & Record<string, unknown>>();
+}
+
+/** A revision whose builder run proposes or asks something. */
+async function builderRun(name: string, prompt: string, shows: RegExp): Promise<void> {
+  await service.agent('- approve: { id: a, title: "A?" }\n- approve: { id: b, title: "B?" }', name);
+  await json('revisions', 'create', name);
+  await json('revisions', 'generate', `${name}@latest`, '--prompt', prompt);
+  await eventually(`${name} shows ${shows}`, async () =>
+    shows.test(JSON.stringify(await json('revisions', 'builder-run', `${name}@latest`))),
+  );
+}
+
+/** Everything that a command could change, without what changes by itself. */
+async function state(): Promise<unknown> {
+  const ids = async (...list: string[]): Promise<unknown> =>
+    (await json<{ data: { id: string; name?: string; url?: string }[] }>(...list, '--all')).data.map(({ id, name, url }) => [
+      id,
+      name,
+      url,
+    ]);
+  return [
+    [await service.countRuns(), await service.countAgents(), await service.messages(waiting), (await service.get(waiting)).run.status],
+    await ids('agents', 'list'),
+    await json('webhooks', 'list'),
+    await json('webhooks', 'secret', 'show'),
+    [await ids('local', 'token', 'list'), await ids('local', 'client', 'list'), await ids('local', 'team', 'list')],
+    [await ids('revisions', 'list', 'proposing'), await ids('revisions', 'list', 'asking'), await ids('revisions', 'list', 'greeter')],
+    [await json('revisions', 'builder-run', 'proposing@latest'), await json('revisions', 'builder-run', 'asking@latest')],
+  ];
+}
+
 beforeAll(async () => {
   service = await startTestService();
+  webhook = (await json<{ id: string }>('webhooks', 'create', '--url', 'http://127.0.0.1:9/hook', '--event', 'run.failed')).id;
+  names = { token: 'a-token', client: 'a-client', team: 'a-team' };
+  await json('local', 'token', 'create', '--name', names.token, '--reveal');
+  await json('local', 'client', 'create', '--name', names.client, '--reveal');
+  await json('local', 'team', 'create', names.team);
+  await builderRun('proposing', 'say "Bye"', /"waiting_for_approve"/);
+  await builderRun('asking', 'remove the approval', /Which one is meant/);
   agent = await service.agent('- say: "Hello {{message}}"', 'greeter');
   waiting = await service.run('- approve: { id: pay, title: "Pay?" }');
   await service.until(waiting, 'waiting');
@@ -36,18 +83,72 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
       method: 'POST',
       path: /\/v2\/sandboxes\/.*\/files$/,
     },
+    'revisions create': { argv: ['greeter'], method: 'POST', path: `/v2/agents/${agent}/revisions` },
+    'revisions update': {
+      argv: ['proposing@latest', '--name', 'better'],
+      method: 'PATCH',
+      path: /^\/v2\/revisions\/[^/]+$/,
+      body: { revision_name: 'better' },
+    },
+    'revisions promote': { argv: ['proposing@latest'], method: 'POST', path: /\/promote$/ },
+    'revisions generate': {
+      argv: ['greeter@live', '--prompt', 'say "x"'],
+      method: 'POST',
+      path: /\/generate$/,
+      body: { prompt: 'say "x"' },
+    },
+    'revisions answer': {
+      argv: ['asking@latest', '--answer', 'Step 1 (approve): A?'],
+      method: 'POST',
+      path: /^\/v2\/builder-runs\/[^/]+\/answer$/,
+    },
+    'revisions accept': { argv: ['proposing@latest'], method: 'POST', path: /\/accept$/ },
+    'revisions decline': { argv: ['proposing@latest'], method: 'POST', path: /\/decline$/ },
+    'revisions discard': { argv: ['proposing@latest'], method: 'POST', path: /\/discard$/ },
+    'webhooks create': { argv: ['--url', 'http://127.0.0.1:9/other'], method: 'POST', path: `${team}/webhooks` },
+    'webhooks update': { argv: [webhook, '--no-enabled'], method: 'PATCH', path: `${team}/webhooks/${webhook}`, body: { enabled: false } },
+    'webhooks delete': { argv: [webhook, '--yes'], method: 'DELETE', path: `${team}/webhooks/${webhook}` },
+    'webhooks resend': { argv: [aId], method: 'POST', path: `${team}/webhook-deliveries/${aId}/resend` },
+    'webhooks secret rotate': { argv: ['--reveal', '--yes'], method: 'POST', path: `${team}/webhook-secret/rotate` },
+    'webhooks listen': { argv: ['--subscribe'], method: 'POST', path: `${team}/webhooks` },
+    'local token create': { argv: ['--name', 'new', '--reveal'], method: 'POST', path: '/v2/local/tokens', body: { name: 'new' } },
+    'local token revoke': { argv: [names.token, '--yes'], method: 'DELETE', path: /^\/v2\/local\/tokens\/[^/]+$/ },
+    'local client create': { argv: ['--name', 'new', '--reveal'], method: 'POST', path: '/v2/local/clients', body: { name: 'new' } },
+    'local client revoke': { argv: [names.client, '--yes'], method: 'DELETE', path: /^\/v2\/local\/clients\/[^/]+$/ },
+    'local team create': { argv: ['new'], method: 'POST', path: '/v2/local/teams', body: { name: 'new' } },
+    'local team rename': { argv: [names.team, 'renamed'], method: 'PATCH', path: /^\/v2\/local\/teams\/[^/]+$/, body: { name: 'renamed' } },
+    'local team delete': { argv: [names.team, '--yes'], method: 'DELETE', path: /^\/v2\/local\/teams\/[^/]+$/ },
     api: { argv: ['POST', 'teams/{team}/agents', '-f', 'name=new'], method: 'POST', path: `${team}/agents`, body: { name: 'new' } },
   };
 };
 
-const changing = (await loadAllCommands()).filter(({ command }) => command.mutates).map(({ path }) => path.join(' '));
+const aId = '00000000-0000-4000-8000-000000000009';
+
+const commands = await loadAllCommands();
+const changing = commands.filter(({ command }) => command.mutates).map(({ path }) => path.join(' '));
+const destroying = commands.filter(({ command }) => command.mutates && command.destructive).map(({ path }) => path.join(' '));
+
+describe.each(destroying)('aops %s', (id) => {
+  it('destroys nothing where nobody can be asked, unless --yes is given', async () => {
+    const argv = (changes()[id]?.argv ?? []).filter((word) => word !== '--yes');
+    const before = await state();
+    for (const stdin of [undefined, 'y\ny\n']) {
+      const refused = await service.cli([...id.split(' '), ...argv, '--json'], stdin === undefined ? {} : { stdin });
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(JSON.parse(refused.stderr)).toMatchObject({
+        error: { code: 'not_confirmed', exit: 2, hint: expect.stringContaining('--yes') },
+      });
+    }
+    expect(await state()).toEqual(before);
+  });
+});
 
 describe.each(changing)('aops %s --dry-run', (id) => {
   it('shows the request, and changes nothing', async () => {
     const change = changes()[id];
     if (change === undefined) throw new Error(`add a call of "${id}" to the list above`);
-    const [runs, agents, messages] = [await service.countRuns(), await service.countAgents(), await service.messages(waiting)];
-    const shown = await service.cli([...id.split(' '), ...change.argv, '--dry-run']);
+    const before = await state();
+    const shown = await service.cli([...id.split(' '), ...change.argv, '--dry-run', '--quiet']);
     expect(shown).toMatchObject({ code: 0, stderr: '' });
     const request = shown.json<{ method: string; url: string; headers: Record<string, string>; body?: unknown }>();
     expect(request.method).toBe(change.method);
@@ -57,9 +158,7 @@ describe.each(changing)('aops %s --dry-run', (id) => {
     if (change.body !== undefined) expect(request.body).toEqual(change.body);
     expect(shown.stdout).not.toContain(service.service.token);
     expect(Object.keys(request.headers)).toContain('idempotency-key');
-    expect([await service.countRuns(), await service.countAgents(), await service.messages(waiting)]).toEqual([runs, agents, messages]);
-    expect((await service.get(waiting)).run.status).toBe('waiting');
-    expect((await service.cli(['agents', 'get', 'greeter', '-o', 'id'])).stdout).toBe(`${agent}\n`);
+    expect(await state()).toEqual(before);
   });
 });
 

@@ -4,6 +4,7 @@
  */
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
+import { PassThrough } from 'node:stream';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -13,12 +14,22 @@ import { loadAllCommands } from '../../src/commands/describe.ts';
 import { wholeList } from '../../src/commands/list.ts';
 import { presentResult } from '../../src/commands/present.ts';
 import type { OutputFormat } from '../../src/config/settings.ts';
+import type { Terminal } from '../../src/terminal/streams.ts';
 import { now, sampleOf } from '../support/samples.ts';
 import { fakeTerminal } from '../terminal/fake-streams.ts';
 
 const folder = path.join(import.meta.dirname, 'golden');
 const commands = (await loadAllCommands()).filter(({ command }) => command.output !== undefined);
 const widths = [40, 80, 120] as const;
+
+const contextOf = (terminal: Terminal, format: OutputFormat, fields?: string): Context =>
+  ({
+    terminal,
+    format,
+    flags: { fields },
+    clock: { now: () => now },
+    config: () => ({ pager: { value: undefined } }),
+  }) as unknown as Context;
 
 /** What a command prints of a result. */
 async function shown(
@@ -32,14 +43,7 @@ async function shown(
     columns: columns ?? 80,
     env: { NO_COLOR: '1', LANG: 'C.UTF-8' },
   });
-  const context = {
-    terminal: fake.terminal,
-    format,
-    flags: { fields },
-    clock: { now: () => now },
-    config: () => ({ pager: { value: undefined } }),
-  } as unknown as Context;
-  await presentResult(context, command.output, result);
+  await presentResult(contextOf(fake.terminal, format, fields), command.output, result);
   await fake.terminal.flush();
   return { stdout: fake.stdout(), stderr: fake.stderr() };
 }
@@ -101,6 +105,15 @@ describe.each(commands.map(({ path: words, command }): [string, AnyCommand] => [
       // biome-ignore lint/suspicious/noControlCharactersInRegex: on a terminal, they are what must not be there
       expect(stdout, format).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
     }
+  });
+
+  it('ends silently when nobody reads', async () => {
+    const broken = Object.assign(new PassThrough(), { isTTY: false });
+    broken._write = (_chunk, _encoding, done) => done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+    const fake = fakeTerminal({ stdout: broken });
+    const [[, make] = ['', () => undefined]] = results(command);
+    await presentResult(contextOf(fake.terminal, 'table'), command.output, (make as () => unknown)());
+    expect(fake.stderr()).toBe('');
   });
 
   it.runIf(isList(command))('says on stderr that there is nothing, and ends well', async () => {

@@ -95,6 +95,10 @@ describe.each(named)('aops %s', (id, { path, command }) => {
     expect(await run(['help', ...path])).toMatchObject({ code: 0, stdout: help.stdout });
   });
 
+  it('ends silently when nobody reads', async () => {
+    expect(await runCli([...path, '--help'], { env, brokenPipe: true })).toMatchObject({ code: 0, stdout: '', stderr: '' });
+  });
+
   it('is described in the form of all others', () => {
     expect(command.summary).toMatch(/^[A-Z].*[^.]$/);
     const described = describeCommand({ path, command });

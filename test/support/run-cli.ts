@@ -13,6 +13,8 @@ export interface CliOptions {
   /** Pretend that stdout and stderr are terminals; stdin stays a pipe. */
   tty?: boolean;
   columns?: number;
+  /** Pretend that whoever read stdout went away before the first write. */
+  brokenPipe?: boolean;
   /** Other commands than those of aops. */
   tree?: Entries;
   /** Receives the function that delivers Ctrl-C. */
@@ -36,6 +38,7 @@ class Sink extends Writable {
   isTTY: boolean | undefined;
   columns: number | undefined;
   readonly #written: () => void;
+  broken = false;
 
   constructor(written: () => void) {
     super();
@@ -47,7 +50,11 @@ class Sink extends Writable {
   moveCursor = (): boolean => true;
   clearLine = (): boolean => true;
 
-  override _write(chunk: Buffer | string, _encoding: string, done: () => void): void {
+  override _write(chunk: Buffer | string, _encoding: string, done: (error?: Error) => void): void {
+    if (this.broken) {
+      done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+      return;
+    }
     this.text += chunk.toString();
     this.#written();
     done();
@@ -58,6 +65,7 @@ export async function runCli(argv: readonly string[], options: CliOptions = {}):
   const written = (): void => options.onOutput?.(stdout.text, stderr.text);
   const stdout: Sink = new Sink(written);
   const stderr: Sink = new Sink(written);
+  stdout.broken = options.brokenPipe === true;
   if (options.tty) {
     for (const stream of [stdout, stderr]) {
       stream.isTTY = true;
