@@ -118,6 +118,12 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
     'local team create': { argv: ['new'], method: 'POST', path: '/v2/local/teams', body: { name: 'new' } },
     'local team rename': { argv: [names.team, 'renamed'], method: 'PATCH', path: /^\/v2\/local\/teams\/[^/]+$/, body: { name: 'renamed' } },
     'local team delete': { argv: [names.team, '--yes'], method: 'DELETE', path: /^\/v2\/local\/teams\/[^/]+$/ },
+    'mcp call': { argv: ['start_run', '-f', `agent_id=${agent}`], method: 'POST', path: /^\/v2\/mcp$/ },
+    'mcp request': {
+      argv: ['tools/call', '-f', 'name=start_run', '-f', `arguments[agent_id]=${agent}`],
+      method: 'POST',
+      path: /^\/v2\/mcp$/,
+    },
     api: { argv: ['POST', 'teams/{team}/agents', '-f', 'name=new'], method: 'POST', path: `${team}/agents`, body: { name: 'new' } },
   };
 };
