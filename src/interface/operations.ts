@@ -8,6 +8,7 @@ import { pluginOperations } from './operations/plugins.ts';
 import { revisionOperations } from './operations/revisions.ts';
 import { runOperations } from './operations/runs.ts';
 import { sandboxOperations } from './operations/sandboxes.ts';
+import { scheduleOperations } from './operations/schedules.ts';
 import { teamOperations } from './operations/teams.ts';
 import { webhookOperations } from './operations/webhooks.ts';
 
@@ -16,6 +17,7 @@ export const operationGroups = {
   teams: teamOperations,
   webhooks: webhookOperations,
   agents: agentOperations,
+  schedules: scheduleOperations,
   revisions: revisionOperations,
   sandboxes: sandboxOperations,
   runs: runOperations,
@@ -29,6 +31,7 @@ export const operations = {
   ...teamOperations,
   ...webhookOperations,
   ...agentOperations,
+  ...scheduleOperations,
   ...sandboxOperations,
   ...runOperations,
   ...localOperations,

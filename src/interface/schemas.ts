@@ -9,6 +9,7 @@ import { pluginSchemas } from './schemas/plugins.ts';
 import { revisionSchemas } from './schemas/revisions.ts';
 import { runSchemas } from './schemas/runs.ts';
 import { sandboxSchemas } from './schemas/sandboxes.ts';
+import { scheduleSchemas } from './schemas/schedules.ts';
 import { teamSchemas } from './schemas/teams.ts';
 import { webhookSchemas } from './schemas/webhooks.ts';
 
@@ -16,6 +17,7 @@ export const schemas = {
   ...teamSchemas,
   ...webhookSchemas,
   ...agentSchemas,
+  ...scheduleSchemas,
   ...sandboxSchemas,
   ...runSchemas,
   ...localSchemas,

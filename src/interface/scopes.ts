@@ -63,6 +63,11 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   updateRevision: 'full',
   promoteRevision: 'full',
 
+  listAgentSchedules: 'runs:read',
+  createSchedule: 'full',
+  updateSchedule: 'full',
+  deleteSchedule: 'full',
+
   generateRevision: 'full',
   getLatestBuilderRun: 'runs:read',
   acceptRevision: 'full',

@@ -36,6 +36,7 @@ export type {
   WorkflowExecutionReport,
 } from './schemas/runs.ts';
 export type { SandboxFileContent, SandboxFileEntry, ScreenshotToolExecution, StagedFile } from './schemas/sandboxes.ts';
+export type { Schedule } from './schemas/schedules.ts';
 export type { Team } from './schemas/teams.ts';
 export type { Webhook, WebhookAttempt, WebhookDelivery, WebhookDeliveryDetail, WebhookSecret } from './schemas/webhooks.ts';
 export type { DeliveryStatus, WebhookEventKind } from './webhook-events.ts';

@@ -13,6 +13,7 @@ import { FileStore } from './engine/file-store.ts';
 import { driveRun } from './engine/run-driver.ts';
 import { expireStagedSandbox } from './engine/sandbox-expiry.ts';
 import { expireRunSandboxes, planRetention } from './engine/sandbox-retention.ts';
+import { fireSchedule } from './engine/schedules.ts';
 import { deliverDue } from './engine/webhooks/delivery.ts';
 import { HostRules } from './engine/webhooks/host-rules.ts';
 import { forgetDeliveries } from './engine/webhooks/retention.ts';
@@ -176,6 +177,7 @@ function createEngine(
   };
   engine.worker.handle(jobKinds.run, options.runConcurrency, (job, signal) => driveRun(engine, job, signal), claimRunJob);
   engine.worker.handle(jobKinds.builderRun, 2, (job, signal) => driveBuilderRun(engine, job, signal));
+  engine.worker.handle(jobKinds.schedule, 2, (job) => fireSchedule(engine, job));
   engine.worker.handle(jobKinds.expireSandbox, 1, (job) => expireStagedSandbox(engine, job));
   engine.worker.handle(jobKinds.expireRunSandboxes, 1, (job, signal) => expireRunSandboxes(engine, job, signal));
   engine.worker.handle(jobKinds.deliver, deliveredEndpoints, (job, signal) => deliverDue(engine, job, signal));

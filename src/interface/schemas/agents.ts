@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import type { OperationSchemas } from '../operation.ts';
 import type { agentOperations } from '../operations/agents.ts';
 import { DateTime, FreeForm, Nullable, paging, Uuid, Words } from './common.ts';
+import { Schedule } from './schedules.ts';
 
 const Person = Type.Object({ id: Type.String(), name: Nullable(Type.String()), email: Nullable(Type.String()) });
 
@@ -93,6 +94,8 @@ export const Build = Type.Object({
   created_by_name: Type.Optional(Nullable(Type.String())),
   created_at: Nullable(DateTime),
   updated_at: Nullable(DateTime),
+  /** Those of the agent, where a list was asked for them. */
+  schedules: Type.Optional(Type.Array(Schedule)),
 });
 export type Build = Static<typeof Build>;
 

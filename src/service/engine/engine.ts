@@ -32,6 +32,7 @@ export interface Engine {
 export const jobKinds = {
   run: 'run',
   builderRun: 'builder_run',
+  schedule: 'schedule',
   expireSandbox: 'expire_sandbox',
   expireRunSandboxes: 'expire_run_sandboxes',
   /** Of an endpoint. */

@@ -235,6 +235,88 @@ export interface BuilderRunsTable {
   completed_at: string | null;
 }
 
+/** When runs of an agent are started. */
+export interface SchedulesTable {
+  id: Fixed<string>;
+  agent_id: Fixed<string>;
+  /** The live revision when it was made, or else the newest. */
+  build_id: Fixed<string>;
+  /** Who made it. */
+  credential_id: Fixed<string>;
+  enabled: Flag;
+  frequency: string;
+  time: string | null;
+  timezone: string;
+  day: string | null;
+  day_of_month: number | null;
+  cron: string | null;
+  source: Fixed<string | null>;
+  task: string | null;
+  /** 0 fires once. */
+  recurring: Flag | null;
+  /** Milliseconds; null when it does not fire any more. */
+  next_at: number | null;
+  last_run_at: string | null;
+  last_run_id: string | null;
+  last_error: string | null;
+  /** Times in a row that no run could be started. */
+  failures: number;
+  auto_disabled_at: string | null;
+  auto_disabled_reason: string | null;
+  created_at: Fixed<string>;
+  updated_at: string;
+}
+
+/** What agents remember from run to run. */
+export interface MemoryFilesTable {
+  agent_id: Fixed<string>;
+  path: Fixed<string>;
+  content: string;
+  /** Bytes. */
+  size: number;
+  /** 1, 2, 3 ... with every change. */
+  generation: number;
+  source_type: 'job' | 'user';
+  source_run_id: string | null;
+  source_user_id: string | null;
+  created_at: Fixed<string>;
+  updated_at: string;
+}
+
+/** What runs of an agent are judged by. */
+export interface RubricsTable {
+  id: Fixed<string>;
+  agent_id: Fixed<string>;
+  /** The revision that it is for; empty for all. */
+  build_id: Fixed<string>;
+  slug: Fixed<string>;
+  title: string;
+  description: string;
+  sort_order: number;
+  created_at: Fixed<string>;
+  updated_at: string;
+  deleted_at: string | null;
+}
+
+/** What came of judging a run that has ended. */
+export interface EvaluationsTable {
+  run_id: Fixed<string>;
+  status: EvaluationStatus;
+  passed: number;
+  total: number;
+  /** Failed rubrics of each severity. */
+  critical: number;
+  medium: number;
+  low: number;
+  comment: string | null;
+  /** JSON array of what each rubric gave. */
+  results: string;
+  created_at: Fixed<string>;
+  updated_at: string;
+}
+
+export type EvaluationStatus = 'ready' | 'unavailable' | 'in_progress';
+
 /** Everything that is to be done later or elsewhere than in a request. */
 export interface JobsTable {
   id: Fixed<string>;
@@ -386,6 +468,10 @@ export interface Database {
   run_files: RunFilesTable;
   tool_executions: ToolExecutionsTable;
   builder_runs: BuilderRunsTable;
+  schedules: SchedulesTable;
+  memory_files: MemoryFilesTable;
+  rubrics: RubricsTable;
+  evaluations: EvaluationsTable;
   jobs: JobsTable;
   idempotency_keys: IdempotencyKeysTable;
   plans: PlansTable;
@@ -408,6 +494,10 @@ export type HumanRequestRow = Selectable<HumanRequestsTable>;
 export type RunFileRow = Selectable<RunFilesTable>;
 export type ToolExecutionRow = Selectable<ToolExecutionsTable>;
 export type BuilderRunRow = Selectable<BuilderRunsTable>;
+export type ScheduleRow = Selectable<SchedulesTable>;
+export type MemoryFileRow = Selectable<MemoryFilesTable>;
+export type RubricRow = Selectable<RubricsTable>;
+export type EvaluationRow = Selectable<EvaluationsTable>;
 export type JobRow = Selectable<JobsTable>;
 export type PlanRow = Selectable<PlansTable>;
 export type WebhookSecretRow = Selectable<WebhookSecretsTable>;

@@ -46,6 +46,10 @@ async function withEverything(api: Api): Promise<Owned> {
     params: { build_id: draft.build.id },
     body: { prompt: 'say "Bye" at the end' },
   });
+  const schedule = await api.ok('createSchedule', {
+    params: { agent_id: agent.id },
+    body: { enabled: true, frequency: 'daily', timezone: 'UTC', task: 'the secret of A' },
+  });
   // The signed URL of a screenshot says which file it is.
   const signed = new URL(data.toolExecutions[0]?.afterScreenshot?.signedUrl as string).pathname.split('/')[2] as string;
   const { fileId } = JSON.parse(Buffer.from(signed.split('.')[0] as string, 'base64url').toString()) as { fileId: string };
@@ -64,6 +68,7 @@ async function withEverything(api: Api): Promise<Owned> {
     file_id: fileId,
     sandbox_id,
     builder_run_id: generation.builder_run_id,
+    schedule_id: schedule.id,
   };
 }
 
@@ -81,6 +86,8 @@ const bodies = (of: Owned): Partial<Record<OperationId, unknown>> => ({
   startRun: { agent_id: of.agent_id },
   postRunMessage: { message: 'mine' },
   respondToHumanRequest: { approved: true },
+  createSchedule: { enabled: true, frequency: 'daily', timezone: 'UTC' },
+  updateSchedule: { task: 'mine' },
   generateRevision: { prompt: 'mine' },
   answerBuilderRun: { answers: { question: 'mine' } },
 });

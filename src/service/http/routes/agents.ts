@@ -3,12 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { abortBuilders, removeBuilderRuns } from '../../engine/builder-runs.ts';
 import { abortDrivers, interruptRuns } from '../../engine/lifecycle.ts';
 import { requireRoomForAgent } from '../../engine/plan-limits.ts';
+import { removeSchedules } from '../../engine/schedules.ts';
 import { publishedEvent } from '../../engine/webhooks/build-events.ts';
 import { recordEvents } from '../../engine/webhooks/events.ts';
 import { ServiceError } from '../../errors.ts';
 import { findAgentNamed, insertAgent, lastRunTimes, listAgentRows, updateAgentRow } from '../../store/agents.ts';
 import { insertBuild, latestBuilds } from '../../store/builds.ts';
 import type { Queries } from '../../store/database.ts';
+import { schedulesOf } from '../../store/schedules.ts';
 import type { AgentRow, BuildRow, Flag } from '../../store/schema.ts';
 import { isoTime } from '../../store/time.ts';
 import type { GroupRoutes, RequestContext } from '../context.ts';
@@ -43,7 +45,14 @@ export const agentRoutes: GroupRoutes<'agents'> = {
     const { rows, total } = await listAgentRows(store, { teamId: context.teamId, automationId, limit, offset });
     const ids = rows.map((row) => row.id);
     const [builds, lastRuns] = [await latestBuilds(store, ids), await lastRunTimes(store, ids)];
-    const agents = rows.map((row) => agentListItem(row, { latestBuild: builds.get(row.id), lastRunAt: lastRuns.get(row.id) }));
+    const schedules = query.include_schedules === 'true' ? await schedulesOf(store, ids) : undefined;
+    const agents = rows.map((row) =>
+      agentListItem(row, {
+        latestBuild: builds.get(row.id),
+        lastRunAt: lastRuns.get(row.id),
+        schedules: schedules?.get(row.id) ?? (schedules && []),
+      }),
+    );
     return { agents, total, limit, offset };
   },
 
@@ -115,6 +124,7 @@ export const agentRoutes: GroupRoutes<'agents'> = {
     const interrupted = await context.engine.store.transaction().execute(async (trx) => {
       const agent = await requireAgent(context, trx, params.agent_id);
       await updateAgentRow(trx, agent.id, { deleted_at: now, updated_at: now });
+      await removeSchedules(trx, agent.id);
       return { runs: await interruptRuns(context.engine, trx, agent.id), builders: await removeBuilderRuns(trx, agent.id) };
     });
     abortDrivers(context.engine, interrupted.runs);

@@ -9,6 +9,7 @@ import { mcpRoutes } from './mcp.ts';
 import { pluginRoutes } from './plugins.ts';
 import { runRoutes } from './runs.ts';
 import { sandboxRoutes } from './sandboxes.ts';
+import { scheduleRoutes } from './schedules.ts';
 import { teamRoutes } from './teams.ts';
 import { webhookRoutes } from './webhooks.ts';
 
@@ -18,6 +19,7 @@ const handlers: { readonly [Id in Exclude<OperationId, keyof typeof rawHandlers>
   ...teamRoutes,
   ...webhookRoutes,
   ...agentRoutes,
+  ...scheduleRoutes,
   ...builderRoutes,
   ...sandboxRoutes,
   ...runRoutes,

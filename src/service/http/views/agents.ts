@@ -1,6 +1,8 @@
 /** Agents and revisions as the interface shows them. */
 import type { Agent, AgentListItem, Build, RevisionConfig } from '../../../interface/types.ts';
+import type { ListedSchedule } from '../../store/schedules.ts';
 import type { AgentRow, BuildRow, Flag } from '../../store/schema.ts';
+import { scheduleView } from './schedules.ts';
 
 const yesOrNo = (flag: Flag | null): boolean | null => (flag === null ? null : flag === 1);
 
@@ -21,12 +23,18 @@ export const agentView = (row: AgentRow): Agent => ({
 /** An agent with what the list shows beside it. The newest revision is its latest, live or not. */
 export const agentListItem = (
   row: AgentRow,
-  beside: { latestBuild: BuildRow | undefined; lastRunAt: string | undefined },
+  beside: { latestBuild: BuildRow | undefined; lastRunAt: string | undefined; schedules?: readonly ListedSchedule[] | undefined },
 ): AgentListItem => ({
   ...agentView(row),
   pinned_at: row.pinned_at,
   last_run_at: beside.lastRunAt ?? null,
-  latest_build: beside.latestBuild === undefined ? null : buildView(beside.latestBuild, row.live_build_id),
+  latest_build:
+    beside.latestBuild === undefined
+      ? null
+      : {
+          ...buildView(beside.latestBuild, row.live_build_id),
+          ...(beside.schedules === undefined ? {} : { schedules: beside.schedules.map((schedule) => scheduleView(schedule, row)) }),
+        },
   integration_configs: [],
   user_triggers: { slack_mention: false, slack_channel: false, teams_mention: false },
   case_trigger_enabled: false,

@@ -1,0 +1,182 @@
+/**
+ * When a schedule fires: from its fields to cron patterns, and from those to instants. Pure; the command line and the service
+ * count with the same. A time that the clocks skip in spring fires at the first moment after the gap, one that they show twice
+ * in autumn fires the first time; what repeats within the day (every 15 minutes, hourly, a pattern with `*` for the hour) goes by
+ * elapsed time instead.
+ */
+import { Cron } from 'croner';
+import { nearest } from './nearest.ts';
+
+export const frequencies = ['every_5_minutes', 'every_15_minutes', 'hourly', 'daily', 'workday', 'weekly', 'monthly', 'custom'] as const;
+export type Frequency = (typeof frequencies)[number];
+export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
+
+/** The fields of a schedule that say when it fires, as the interface has them. */
+export interface ScheduleTimes {
+  frequency: string;
+  /** HH:MM in 24 hours. */
+  time: string | null;
+  /** An IANA name. */
+  timezone: string;
+  day: string | null;
+  day_of_month: number | null;
+  /** Five fields. */
+  cron: string | null;
+}
+
+/** What of the fields does not fit, and why. */
+export interface TimesProblem {
+  field: keyof ScheduleTimes;
+  message: string;
+}
+
+/** Fields beside the time zone that each frequency goes by. */
+const fieldsOf: Readonly<Record<Frequency, readonly (keyof ScheduleTimes)[]>> = {
+  every_5_minutes: [],
+  every_15_minutes: [],
+  hourly: ['time'],
+  daily: ['time'],
+  workday: ['time'],
+  weekly: ['time', 'day'],
+  monthly: ['time', 'day_of_month'],
+  custom: ['cron'],
+};
+
+const isFrequency = (word: string): word is Frequency => (frequencies as readonly string[]).includes(word);
+
+/** The same times with what a frequency takes when nothing is said: 09:00 (an hourly one: on the hour), monday, the first of the month. */
+export function withDefaultTimes(times: ScheduleTimes): ScheduleTimes {
+  const fields = isFrequency(times.frequency) ? fieldsOf[times.frequency] : [];
+  return {
+    ...times,
+    time: times.time ?? (fields.includes('time') ? (times.frequency === 'hourly' ? '00:00' : '09:00') : null),
+    day: times.day ?? (fields.includes('day') ? 'monday' : null),
+    day_of_month: times.day_of_month ?? (fields.includes('day_of_month') ? 1 : null),
+  };
+}
+
+/** Everything that is wrong with the times; nothing when they are right. */
+export function timesProblems(times: ScheduleTimes): TimesProblem[] {
+  const { frequency } = times;
+  if (!isFrequency(frequency)) return [{ field: 'frequency', message: `must be one of: ${frequencies.join(', ')}` }];
+  const problems: TimesProblem[] = [];
+  for (const field of ['time', 'day', 'day_of_month', 'cron'] as const) {
+    if (times[field] === null || fieldsOf[frequency].includes(field)) continue;
+    const allowed = frequencies.filter((other) => fieldsOf[other].includes(field));
+    problems.push({ field, message: `does not go with ${frequency}; it goes with ${allowed.join(', ')}` });
+  }
+  if (times.time !== null && !/^([01]\d|2[0-3]):[0-5]\d$/.test(times.time))
+    problems.push({ field: 'time', message: 'must be HH:MM in 24 hours, such as 09:00' });
+  if (times.day !== null && !(weekdays as readonly string[]).includes(times.day))
+    problems.push({ field: 'day', message: `must be one of: ${weekdays.join(', ')}` });
+  const zone = zoneProblem(times.timezone);
+  if (zone !== undefined) problems.push({ field: 'timezone', message: zone });
+  if (frequency === 'custom') {
+    const wrong =
+      times.cron === null ? 'is required for a custom schedule' : cronProblem(times.cron, zone === undefined ? times.timezone : 'UTC');
+    if (wrong !== undefined) problems.push({ field: 'cron', message: wrong });
+  }
+  return problems;
+}
+
+function zoneProblem(zone: string): string | undefined {
+  // Offsets are names to newer versions of Node alone, and know no summer time.
+  if (/^[A-Za-z]/.test(zone)) {
+    try {
+      new Intl.DateTimeFormat('en', { timeZone: zone });
+      return undefined;
+    } catch {
+      // Below.
+    }
+  }
+  const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
+  return `must be the IANA name of a time zone, such as Europe/Berlin or UTC${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+}
+
+function cronProblem(pattern: string, timezone: string): string | undefined {
+  const fields = pattern.trim().split(/\s+/);
+  if (pattern.trim() === '' || fields.length !== 5)
+    return 'must have five fields: minute, hour, day of the month, month, day of the week, such as 30 9 * * 1-5';
+  // What croner knows beyond these would make a pattern depend on the moment at which it is read.
+  const odd = fields.find((field) => !/^[\dA-Za-z*,/#-]+$/.test(field));
+  if (odd !== undefined) return `has a field that cannot be read: ${odd}`;
+  try {
+    return cronOf(fields.join(' '), timezone).nextRun(new Date(0)) === null ? 'names a time that never comes' : undefined;
+  } catch (error) {
+    return `cannot be read: ${error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error)}`;
+  }
+}
+
+/** The cron patterns whose instants together are those of the schedule. */
+export function cronPatterns(given: ScheduleTimes): string[] {
+  const times = withDefaultTimes(given);
+  const [hour, minute] = (times.time ?? '00:00').split(':').map(Number) as [number, number];
+  const at = `${minute} ${hour}`;
+  switch (times.frequency as Frequency) {
+    case 'every_5_minutes':
+      return ['*/5 * * * *'];
+    case 'every_15_minutes':
+      return ['*/15 * * * *'];
+    case 'hourly':
+      return [`${minute} * * * *`];
+    case 'daily':
+      return [`${at} * * *`];
+    case 'workday':
+      return [`${at} * * 1-5`];
+    case 'weekly':
+      return [`${at} * * ${(weekdays.indexOf((times.day ?? 'monday') as 'monday') + 1) % 7}`];
+    case 'monthly': {
+      const day = times.day_of_month ?? 1;
+      if (day <= 28) return [`${at} ${day} * *`];
+      if (day === 31) return [`${at} L * *`];
+      // Only February is too short for the 29th and the 30th.
+      return [`${at} ${day} 1,3-12 *`, `${at} L 2 *`];
+    }
+    case 'custom':
+      return [(times.cron ?? '').trim().split(/\s+/).join(' ')];
+  }
+}
+
+/**
+ * The first instant of the schedule after a moment, both in milliseconds; undefined when there is none. The fields must be sound
+ * (`timesProblems`).
+ */
+export function nextTime(times: ScheduleTimes, after: number): number | undefined {
+  const instants = cronPatterns(times).flatMap((pattern) => cronOf(pattern, times.timezone).nextRun(new Date(after))?.getTime() ?? []);
+  return instants.length === 0 ? undefined : Math.min(...instants);
+}
+
+/** The next instants, at most so many. */
+export function nextTimes(times: ScheduleTimes, after: number, count: number): number[] {
+  const instants: number[] = [];
+  for (let at = nextTime(times, after); at !== undefined && instants.length < count; at = nextTime(times, at)) instants.push(at);
+  return instants;
+}
+
+const cronOf = (pattern: string, timezone: string): Cron =>
+  new Cron(pattern, { timezone, mode: '5-part', fixedTimeRule: 'no-wildcard', paused: true });
+
+/** A schedule for people: `every workday at 09:00`. */
+export function timesInWords(given: ScheduleTimes): string {
+  const times = withDefaultTimes(given);
+  switch (times.frequency as Frequency) {
+    case 'every_5_minutes':
+      return 'every 5 minutes';
+    case 'every_15_minutes':
+      return 'every 15 minutes';
+    case 'hourly':
+      return times.time?.endsWith(':00') ? 'every hour' : `every hour at minute ${Number(times.time?.slice(3))}`;
+    case 'daily':
+      return `every day at ${times.time}`;
+    case 'workday':
+      return `Monday to Friday at ${times.time}`;
+    case 'weekly':
+      return `every ${(times.day?.[0] ?? '').toUpperCase()}${times.day?.slice(1)} at ${times.time}`;
+    case 'monthly':
+      return `every month on day ${times.day_of_month} at ${times.time}`;
+    case 'custom':
+      return `cron ${times.cron}`;
+    default:
+      return times.frequency;
+  }
+}

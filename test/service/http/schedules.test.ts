@@ -1,0 +1,314 @@
+/** Schedules: what they take and refuse, that they fire once at each instant, and what a restart or a failure does to them. */
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { Body, RunListItem, Schedule } from '../../../src/interface/types.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { covers } from '../helpers/coverage.ts';
+import { type Api, config, type TestOptions, temporaryDirectory } from '../helpers/service.ts';
+
+const service = covers('schedules');
+const failure = (answer: { status: number; body: unknown }) => [answer.status, (answer.body as { error?: string }).error];
+const minute = 60_000;
+
+interface Setting {
+  api: Api;
+  clock: ManualClock;
+  agentId: string;
+}
+
+/** A service at 2026-07-18T09:00Z, a Saturday, with an agent. */
+async function setting(options: TestOptions = {}): Promise<Setting> {
+  const clock = (options.clock as ManualClock | undefined) ?? new ManualClock();
+  const api = await service({ clock, ...options });
+  return { api, clock, agentId: await api.agent() };
+}
+
+const create = ({ api, agentId }: Setting, body: Partial<Body<'createSchedule'>> = {}): Promise<Schedule> =>
+  api.ok('createSchedule', { params: { agent_id: agentId }, body: { enabled: true, frequency: 'daily', timezone: 'UTC', ...body } });
+
+async function list({ api, agentId }: Setting): Promise<Schedule[]> {
+  return (await api.ok('listAgentSchedules', { params: { agent_id: agentId } })).schedules;
+}
+
+/** The only schedule once it is as wanted. */
+async function when(at: Setting, wanted: (schedule: Schedule) => boolean): Promise<Schedule> {
+  for (;;) {
+    const [schedule] = await list(at);
+    if (schedule !== undefined && wanted(schedule)) return schedule;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const scheduled = async ({ api }: Setting): Promise<RunListItem[]> => (await api.ok('listRuns', { query: { source: 'schedule' } })).data;
+
+/** Jumps to an instant; the schedule once it has named the instant after it. */
+async function jump(at: Setting, to: string): Promise<Schedule> {
+  at.clock.set(Date.parse(to));
+  return when(at, ({ next_run_at }) => next_run_at === null || Date.parse(next_run_at ?? '') > at.clock.now());
+}
+
+describe('a schedule', () => {
+  it('is created with everything that it shows, listed, changed and deleted', async () => {
+    const at = await setting();
+    const made = await create(at, { frequency: 'weekly', timezone: 'Europe/Berlin', task: 'Check the shop' });
+    const { agent } = await at.api.ok('getAgent', { params: { agent_id: at.agentId } });
+    const { builds } = await at.api.ok('listAgentRevisions', { params: { agent_id: agent.id } });
+    expect(made).toEqual({
+      id: expect.any(String),
+      build_id: builds[0]?.id,
+      agent_id: at.agentId,
+      user_id: expect.any(String),
+      enabled: true,
+      frequency: 'weekly',
+      time: '09:00',
+      timezone: 'Europe/Berlin',
+      day: 'monday',
+      day_of_month: null,
+      cron: null,
+      source: 'api',
+      task: 'Check the shop',
+      recurring: null,
+      auto_disabled_at: null,
+      auto_disabled_reason: null,
+      consecutive_missing_connection_failures: 0,
+      first_missing_connection_failure_at: null,
+      last_missing_connection_failure_at: null,
+      created_at: '2026-07-18T09:00:00.000Z',
+      updated_at: '2026-07-18T09:00:00.000Z',
+      user_name: 'Local',
+      user_email: null,
+      next_run_at: '2026-07-20T07:00:00.000Z',
+      last_run_at: null,
+      last_run_id: null,
+      last_error: null,
+      consecutive_failures: 0,
+    });
+    expect(await list(at)).toEqual([made]);
+
+    const params = { agent_id: at.agentId, schedule_id: made.id };
+    at.clock.advance(1_000);
+    const later = await at.api.ok('updateSchedule', { params, body: { time: '10:30' } });
+    expect(later).toEqual({ ...made, time: '10:30', next_run_at: '2026-07-20T08:30:00.000Z', updated_at: '2026-07-18T09:00:01.000Z' });
+    // Another frequency takes nothing from the one before.
+    const monthly = await at.api.ok('updateSchedule', { params, body: { frequency: 'monthly', day_of_month: 31, task: null } });
+    expect(monthly).toMatchObject({ day: null, time: '09:00', day_of_month: 31, task: null, next_run_at: '2026-07-31T07:00:00.000Z' });
+    expect(await at.api.ok('updateSchedule', { params, body: { enabled: false } })).toMatchObject({ enabled: false, next_run_at: null });
+
+    const { agents } = await at.api.ok('listAgents', { query: { include_schedules: 'true' } });
+    expect(agents[0]?.latest_build?.schedules).toEqual(await list(at));
+    expect((await at.api.ok('listAgents')).agents[0]?.latest_build).not.toHaveProperty('schedules');
+
+    expect(await at.api.ok('deleteSchedule', { params })).toEqual({ success: true });
+    expect(await list(at)).toEqual([]);
+  });
+
+  it('starts runs of the live revision, with its task as their message', async () => {
+    const at = await setting({ behaviours: { other: async () => ({ status: 'completed' }) } });
+    const made = await create(at, { frequency: 'every_5_minutes', task: 'Check the shop' });
+    const after = await jump(at, '2026-07-18T09:05:00Z');
+    expect(after).toMatchObject({ last_run_at: '2026-07-18T09:05:00.000Z', next_run_at: '2026-07-18T09:10:00.000Z' });
+    const [first] = await scheduled(at);
+    expect(first).toMatchObject({ id: after.last_run_id, source: 'schedule', title: 'Check the shop', build_id: made.build_id });
+    await at.api.until(first?.id as string, 'completed');
+    expect(await at.api.texts(first?.id as string)).toEqual(['Check the shop']);
+
+    const { build } = await at.api.ok('createRevision', {
+      params: { agent_id: at.agentId },
+      body: { name: 'second', config: config('other') },
+    });
+    await at.api.ok('promoteRevision', { params: { build_id: build.id } });
+    expect(await jump(at, '2026-07-18T09:10:00Z')).toMatchObject({ build_id: build.id });
+    expect((await scheduled(at)).map(({ build_id }) => build_id)).toEqual([build.id, made.build_id]);
+  });
+
+  it('fires once at each instant, whatever wakes the worker', async () => {
+    const at = await setting();
+    await create(at, { frequency: 'every_5_minutes' });
+    for (let minutes = 1; minutes <= 31; minutes++)
+      await jump(at, new Date(Date.parse('2026-07-18T09:00Z') + minutes * minute).toISOString());
+    expect((await scheduled(at)).map(({ created_at }) => created_at?.slice(11, 16)).reverse()).toEqual([
+      '09:05',
+      '09:10',
+      '09:15',
+      '09:20',
+      '09:25',
+      '09:30',
+    ]);
+  });
+
+  it('that is not recurring fires once, and can be enabled for another time', async () => {
+    const at = await setting();
+    const made = await create(at, { recurring: false, time: '12:00' });
+    const done = await jump(at, '2026-07-18T12:00:00Z');
+    expect(done).toMatchObject({ enabled: false, recurring: false, next_run_at: null, auto_disabled_at: null });
+    at.clock.set(Date.parse('2026-07-19T12:00:00Z'));
+    const again = await at.api.ok('updateSchedule', {
+      params: { agent_id: at.agentId, schedule_id: made.id },
+      body: { enabled: true },
+    });
+    expect(again.next_run_at).toBe('2026-07-20T12:00:00.000Z');
+    expect(await scheduled(at)).toHaveLength(1);
+  });
+
+  it('does nothing while it is disabled, and nothing once it is gone', async () => {
+    const at = await setting();
+    const off = await create(at, { enabled: false, frequency: 'every_5_minutes' });
+    const gone = await create(at, { frequency: 'every_5_minutes' });
+    await at.api.ok('deleteSchedule', { params: { agent_id: at.agentId, schedule_id: gone.id } });
+    // Of another agent, so that it can be seen that the time has passed for all.
+    const witness = { ...at, agentId: await at.api.agent('done', 'Witness') };
+    await create(witness, { frequency: 'every_5_minutes' });
+    await jump(witness, '2026-07-18T09:05:00Z');
+    expect((await scheduled(at)).map(({ agent_name }) => agent_name)).toEqual(['Witness']);
+    expect(off.next_run_at).toBeNull();
+  });
+
+  it('goes with its agent', async () => {
+    const at = await setting();
+    await create(at, { frequency: 'every_5_minutes' });
+    await at.api.ok('deleteAgent', { params: { agent_id: at.agentId } });
+    const witness = { ...at, agentId: await at.api.agent('done', 'Witness') };
+    await create(witness, { frequency: 'every_5_minutes' });
+    await jump(witness, '2026-07-18T09:05:00Z');
+    expect((await scheduled(at)).map(({ agent_name }) => agent_name)).toEqual(['Witness']);
+  });
+});
+
+describe('instants that passed while the service was down', () => {
+  it('are fired once, together', async () => {
+    const dataDirectory = await temporaryDirectory();
+    const before = await setting({ dataDirectory });
+    await create(before, { frequency: 'every_5_minutes' });
+    await before.api.service.close();
+    const clock = new ManualClock(Date.parse('2026-07-18T11:02:00Z'));
+    const after = { ...before, clock, api: await service({ dataDirectory, clock }) };
+    const schedule = await when(after, ({ last_run_id }) => last_run_id !== null);
+    expect(schedule).toMatchObject({ last_run_at: '2026-07-18T11:02:00.000Z', next_run_at: '2026-07-18T11:05:00.000Z' });
+    expect(await scheduled(after)).toHaveLength(1);
+    await jump(after, '2026-07-18T11:05:00Z');
+    expect(await scheduled(after)).toHaveLength(2);
+  });
+});
+
+describe('a schedule whose runs cannot be started', () => {
+  /** Its agent has a draft alone. */
+  async function draftOnly(): Promise<Setting & { buildId: string }> {
+    const at = await setting();
+    const { agent } = await at.api.ok('createAgent', { body: { name: 'Draft' } });
+    const { build } = await at.api.ok('createRevision', {
+      params: { agent_id: agent.id },
+      body: { name: 'draft', config: config('done') },
+    });
+    return { ...at, agentId: agent.id, buildId: build.id };
+  }
+
+  it('is disabled after five failures in a row, and begins anew when it is enabled', async () => {
+    const at = await draftOnly();
+    const made = await create(at, { frequency: 'every_5_minutes' });
+    expect(made.build_id).toBe(at.buildId);
+    expect(await jump(at, '2026-07-18T09:05:00Z')).toMatchObject({
+      enabled: true,
+      consecutive_failures: 1,
+      last_error: 'The agent Draft has no live revision; create one and promote it.',
+      auto_disabled_at: null,
+    });
+    for (const to of ['09:10', '09:15', '09:20']) await jump(at, `2026-07-18T${to}:00Z`);
+    const disabled = await jump(at, '2026-07-18T09:25:00Z');
+    expect(disabled).toMatchObject({
+      enabled: false,
+      next_run_at: null,
+      consecutive_failures: 5,
+      auto_disabled_at: '2026-07-18T09:25:00.000Z',
+      auto_disabled_reason: expect.stringMatching(/^No run could be started 5 times in a row: The agent Draft has no live revision/),
+    });
+    await at.api.ok('promoteRevision', { params: { build_id: at.buildId } });
+    const params = { agent_id: at.agentId, schedule_id: made.id };
+    expect(await at.api.ok('updateSchedule', { params, body: { enabled: true } })).toMatchObject({
+      enabled: true,
+      consecutive_failures: 0,
+      auto_disabled_at: null,
+      auto_disabled_reason: null,
+      last_error: null,
+    });
+    await jump(at, '2026-07-18T09:30:00Z');
+    expect(await scheduled(at)).toHaveLength(1);
+  });
+
+  it('counts failures in a row alone', async () => {
+    const at = await draftOnly();
+    await create(at, { frequency: 'every_5_minutes' });
+    for (const to of ['09:05', '09:10']) await jump(at, `2026-07-18T${to}:00Z`);
+    await at.api.ok('promoteRevision', { params: { build_id: at.buildId } });
+    expect(await jump(at, '2026-07-18T09:15:00Z')).toMatchObject({ consecutive_failures: 0, last_error: null });
+  });
+
+  it('says why at once when it was to fire once', async () => {
+    const at = await draftOnly();
+    await create(at, { time: '12:00', recurring: false });
+    expect(await jump(at, '2026-07-18T12:00:00Z')).toMatchObject({
+      enabled: false,
+      auto_disabled_reason: 'The agent Draft has no live revision; create one and promote it.',
+    });
+  });
+
+  it('is not disabled by a limit of the plan, which ends with the month', async () => {
+    const plan = {
+      name: 'small',
+      limits: { agentRuns: 1, assignments: 'unlimited', clarityInterviews: 0 },
+      maxConcurrentRuns: 1,
+      runCountingMode: 'started',
+    };
+    const at = await setting({ plan: plan as never });
+    await create(at, { frequency: 'every_5_minutes' });
+    for (let minutes = 5; minutes <= 40; minutes += 5)
+      await jump(at, new Date(Date.parse('2026-07-18T09:00Z') + minutes * minute).toISOString());
+    const [schedule] = await list(at);
+    expect(schedule).toMatchObject({
+      enabled: true,
+      consecutive_failures: 0,
+      last_error: expect.stringContaining('The plan "small" allows 1 run'),
+    });
+    expect(await scheduled(at)).toHaveLength(1);
+  });
+});
+
+describe('refusals', () => {
+  it('name every field that does not fit', async () => {
+    const at = await setting();
+    const wrong = { enabled: true, frequency: 'workday', timezone: 'Europe/Berln', day: 'monday', time: '9' };
+    const answer = await at.api.call('createSchedule', { params: { agent_id: at.agentId }, body: wrong });
+    expect(failure(answer)).toEqual([400, 'invalid_schedule']);
+    const { details } = answer.body as unknown as { details: { path: string; message: string }[] };
+    expect(details.map(({ path }) => path)).toEqual(['day', 'time', 'timezone']);
+    for (const body of [{}, { ...wrong, frequency: 'yearly' }, { ...wrong, day_of_month: 32 }])
+      expect(failure(await at.api.call('createSchedule', { params: { agent_id: at.agentId }, body }))).toEqual([400, 'invalid_request']);
+    expect(await list(at)).toEqual([]);
+  });
+
+  it('leave a schedule as it was', async () => {
+    const at = await setting();
+    const made = await create(at);
+    const params = { agent_id: at.agentId, schedule_id: made.id };
+    for (const body of [{ timezone: 'Mars/Base' }, { frequency: 'custom' }, { cron: '* * * * *' }])
+      expect(failure(await at.api.call('updateSchedule', { params, body }))).toEqual([400, 'invalid_schedule']);
+    expect(await list(at)).toEqual([made]);
+  });
+
+  it('are 404 for what is not there, and 400 for an agent that has nothing to run', async () => {
+    const at = await setting();
+    const made = await create(at);
+    const other = await at.api.agent('done', 'Other');
+    const [nowhere, body] = [randomUUID(), { enabled: true, frequency: 'daily', timezone: 'UTC' }];
+    expect(failure(await at.api.call('listAgentSchedules', { params: { agent_id: nowhere } }))).toEqual([404, 'agent_not_found']);
+    expect(failure(await at.api.call('createSchedule', { params: { agent_id: nowhere }, body }))).toEqual([404, 'agent_not_found']);
+    for (const params of [
+      { agent_id: at.agentId, schedule_id: nowhere },
+      { agent_id: other, schedule_id: made.id },
+    ]) {
+      expect(failure(await at.api.call('updateSchedule', { params, body: {} }))).toEqual([404, 'schedule_not_found']);
+      expect(failure(await at.api.call('deleteSchedule', { params }))).toEqual([404, 'schedule_not_found']);
+    }
+    const { agent } = await at.api.ok('createAgent', { body: { name: 'Empty' } });
+    expect(failure(await at.api.call('createSchedule', { params: { agent_id: agent.id }, body }))).toEqual([400, 'agent_has_no_revision']);
+  });
+});
