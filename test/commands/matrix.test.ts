@@ -62,6 +62,9 @@ function required(command: AnyCommand): string[] {
 const alsoNeeded: Record<string, string[]> = {
   'agents create': ['--name', 'x'],
   'agents update': ['--name', 'x'],
+  'agents schedules create': ['--frequency', 'daily'],
+  'agents schedules update': ['--enabled'],
+  'agents schedules next': ['x'],
   'runs respond': ['--approve'],
   'webhooks update': ['--enabled'],
   'webhooks delete': ['--yes'],

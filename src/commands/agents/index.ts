@@ -1,4 +1,5 @@
 import { defineGroup } from '../define.ts';
+import { schedules } from './schedules/index.ts';
 
 export const agents = defineGroup({
   summary: 'The agents of a team, and the procedures they run',
@@ -8,5 +9,6 @@ export const agents = defineGroup({
     create: () => import('./create.ts'),
     update: () => import('./update.ts'),
     delete: () => import('./delete.ts'),
+    schedules,
   },
 });

@@ -1,0 +1,67 @@
+/** The fields of a schedule that say when it fires, and how people say it. What they mean is in schedule-times.ts. */
+export const frequencies = ['every_5_minutes', 'every_15_minutes', 'hourly', 'daily', 'workday', 'weekly', 'monthly', 'custom'] as const;
+export type Frequency = (typeof frequencies)[number];
+export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
+
+/** The fields of a schedule that say when it fires, as the interface has them. */
+export interface ScheduleTimes {
+  frequency: string;
+  /** HH:MM in 24 hours. */
+  time: string | null;
+  /** An IANA name. */
+  timezone: string;
+  day: string | null;
+  day_of_month: number | null;
+  /** Five fields. */
+  cron: string | null;
+}
+
+/** Fields beside the time zone that each frequency goes by. */
+export const fieldsOf: Readonly<Record<Frequency, readonly (keyof ScheduleTimes)[]>> = {
+  every_5_minutes: [],
+  every_15_minutes: [],
+  hourly: ['time'],
+  daily: ['time'],
+  workday: ['time'],
+  weekly: ['time', 'day'],
+  monthly: ['time', 'day_of_month'],
+  custom: ['cron'],
+};
+
+export const isFrequency = (word: string): word is Frequency => (frequencies as readonly string[]).includes(word);
+
+/** The same times with what a frequency takes when nothing is said: 09:00 (an hourly one: on the hour), monday, the first of the month. */
+export function withDefaultTimes(times: ScheduleTimes): ScheduleTimes {
+  const fields = isFrequency(times.frequency) ? fieldsOf[times.frequency] : [];
+  return {
+    ...times,
+    time: times.time ?? (fields.includes('time') ? (times.frequency === 'hourly' ? '00:00' : '09:00') : null),
+    day: times.day ?? (fields.includes('day') ? 'monday' : null),
+    day_of_month: times.day_of_month ?? (fields.includes('day_of_month') ? 1 : null),
+  };
+}
+
+/** A schedule for people: `every workday at 09:00`. */
+export function timesInWords(given: ScheduleTimes): string {
+  const times = withDefaultTimes(given);
+  switch (times.frequency as Frequency) {
+    case 'every_5_minutes':
+      return 'every 5 minutes';
+    case 'every_15_minutes':
+      return 'every 15 minutes';
+    case 'hourly':
+      return times.time?.endsWith(':00') ? 'every hour' : `every hour at minute ${Number(times.time?.slice(3))}`;
+    case 'daily':
+      return `every day at ${times.time}`;
+    case 'workday':
+      return `Monday to Friday at ${times.time}`;
+    case 'weekly':
+      return `every ${(times.day?.[0] ?? '').toUpperCase()}${times.day?.slice(1)} at ${times.time}`;
+    case 'monthly':
+      return `every month on day ${times.day_of_month} at ${times.time}`;
+    case 'custom':
+      return `cron ${times.cron}`;
+    default:
+      return times.frequency;
+  }
+}

@@ -1,0 +1,39 @@
+import { UsageError } from '../../../base/errors.ts';
+import type { Schedule } from '../../../interface/types.ts';
+import { argument, defineCommand } from '../../define.ts';
+import { recordOutput } from '../../output.ts';
+import { agentId } from '../../resolve.ts';
+import { returns } from '../../result.ts';
+import { ownZone, scheduleOptions, settingsGiven, timesGiven } from './options.ts';
+import { scheduleRecord } from './record.ts';
+
+export default defineCommand({
+  summary: 'Start runs of an agent at certain times',
+  description:
+    'Runs follow the revision that is live when they start. The time zone is that of this machine unless --timezone names another. A time that the clocks skip in spring fires right after the gap, one that comes twice in autumn fires once.',
+  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
+  options: scheduleOptions,
+  operations: ['listAgents', 'createSchedule'],
+  mutates: true,
+  examples: [
+    { command: 'aops agents schedules create invoice-check --frequency workday --time 08:30', text: 'Monday to Friday' },
+    {
+      command: 'aops agents schedules create invoice-check --day-of-month 31 --timezone Europe/Berlin',
+      text: 'On the last day of each month',
+    },
+    {
+      command: "aops agents schedules create invoice-check --cron '0 */4 * * 1-5' --task 'Check what is new'",
+      text: 'In words of cron, with a message',
+    },
+  ],
+  result: returns('createSchedule'),
+  output: recordOutput<Schedule>(scheduleRecord),
+  async run(context, input) {
+    const { frequency, ...times } = timesGiven(input);
+    if (frequency === undefined) throw new UsageError('The schedule needs a frequency.', 'Say how often with --frequency, or with --cron.');
+    const settings = await settingsGiven(context, input);
+    const client = await context.client();
+    const params = { agent_id: await agentId(context, input.agent) };
+    return client.call('createSchedule', { params, body: { enabled: true, frequency, timezone: ownZone(), ...times, ...settings } });
+  },
+});

@@ -1,0 +1,30 @@
+import { timesInWords } from '../../../base/schedule-fields.ts';
+import { confirm } from '../../confirm.ts';
+import { argument, defineCommand } from '../../define.ts';
+import { textOutput } from '../../output.ts';
+import { agentId } from '../../resolve.ts';
+import { returns } from '../../result.ts';
+import { findSchedule } from './record.ts';
+
+export default defineCommand({
+  summary: 'Delete a schedule',
+  description: 'Runs that it started go on.',
+  arguments: {
+    agent: argument('The agent, by id or name', { complete: 'agents' }),
+    schedule: argument('The id of the schedule'),
+  },
+  operations: ['listAgents', 'listAgentSchedules', 'deleteSchedule'],
+  mutates: true,
+  destructive: true,
+  examples: [{ command: 'aops agents schedules delete invoice-check SCHEDULE --yes', text: 'In a script' }],
+  result: returns('deleteSchedule', { id: 'string', when: 'string' }),
+  output: textOutput<{ id: string; when: string }>(({ when }) => `Deleted the schedule (${when}).`),
+  async run(context, input) {
+    const client = await context.client();
+    const agent = await agentId(context, input.agent);
+    const schedule = await findSchedule(context, agent, input.schedule);
+    const when = timesInWords(schedule);
+    await confirm(context, `Delete the schedule (${when})?`);
+    return { id: schedule.id, when, ...(await client.call('deleteSchedule', { params: { agent_id: agent, schedule_id: schedule.id } })) };
+  },
+});

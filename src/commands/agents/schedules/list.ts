@@ -1,0 +1,26 @@
+import type { Schedule } from '../../../interface/types.ts';
+import { argument, defineCommand } from '../../define.ts';
+import { wholeList } from '../../list.ts';
+import { listOutput } from '../../output.ts';
+import { agentId } from '../../resolve.ts';
+import { returns } from '../../result.ts';
+import { scheduleColumns, schedulesOf } from './record.ts';
+
+export default defineCommand({
+  summary: 'List the schedules of an agent',
+  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
+  operations: ['listAgents', 'listAgentSchedules'],
+  examples: [
+    { command: 'aops agents schedules list invoice-check', text: 'All of them' },
+    {
+      command: "aops agents schedules list invoice-check --jq '.data[] | select(.auto_disabled_at) | .id'",
+      text: 'Those that were disabled',
+    },
+  ],
+  result: returns('listAgentSchedules.schedules[]'),
+  output: listOutput<Schedule>({
+    columns: scheduleColumns,
+    empty: 'No schedules. Create one with `aops agents schedules create AGENT --frequency daily`.',
+  }),
+  run: async (context, input) => wholeList(await schedulesOf(context, await agentId(context, input.agent))),
+});

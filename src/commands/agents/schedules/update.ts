@@ -1,0 +1,38 @@
+import { UsageError } from '../../../base/errors.ts';
+import type { Schedule } from '../../../interface/types.ts';
+import { argument, defineCommand } from '../../define.ts';
+import { recordOutput } from '../../output.ts';
+import { agentId } from '../../resolve.ts';
+import { returns } from '../../result.ts';
+import { scheduleOptions, settingsGiven, timesGiven } from './options.ts';
+import { scheduleRecord } from './record.ts';
+
+export default defineCommand({
+  summary: 'Change, enable or disable a schedule',
+  description:
+    'Another frequency takes its time and day from these flags alone. Enabling a schedule that was disabled begins with a clean record.',
+  arguments: {
+    agent: argument('The agent, by id or name', { complete: 'agents' }),
+    schedule: argument('The id of the schedule'),
+  },
+  options: scheduleOptions,
+  operations: ['listAgents', 'updateSchedule'],
+  mutates: true,
+  examples: [
+    { command: 'aops agents schedules update invoice-check SCHEDULE --time 10:00', text: 'Another time' },
+    { command: 'aops agents schedules update invoice-check SCHEDULE --no-enabled', text: 'Leave it off for now' },
+  ],
+  result: returns('updateSchedule'),
+  output: recordOutput<Schedule>(scheduleRecord),
+  async run(context, input) {
+    const body = { ...timesGiven(input), ...(await settingsGiven(context, input)) };
+    if (Object.keys(body).length === 0)
+      throw new UsageError(
+        'There is nothing to change.',
+        'Say what: --time, --frequency, --task, --no-enabled, ... See `aops agents schedules update --help`.',
+      );
+    const client = await context.client();
+    const params = { agent_id: await agentId(context, input.agent), schedule_id: input.schedule };
+    return client.call('updateSchedule', { params, body });
+  },
+});

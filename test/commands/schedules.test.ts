@@ -1,0 +1,122 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Schedule } from '../../src/interface/types.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+const nothing = '00000000-0000-4000-8000-000000000000';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+  await service.agent('- say: hi', 'shop');
+});
+
+const schedules = (...argv: string[]) => service.cli(['agents', 'schedules', ...argv]);
+
+describe('agents schedules', () => {
+  it('are the life of a schedule', async () => {
+    const flags = ['--frequency', 'workday', '--time', '08:30', '--timezone', 'Europe/Berlin', '--task', 'Look'];
+    const made = await schedules('create', 'shop', ...flags, '--json');
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    const { id } = made.json<Schedule>();
+    expect(made.json()).toMatchObject({ frequency: 'workday', time: '08:30', timezone: 'Europe/Berlin', task: 'Look', enabled: true });
+
+    const list = await service.cli(['agents', 'schedules', 'list', 'shop', '--color', 'never'], { tty: true, columns: 120 });
+    expect(list.stdout).toMatch(
+      new RegExp(`ID +STATUS +WHEN +TIME ZONE +NEXT\n${id} +active +Monday to Friday at 08:30 +Europe/Berlin +in \\d`),
+    );
+    const changed = await schedules('update', 'shop', id, '--day', 'friday', '--no-enabled', '--once', '--json');
+    expect(changed.json()).toMatchObject({
+      frequency: 'weekly',
+      day: 'friday',
+      time: '09:00',
+      enabled: false,
+      recurring: false,
+      task: 'Look',
+    });
+    const shown = await service.cli(['agents', 'schedules', 'get', 'shop', id, '--color', 'never'], { tty: true });
+    expect(shown.stdout).toMatch(/Status: +off\nWhen: +every Friday at 09:00\nTime zone: +Europe\/Berlin\nRecurring: +no\nTask: +Look\n/);
+
+    expect(await schedules('delete', 'shop', id)).toMatchObject({ code: 2, stdout: '' });
+    expect(await schedules('delete', 'shop', id, '--yes')).toMatchObject({
+      code: 0,
+      stdout: 'Deleted the schedule (every Friday at 09:00).\n',
+      stderr: '',
+    });
+    expect((await schedules('list', 'shop')).stderr).toContain('No schedules.');
+  });
+
+  it('takes a pattern of cron, a day of the month, and the time zone of this machine', async () => {
+    const cron = (await schedules('create', 'shop', '--cron', '0 */4 * * 1-5', '--no-enabled', '--json')).json<Schedule>();
+    expect(cron).toMatchObject({ frequency: 'custom', cron: '0 */4 * * 1-5', enabled: false });
+    expect(cron.timezone).toBe(new Intl.DateTimeFormat().resolvedOptions().timeZone);
+    const monthly = (await schedules('create', 'shop', '--day-of-month', '31', '--no-enabled', '--json')).json<Schedule>();
+    expect(monthly).toMatchObject({ frequency: 'monthly', day_of_month: 31 });
+  });
+
+  it.each<[string, string[], number, string | RegExp]>([
+    ['no frequency', ['create', 'shop'], 2, '--frequency'],
+    ['two ways to say how often', ['create', 'shop', '--cron', '* * * * *', '--frequency', 'daily'], 2, 'exclude'],
+    ['a day that is none', ['create', 'shop', '--day', 'mon'], 2, 'monday'],
+    [
+      'a time zone that is none',
+      ['create', 'shop', '--frequency', 'daily', '--timezone', 'Europe/Berln'],
+      2,
+      'did you mean Europe/Berlin?',
+    ],
+    ['a pattern that is none', ['create', 'shop', '--cron', '0 9 * *'], 2, 'five fields'],
+    ['nothing to change', ['update', 'shop', nothing], 2, 'nothing to change'],
+    ['a schedule that is not there', ['update', 'shop', nothing, '--enabled'], 3, nothing],
+    ['a schedule that cannot be shown', ['get', 'shop', nothing], 3, nothing],
+    ['an agent that is not there', ['list', 'shopp'], 3, 'Did you mean shop?'],
+    ['times of nothing', ['next'], 2, '--frequency'],
+    ['times beside an agent', ['next', 'shop', '--frequency', 'daily'], 2, 'exclude'],
+    ['times that never come', ['next', '--cron', '0 0 30 2 *'], 2, 'never comes'],
+  ])('refuse %s', async (_, argv, code, word) => {
+    const refused = await schedules(...argv);
+    expect(refused).toMatchObject({ code, stdout: '' });
+    expect(refused.stderr).toMatch(word);
+  });
+});
+
+describe('agents schedules next', () => {
+  it('tries times before a schedule is made', async () => {
+    const argv = [
+      'next',
+      '--day-of-month',
+      '31',
+      '--time',
+      '02:30',
+      '--timezone',
+      'Europe/Berlin',
+      '--count',
+      '3',
+      '--from',
+      '2027-02-01T00:00Z',
+    ];
+    const tried = await schedules(...argv, '--json');
+    expect(tried).toMatchObject({ code: 0, stderr: '' });
+    expect(tried.json<{ data: unknown[] }>().data).toEqual(
+      [
+        ['2027-02-28T01:30:00.000Z', 'Sun 2027-02-28 02:30 GMT+1'],
+        ['2027-03-31T00:30:00.000Z', 'Wed 2027-03-31 02:30 GMT+2'],
+        ['2027-04-30T00:30:00.000Z', 'Fri 2027-04-30 02:30 GMT+2'],
+      ].map(([at, local]) => ({ at, local, when: 'every month on day 31 at 02:30', timezone: 'Europe/Berlin', schedule_id: null })),
+    );
+  });
+
+  it('merges what is enabled, and counts one that fires once but once', async () => {
+    const agent = await service.agent('- say: hi', 'two');
+    const make = async (...flags: string[]) => (await schedules('create', 'two', '--timezone', 'UTC', ...flags, '-o', 'id')).stdout.trim();
+    const daily = await make('--frequency', 'daily', '--time', '12:00');
+    const once = await make('--frequency', 'daily', '--time', '13:00', '--once');
+    const off = await make('--frequency', 'hourly', '--no-enabled');
+    const from = ['--from', '2027-01-01T00:00Z', '--json'];
+    const rows = (await schedules('next', agent, '--count', '3', ...from)).json<{ data: { at: string; schedule_id: string }[] }>().data;
+    expect(rows.map(({ at, schedule_id }) => [at.slice(0, 13), schedule_id])).toEqual([
+      ['2027-01-01T12', daily],
+      ['2027-01-01T13', once],
+      ['2027-01-02T12', daily],
+    ]);
+    expect((await schedules('next', 'two', off, ...from)).json<{ data: unknown[] }>().data).toHaveLength(5);
+  });
+});
