@@ -138,6 +138,7 @@ export class Client {
         maxWaitMilliseconds: this.#maxWait,
         now: this.#gate.server.now(),
         affordable: this.#budget.affordable,
+        once: this.#budget.never,
         random: this.#random,
       });
       progress.ambiguous ||= leavesOpen(outcome);

@@ -50,6 +50,8 @@ export interface Situation {
   now: number;
   /** Whether the process may retry anything more. */
   affordable: boolean;
+  /** Whether it is to be tried once, whatever comes of it. */
+  once?: boolean;
   random: () => number;
 }
 
@@ -168,8 +170,8 @@ function retry(situation: Situation, reason: string, asked = 0): Decision | unde
 const mayRetry = ({ progress, affordable }: Situation): boolean => affordable && progress.retries < retryPolicy.retries;
 
 /** Why a request ends with fewer attempts than usual. */
-const exhausted = ({ progress, affordable }: Situation): string =>
-  affordable || progress.retries >= retryPolicy.retries ? '' : ', and too many requests of this command have failed to try again';
+const exhausted = ({ progress, affordable, once }: Situation): string =>
+  affordable || once || progress.retries >= retryPolicy.retries ? '' : ', and too many requests of this command have failed to try again';
 
 const askedWait = (response: TransportResponse, now: number): number | undefined =>
   retryAfter(response.headers, serverTime(response.headers, now));

@@ -10,11 +10,17 @@ const retryCost = 5;
 const successRefill = 1;
 
 export class RetryBudget {
+  /** Nothing is tried again: the first failure is what the caller wants to know. */
+  readonly never: boolean;
   #tokens = capacity;
+
+  constructor({ never = false }: { never?: boolean } = {}) {
+    this.never = never;
+  }
 
   /** Whether another retry may be made. */
   get affordable(): boolean {
-    return this.#tokens >= retryCost;
+    return !this.never && this.#tokens >= retryCost;
   }
 
   /** Pays for a retry. */

@@ -10,14 +10,26 @@ import type { Context } from './context.ts';
 import { Count, RowList } from './list.ts';
 import { type AnyOutput, recordFields } from './output.ts';
 
-export async function presentResult(context: Context, output: AnyOutput | undefined, result: unknown): Promise<void> {
+/** @param knownFields what --fields may name, also where no row has it */
+export async function presentResult(
+  context: Context,
+  output: AnyOutput | undefined,
+  result: unknown,
+  knownFields?: readonly string[],
+): Promise<void> {
   if (result === undefined) return;
   const { terminal, format, flags } = context;
   const view = await viewOf(context);
   const render = async (data: unknown): Promise<void> => {
     const raw = output === undefined || (output.kind === 'raw' && !(result instanceof RowList));
     await terminal.data(
-      await renderData(data, { format: raw && format === 'table' ? 'json' : format, fields: flags.fields, jq: flags.jq, view }),
+      await renderData(data, {
+        format: raw && format === 'table' ? 'json' : format,
+        fields: flags.fields,
+        jq: flags.jq,
+        knownFields,
+        view,
+      }),
     );
   };
   const forPeople = format === 'table' && flags.fields === undefined && flags.jq === undefined;

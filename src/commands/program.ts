@@ -157,13 +157,20 @@ class Program {
     this.#format = context.format;
     try {
       const result = await command.run(context, { ...argumentValues(command, positional), ...values });
-      await presentResult(context, command.output, result);
+      await presentResult(context, command.output, result, await knownFields(context, command));
     } catch (error) {
       this.#exit = await presentFailure(context, command, error);
     } finally {
       await session.end();
     }
   }
+}
+
+/** The fields that --fields may name: a list without rows would take any name. Read only when they are needed. */
+async function knownFields({ flags }: Context, command: AnyCommand): Promise<readonly string[] | undefined> {
+  if (flags.fields === undefined || command.output?.kind === 'raw') return undefined;
+  const { resultFields } = await import('./result-fields.ts');
+  return Object.keys(resultFields(command)?.fields ?? {});
 }
 
 /** A dry run ends well; a failure may still have a result to print. */

@@ -86,6 +86,7 @@ describe('aops doctor', () => {
     const gone = await service.cli(['doctor', '--json'], { env: { AOPS_BASE_URL: 'http://127.0.0.1:9' } });
     expect(gone.code).toBe(1);
     expect(failing(gone)).toEqual(['service']);
+    expect(checksOf(gone).service?.detail).toBe('Could not reach http://127.0.0.1:9: the connection was refused.');
     expect(checksOf(gone).access).toMatchObject({ status: 'skip' });
   });
 

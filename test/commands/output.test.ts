@@ -229,3 +229,14 @@ describe('colour', () => {
     expect(await colour(['--json'], {})).toBe(false);
   });
 });
+
+describe('--fields of a list without rows', () => {
+  it('still finds a name that no row could have', async () => {
+    const empty = ['runs', 'list', '--search', 'nothing is called that'];
+    expect((await service.cli([...empty, '--json', '--fields', 'id,status'])).json()).toMatchObject({ data: [] });
+    const refused = await service.cli([...empty, '--fields', 'stats']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('There is no field "stats" here.');
+    expect(refused.stderr).toContain('status');
+  });
+});

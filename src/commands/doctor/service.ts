@@ -13,13 +13,6 @@ import { type Check, failed, ok, skip, warn } from './check.ts';
 const skewLimit = 30_000;
 const slowAnswer = 2_000;
 
-/** A diagnosis says what happens, it does not try until it works. */
-class NoRetries extends RetryBudget {
-  override get affordable(): boolean {
-    return false;
-  }
-}
-
 const serviceIds = ['service', 'access', 'clock', 'rate limit', 'interface'] as const;
 
 export const skippedServiceChecks = (): Check[] => serviceIds.map((id) => skip(id, 'not asked'));
@@ -27,7 +20,8 @@ export const skippedServiceChecks = (): Check[] => serviceIds.map((id) => skip(i
 export async function serviceChecks(context: Context): Promise<Check[]> {
   let client: Client | undefined;
   try {
-    client = await connect({ ...context, retryBudget: new NoRetries() });
+    // A diagnosis says what happens; it does not try until it works.
+    client = await connect({ ...context, retryBudget: new RetryBudget({ never: true }) });
     const path = `/v2/teams/${encodeURIComponent(context.teamId())}`;
     const sent = steadyTime(context.clock);
     const response = await client.send({ method: 'GET', path, headers: {}, mutates: false });
