@@ -176,3 +176,26 @@ describe('mcp request', () => {
     expect((await service.cli(['mcp', 'request'])).code).toBe(2);
   });
 });
+
+describe('mcp config', () => {
+  it('names the program, and no secret', async () => {
+    const folders = Object.fromEntries(Object.entries(service.env).filter(([name]) => /_DIR$/.test(name)));
+    const { mcpServers } = (await service.cli(['mcp', 'config'])).json<{ mcpServers: Record<string, unknown> }>();
+    expect(mcpServers).toEqual({ aops: { command: 'aops', args: ['mcp', 'serve'], env: folders } });
+    const absolute = (await service.cli(['mcp', 'config', '--absolute', '--name', 'ops', '--json'])).json<{
+      mcpServers: Record<string, unknown>;
+    }>();
+    expect(absolute.mcpServers).toMatchObject({ ops: { command: process.execPath, args: ['aops', 'mcp', 'serve'] } });
+  });
+
+  it('names the address, for clients that connect by themselves', async () => {
+    const printed = await service.cli(['mcp', 'config', '--http']);
+    expect(printed.json<{ mcpServers: { aops: object } }>().mcpServers.aops).toEqual({
+      type: 'http',
+      url: `${service.service.url}/v2/mcp`,
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the client fills it in
+      headers: { Authorization: 'Bearer ${AOPS_API_KEY}' },
+    });
+    expect(printed.stdout).not.toContain(service.service.token);
+  });
+});

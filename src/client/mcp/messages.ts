@@ -1,5 +1,7 @@
-/** Messages and headers of the Model Context Protocol, as each of its eras wants them. Pure. */
+/** Messages, headers and requests of the Model Context Protocol, as each of its eras wants them. Pure. */
+import { operation } from '../../interface/operations.ts';
 import { isObject, type RpcMessage } from '../json-rpc.ts';
+import type { ServiceRequest } from '../request.ts';
 
 const modernVersion = '2026-07-28';
 const versionKey = 'io.modelcontextprotocol/protocolVersion';
@@ -38,3 +40,13 @@ const headerValue = (text: string): string =>
   /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !text.startsWith('=?base64?')
     ? text
     : `=?base64?${Buffer.from(text, 'utf8').toString('base64')}?=`;
+
+/** A tool may take longer than an operation of the interface. */
+const attemptMilliseconds = 120_000;
+
+/** The request that carries a message. */
+export function postRequest(body: string | Uint8Array, headers: Record<string, string>, mutates: boolean): ServiceRequest {
+  const { method, path } = operation('callMcp');
+  const manners = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  return { method, path, headers: { ...manners, ...headers }, body, mutates, attemptMilliseconds };
+}

@@ -10,7 +10,7 @@ import { header } from '../limits/rate-limit.ts';
 import { readJson } from '../response.ts';
 import type { TransportResponse } from '../transport.ts';
 import { RpcError } from './errors.ts';
-import { legacyHeaders, modernHeaders, modernMessage } from './messages.ts';
+import { legacyHeaders, modernHeaders, modernMessage, postRequest } from './messages.ts';
 
 export interface Identity {
   name: string;
@@ -26,9 +26,6 @@ export interface Call {
 
 /** The newest version of the era before. */
 const legacyVersion = '2025-11-25';
-/** A tool may take longer than an operation of the interface. */
-const attemptMilliseconds = 120_000;
-const accept = 'application/json, text/event-stream';
 
 interface LegacyEra {
   version: string;
@@ -120,14 +117,8 @@ export class McpSession {
   }
 
   #send(message: RpcMessage, headers: Record<string, string>, mutates: boolean): Promise<TransportResponse> {
-    const { method, path } = operation('callMcp');
     const request = {
-      method,
-      path,
-      headers: { 'content-type': 'application/json', accept, ...headers },
-      body: JSON.stringify(message),
-      mutates,
-      attemptMilliseconds,
+      ...postRequest(JSON.stringify(message), headers, mutates),
       ...(message.id === undefined ? { statusOnly: true as const } : {}),
       onMessage: (data: string) => isRpcAnswer(parsed(data), message.id),
     };

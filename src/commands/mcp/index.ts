@@ -7,5 +7,7 @@ export const mcp = defineGroup({
     describe: () => import('./describe.ts'),
     call: () => import('./call.ts'),
     request: () => import('./request.ts'),
+    serve: () => import('./serve.ts'),
+    config: () => import('./config.ts'),
   },
 });

@@ -1,11 +1,9 @@
 import { exitCodes, UsageError } from '../../base/errors.ts';
 import { isObject, type RpcMessage } from '../../client/json-rpc.ts';
+import { isRead } from '../../client/mcp/read-only-tools.ts';
 import { bodyFromFlags } from '../body.ts';
 import { defineCommand, optionalArgument, text, texts } from '../define.ts';
 import { withSession } from './session.ts';
-
-/** Methods that change nothing: they carry no idempotency key. */
-const reads = /^(initialize|ping|server\/discover|completion\/complete|(tools|prompts|resources|resources\/templates)\/(list|get|read))$/;
 
 export default defineCommand({
   summary: 'Send a JSON-RPC message to the service and print what comes back',
@@ -31,12 +29,12 @@ export default defineCommand({
     return withSession(context, async (session) => {
       if (method === undefined) {
         const message = checkedMessage(body);
-        return session.exchange(message, message.id !== undefined && !reads.test(message.method));
+        return session.exchange(message, message.id !== undefined && !isRead(message.method));
       }
       if (body !== undefined && !isObject(body)) throw new UsageError('The parameters are a JSON object, and --input holds none.');
       const params = body === undefined ? {} : { params: body };
       if (method.startsWith('notifications/')) return session.exchange({ jsonrpc: '2.0', method, ...params }, false);
-      return session.request({ method, ...params, mutates: !reads.test(method) });
+      return session.request({ method, ...params, mutates: !isRead(method) });
     });
   },
 });

@@ -1,0 +1,239 @@
+/**
+ * From the lines of a client that speaks the Model Context Protocol on its standard streams to the endpoint of a service, and
+ * back. Messages pass as they are: their ids are never looked into, only answered to. Every request gets exactly one
+ * answer, notifications and the client's own answers get none.
+ */
+import { AopsError } from '../../base/errors.ts';
+import { operation } from '../../interface/operations.ts';
+import type { Client } from '../client.ts';
+import { ServiceAnswerError } from '../errors.ts';
+import { newIdempotencyKey } from '../idempotency.ts';
+import { isObject, isRpcAnswer, type RpcFailure, type RpcMessage, rpcCodes } from '../json-rpc.ts';
+import { header } from '../limits/rate-limit.ts';
+import { readJson } from '../response.ts';
+import type { TransportResponse } from '../transport.ts';
+import { legacyHeaders, modernHeaders, postRequest } from './messages.ts';
+import { ReadOnlyTools } from './read-only-tools.ts';
+
+export interface BridgeOptions {
+  /** Writes a line to the client; resolves when there is room for another one. */
+  write(line: string): Promise<void>;
+  /** Told of what the client is not. */
+  log(text: string): void;
+}
+
+interface Session {
+  version: string;
+  id: string | undefined;
+}
+
+type Request = RpcMessage & { id: string | number };
+
+export class Bridge {
+  readonly #client: Client;
+  readonly #options: BridgeOptions;
+  readonly #tools = new ReadOnlyTools();
+  /** Requests without an answer yet, by id: the number 1 and the text "1" are two. */
+  readonly #open = new Map<string, AbortController>();
+  readonly #work = new Set<Promise<void>>();
+  #session: Session | undefined;
+  /** The client's own beginning, to begin again with when the service has forgotten the session. */
+  #beginning: Buffer | undefined;
+  #renewal: Promise<void> | undefined;
+  /** What later messages have to wait for. */
+  #before: Promise<void> = Promise.resolve();
+
+  constructor(client: Client, options: BridgeOptions) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  /** Takes a line of the client. What comes of it is written when it is there; lines do not wait for each other. */
+  take(line: Buffer): void {
+    this.#spawn(this.#handle(line));
+  }
+
+  /** A line that was not read. */
+  refuse(text: string): void {
+    this.#spawn(this.#answer(null, { code: rpcCodes.invalidRequest, message: text }));
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async settled(): Promise<void> {
+    while (this.#work.size > 0) await Promise.all(this.#work);
+  }
+
+  /** Gives up what is under way: its requests are answered with the reason. */
+  abort(reason: Error): void {
+    for (const controller of this.#open.values()) controller.abort(reason);
+  }
+
+  /** Ends the session, if the service gave one. */
+  async close(): Promise<void> {
+    if (this.#session?.id === undefined) return;
+    const request = {
+      method: 'DELETE',
+      path: operation('callMcp').path,
+      headers: this.#legacyHeaders(),
+      mutates: false,
+      statusOnly: true,
+    } as const;
+    await this.#client.send(request).catch(() => undefined);
+  }
+
+  #handle(line: Buffer): Promise<void> {
+    const message = parsed(line);
+    if (message === undefined) return this.#answer(null, { code: rpcCodes.parseError, message: 'Parse error: this is no JSON.' });
+    if (!isObject(message) || (typeof message.method !== 'string' && !isRpcAnswer(message)))
+      return this.#answer(null, { code: rpcCodes.invalidRequest, message: 'This is no single JSON-RPC message.' });
+    const before = this.#before;
+    if (isRequest(message)) return before.then(() => this.#request(message, line));
+    const told = before.then(() => this.#tell(message as unknown as RpcMessage, line));
+    if (message.method === 'notifications/initialized') this.#before = told;
+    return told;
+  }
+
+  async #request(message: Request, line: Buffer): Promise<void> {
+    const name = JSON.stringify(message.id);
+    const controller = new AbortController();
+    this.#open.set(name, controller);
+    try {
+      const response = await this.#post(message, line, controller.signal);
+      if (controller.signal.reason === cancelled) return;
+      this.#learn(message, line, response);
+      await this.#pass(response.body.toString('utf8'));
+    } catch (error) {
+      if (controller.signal.reason !== cancelled) await this.#answer(message.id, failureOf(error));
+    } finally {
+      if (this.#open.get(name) === controller) this.#open.delete(name);
+    }
+  }
+
+  /** Sends a request; once more in a new session when its own was forgotten: refused with 404, it was not carried out. */
+  async #post(message: Request, line: Buffer, signal: AbortSignal): Promise<TransportResponse> {
+    const session = this.#session;
+    try {
+      return await this.#send(message, line, signal);
+    } catch (error) {
+      const forgotten = error instanceof ServiceAnswerError && error.status === 404 && session?.id !== undefined;
+      if (!forgotten || message.method === 'initialize') throw error;
+      // Others may have found out at the same time; whoever is first begins anew for all.
+      if (this.#session === session) this.#renewal ??= this.#renew().finally(() => (this.#renewal = undefined));
+      await this.#renewal;
+      return this.#send(message, line, signal);
+    }
+  }
+
+  async #send(message: Request, line: Buffer, signal: AbortSignal): Promise<TransportResponse> {
+    const mutates = this.#tools.mayChange(message);
+    const key = newIdempotencyKey();
+    const onMessage = (data: string): boolean => {
+      if (isRpcAnswer(parsed(data), message.id)) return true;
+      this.#spawn(this.#pass(data));
+      return false;
+    };
+    const request = { ...postRequest(line, this.#headers(message), mutates), onMessage };
+    const response = await this.#client.send(request, { signal, ...(mutates ? { keys: { key, commandKey: key } } : {}) });
+    const { value } = readJson(response) as { value?: unknown };
+    if (isRpcAnswer(value, message.id)) return response;
+    throw new AopsError(`The service answered ${response.status} without an answer to this request.`, { code: 'unusable_answer', exit: 1 });
+  }
+
+  async #tell(message: RpcMessage, line: Buffer): Promise<void> {
+    if (message.method === 'notifications/cancelled') this.#cancel(message.params?.requestId);
+    try {
+      await this.#client.send({ ...postRequest(line, this.#headers(message), false), statusOnly: true });
+    } catch (error) {
+      this.#options.log(
+        `${message.method ?? 'an answer'} did not reach the service: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    }
+  }
+
+  /** Nobody waits for the answer any more: the service sees it by the end of the connection. */
+  #cancel(id: unknown): void {
+    this.#open.get(JSON.stringify(id))?.abort(cancelled);
+  }
+
+  async #renew(): Promise<void> {
+    const beginning = this.#beginning;
+    if (beginning === undefined) return;
+    const message = parsed(beginning) as Request;
+    // Under an id of its own; its answer is nobody's but ours.
+    const again = Buffer.from(JSON.stringify({ ...message, id: newIdempotencyKey() }));
+    this.#session = undefined;
+    const response = await this.#client.send(postRequest(again, {}, false));
+    this.#begin(response);
+    const told = Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}');
+    await this.#client.send({ ...postRequest(told, this.#legacyHeaders(), false), statusOnly: true });
+    this.#options.log('The service had forgotten the session; a new one has begun.');
+  }
+
+  /** What answers tell that later messages need. */
+  #learn(message: Request, line: Buffer, response: TransportResponse): void {
+    this.#tools.learn(message, readJson(response));
+    if (message.method !== 'initialize' || Object.keys(modernHeaders(message)).length > 0) return;
+    this.#beginning = line;
+    this.#begin(response);
+  }
+
+  #begin(response: TransportResponse): void {
+    const { value } = readJson(response) as { value?: { result?: { protocolVersion?: unknown } } };
+    const version = value?.result?.protocolVersion;
+    if (typeof version === 'string') this.#session = { version, id: header(response.headers, 'mcp-session-id') };
+  }
+
+  #headers(message: RpcMessage): Record<string, string> {
+    const own = message.params === undefined ? {} : modernHeaders(message);
+    return Object.keys(own).length > 0 || message.method === 'initialize' ? own : this.#legacyHeaders();
+  }
+
+  #legacyHeaders(): Record<string, string> {
+    return this.#session === undefined ? {} : legacyHeaders({ version: this.#session.version, session: this.#session.id });
+  }
+
+  #answer(id: string | number | null, error: RpcFailure): Promise<void> {
+    return this.#options.write(JSON.stringify({ jsonrpc: '2.0', id, error }));
+  }
+
+  /** A message of the service to the client: on one line, and otherwise as it came. */
+  async #pass(text: string): Promise<void> {
+    await this.#options.write(/[\r\n]/.test(text) ? JSON.stringify(JSON.parse(text)) : text);
+  }
+
+  #spawn(work: Promise<void>): void {
+    const guarded = work.catch((error: unknown) => this.#options.log(error instanceof Error ? error.message : String(error)));
+    this.#work.add(guarded);
+    void guarded.finally(() => this.#work.delete(guarded));
+  }
+}
+
+const cancelled = new Error('the client gave the request up');
+
+const isRequest = (message: Record<string, unknown>): message is Record<string, unknown> & Request =>
+  typeof message.method === 'string' && (typeof message.id === 'string' || typeof message.id === 'number');
+
+function parsed(line: Buffer | string): unknown {
+  try {
+    return JSON.parse(line.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** A failure on the way, as an answer: that of the service where it gave one, else what happened and what to do. */
+function failureOf(error: unknown): RpcFailure {
+  if (error instanceof ServiceAnswerError && error.rpc !== undefined) return error.rpc;
+  const message = error instanceof Error ? error.message : String(error);
+  if (!(error instanceof AopsError)) return { code: rpcCodes.internalError, message };
+  const { code, hint, details } = error;
+  return {
+    code: rpcCodes.serverError,
+    message: hint === undefined ? message : `${message} ${hint}`,
+    data: {
+      error: code,
+      ...(details.status === undefined ? {} : { status: details.status }),
+      ...(details.request_id === undefined ? {} : { request_id: details.request_id }),
+    },
+  };
+}

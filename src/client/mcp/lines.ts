@@ -1,0 +1,39 @@
+/** Messages on a stream, one to a line. */
+
+/** A line that is longer than it may be. */
+export const tooLong = Symbol('too long');
+
+/**
+ * The lines of a stream without their ends, empty ones left out; whatever its chunks, also within a character. Of a line
+ * longer than `limit` bytes only that there was one is told.
+ */
+export async function* readLines(stream: AsyncIterable<Uint8Array | string>, limit: number): AsyncGenerator<Buffer | typeof tooLong> {
+  let parts: Buffer[] = [];
+  let size = 0;
+  const line = (): Buffer | typeof tooLong | undefined => {
+    const whole = size > limit ? tooLong : Buffer.concat(parts);
+    parts = [];
+    size = 0;
+    if (whole === tooLong) return whole;
+    const end = whole.at(-1) === 0x0d ? whole.length - 1 : whole.length;
+    return end === 0 ? undefined : whole.subarray(0, end);
+  };
+  const keep = (part: Buffer): void => {
+    size += part.length;
+    if (size > limit) parts = [];
+    else if (part.length > 0) parts.push(part);
+  };
+  for await (const chunk of stream) {
+    const bytes = Buffer.from(chunk as Uint8Array);
+    let start = 0;
+    for (let end = bytes.indexOf(0x0a); end >= 0; end = bytes.indexOf(0x0a, start)) {
+      keep(bytes.subarray(start, end));
+      const read = line();
+      if (read !== undefined) yield read;
+      start = end + 1;
+    }
+    keep(bytes.subarray(start));
+  }
+  const last = line();
+  if (last !== undefined) yield last;
+}

@@ -1,0 +1,27 @@
+/** Which requests change nothing: known methods, and the tools of which the service says so. */
+import { isObject, type RpcMessage } from '../json-rpc.ts';
+import type { Reading } from '../transport.ts';
+
+const reads = /^(initialize|ping|server\/discover|completion\/complete|(tools|prompts|resources|resources\/templates)\/(list|get|read))$/;
+
+/** Whether a method only reads, whatever it is called with. */
+export const isRead = (method: string): boolean => reads.test(method);
+
+export class ReadOnlyTools {
+  readonly #names = new Set<string>();
+
+  /** Takes what the answer to `tools/list` says of its tools. */
+  learn({ method }: RpcMessage, { value }: Reading & { value?: unknown }): void {
+    if (method !== 'tools/list' || !isObject(value) || !isObject(value.result) || !Array.isArray(value.result.tools)) return;
+    for (const tool of value.result.tools as unknown[]) {
+      if (!isObject(tool) || typeof tool.name !== 'string') continue;
+      if (isObject(tool.annotations) && tool.annotations.readOnlyHint === true) this.#names.add(tool.name);
+      else this.#names.delete(tool.name);
+    }
+  }
+
+  /** Whether a request may change something: then it carries an idempotency key. */
+  mayChange({ method, params }: RpcMessage): boolean {
+    return !isRead(method) && !(method === 'tools/call' && this.#names.has(String(params?.name)));
+  }
+}

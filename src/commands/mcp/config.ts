@@ -1,0 +1,50 @@
+import { requireBaseUrl } from '../../config/resolve.ts';
+import { operation } from '../../interface/operations.ts';
+import type { Context } from '../context.ts';
+import { defineCommand, flag, text } from '../define.ts';
+import { textOutput } from '../output.ts';
+import { returns } from '../result.ts';
+
+type Entry = Record<string, unknown>;
+
+export default defineCommand({
+  summary: 'Print the entry for the configuration of an MCP client',
+  description:
+    'By default the client starts `aops mcp serve`, which signs in with the profile: no secret is in the entry. With --http the client connects to the service itself and takes the token from the variable AOPS_API_KEY, where it can.',
+  options: {
+    http: flag('For a client that connects to the service by itself'),
+    absolute: flag('Name the program with its whole path, for a client that does not find aops'),
+    name: text('NAME', 'What the client calls it (default aops)'),
+  },
+  examples: [
+    { command: 'aops mcp config > .mcp.json', text: 'For the clients of a project' },
+    { command: 'aops mcp config --http --profile prod', text: 'Without a program in between' },
+  ],
+  result: returns({ mcpServers: 'object' }),
+  // Laid out also where it goes into a file, which people edit.
+  output: textOutput<{ mcpServers: Entry }>((config) => JSON.stringify(config, null, 2)),
+  async run(context, input) {
+    const entry = input.http ? httpEntry(context) : programEntry(context, input.absolute);
+    return { mcpServers: { [input.name ?? 'aops']: entry } };
+  },
+});
+
+function httpEntry(context: Context): Entry {
+  const url = requireBaseUrl(context.config()) + operation('callMcp').path;
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the client fills it in
+  return { type: 'http', url, headers: { Authorization: 'Bearer ${AOPS_API_KEY}' } };
+}
+
+/** Folders that were named for this command are those of the client's as well. Secrets of the environment are not passed on. */
+const folders = ['AOPS_CONFIG_DIR', 'AOPS_DATA_DIR', 'AOPS_CACHE_DIR'] as const;
+
+function programEntry(context: Context, absolute: boolean): Entry {
+  const { launcher, env } = context;
+  const { profile } = context.config();
+  const args = ['mcp', 'serve', ...(profile.value === undefined ? [] : ['--profile', profile.value])];
+  const given = folders.flatMap((name) => (env[name] ? [[name, env[name]]] : []));
+  return {
+    ...(absolute ? { command: launcher.executable, args: [launcher.script, ...args] } : { command: 'aops', args }),
+    ...(given.length === 0 ? {} : { env: Object.fromEntries(given) }),
+  };
+}

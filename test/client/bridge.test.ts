@@ -1,0 +1,305 @@
+import { describe, expect, it } from 'vitest';
+import { Bridge } from '../../src/client/mcp/bridge.ts';
+import { readLines, tooLong } from '../../src/client/mcp/lines.ts';
+import { answer, json, partial, type RawServer, type RecordedRequest, raw, reply, type Step } from '../faults/raw-server.ts';
+import { eventually } from '../support/eventually.ts';
+import { newClient, scripted } from './harness.ts';
+
+interface Line {
+  id?: unknown;
+  method?: string;
+  params?: Record<string, unknown>;
+  result?: Record<string, unknown>;
+  error?: { code: number; message: string; data?: Record<string, unknown> };
+}
+
+/** A bridge to a server, and the lines it has written. */
+function bridged(server: RawServer, options: Parameters<typeof newClient>[1] = {}) {
+  const lines: string[] = [];
+  const logged: string[] = [];
+  const bridge = new Bridge(newClient(server.url, options).client, {
+    write: async (line) => void lines.push(line),
+    log: (text) => void logged.push(text),
+  });
+  const send = (...messages: unknown[]): void => {
+    for (const message of messages) bridge.take(Buffer.from(typeof message === 'string' ? message : JSON.stringify(message)));
+  };
+  /** Sends, and what has been written once all is done. */
+  const told = async (...messages: unknown[]): Promise<Line[]> => {
+    send(...messages);
+    await bridge.settled();
+    return lines.map((line) => JSON.parse(line) as Line);
+  };
+  return { bridge, lines, logged, send, told };
+}
+
+const rpc = (method: string, id?: unknown, params?: unknown) => ({
+  jsonrpc: '2.0',
+  ...(id === undefined ? {} : { id }),
+  method,
+  ...(params ? { params } : {}),
+});
+const call = (id: unknown, name = 'do') => rpc('tools/call', id, { name });
+const messageOf = ({ body }: RecordedRequest) => JSON.parse(body.toString('utf8')) as { id: unknown; method: string };
+const result = (value: Record<string, unknown> = {}, headers: Record<string, string> = {}): Step =>
+  reply((request) => json(200, { jsonrpc: '2.0', id: messageOf(request).id, result: value }, headers));
+const failed = (status: number, code: number): Step => json(status, { jsonrpc: '2.0', id: null, error: { code, message: 'no' } });
+const accepted = answer(202, '');
+const greeted = result({ protocolVersion: '2025-11-25' }, { 'mcp-session-id': 's1' });
+const begin = [rpc('initialize', 0, { protocolVersion: '2025-11-25' }), rpc('notifications/initialized')];
+
+describe('messages', () => {
+  it('B1: are answered to the id they came with, whatever it is', async () => {
+    const ids = [0, '0', -1, 1, '1', 'a b', 2 ** 53 - 1];
+    const server = await scripted(...ids.map(() => result()));
+    const lines = await bridged(server).told(...ids.map((id) => call(id)));
+    expect(lines).toHaveLength(ids.length);
+    expect(new Set(lines.map(({ id }) => JSON.stringify(id)))).toEqual(new Set(ids.map((id) => JSON.stringify(id))));
+  });
+
+  it('go as the bytes they are, and come on one line', async () => {
+    const server = await scripted(
+      reply((request) =>
+        answer(200, JSON.stringify({ jsonrpc: '2.0', id: messageOf(request).id, result: { a: 'ü\n' } }, null, 2), {
+          'content-type': 'application/json',
+        }),
+      ),
+    );
+    const text = '{ "jsonrpc":"2.0","id":1 ,"method":"tools/call","params":{"n":12345678901234567890} }';
+    const { lines, told } = bridged(server);
+    await told(text);
+    expect(server.requests[0]?.body.toString()).toBe(text);
+    expect(lines).toEqual(['{"jsonrpc":"2.0","id":1,"result":{"a":"ü\\n"}}']);
+  });
+
+  it('that are none are answered without an id, and the next one is taken', async () => {
+    const server = await scripted(result());
+    const lines = await bridged(server).told('{', '[]', '7', '{"id":1}', call(1));
+    expect(lines.map(({ id, error }) => [id, error?.code ?? null])).toEqual([
+      [null, -32_700],
+      [null, -32_600],
+      [null, -32_600],
+      [null, -32_600],
+      [1, null],
+    ]);
+  });
+
+  it('without an id get no answer, whatever becomes of them, and answers neither', async () => {
+    const server = await scripted(accepted, json(500, {}), json(500, {}), json(500, {}), json(500, {}), accepted);
+    const { lines, logged, told } = bridged(server);
+    await told(rpc('notifications/initialized'));
+    await told(rpc('notifications/roots/list_changed'));
+    await told({ jsonrpc: '2.0', id: 9, result: { roots: [] } });
+    expect(lines).toEqual([]);
+    expect(logged).toEqual([expect.stringContaining('notifications/roots/list_changed did not reach the service')]);
+    expect(server.requests).toHaveLength(6);
+  });
+
+  it('may be of the modern era: the headers repeat what they say', async () => {
+    const server = await scripted(result());
+    await bridged(server).told(rpc('tools/call', 1, { name: 'do', _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } }));
+    expect(server.requests[0]?.headers).toMatchObject({
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': 'do',
+    });
+  });
+
+  it('carry a key each where they may change something, and none where the service says that they only read', async () => {
+    const tools = [{ name: 'look', annotations: { readOnlyHint: true } }, { name: 'do' }];
+    const server = await scripted(result({ tools }), result(), result(), result());
+    const { told } = bridged(server);
+    await told(rpc('tools/list', 1));
+    await told(call(2, 'look'));
+    await told(call(3, 'do'));
+    await told(call(4, 'do'));
+    const keys = server.requests.map(({ headers }) => headers['idempotency-key']);
+    expect(keys.slice(0, 2)).toEqual([undefined, undefined]);
+    expect(new Set(keys.slice(2)).size).toBe(2);
+  });
+});
+
+describe('failures', () => {
+  it('are one answer to the request: those of the service in its words, others in ours', async () => {
+    const server = await scripted(
+      failed(404, -32_601),
+      json(403, { error: 'insufficient_scope', message: 'Not for you.' }),
+      answer(200, 'nothing', { 'content-type': 'text/html' }),
+      ...Array.from({ length: 3 }, () => partial(200, 100, '{"json', 'close')),
+    );
+    const { told } = bridged(server);
+    await told(rpc('a', 1));
+    await told(call(2));
+    const lines = await told(call(3));
+    expect(lines.map(({ id }) => id)).toEqual([1, 2, 3]);
+    expect(lines[0]?.error).toEqual({ code: -32_601, message: 'no' });
+    expect(lines[1]?.error).toMatchObject({
+      code: -32_000,
+      message: expect.stringContaining('Not for you.'),
+      data: { error: 'insufficient_scope', status: 403 },
+    });
+    expect(lines[2]?.error).toMatchObject({ data: { error: 'outcome_unknown' } });
+  });
+
+  it('of the way are tried again, a change with the same key', async () => {
+    const server = await scripted(partial(200, 100, '{"json', 'close'), json(503, {}), result({ ok: true }));
+    const lines = await bridged(server).told(call(1));
+    expect(lines).toEqual([{ jsonrpc: '2.0', id: 1, result: { ok: true } }]);
+    expect(new Set(server.requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
+  });
+
+  it('B11: a token that is refused is renewed once', async () => {
+    const server = await scripted(
+      json(401, { error: 'invalid_token' }),
+      result(),
+      json(401, { error: 'invalid_token' }),
+      json(401, { error: 'invalid_token' }),
+    );
+    let renewed = 0;
+    const credential = {
+      authorization: async () => `Bearer token-${renewed}`,
+      refresh: async () => {
+        renewed += 1;
+        return true;
+      },
+    };
+    const { told } = bridged(server, { credential });
+    await told(call(1));
+    expect(renewed).toBe(1);
+    const lines = await told(call(2));
+    expect([renewed, server.requests.length]).toEqual([2, 4]);
+    expect(lines.map(({ id, error }) => [id, error?.data?.status])).toEqual([
+      [1, undefined],
+      [2, 401],
+    ]);
+    expect(JSON.stringify(lines)).not.toContain('token-');
+  });
+});
+
+describe('sessions', () => {
+  it('go with every message after the first', async () => {
+    const server = await scripted(greeted, accepted, result(), answer(200, ''));
+    const { bridge, told } = bridged(server);
+    for (const message of [...begin, call(1)]) await told(message);
+    await bridge.close();
+    expect(server.requests.map(({ method, headers }) => [method, headers['mcp-session-id'], headers['mcp-protocol-version']])).toEqual([
+      ['POST', undefined, undefined],
+      ['POST', 's1', '2025-11-25'],
+      ['POST', 's1', '2025-11-25'],
+      ['DELETE', 's1', '2025-11-25'],
+    ]);
+  });
+
+  it('B2: that the service has forgotten are begun again, unseen, and the request is sent once more', async () => {
+    const again = result({ protocolVersion: '2025-11-25' }, { 'mcp-session-id': 's2' });
+    const server = await scripted(greeted, accepted, failed(404, -32_001), again, accepted, result({ ok: true }));
+    const { told, logged } = bridged(server);
+    for (const message of begin) await told(message);
+    const lines = await told(call('x'));
+    expect(lines.map(({ id }) => id)).toEqual([0, 'x']);
+    expect(lines[1]?.result).toEqual({ ok: true });
+    expect(server.requests.slice(3).map((request) => [messageOf(request).method, request.headers['mcp-session-id']])).toEqual([
+      ['initialize', undefined],
+      ['notifications/initialized', 's2'],
+      ['tools/call', 's2'],
+    ]);
+    expect(messageOf(server.requests[3] as RecordedRequest).id).not.toBe(0);
+    expect(logged).toHaveLength(1);
+  });
+
+  it('B3: forgotten twice are an error', async () => {
+    const server = await scripted(greeted, accepted, failed(404, -32_001), greeted, accepted, failed(404, -32_001));
+    const { told } = bridged(server);
+    for (const message of begin) await told(message);
+    const lines = await told(call(1));
+    expect(lines.map(({ id, error }) => [id, error?.code])).toEqual([
+      [0, undefined],
+      [1, -32_001],
+    ]);
+    expect(server.requests).toHaveLength(6);
+  });
+
+  it('B4: forgotten under many requests are begun again once', async () => {
+    const server = await scripted(greeted, accepted);
+    let current = 's1';
+    server.always(
+      reply((request) => {
+        if (messageOf(request).method === 'initialize') {
+          current = 's2';
+          return result({ protocolVersion: '2025-11-25' }, { 'mcp-session-id': 's2' });
+        }
+        if (request.headers['mcp-session-id'] !== 's2') return failed(404, -32_001);
+        return messageOf(request).method.startsWith('notifications/') ? accepted : result();
+      }),
+    );
+    const { told } = bridged(server);
+    for (const message of begin) await told(message);
+    const lines = await told(...Array.from({ length: 10 }, (_, index) => call(index + 1)));
+    expect(current).toBe('s2');
+    expect(lines.filter(({ error }) => error !== undefined)).toEqual([]);
+    expect(lines.map(({ id }) => id).sort((a, b) => Number(a) - Number(b))).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(server.requests.filter((request) => messageOf(request).method === 'initialize')).toHaveLength(2);
+  });
+});
+
+describe('streams', () => {
+  it('B6: are passed on as they come, on one line each', async () => {
+    const progress = { jsonrpc: '2.0', method: 'notifications/progress', params: { message: 'grüße 😀' } };
+    const text = `: hi\r\nretry: 5\r\n\r\ndata: ${JSON.stringify(progress)}\r\n\r\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result: {} })}\r\n\r\n`;
+    const server = await scripted(answer(200, text, { 'content-type': 'text/event-stream' }));
+    const { lines, told } = bridged(server);
+    await told(call(1));
+    expect(lines.map((line) => JSON.parse(line) as Line)).toEqual([progress, { jsonrpc: '2.0', id: 1, result: {} }]);
+  });
+
+  it('that stay open after the answer hold nothing up', async () => {
+    const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n';
+    const server = await scripted(raw(`${head}data: {"jsonrpc":"2.0","id":1,"result":{}}\n\n`, 'stall'));
+    expect(await bridged(server).told(call(1))).toHaveLength(1);
+  });
+});
+
+describe('an end', () => {
+  it('of one request is no answer: the client gave it up', async () => {
+    const server = await scripted(raw('', 'stall'), accepted);
+    const { lines, send, told } = bridged(server);
+    send(rpc('tools/list', 'long'));
+    await eventually('the request is there', () => server.requests.length === 1);
+    await told(rpc('notifications/cancelled', undefined, { requestId: 'long' }));
+    expect(lines).toEqual([]);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('of the client leaves no request without an answer', async () => {
+    const server = await scripted(raw('', 'stall'));
+    const { bridge, send, told } = bridged(server);
+    send(rpc('tools/list', 1));
+    await eventually('the request is there', () => server.requests.length === 1);
+    bridge.abort(new Error('The client has closed its end.'));
+    expect(await told()).toMatchObject([{ id: 1, error: { message: 'The client has closed its end.' } }]);
+  });
+});
+
+describe('lines', () => {
+  const read = async (chunks: (string | Buffer)[], limit = 100): Promise<unknown[]> => {
+    const lines: unknown[] = [];
+    for await (const line of readLines(
+      (async function* () {
+        yield* chunks;
+      })(),
+      limit,
+    ))
+      lines.push(line === tooLong ? tooLong : line.toString());
+    return lines;
+  };
+
+  it('end with a line feed, with or without a carriage return, or with the stream', async () => {
+    expect(await read(['a\nb\r\n\n\r\nc'])).toEqual(['a', 'b', 'c']);
+    const bytes = Buffer.from('grüße 😀\r\nx\n');
+    expect(await read([...bytes].map((byte) => Buffer.from([byte])))).toEqual(['grüße 😀', 'x']);
+  });
+
+  it('that are too long are told of, and the next one is read', async () => {
+    expect(await read(['x'.repeat(60), 'x'.repeat(60), '\nshort\n', 'y'.repeat(101)])).toEqual([tooLong, 'short', tooLong]);
+  });
+});
