@@ -1,3 +1,5 @@
+import os from 'node:os';
+import { configPaths } from '../../config/paths.ts';
 import { requireBaseUrl } from '../../config/resolve.ts';
 import { operation } from '../../interface/operations.ts';
 import type { Context } from '../context.ts';
@@ -35,16 +37,22 @@ function httpEntry(context: Context): Entry {
   return { type: 'http', url, headers: { Authorization: 'Bearer ${AOPS_API_KEY}' } };
 }
 
-/** Folders that were named for this command are those of the client's as well. Secrets of the environment are not passed on. */
-const folders = ['AOPS_CONFIG_DIR', 'AOPS_DATA_DIR', 'AOPS_CACHE_DIR'] as const;
+/** Folders that are not where a client would look for them. Secrets of the environment are not passed on. */
+function foldersOf({ env, paths, launcher, cwd }: Context): Record<string, string> {
+  const { AOPS_CONFIG_DIR: _config, AOPS_DATA_DIR: _data, AOPS_CACHE_DIR: _cache, ...others } = env;
+  const usual = configPaths(others, env.HOME ?? os.homedir(), launcher.platform, cwd);
+  const names = { config: 'AOPS_CONFIG_DIR', data: 'AOPS_DATA_DIR', cache: 'AOPS_CACHE_DIR' } as const;
+  const keys = Object.keys(names) as (keyof typeof names)[];
+  return Object.fromEntries(keys.filter((key) => paths[key] !== usual[key]).map((key) => [names[key], paths[key]]));
+}
 
 function programEntry(context: Context, absolute: boolean): Entry {
-  const { launcher, env } = context;
+  const { launcher } = context;
   const { profile } = context.config();
   const args = ['mcp', 'serve', ...(profile.value === undefined ? [] : ['--profile', profile.value])];
-  const given = folders.flatMap((name) => (env[name] ? [[name, env[name]]] : []));
+  const folders = foldersOf(context);
   return {
     ...(absolute ? { command: launcher.executable, args: [launcher.script, ...args] } : { command: 'aops', args }),
-    ...(given.length === 0 ? {} : { env: Object.fromEntries(given) }),
+    ...(Object.keys(folders).length === 0 ? {} : { env: folders }),
   };
 }
