@@ -82,7 +82,7 @@ export function decide(outcome: Outcome, situation: Situation): Decision {
     if (reason === undefined) return { next: 'done', response };
     return afterFailure({ kind: 'failure', maybeSent: true, final: false, reason, cause: undefined }, situation);
   }
-  if (response.status < 400) return { next: 'fail', error: unlessOpen(redirectError(response, situation.details), situation.progress) };
+  if (response.status < 400) return { next: 'fail', error: unlessOpen(redirectError(response, situation), situation.progress) };
   return afterErrorStatus(response, situation);
 }
 
@@ -178,13 +178,18 @@ const askedWait = (response: TransportResponse, now: number): number | undefined
 
 const isLoopback = (hostname: string): boolean => hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname);
 
-function redirectError(response: TransportResponse, details: ErrorDetails): AopsError {
+function redirectError(response: TransportResponse, { details, baseUrl }: Situation): AopsError {
   const target = header(response.headers, 'location') ?? '';
-  const origin = URL.canParse(target) ? new URL(target).origin : 'another address';
-  return new AopsError(`The service answered with a redirect to ${origin}, and aops does not follow redirects.`, {
-    code: 'redirected',
-    exit: exitCodes.failure,
-    hint: 'Set the base URL to the address that the service really has.',
-    details: { status: response.status, ...details },
-  });
+  const url = URL.canParse(target, baseUrl) ? new URL(target, baseUrl) : undefined;
+  // Another path of the same service: the operation was retired.
+  const moved = target !== '' && url?.origin === new URL(baseUrl).origin ? url.pathname : undefined;
+  return new AopsError(
+    `The service answered with a redirect to ${moved ?? url?.origin ?? 'another address'}, and aops does not follow redirects.`,
+    {
+      code: 'redirected',
+      exit: exitCodes.failure,
+      hint: moved === undefined ? 'Set the base URL to the address that the service really has.' : 'Send the request to that path instead.',
+      details: { status: response.status, ...details },
+    },
+  );
 }

@@ -13,8 +13,8 @@ export interface Operation {
   readonly path: string;
   /** Whether it changes something, and so accepts an `Idempotency-Key` (interface part 8). */
   readonly idempotent: boolean;
-  /** Status of the success response. */
-  readonly success: 200 | 201 | 202;
+  /** Status of the success response; 308 for a retired operation that redirects to another. */
+  readonly success: 200 | 201 | 202 | 308;
   /** One line for help, `aops api --list` and the reference. */
   readonly summary: string;
   /** Request body other than JSON. */

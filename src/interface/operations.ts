@@ -2,9 +2,11 @@
 import type { Operation } from './operation.ts';
 import { agentOperations } from './operations/agents.ts';
 import { billingOperations } from './operations/billing.ts';
+import { caseOperations } from './operations/cases.ts';
 import { localOperations } from './operations/local.ts';
 import { mcpOperations } from './operations/mcp.ts';
 import { pluginOperations } from './operations/plugins.ts';
+import { queueOperations } from './operations/queues.ts';
 import { revisionOperations } from './operations/revisions.ts';
 import { runOperations } from './operations/runs.ts';
 import { sandboxOperations } from './operations/sandboxes.ts';
@@ -21,6 +23,8 @@ export const operationGroups = {
   revisions: revisionOperations,
   sandboxes: sandboxOperations,
   runs: runOperations,
+  queues: queueOperations,
+  cases: caseOperations,
   local: localOperations,
   billing: billingOperations,
   plugins: pluginOperations,
@@ -34,6 +38,8 @@ export const operations = {
   ...scheduleOperations,
   ...sandboxOperations,
   ...runOperations,
+  ...queueOperations,
+  ...caseOperations,
   ...localOperations,
   ...billingOperations,
   ...pluginOperations,

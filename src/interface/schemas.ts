@@ -3,9 +3,11 @@ import type { OperationSchemas } from './operation.ts';
 import type { OperationId } from './operations.ts';
 import { agentSchemas } from './schemas/agents.ts';
 import { billingSchemas } from './schemas/billing.ts';
+import { caseSchemas } from './schemas/cases.ts';
 import { localSchemas } from './schemas/local.ts';
 import { mcpSchemas } from './schemas/mcp.ts';
 import { pluginSchemas } from './schemas/plugins.ts';
+import { queueSchemas } from './schemas/queues.ts';
 import { revisionSchemas } from './schemas/revisions.ts';
 import { runSchemas } from './schemas/runs.ts';
 import { sandboxSchemas } from './schemas/sandboxes.ts';
@@ -20,6 +22,8 @@ export const schemas = {
   ...scheduleSchemas,
   ...sandboxSchemas,
   ...runSchemas,
+  ...queueSchemas,
+  ...caseSchemas,
   ...localSchemas,
   ...billingSchemas,
   ...pluginSchemas,

@@ -17,12 +17,15 @@ export type Input<Id extends OperationId> = (keyof Params<Id> extends never ? { 
   (Body<Id> extends undefined ? { body?: never } : SchemasOf<Id> extends { optionalBody: true } ? { body?: Body<Id> } : { body: Body<Id> });
 
 export type { BuilderRunStatus } from './builder-run-status.ts';
+export type { CaseDisplayStatus, CasePriority, CaseStatus, CaseStatusFilter } from './case-status.ts';
 export type { RunStatus } from './run-status.ts';
 export type { Agent, AgentListItem, Build, RevisionConfig } from './schemas/agents.ts';
 export type { TeamEntitlements, TeamUsage } from './schemas/billing.ts';
-export type { ErrorBody } from './schemas/common.ts';
+export type { Case, CaseEvent, CaseFilters, CaseRun, Label, NewCase, QueueLabel } from './schemas/cases.ts';
+export type { ErrorBody, EvaluationSummary } from './schemas/common.ts';
 export type { LocalCredential, LocalTeam } from './schemas/local.ts';
 export type { Plugin } from './schemas/plugins.ts';
+export type { Queue } from './schemas/queues.ts';
 export type { BuilderRun, BuilderRunProgress, ReviewedBuilderRun } from './schemas/revisions.ts';
 export type {
   BrowserSessionPage,

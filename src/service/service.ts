@@ -8,6 +8,7 @@ import { AopsError, exitCodes } from '../base/errors.ts';
 import { version } from '../base/version.ts';
 import type { BrowsePolicy, Browsing } from './browser/chromium.ts';
 import { driveBuilderRun } from './engine/builder-driver.ts';
+import { dispatchCases } from './engine/cases/dispatch.ts';
 import { type Engine, jobKinds } from './engine/engine.ts';
 import { FileStore } from './engine/file-store.ts';
 import { driveRun } from './engine/run-driver.ts';
@@ -176,6 +177,7 @@ function createEngine(
     worker: new Worker({ store, clock, log, owner: instanceId }),
   };
   engine.worker.handle(jobKinds.run, options.runConcurrency, (job, signal) => driveRun(engine, job, signal), claimRunJob);
+  engine.worker.handle(jobKinds.dispatchCases, 2, (job) => dispatchCases(engine, job));
   engine.worker.handle(jobKinds.builderRun, 2, (job, signal) => driveBuilderRun(engine, job, signal));
   engine.worker.handle(jobKinds.schedule, 2, (job) => fireSchedule(engine, job));
   engine.worker.handle(jobKinds.expireSandbox, 1, (job) => expireStagedSandbox(engine, job));

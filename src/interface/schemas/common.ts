@@ -19,6 +19,16 @@ export const paging = (maximum: number, fallback: number) => ({
   offset: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
 });
 
+/** What an evaluation of a run found. */
+export const EvaluationSummary = Type.Object({
+  passed: Type.Number(),
+  total: Type.Number(),
+  final_comment: Type.Optional(Type.String()),
+  status: Words(['ready', 'unavailable', 'in_progress']),
+  severityCounts: Type.Optional(Type.Object({ critical: Type.Integer(), medium: Type.Integer(), low: Type.Integer() })),
+});
+export type EvaluationSummary = Static<typeof EvaluationSummary>;
+
 /** The body of every error response (interface part 7). Open: `details` points at what is wrong with an input. */
 export const ErrorBody = Type.Object({
   error: Type.String(),

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import type { OperationSchemas } from '../operation.ts';
 import type { runOperations } from '../operations/runs.ts';
 import { runStatuses, runStatusFilters } from '../run-status.ts';
-import { Closed, DateTime, FreeForm, Nullable, paging, Uuid, Words } from './common.ts';
+import { Closed, DateTime, EvaluationSummary, FreeForm, Nullable, paging, Uuid, Words } from './common.ts';
 
 const RunStatusWord = Words([...runStatuses]);
 
@@ -47,14 +47,6 @@ export const Run = Type.Object({
   error: Type.Optional(Nullable(Type.String())),
 });
 export type Run = Static<typeof Run>;
-
-const EvaluationSummary = Type.Object({
-  passed: Type.Number(),
-  total: Type.Number(),
-  final_comment: Type.Optional(Type.String()),
-  status: Words(['ready', 'unavailable', 'in_progress']),
-  severityCounts: Type.Optional(Type.Object({ critical: Type.Integer(), medium: Type.Integer(), low: Type.Integer() })),
-});
 
 /** A row of the run list: a run, and what a person wants to see beside it. */
 export const RunListItem = Type.Intersect([

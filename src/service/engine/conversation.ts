@@ -10,6 +10,7 @@ import { changeRun, findRun } from '../store/runs.ts';
 import type { HumanRequestRow, MessageRow, RunRow, RunsTable } from '../store/schema.ts';
 import { isoTime } from '../store/time.ts';
 import { type AskedRequest, answerInWords, readAnswer } from './answers.ts';
+import { caseRunAnswered, caseRunResumed } from './cases/run-end.ts';
 import { type Engine, jobKinds } from './engine.ts';
 import { postedMessage, responseMessage } from './messages.ts';
 import { requireRoomToResume } from './plan-limits.ts';
@@ -40,6 +41,7 @@ export async function respond(
     await proceed(trx, run, now, {});
     const row = await answerRequest(trx, request.id, { answer: given.answer, response: given.response, respondedAt: isoTime(now) });
     await recordRunEvents(engine.clock, trx, run, [...messageEvents(trx, run, said), respondedEvent(run, row)]);
+    await caseRunAnswered(engine, trx, run, row);
     return row;
   });
   engine.worker.wake();
@@ -68,11 +70,14 @@ export async function postMessage(engine: Engine, to: { teamId: string; runId: s
       const request = await pendingRequest(trx, run.id);
       if (request !== undefined) {
         const answer = { answer: answerInWords(asked(request), text), response: text, respondedAt: isoTime(now) };
-        events.push(respondedEvent(run, await answerRequest(trx, request.id, answer)));
+        const row = await answerRequest(trx, request.id, answer);
+        events.push(respondedEvent(run, row));
+        await caseRunAnswered(engine, trx, run, row);
       }
       await proceed(trx, run, now, counted);
     } else if (run.status === 'completed' || run.status === 'interrupted') {
       await requireRoomToResume(trx, run, now);
+      await caseRunResumed(engine, trx, run);
       await proceed(trx, run, now, { ...counted, turn, completed_at: null, error: null });
     } else {
       await changeRun(trx, run.id, [run.status], { submitted_prompt_count: counted.submitted_prompt_count, updated_at: isoTime(now) });

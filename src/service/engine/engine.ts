@@ -38,4 +38,6 @@ export const jobKinds = {
   /** Of an endpoint. */
   deliver: 'deliver',
   forgetDeliveries: 'forget_deliveries',
+  /** Of a queue. */
+  dispatchCases: 'dispatch_cases',
 } as const;

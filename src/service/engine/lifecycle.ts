@@ -12,6 +12,7 @@ import { activeRunIds, activeStatuses, changeRun, findRun, insertRun, nextRunNum
 import { findSandbox, insertSandbox, keepSandbox } from '../store/sandboxes.ts';
 import type { AgentRow, RunRow } from '../store/schema.ts';
 import { isoTime } from '../store/time.ts';
+import { type CaseEnd, caseRunEnded } from './cases/run-end.ts';
 import { type Engine, jobKinds } from './engine.ts';
 import { postedMessage } from './messages.ts';
 import { requireRoomForRun } from './plan-limits.ts';
@@ -27,6 +28,8 @@ export interface RunStart {
   message?: string | undefined;
   sandboxId?: string | undefined;
   webhookUrl?: string | undefined;
+  /** The case that it is to work on, and what it is called after. */
+  case?: { id: string; title: string };
 }
 
 /**
@@ -50,7 +53,7 @@ export async function createRun(engine: Pick<Engine, 'clock' | 'runtimes'>, trx:
   const sandboxId = await sandboxFor(trx, start, now);
   const number = await nextRunNumber(trx, start.teamId);
   const message = start.message?.trim() ? start.message : undefined;
-  const title = runTitle(agent.name, number, message);
+  const title = runTitle(agent.name, number, start.case?.title ?? message);
   const run = await insertRun(trx, {
     id: randomUUID(),
     team_id: start.teamId,
@@ -69,6 +72,7 @@ export async function createRun(engine: Pick<Engine, 'clock' | 'runtimes'>, trx:
     resume_count: 0,
     error: null,
     webhook_url: start.webhookUrl ?? null,
+    case_id: start.case?.id ?? null,
     created_at: now,
     updated_at: now,
     started_at: null,
@@ -106,7 +110,7 @@ export async function stopRun(engine: Engine, teamId: string, runId: string): Pr
 /** Interrupts the runs of an agent within a transaction; hand the ids to `abortDrivers` when it has committed. */
 export async function interruptRuns(engine: Pick<Engine, 'clock'>, trx: Queries, agentId: string): Promise<string[]> {
   const ids = await activeRunIds(trx, agentId);
-  for (const id of ids) await interruptRun(engine, trx, id);
+  for (const id of ids) await interruptRun(engine, trx, id, { how: 'released', reason: 'The agent was deleted.' });
   return ids;
 }
 
@@ -116,7 +120,13 @@ export function abortDrivers(engine: Pick<Engine, 'worker'>, runIds: string[]): 
   engine.worker.wake();
 }
 
-async function interruptRun(engine: Pick<Engine, 'clock'>, trx: Queries, runId: string): Promise<RunRow | undefined> {
+/** The same for one run; undefined when it has ended already. */
+export async function interruptRun(
+  engine: Pick<Engine, 'clock'>,
+  trx: Queries,
+  runId: string,
+  ofItsCase: CaseEnd = { how: 'failed', reason: 'The run was stopped.' },
+): Promise<RunRow | undefined> {
   const now = isoTime(engine.clock.now());
   const run = await changeRun(trx, runId, activeStatuses, { status: 'interrupted', completed_at: now, updated_at: now });
   if (run === undefined) return undefined;
@@ -124,6 +134,7 @@ async function interruptRun(engine: Pick<Engine, 'clock'>, trx: Queries, runId: 
   // The driver, wherever it is, loses the right to write with this.
   await revokeJob(trx, jobKinds.run, runId);
   await recordRunEvents(engine.clock, trx, run, [runEvent(trx, 'run.failed', run)]);
+  await caseRunEnded(engine, trx, run, ofItsCase);
   return run;
 }
 

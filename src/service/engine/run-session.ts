@@ -13,6 +13,7 @@ import { appendMessages, postedTexts } from '../store/messages.ts';
 import { changeRun, runById } from '../store/runs.ts';
 import type { HumanRequestRow, RunRow, RunsTable } from '../store/schema.ts';
 import { isoTime } from '../store/time.ts';
+import { caseRunAsked, caseRunEnded } from './cases/run-end.ts';
 import type { Engine } from './engine.ts';
 import { eventMessage } from './messages.ts';
 import { dropPictures, insertExecutions, isScreenshot, keepPictures, namingPicture } from './pictures.ts';
@@ -103,6 +104,7 @@ export class RunSession implements RunHost {
         case 'completed':
           if (await this.#hasUnseenMessage(trx)) return this.#beginNextTurn(trx, now);
           await this.#tell(trx, 'run.completed', await this.#change(trx, { status: 'completed', completed_at: now, updated_at: now }));
+          await caseRunEnded(this.#engine, trx, this.#row, { how: 'completed' });
           return this.#release(trx, released);
         case 'failed':
           await this.#tell(
@@ -110,6 +112,7 @@ export class RunSession implements RunHost {
             'run.failed',
             await this.#change(trx, { status: 'failed', error: outcome.error, completed_at: now, updated_at: now }),
           );
+          await caseRunEnded(this.#engine, trx, this.#row, { how: 'failed', reason: outcome.error });
           return this.#release(trx, released);
         case 'waiting':
           await this.#pause(trx, await this.#ask(trx, outcome, now), now);
@@ -123,6 +126,7 @@ export class RunSession implements RunHost {
   async #pause(trx: Queries, request: HumanRequestRow, now: string): Promise<void> {
     const run = await this.#change(trx, { status: 'waiting', updated_at: now });
     await this.#outbox(trx, run, [runEvent(trx, 'run.paused', run), askedEvent(run, request)]);
+    await caseRunAsked(this.#engine, trx, run, request);
   }
 
   #tell(trx: Queries, kind: 'run.completed' | 'run.failed', run: RunRow): Promise<void> {
@@ -193,7 +197,8 @@ export class RunSession implements RunHost {
       if (run === undefined || !(driven as readonly string[]).includes(run.status)) throw new RunLostError();
       await change(trx, isoTime(this.#engine.clock.now()));
     });
-    if (this.#told) this.#engine.worker.wake();
+    // What a case run does may make room for the next case.
+    if (this.#told || this.#row.case_id !== null) this.#engine.worker.wake();
     this.#told = false;
   }
 

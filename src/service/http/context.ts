@@ -19,14 +19,16 @@ export interface RequestContext extends Caller {
   readonly baseUrl: string;
 }
 
-/** An answer with another status than the operation's own. */
+/** An answer with another status than the operation's own, or with headers. */
 export class Reply<T> {
   readonly status: number;
   readonly body: T;
+  readonly headers: Record<string, string>;
 
-  constructor(status: number, body: T) {
+  constructor(status: number, body: T, headers: Record<string, string> = {}) {
     this.status = status;
     this.body = body;
+    this.headers = headers;
   }
 }
 

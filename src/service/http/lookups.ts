@@ -2,9 +2,11 @@
 import { notFound } from '../errors.ts';
 import { findAgent } from '../store/agents.ts';
 import { findBuild } from '../store/builds.ts';
+import { findCase } from '../store/cases.ts';
 import type { Queries } from '../store/database.ts';
+import { findQueue } from '../store/queues.ts';
 import { findRun } from '../store/runs.ts';
-import type { AgentRow, BuildRow, RunRow } from '../store/schema.ts';
+import type { AgentRow, BuildRow, CaseRow, QueueRow, RunRow } from '../store/schema.ts';
 import type { RequestContext } from './context.ts';
 
 /** Throws 404 `team_not_found` unless the team is the credential's. */
@@ -31,4 +33,18 @@ export async function requireRun(context: RequestContext, id: string, agentId?: 
   const run = await findRun(context.engine.store, context.teamId, id);
   if (run === undefined || (agentId !== undefined && run.agent_id !== agentId)) throw notFound('run', id);
   return run;
+}
+
+/** The queue, or 404 `queue_not_found`. */
+export async function requireQueue(context: RequestContext, db: Queries, id: string): Promise<QueueRow> {
+  const queue = await findQueue(db, context.teamId, id);
+  if (queue === undefined) throw notFound('queue', id);
+  return queue;
+}
+
+/** The case, or 404 `case_not_found`; with a queue given, also when the case is in another. */
+export async function requireCase(context: RequestContext, db: Queries, id: string, queueId?: string): Promise<CaseRow> {
+  const row = await findCase(db, context.teamId, id);
+  if (row === undefined || (queueId !== undefined && row.queue_id !== queueId)) throw notFound('case', id);
+  return row;
 }

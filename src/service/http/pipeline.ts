@@ -123,8 +123,8 @@ async function callHandler(
   const { body: schema } = schemasOf(match.id);
   const multipart = operation(match.id).request !== undefined;
   const body = schema === undefined ? undefined : multipart ? await parseMultipart(bytes, contentType) : parseJson(bytes, contentType);
-  const { status, body: result } = await callOperation(context, match, search, body);
-  return jsonAnswer(status, result);
+  const { status, body: result, headers } = await callOperation(context, match, search, body);
+  return jsonAnswer(status, result, headers);
 }
 
 function readRequestLine(request: IncomingMessage, requestId: string, signal: AbortSignal): Exchange {

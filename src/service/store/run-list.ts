@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { RunStatus } from '../../interface/types.ts';
 import type { Queries } from './database.ts';
+import { escapeLike } from './like.ts';
 import type { RunRow } from './schema.ts';
 
 export interface RunFilter {
@@ -13,6 +14,8 @@ export interface RunFilter {
   since?: string;
   until?: string;
   source?: string;
+  /** Runs for cases of this queue. */
+  caseQueueId?: string;
   /** Words in the title or the agent's name, or the beginning of an id. */
   search?: string;
 }
@@ -23,12 +26,27 @@ export interface RunPage {
   order: 'asc' | 'desc';
 }
 
-export type ListedRun = RunRow & { agent_name: string };
+export type ListedRun = RunRow & {
+  agent_name: string;
+  /** Of its case, unless that is gone. */
+  case_queue_id: string | null;
+  case_queue_name: string | null;
+  case_title: string | null;
+  postponed_to: string | null;
+};
 
 export async function listRunRows(db: Queries, filter: RunFilter, page: RunPage): Promise<ListedRun[]> {
   return filtered(db, filter)
+    .leftJoin('cases', 'cases.id', 'runs.case_id')
+    .leftJoin('queues', 'queues.id', 'cases.queue_id')
     .selectAll('runs')
-    .select('agents.name as agent_name')
+    .select([
+      'agents.name as agent_name',
+      'cases.queue_id as case_queue_id',
+      'queues.name as case_queue_name',
+      'cases.title as case_title',
+      'cases.postponed_to as postponed_to',
+    ])
     .orderBy('runs.created_at', page.order)
     .orderBy('runs.run_number', page.order)
     .limit(page.limit)
@@ -65,7 +83,9 @@ function unjoined(db: Queries, filter: RunFilter) {
   if (filter.since !== undefined) query = query.where('runs.created_at', '>=', filter.since);
   if (filter.until !== undefined) query = query.where('runs.created_at', '<', filter.until);
   if (filter.source !== undefined) query = query.where('runs.source', '=', filter.source);
+  const { caseQueueId } = filter;
+  if (caseQueueId !== undefined) {
+    query = query.where('runs.case_id', 'in', (where) => where.selectFrom('cases').select('id').where('queue_id', '=', caseQueueId));
+  }
   return query;
 }
-
-const escapeLike = (text: string): string => text.replace(/[\\%_]/g, '\\$&');

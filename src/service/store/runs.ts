@@ -60,3 +60,27 @@ export async function activeRunIds(db: Queries, agentId: string): Promise<string
     .execute();
   return rows.map((row) => row.id);
 }
+
+/** Ids of the runs of cases that have not ended and do not wait for a person. */
+export async function executingCaseRuns(db: Queries, caseIds: readonly string[]): Promise<string[]> {
+  const rows = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('case_id', 'in', [...caseIds])
+    .where('status', 'in', ['not_started', 'pending', 'starting', 'running'])
+    .execute();
+  return rows.map((row) => row.id);
+}
+
+/** The runs of a case, the newest first. */
+export async function listCaseRunRows(db: Queries, caseId: string): Promise<(RunRow & { agent_name: string })[]> {
+  return db
+    .selectFrom('runs')
+    .innerJoin('agents', 'agents.id', 'runs.agent_id')
+    .selectAll('runs')
+    .select('agents.name as agent_name')
+    .where('runs.case_id', '=', caseId)
+    .orderBy('runs.created_at', 'desc')
+    .orderBy('runs.run_number', 'desc')
+    .execute();
+}

@@ -3,7 +3,7 @@
  * text, instants that are only compared are integer milliseconds since the epoch, JSON is text, yes and no are 1 and 0.
  */
 import type { ColumnType, Generated, Insertable, Selectable } from 'kysely';
-import type { BuilderRunStatus, DeliveryStatus, RunStatus, WebhookEventKind } from '../../interface/types.ts';
+import type { BuilderRunStatus, CaseStatus, DeliveryStatus, RunStatus, WebhookEventKind } from '../../interface/types.ts';
 
 /** 0 or 1: a boolean bound to libsql ends the process, and Postgres and SQLite disagree on the type. */
 export type Flag = 0 | 1;
@@ -123,6 +123,8 @@ export interface RunsTable {
   resume_count: number;
   error: string | null;
   webhook_url: Fixed<string | null>;
+  /** The case it was started for, which may be gone. */
+  case_id: Fixed<string | null>;
   created_at: Fixed<string>;
   updated_at: string;
   started_at: string | null;
@@ -452,6 +454,84 @@ export interface DeliveryAttemptsTable {
   response_body: Fixed<string | null>;
 }
 
+export interface QueuesTable {
+  id: Fixed<string>;
+  team_id: Fixed<string>;
+  name: string;
+  description: string | null;
+  folder_id: string | null;
+  automation_id: Fixed<string | null>;
+  created_at: Fixed<string>;
+  updated_at: string;
+}
+
+/**
+ * Work for agents. A pending case is claimed by a run, postponed, or waits. One that is done keeps the run that did it.
+ */
+export interface CasesTable {
+  id: Fixed<string>;
+  queue_id: Fixed<string>;
+  /** Grows within the queue: the order of cases of the same moment. */
+  number: Fixed<number>;
+  title: Fixed<string>;
+  data: Fixed<string>;
+  /** Title and data, lower-cased by JavaScript. */
+  search_text: Fixed<string>;
+  status: CaseStatus;
+  /** Position in casePriorities. */
+  priority: number;
+  /** The agent that alone may take it; null for those of the queue. */
+  delegated_agent_id: string | null;
+  claimed_at: string | null;
+  claimed_by_run_id: string | null;
+  completed_at: string | null;
+  postponed_to: string | null;
+  created_at: Fixed<string>;
+  updated_at: string;
+}
+
+/** What happened to a case, in order. */
+export interface CaseEventsTable {
+  id: Fixed<string>;
+  case_id: Fixed<string>;
+  seq: Fixed<number>;
+  type: Fixed<string>;
+  reason: Fixed<string | null>;
+  run_id: Fixed<string | null>;
+  human_request_id: Fixed<string | null>;
+  agent_id: Fixed<string | null>;
+  created_at: Fixed<string>;
+}
+
+export interface QueueLabelsTable {
+  id: Fixed<string>;
+  queue_id: Fixed<string>;
+  /** Empty for a label without one. */
+  key: string;
+  value: string;
+  color_hue: number;
+  created_at: Fixed<string>;
+}
+
+export interface CaseLabelsTable {
+  case_id: Fixed<string>;
+  label_id: Fixed<string>;
+}
+
+/** Has an agent work on the cases of a queue. An agent has one at the most. */
+export interface CaseTriggersTable {
+  id: Fixed<string>;
+  agent_id: Fixed<string>;
+  queue_id: string;
+  /** Who made it. */
+  credential_id: Fixed<string>;
+  enabled: Flag;
+  /** Cases at a time; null for what the plan allows. */
+  concurrency: number | null;
+  created_at: Fixed<string>;
+  updated_at: string;
+}
+
 export interface Database {
   settings: SettingsTable;
   teams: TeamsTable;
@@ -480,6 +560,12 @@ export interface Database {
   events: EventsTable;
   deliveries: DeliveriesTable;
   delivery_attempts: DeliveryAttemptsTable;
+  queues: QueuesTable;
+  cases: CasesTable;
+  case_events: CaseEventsTable;
+  queue_labels: QueueLabelsTable;
+  case_labels: CaseLabelsTable;
+  case_triggers: CaseTriggersTable;
 }
 
 export type TeamRow = Selectable<TeamsTable>;
@@ -505,3 +591,8 @@ export type WebhookRow = Selectable<WebhookSubscriptionsTable>;
 export type EventRow = Selectable<EventsTable>;
 export type DeliveryRow = Selectable<DeliveriesTable>;
 export type AttemptRow = Selectable<DeliveryAttemptsTable>;
+export type QueueRow = Selectable<QueuesTable>;
+export type CaseRow = Selectable<CasesTable>;
+export type CaseEventRow = Selectable<CaseEventsTable>;
+export type QueueLabelRow = Selectable<QueueLabelsTable>;
+export type CaseTriggerRow = Selectable<CaseTriggersTable>;

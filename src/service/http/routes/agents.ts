@@ -1,6 +1,7 @@
 /** Agents. Their revisions are in revisions.ts. */
 import { randomUUID } from 'node:crypto';
 import { abortBuilders, removeBuilderRuns } from '../../engine/builder-runs.ts';
+import { caseTriggerSummaries, leaveQueues } from '../../engine/cases/triggers.ts';
 import { abortDrivers, interruptRuns } from '../../engine/lifecycle.ts';
 import { requireRoomForAgent } from '../../engine/plan-limits.ts';
 import { removeSchedules } from '../../engine/schedules.ts';
@@ -46,10 +47,12 @@ export const agentRoutes: GroupRoutes<'agents'> = {
     const ids = rows.map((row) => row.id);
     const [builds, lastRuns] = [await latestBuilds(store, ids), await lastRunTimes(store, ids)];
     const schedules = query.include_schedules === 'true' ? await schedulesOf(store, ids) : undefined;
+    const triggers = await caseTriggerSummaries(store, ids);
     const agents = rows.map((row) =>
       agentListItem(row, {
         latestBuild: builds.get(row.id),
         lastRunAt: lastRuns.get(row.id),
+        caseTrigger: triggers.get(row.id),
         schedules: schedules?.get(row.id) ?? (schedules && []),
       }),
     );
@@ -125,6 +128,7 @@ export const agentRoutes: GroupRoutes<'agents'> = {
       const agent = await requireAgent(context, trx, params.agent_id);
       await updateAgentRow(trx, agent.id, { deleted_at: now, updated_at: now });
       await removeSchedules(trx, agent.id);
+      await leaveQueues(context.engine, trx, agent.id);
       return { runs: await interruptRuns(context.engine, trx, agent.id), builders: await removeBuilderRuns(trx, agent.id) };
     });
     abortDrivers(context.engine, interrupted.runs);

@@ -4,9 +4,11 @@ import type { Handler, RawHandler, RequestContext } from '../context.ts';
 import { agentRoutes } from './agents.ts';
 import { billingRoutes } from './billing.ts';
 import { builderRoutes } from './builder-runs.ts';
+import { caseRoutes } from './cases.ts';
 import { localRoutes } from './local.ts';
 import { mcpRoutes } from './mcp.ts';
 import { pluginRoutes } from './plugins.ts';
+import { queueRoutes } from './queues.ts';
 import { runRoutes } from './runs.ts';
 import { sandboxRoutes } from './sandboxes.ts';
 import { scheduleRoutes } from './schedules.ts';
@@ -23,6 +25,8 @@ const handlers: { readonly [Id in Exclude<OperationId, keyof typeof rawHandlers>
   ...builderRoutes,
   ...sandboxRoutes,
   ...runRoutes,
+  ...queueRoutes,
+  ...caseRoutes,
   ...localRoutes,
   ...billingRoutes,
   ...pluginRoutes,

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RevisionConfig } from '../../../interface/types.ts';
 import { requireNoBuilderRun } from '../../engine/builder-runs.ts';
+import { agentIsReady } from '../../engine/cases/triggers.ts';
 import { procedureOf } from '../../engine/procedure.ts';
 import { publishedEvent } from '../../engine/webhooks/build-events.ts';
 import { recordEvents } from '../../engine/webhooks/events.ts';
@@ -95,6 +96,7 @@ export const revisionRoutes: Pick<GroupRoutes<'agents'>, RevisionOperation> = {
         updated_at: now,
       });
       await updateAgentRow(trx, agent.id, { live_build_id: build.id, updated_at: now });
+      await agentIsReady(context.engine, trx, agent.id);
       await recordEvents(context.engine.clock, trx, { teamId: agent.team_id }, [publishedEvent(agent, live)]);
     });
     context.engine.worker.wake();

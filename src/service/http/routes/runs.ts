@@ -6,8 +6,8 @@ import { ServiceError } from '../../errors.ts';
 import { pendingRequest, pendingRequests } from '../../store/human-requests.ts';
 import { countMessages, listMessageRows } from '../../store/messages.ts';
 import { countRuns, listRunRows, type RunFilter } from '../../store/run-list.ts';
-import { isoTime } from '../../store/time.ts';
 import type { GroupRoutes, HandlerInput, RequestContext } from '../context.ts';
+import { instant } from '../instant.ts';
 import { requireRun, requireTeam } from '../lookups.ts';
 import { answeredRequestView, humanRequestView, messageView, runListItem, runView } from '../views/runs.ts';
 import { runDetailRoutes } from './run-detail.ts';
@@ -84,9 +84,9 @@ export const runRoutes: GroupRoutes<'runs'> = {
 
 const statusFilters: Record<string, RunStatus[]> = { stopped: ['interrupted'], needs_attention: ['waiting', 'failed'] };
 
-/** The filter that a query asks for; undefined when it asks for what no run here has: a user, a case, a digest, issues. */
+/** The filter that a query asks for; undefined when it asks for what no run here has: a user, a digest, issues. */
 function runFilter(context: RequestContext, query: HandlerInput<'listRuns'>['query']): RunFilter | undefined {
-  const unknown = query.user_id ?? query.case_queue_id ?? query.digest_id ?? query.issue_severity;
+  const unknown = query.user_id ?? query.digest_id ?? query.issue_severity;
   if (unknown !== undefined || query.has_issues === 'true') return undefined;
   return {
     teamId: context.teamId,
@@ -95,17 +95,7 @@ function runFilter(context: RequestContext, query: HandlerInput<'listRuns'>['que
     ...(query.since === undefined ? {} : { since: instant('since', query.since) }),
     ...(query.until === undefined ? {} : { until: instant('until', query.until) }),
     ...(query.source === undefined ? {} : { source: query.source }),
+    ...(query.case_queue_id === undefined ? {} : { caseQueueId: query.case_queue_id }),
     ...(query.search === undefined || query.search.trim() === '' ? {} : { search: query.search }),
   };
-}
-
-/** A date-time in UTC, as the tables have it. */
-function instant(name: string, text: string): string {
-  const time = Date.parse(text);
-  // A leap second is a valid date-time that JavaScript cannot hold.
-  if (Number.isNaN(time))
-    throw new ServiceError(400, 'invalid_request', `${name} is not a time this service can tell.`, {
-      details: [{ path: name, message: 'is not a known time' }],
-    });
-  return isoTime(time);
 }

@@ -1,5 +1,6 @@
 /** Agents and revisions as the interface shows them. */
 import type { Agent, AgentListItem, Build, RevisionConfig } from '../../../interface/types.ts';
+import type { CaseTriggerSummary } from '../../engine/cases/triggers.ts';
 import type { ListedSchedule } from '../../store/schedules.ts';
 import type { AgentRow, BuildRow, Flag } from '../../store/schema.ts';
 import { scheduleView } from './schedules.ts';
@@ -23,7 +24,12 @@ export const agentView = (row: AgentRow): Agent => ({
 /** An agent with what the list shows beside it. The newest revision is its latest, live or not. */
 export const agentListItem = (
   row: AgentRow,
-  beside: { latestBuild: BuildRow | undefined; lastRunAt: string | undefined; schedules?: readonly ListedSchedule[] | undefined },
+  beside: {
+    latestBuild: BuildRow | undefined;
+    lastRunAt: string | undefined;
+    caseTrigger: CaseTriggerSummary | undefined;
+    schedules?: readonly ListedSchedule[] | undefined;
+  },
 ): AgentListItem => ({
   ...agentView(row),
   pinned_at: row.pinned_at,
@@ -37,10 +43,10 @@ export const agentListItem = (
         },
   integration_configs: [],
   user_triggers: { slack_mention: false, slack_channel: false, teams_mention: false },
-  case_trigger_enabled: false,
-  case_trigger_has_conflict: false,
-  case_trigger_conflicting_agents: [],
-  case_queue_name: null,
+  case_trigger_enabled: beside.caseTrigger?.enabled ?? false,
+  case_trigger_has_conflict: (beside.caseTrigger?.conflicts.length ?? 0) > 0,
+  case_trigger_conflicting_agents: beside.caseTrigger?.conflicts ?? [],
+  case_queue_name: beside.caseTrigger?.queueName ?? null,
 });
 
 /** A revision. Its status is `live`, `draft` until it is promoted, and `archived` when another has taken its place. */

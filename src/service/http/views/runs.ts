@@ -31,11 +31,11 @@ export const runListItem = (row: ListedRun, pending: HumanRequestRow | undefined
   run_number: row.run_number,
   agent_name: row.agent_name,
   user_id: null,
-  case_queue_item_id: null,
-  case_queue_id: null,
-  case_queue_name: null,
-  case_title: null,
-  postponed_to: null,
+  case_queue_item_id: row.case_queue_id === null ? null : row.case_id,
+  case_queue_id: row.case_queue_id,
+  case_queue_name: row.case_queue_name,
+  case_title: row.case_title,
+  postponed_to: row.postponed_to,
   submitted_prompt_count: row.submitted_prompt_count,
 });
 

@@ -6,6 +6,7 @@ import { plan } from './0003-plan.ts';
 import { browser } from './0004-browser.ts';
 import { builderRuns } from './0005-builder-runs.ts';
 import { access } from './0006-access.ts';
+import { queues } from './0010-queues.ts';
 import { agentsMore } from './0011-agents-more.ts';
 
 export const migrations: Record<string, Migration> = {
@@ -15,5 +16,6 @@ export const migrations: Record<string, Migration> = {
   '0004-browser': browser,
   '0005-builder-runs': builderRuns,
   '0006-access': access,
+  '0010-queues': queues,
   '0011-agents-more': agentsMore,
 };

@@ -1,0 +1,70 @@
+/** Adding cases to a queue. */
+import { randomUUID } from 'node:crypto';
+import type { NewCase } from '../../../interface/types.ts';
+import { priorityRank } from '../../http/views/cases.ts';
+import { insertCaseEvents } from '../../store/case-events.ts';
+import { insertCases } from '../../store/cases.ts';
+import type { Queries } from '../../store/database.ts';
+import { linkLabels } from '../../store/labels.ts';
+import type { CaseRow, QueueRow } from '../../store/schema.ts';
+import { isoTime } from '../../store/time.ts';
+import type { Engine } from '../engine.ts';
+import { caseEvent } from '../webhooks/case-events.ts';
+import { recordEvents } from '../webhooks/events.ts';
+import { ensureLabel } from './labels.ts';
+import { nudgeDispatch } from './nudge.ts';
+
+/** Who adds cases where it is a run, and the agent that alone may take them. */
+export interface CaseOrigin {
+  runId?: string;
+  agentId?: string;
+  delegatedAgentId?: string | undefined;
+}
+
+/** Adds cases within a transaction of the caller, who wakes the worker when it has committed. */
+export async function createCases(
+  engine: Pick<Engine, 'clock'>,
+  trx: Queries,
+  queue: QueueRow,
+  drafts: readonly NewCase[],
+  origin: CaseOrigin = {},
+): Promise<CaseRow[]> {
+  const time = engine.clock.now();
+  const now = isoTime(time);
+  const rows = await insertCases(
+    trx,
+    queue.id,
+    drafts.map((draft) => ({
+      id: randomUUID(),
+      title: draft.title,
+      data: draft.data ?? '',
+      search_text: `${draft.title}\n${draft.data ?? ''}`.toLowerCase(),
+      status: 'pending',
+      priority: priorityRank(draft.priority ?? 'none'),
+      delegated_agent_id: origin.delegatedAgentId ?? null,
+      claimed_at: null,
+      claimed_by_run_id: null,
+      completed_at: null,
+      postponed_to: null,
+      created_at: now,
+      updated_at: now,
+    })),
+  );
+  const known = new Map<string, string>();
+  for (const [index, { labels = [] }] of drafts.entries()) {
+    const ids: string[] = [];
+    for (const label of labels) {
+      const name = JSON.stringify([label.key ?? '', label.value]);
+      const id = known.get(name) ?? (await ensureLabel(trx, queue.id, label, now)).id;
+      known.set(name, id);
+      ids.push(id);
+    }
+    await linkLabels(trx, (rows[index] as CaseRow).id, ids);
+  }
+  const ids = rows.map(({ id }) => id);
+  await insertCaseEvents(trx, ids, { type: 'created', runId: origin.runId, agentId: origin.agentId }, now);
+  const events = rows.map((row) => caseEvent(trx, 'queue.case.created', queue, row, now));
+  await recordEvents(engine.clock, trx, { teamId: queue.team_id }, events);
+  await nudgeDispatch(trx, queue.id, time);
+  return rows;
+}

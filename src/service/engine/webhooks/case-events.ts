@@ -1,0 +1,15 @@
+/** What webhooks are told of cases: the case as a read at that moment shows it, and its queue. */
+import { caseViews } from '../../http/views/cases.ts';
+import type { Queries } from '../../store/database.ts';
+import type { CaseRow, QueueRow } from '../../store/schema.ts';
+import type { NewEvent } from './events.ts';
+
+type CaseEventKind = 'queue.case.created' | 'queue.case.claimed' | 'queue.case.completed';
+
+export const caseEvent = (trx: Queries, kind: CaseEventKind, queue: QueueRow, row: CaseRow, now: string): NewEvent => ({
+  kind,
+  data: async () => {
+    const [shown] = await caseViews(trx, [row], now);
+    return { case: shown, queue: { id: queue.id, name: queue.name } };
+  },
+});

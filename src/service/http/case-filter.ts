@@ -1,0 +1,38 @@
+/** What callers say of which cases they mean, as the queries take it. */
+import { casePriorities, caseStatusFilters } from '../../interface/case-status.ts';
+import type { CaseFilters } from '../../interface/types.ts';
+import { ServiceError } from '../errors.ts';
+import type { CaseFilter } from '../store/case-list.ts';
+import { isoTime } from '../store/time.ts';
+import type { RequestContext } from './context.ts';
+import { instant } from './instant.ts';
+import { priorityRank } from './views/cases.ts';
+
+/** Throws 400 `invalid_request` for a time that cannot be told. */
+export function caseFilter(context: RequestContext, queueId: string, given: { filters?: CaseFilters; search?: string }): CaseFilter {
+  const { status, priority, created_at_from, updated_at_from, labels = {} } = given.filters ?? {};
+  return {
+    queueId,
+    statuses: status,
+    priorities: priority?.map(priorityRank),
+    createdFrom: created_at_from === undefined ? undefined : instant('created_at_from', created_at_from),
+    updatedFrom: updated_at_from === undefined ? undefined : instant('updated_at_from', updated_at_from),
+    labels: Object.entries(labels).map(([key, values]) => ({ key, values: [values].flat() })),
+    search: given.search?.trim() ? given.search : undefined,
+    now: isoTime(context.engine.clock.now()),
+  };
+}
+
+/** The words of a query: one, or several with commas between. Throws 400 `invalid_request` for an unknown one. */
+export const wordsOf = (status: string | undefined, priority: string | undefined): Pick<CaseFilters, 'status' | 'priority'> => ({
+  ...(status === undefined ? {} : { status: known('status', status, caseStatusFilters) }),
+  ...(priority === undefined ? {} : { priority: known('priority', priority, casePriorities) }),
+});
+
+function known<Word extends string>(name: string, text: string, words: readonly Word[]): Word[] {
+  const given = text.split(',').map((word) => word.trim());
+  const wrong = given.find((word) => !(words as readonly string[]).includes(word));
+  if (wrong === undefined) return given as Word[];
+  const message = `must be one of: ${words.join(', ')}`;
+  throw new ServiceError(400, 'invalid_request', `${name} ${message}.`, { details: [{ path: name, message }] });
+}

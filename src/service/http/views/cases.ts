@@ -1,0 +1,135 @@
+/** Queues, cases, labels and what happened to cases, as the interface shows them. */
+import { casePriorities } from '../../../interface/case-status.ts';
+import type { Case, CaseEvent, CasePriority, CaseRun, CaseStatusFilter, Label, Queue, RunStatus } from '../../../interface/types.ts';
+import type { ListedCaseEvent } from '../../store/case-events.ts';
+import { statusOf } from '../../store/case-list.ts';
+import { inChunks } from '../../store/cases.ts';
+import type { Queries } from '../../store/database.ts';
+import { pendingRequests } from '../../store/human-requests.ts';
+import { labelsOf } from '../../store/labels.ts';
+import type { CaseRow, HumanRequestRow, QueueLabelRow, QueueRow, RunRow } from '../../store/schema.ts';
+
+export const queueView = (row: QueueRow): Queue => ({
+  id: row.id,
+  name: row.name,
+  description: row.description,
+  folder_id: row.folder_id,
+  automation_id: row.automation_id,
+  team_id: row.team_id,
+  created_at: row.created_at,
+  // Approvals here are requests of single runs; batches of them do not exist.
+  has_approvals: false,
+});
+
+export const labelView = ({ id, key, value, color_hue }: QueueLabelRow): Label => ({ id, key, value, color_hue });
+
+const displayStatuses: Record<CaseStatusFilter, Case['display_status']> = {
+  pending: 'pending',
+  claimed: 'in_progress',
+  needs_input: 'needs_input',
+  postponed: 'postponed',
+  completed: 'completed',
+  failed: 'failed',
+};
+
+/** Cases with their labels, and what the runs that hold them are doing. */
+export async function caseViews(db: Queries, rows: readonly CaseRow[], now: string, search?: string): Promise<Case[]> {
+  const labels = await labelsOf(
+    db,
+    rows.map(({ id }) => id),
+  );
+  const runIds = rows.flatMap(({ claimed_by_run_id: id }) => id ?? []);
+  const runs = new Map<string, RunStatus>();
+  for (const chunk of inChunks(runIds)) {
+    for (const run of await db.selectFrom('runs').select(['id', 'status']).where('id', 'in', chunk).execute()) runs.set(run.id, run.status);
+  }
+  const requests = await pendingRequests(
+    db,
+    runIds.filter((id) => runs.get(id) === 'waiting'),
+  );
+  return rows.map((row) => {
+    const runStatus = row.claimed_by_run_id === null ? undefined : runs.get(row.claimed_by_run_id);
+    const request = row.status === 'pending' ? requests.get(row.claimed_by_run_id ?? '') : undefined;
+    const snippet = search === undefined ? undefined : matchIn(row.data, search);
+    return {
+      id: row.id,
+      queue_id: row.queue_id,
+      title: row.title,
+      data: row.data,
+      status: row.status,
+      priority: priorityWord(row.priority),
+      display_status: displayStatuses[statusOf(row, runStatus, now)],
+      claimed_at: row.claimed_at,
+      claimed_by_run_id: row.claimed_by_run_id,
+      completed_at: row.completed_at,
+      postponed_to: row.postponed_to,
+      created_at: row.created_at,
+      updated_at: row.updated_at,
+      ...nobody('created_by_user'),
+      agent_run_status: runStatus ?? null,
+      agent_run_user_id: null,
+      pending_human_request_id: request?.id ?? null,
+      pending_approval_batch_id: null,
+      pending_approval_assignee_user_ids: [],
+      approval_approved_count: 0,
+      approval_rejected_count: 0,
+      ...(snippet === undefined ? {} : { search_match_data_snippet: snippet }),
+      labels: (labels.get(row.id) ?? []).map(labelView),
+    };
+  });
+}
+
+/** Callers are credentials here, not users. */
+const nobody = <Name extends string>(name: Name) =>
+  ({ [`${name}_id`]: null, [`${name}_name`]: null, [`${name}_email`]: null }) as Record<`${Name}_${'id' | 'name' | 'email'}`, null>;
+
+export const priorityWord = (rank: number): CasePriority => casePriorities[rank] ?? 'none';
+export const priorityRank = (word: CasePriority): number => casePriorities.indexOf(word);
+
+/** Characters shown beside a match. */
+const besideMatch = 40;
+
+/** Where the text is found in the data; undefined when it is not. */
+function matchIn(data: string, search: string): Case['search_match_data_snippet'] {
+  const wanted = search.trim();
+  if (wanted === '') return undefined;
+  const found = new RegExp(wanted.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'iu').exec(data);
+  if (found === null) return undefined;
+  const end = found.index + found[0].length;
+  return {
+    before: data.slice(Math.max(0, found.index - besideMatch), found.index),
+    match: found[0],
+    after: data.slice(end, end + besideMatch),
+  };
+}
+
+export const caseEventView = (row: ListedCaseEvent): CaseEvent => ({
+  id: row.id,
+  case_queue_item_id: row.case_id,
+  agent_run_id: row.run_id,
+  human_request_id: row.human_request_id,
+  type: row.type,
+  reason: row.reason,
+  created_at: row.created_at,
+  agent_id: row.agent_id,
+  agent_name: row.agent_name,
+  ...nobody('user'),
+  human_request_title: row.human_request_title,
+});
+
+/** A run of a case. A run is made when it claims its case, so that is one moment. */
+export const caseRunView = (row: RunRow & { agent_name: string }, request: HumanRequestRow | undefined): CaseRun => ({
+  id: row.id,
+  agent_id: row.agent_id,
+  agent_name: row.agent_name,
+  status: row.status,
+  source: row.source,
+  created_at: row.created_at,
+  started_at: row.started_at,
+  completed_at: row.completed_at,
+  claimed_at: row.created_at,
+  has_pending_human_request: request !== undefined,
+  pending_human_request_title: request?.title ?? null,
+  evaluation: { passed: 0, total: 0, status: 'unavailable' },
+  ...nobody('user'),
+});

@@ -1,0 +1,112 @@
+/**
+ * Cases of a queue by filters: lists, searches, and what bulk actions are for. A case has one of the filter's statuses at a
+ * time, which is worked out here, so that lists and views agree.
+ */
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import type { CaseStatusFilter } from '../../interface/types.ts';
+import type { Queries } from './database.ts';
+import { escapeLike } from './like.ts';
+import type { CaseRow } from './schema.ts';
+
+export interface CaseFilter {
+  queueId: string;
+  /** None matches nothing, absent matches all. */
+  statuses?: readonly CaseStatusFilter[] | undefined;
+  /** Positions in casePriorities. */
+  priorities?: readonly number[] | undefined;
+  /** ISO 8601 in UTC, inclusive. */
+  createdFrom?: string | undefined;
+  updatedFrom?: string | undefined;
+  /** A case has one of the values of every key. */
+  labels?: readonly { key: string; values: readonly string[] }[] | undefined;
+  /** Part of the title or the data, or the beginning of an id. */
+  search?: string | undefined;
+  /** When postponed cases are due (ISO 8601). */
+  now: string;
+}
+
+export interface CasePage {
+  limit: number;
+  offset: number;
+  sortBy: 'created_at' | 'updated_at' | 'postponed_to';
+  order: 'asc' | 'desc';
+}
+
+export async function listCaseRows(db: Queries, filter: CaseFilter, page: CasePage): Promise<CaseRow[]> {
+  let query = filtered(db, filter).selectAll('cases');
+  // Cases that are not postponed come last, whatever the order: databases disagree on where null belongs.
+  if (page.sortBy === 'postponed_to') query = query.orderBy((by) => by.case().when('cases.postponed_to', 'is', null).then(1).else(0).end());
+  return query
+    .orderBy(`cases.${page.sortBy}`, page.order)
+    .orderBy('cases.number', page.order)
+    .limit(page.limit)
+    .offset(page.offset)
+    .execute();
+}
+
+export async function countCases(db: Queries, filter: CaseFilter): Promise<number> {
+  const { total } = await filtered(db, filter)
+    .select((select) => select.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow();
+  return Number(total);
+}
+
+/** Every case that matches, the oldest first. */
+export async function matchingCases(db: Queries, filter: CaseFilter): Promise<CaseRow[]> {
+  return filtered(db, filter).selectAll('cases').orderBy('cases.created_at').orderBy('cases.number').execute();
+}
+
+function filtered(db: Queries, filter: CaseFilter) {
+  let query = db.selectFrom('cases').leftJoin('runs', 'runs.id', 'cases.claimed_by_run_id').where('cases.queue_id', '=', filter.queueId);
+  const { statuses, priorities, search } = filter;
+  if (statuses !== undefined) query = query.where((where) => where.or(statuses.map((status) => hasStatus(status, filter.now))));
+  if (priorities !== undefined) query = query.where((where) => where.or(priorities.map((rank) => where('cases.priority', '=', rank))));
+  if (filter.createdFrom !== undefined) query = query.where('cases.created_at', '>=', filter.createdFrom);
+  if (filter.updatedFrom !== undefined) query = query.where('cases.updated_at', '>=', filter.updatedFrom);
+  for (const { key, values } of filter.labels ?? []) {
+    query = query.where((where) =>
+      where.exists(
+        where
+          .selectFrom('case_labels')
+          .innerJoin('queue_labels', 'queue_labels.id', 'case_labels.label_id')
+          .select('queue_labels.id')
+          .whereRef('case_labels.case_id', '=', 'cases.id')
+          .where('queue_labels.key', '=', key)
+          .where('queue_labels.value', 'in', [...values]),
+      ),
+    );
+  }
+  if (search === undefined) return query;
+  const text = escapeLike(search.trim().toLowerCase());
+  return query.where((where) =>
+    where.or([sql<boolean>`cases.search_text like ${`%${text}%`} escape '\\'`, sql<boolean>`cases.id like ${`${text}%`} escape '\\'`]),
+  );
+}
+
+/** Which of the filter's statuses a case has; `statusOf` says the same of a row. */
+function hasStatus(status: CaseStatusFilter, now: string): RawBuilder<SqlBool> {
+  switch (status) {
+    case 'completed':
+    case 'failed':
+      return sql`cases.status = ${status}`;
+    case 'needs_input':
+      return sql`cases.status = 'pending' and cases.claimed_by_run_id is not null and runs.status = 'waiting'`;
+    case 'claimed':
+      return sql`cases.status = 'pending' and cases.claimed_by_run_id is not null and runs.status <> 'waiting'`;
+    case 'postponed':
+      return sql`cases.status = 'pending' and cases.claimed_by_run_id is null and cases.postponed_to > ${now}`;
+    case 'pending':
+      return sql`cases.status = 'pending' and cases.claimed_by_run_id is null and coalesce(cases.postponed_to, '') <= ${now}`;
+  }
+}
+
+/** The filter's status of a row, whose run has that status. */
+export function statusOf(
+  row: Pick<CaseRow, 'status' | 'claimed_by_run_id' | 'postponed_to'>,
+  runStatus: string | undefined,
+  now: string,
+): CaseStatusFilter {
+  if (row.status !== 'pending') return row.status;
+  if (row.claimed_by_run_id !== null) return runStatus === 'waiting' ? 'needs_input' : 'claimed';
+  return row.postponed_to !== null && row.postponed_to > now ? 'postponed' : 'pending';
+}

@@ -1,0 +1,418 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { Body, Case } from '../../../src/interface/types.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { covers } from '../helpers/coverage.ts';
+import type { Api, TestOptions } from '../helpers/service.ts';
+import { deliveries, failure, receiver } from '../helpers/webhooks.ts';
+
+const service = covers('cases');
+
+async function withQueue(options?: TestOptions): Promise<{ api: Api; queue_id: string }> {
+  const api = await service(options);
+  const { queue } = await api.ok('createQueue', { body: { name: 'Invoices' } });
+  return { api, queue_id: queue.id };
+}
+
+type Drafts = NonNullable<Body<'createCases'>['cases']>;
+async function add(api: Api, queue_id: string, cases: Drafts): Promise<Case[]> {
+  return (await api.ok('createCases', { params: { queue_id }, body: { cases } })).added_cases;
+}
+const titles = ({ cases }: { cases: Case[] }): string[] => cases.map(({ title }) => title);
+const nowhere = '00000000-0000-4000-8000-000000000001';
+
+describe('creating cases', () => {
+  it('takes one or up to a hundred, with labels that are created', async () => {
+    const { api, queue_id } = await withQueue();
+    const one = await api.ok('createCases', {
+      params: { queue_id },
+      body: { case: { title: 'First', data: '{"amount": 3}', priority: 'high' } },
+    });
+    expect(one.added_cases).toHaveLength(1);
+    expect(one.added_cases[0]).toMatchObject({
+      queue_id,
+      title: 'First',
+      data: '{"amount": 3}',
+      status: 'pending',
+      display_status: 'pending',
+      priority: 'high',
+      claimed_at: null,
+      claimed_by_run_id: null,
+      completed_at: null,
+      postponed_to: null,
+      created_by_user_id: null,
+      agent_run_status: null,
+      pending_human_request_id: null,
+      pending_approval_assignee_user_ids: [],
+      labels: [],
+    });
+    const many = await add(
+      api,
+      queue_id,
+      Array.from({ length: 100 }, (_, index) => ({
+        title: `Case ${index}`,
+        labels: [{ key: 'vendor', value: `v${index % 2}` }, { value: 'new' }],
+      })),
+    );
+    expect(many.map(({ title }) => title)).toEqual(Array.from({ length: 100 }, (_, index) => `Case ${index}`));
+    expect(many[1]?.labels.map(({ key, value }) => [key, value])).toEqual([
+      ['', 'new'],
+      ['vendor', 'v1'],
+    ]);
+    const { labels } = await api.ok('listQueueLabels', { params: { queue_id } });
+    expect(labels.map(({ key, value, case_count }) => [key, value, case_count])).toEqual([
+      ['', 'new', 100],
+      ['vendor', 'v0', 50],
+      ['vendor', 'v1', 50],
+    ]);
+    for (const { color_hue } of labels) expect(color_hue).toBeLessThanOrEqual(360);
+  });
+
+  it('refuses both, neither, none and too many, and adds nothing then', async () => {
+    const { api, queue_id } = await withQueue();
+    const draft = { title: 'x' };
+    for (const body of [
+      {},
+      { case: draft, cases: [draft] },
+      { cases: [] },
+      { cases: Array.from({ length: 101 }, () => draft) },
+      { case: { title: '' } },
+      { case: { title: 'x'.repeat(501) } },
+      { case: { title: 'x', priority: 'urgent' } },
+      { cases: [draft, { title: 'y', labels: [{ key: 'k' }] }] },
+    ])
+      expect(failure(await api.call('createCases', { params: { queue_id }, body })), JSON.stringify(body).slice(0, 80)).toEqual([
+        400,
+        'invalid_request',
+      ]);
+    expect((await api.ok('listCases', { params: { queue_id } })).total).toBe(0);
+    expect(failure(await api.call('createCases', { params: { queue_id: nowhere }, body: { case: draft } }))).toEqual([
+      404,
+      'queue_not_found',
+    ]);
+  });
+
+  it('tells webhooks of each', async () => {
+    const { api, queue_id } = await withQueue();
+    const hook = await receiver();
+    await api.ok('createTeamWebhook', { body: { url: hook.url, events: ['queue.case.created', 'queue.case.completed'] } });
+    const [first] = await add(api, queue_id, [{ title: 'a', labels: [{ key: 'k', value: 'v' }] }, { title: 'b' }]);
+    await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [first?.id as string], status: 'completed' } });
+    const told = await deliveries(api);
+    expect(told.map(({ event }) => event).sort()).toEqual(['queue.case.completed', 'queue.case.created', 'queue.case.created']);
+    const details = await Promise.all(
+      told.map(
+        async ({ id }) =>
+          (await api.ok('getWebhookDelivery', { params: { deliveryId: id } })).delivery.payload.data as { case: Case; queue: object },
+      ),
+    );
+    const completed = details.find(({ case: { status } }) => status === 'completed');
+    expect(completed).toMatchObject({
+      queue: { id: queue_id, name: 'Invoices' },
+      case: { id: first?.id, labels: [{ key: 'k', value: 'v' }] },
+    });
+  });
+});
+
+describe('lists and searches', () => {
+  async function filled() {
+    const clock = new ManualClock();
+    const { api, queue_id } = await withQueue({ clock });
+    const drafts: Drafts = [
+      {
+        title: 'Acme March',
+        data: 'vendor: Acme, amount 100%',
+        priority: 'high',
+        labels: [{ key: 'vendor', value: 'acme' }, { value: 'new' }],
+      },
+      { title: 'Acme April', data: '{"note":"second reminder for ACME GmbH"}', labels: [{ key: 'vendor', value: 'acme' }] },
+      { title: 'Zeta', data: 'x'.repeat(100) + 'needle' + 'y'.repeat(100), priority: 'medium', labels: [{ key: 'vendor', value: 'zeta' }] },
+      { title: 'Öl', data: '' },
+    ];
+    const cases: Case[] = [];
+    for (const draft of drafts) {
+      cases.push(...(await add(api, queue_id, [draft])));
+      clock.advance(1_000);
+    }
+    return { api, queue_id, clock, cases };
+  }
+
+  it('sort and page, the newest first unless told otherwise', async () => {
+    const { api, queue_id } = await filled();
+    const list = async (query: object) => titles(await api.ok('listCases', { params: { queue_id }, query: query as never }));
+    expect(await list({})).toEqual(['Öl', 'Zeta', 'Acme April', 'Acme March']);
+    expect(await list({ sort_order: 'asc', limit: 2, offset: 1 })).toEqual(['Acme April', 'Zeta']);
+    expect(await api.ok('listCases', { params: { queue_id }, query: { limit: 1 } })).toMatchObject({ total: 4, limit: 1, offset: 0 });
+    expect(await list({ priority: 'high,medium', sort_order: 'asc' })).toEqual(['Acme March', 'Zeta']);
+    expect(await list({ status: 'completed' })).toEqual([]);
+    expect(await list({ status: 'pending,completed' })).toHaveLength(4);
+    expect(await list({ search: 'öL' })).toEqual(['Öl']);
+    expect(await list({ created_at_from: '2026-07-18T11:00:02+02:00' })).toEqual(['Öl', 'Zeta']);
+    expect(await list({ sort_by: 'postponed_to' })).toHaveLength(4);
+    for (const query of [{ status: 'nope' }, { priority: 'low' }, { sort_by: 'title' }, { limit: 101 }, { created_at_from: 'today' }])
+      expect(failure(await api.call('listCases', { params: { queue_id }, query: query as never })), JSON.stringify(query)).toEqual([
+        400,
+        'invalid_request',
+      ]);
+  });
+
+  it('search title and data, say where the data matched, and mean every character', async () => {
+    const { api, queue_id, cases } = await filled();
+    const search = (body: Body<'searchCases'>) => api.ok('searchCases', { params: { queue_id }, body });
+    const found = await search({ search: 'acme gmbh' });
+    expect(found).toMatchObject({ total: 1, limit: 25, offset: 0 });
+    expect(found.cases[0]?.search_match_data_snippet).toEqual({ before: '{"note":"second reminder for ', match: 'ACME GmbH', after: '"}' });
+    const needle = (await search({ search: 'needle' })).cases[0]?.search_match_data_snippet;
+    expect(needle).toEqual({ before: 'x'.repeat(40), match: 'needle', after: 'y'.repeat(40) });
+    expect(titles(await search({ search: '%' }))).toEqual(['Acme March']);
+    expect(titles(await search({ search: '_' }))).toEqual([]);
+    const byTitle = await search({ search: 'zeta' });
+    expect(byTitle.cases[0]).not.toHaveProperty('search_match_data_snippet');
+    expect(titles(await search({ search: (cases[3] as Case).id.slice(0, 8) }))).toEqual(['Öl']);
+    expect(titles(await search({ search: '  ' }))).toHaveLength(4);
+  });
+
+  it('filter by labels: one of the values of every key', async () => {
+    const { api, queue_id } = await filled();
+    const by = async (labels: Record<string, string | string[]>) =>
+      titles(await api.ok('searchCases', { params: { queue_id }, body: { filters: { labels }, sort_order: 'asc' } }));
+    expect(await by({ vendor: 'acme' })).toEqual(['Acme March', 'Acme April']);
+    expect(await by({ vendor: ['acme', 'zeta'] })).toEqual(['Acme March', 'Acme April', 'Zeta']);
+    expect(await by({ vendor: 'acme', '': 'new' })).toEqual(['Acme March']);
+    expect(await by({ vendor: 'nobody' })).toEqual([]);
+    expect(await by({})).toHaveLength(4);
+  });
+
+  it('filter by status, priority and times together', async () => {
+    const { api, queue_id, clock, cases } = await filled();
+    const by = async (filters: NonNullable<Body<'searchCases'>['filters']>) =>
+      titles(await api.ok('searchCases', { params: { queue_id }, body: { filters, sort_order: 'asc' } }));
+    await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [(cases[0] as Case).id], status: 'failed' } });
+    expect(await by({ status: ['failed'] })).toEqual(['Acme March']);
+    expect(await by({ status: ['failed', 'pending'], priority: ['high', 'medium'] })).toEqual(['Acme March', 'Zeta']);
+    expect(await by({ updated_at_from: new Date(clock.now()).toISOString() })).toEqual(['Acme March']);
+    expect(await by({ status: [] })).toEqual([]);
+    expect(await by({ priority: [] })).toEqual([]);
+    for (const status of ['claimed', 'needs_input', 'postponed', 'completed'] as const) expect(await by({ status: [status] })).toEqual([]);
+    expect(failure(await api.call('searchCases', { params: { queue_id }, body: { filters: { status: ['open'] } } }))).toEqual([
+      400,
+      'invalid_request',
+    ]);
+    expect(failure(await api.call('searchCases', { params: { queue_id: nowhere }, body: {} }))).toEqual([404, 'queue_not_found']);
+    expect((await api.call('searchCases', { params: { queue_id } })).status).toBe(200);
+  });
+});
+
+describe('a case', () => {
+  it('is read with what happened to it, and deleted', async () => {
+    const { api, queue_id } = await withQueue();
+    const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
+    await api.ok('bulkUpdateCasePriority', { params: { queue_id }, body: { case_ids: [row.id], priority: 'high' } });
+    await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [row.id], status: 'completed' } });
+    await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [row.id], status: 'pending' } });
+    const seen = await api.ok('getCase', { params: { case_id: row.id } });
+    expect(seen.case).toMatchObject({ id: row.id, priority: 'high', status: 'pending', completed_at: null });
+    expect(seen.events.map(({ type, reason }) => [type, reason])).toEqual([
+      ['created', null],
+      ['priority_changed', 'high'],
+      ['completed', 'Set by a person.'],
+      ['reopened', null],
+    ]);
+    expect(seen.approvalBatches).toEqual([]);
+    expect(await api.ok('listCaseRuns', { params: { case_id: row.id } })).toEqual({ runs: [] });
+    expect(await api.ok('deleteCase', { params: { case_id: row.id } })).toEqual({ success: true, interruptedRunIds: [] });
+    expect(failure(await api.call('getCase', { params: { case_id: row.id } }))).toEqual([404, 'case_not_found']);
+  });
+
+  it('is of its team alone', async () => {
+    const { api, queue_id } = await withQueue();
+    const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
+    const other = await api.inNewTeam();
+    const run = await api.run();
+    for (const [caller, case_id] of [
+      [api, nowhere],
+      [other, row.id],
+    ] as const) {
+      expect(failure(await caller.call('getCase', { params: { case_id } }))).toEqual([404, 'case_not_found']);
+      expect(failure(await caller.call('deleteCase', { params: { case_id } }))).toEqual([404, 'case_not_found']);
+      expect(failure(await caller.call('listCaseRuns', { params: { case_id } }))).toEqual([404, 'case_not_found']);
+      expect(failure(await caller.call('listCaseRunRecentMessages', { params: { case_id, run_id: run.id } }))).toEqual([
+        404,
+        'case_not_found',
+      ]);
+    }
+    // A run that has nothing to do with the case.
+    expect(failure(await api.call('listCaseRunRecentMessages', { params: { case_id: row.id, run_id: run.id } }))).toEqual([
+      404,
+      'run_not_found',
+    ]);
+    for (const id of ['listCases', 'clearQueueCases', 'listQueueLabels'] as const) {
+      expect(failure(await other.call(id, { params: { queue_id } }))).toEqual([404, 'queue_not_found']);
+    }
+  });
+});
+
+describe('bulk actions', () => {
+  it('take cases by id or all that match, and count what they skip', async () => {
+    const { api, queue_id } = await withQueue();
+    const cases = await add(api, queue_id, [{ title: 'a1' }, { title: 'a2', priority: 'high' }, { title: 'b' }]);
+    const ids = cases.map(({ id }) => id);
+    const params = { queue_id };
+    expect(
+      await api.ok('bulkUpdateCasePriority', { params, body: { case_ids: [...ids, ids[0] as string, nowhere], priority: 'high' } }),
+    ).toEqual({
+      updatedCount: 2,
+      skippedCount: 2,
+    });
+    expect(await api.ok('bulkUpdateCaseStatus', { params, body: { all_matching: true, search: 'a', status: 'failed' } })).toEqual({
+      updatedCount: 2,
+      skippedCount: 0,
+      interruptedRunIds: [],
+    });
+    expect(await api.ok('bulkReprocessCases', { params, body: { all_matching: true } })).toEqual({
+      reprocessedCount: 2,
+      skippedCount: 1,
+      retriedCount: 2,
+    });
+    expect(await api.ok('bulkUpdateCaseStatus', { params, body: { case_ids: ids, status: 'pending' } })).toMatchObject({
+      updatedCount: 0,
+      skippedCount: 3,
+    });
+    expect(await api.ok('bulkDeleteCases', { params, body: { all_matching: true, filters: { priority: ['high'] }, search: 'a' } })).toEqual(
+      {
+        deletedCount: 2,
+        interruptedRunIds: [],
+      },
+    );
+    expect(await api.ok('bulkDeleteCases', { params, body: { case_ids: [ids[0] as string, nowhere] } })).toMatchObject({ deletedCount: 0 });
+    expect(titles(await api.ok('listCases', { params }))).toEqual(['b']);
+    expect(await api.ok('clearQueueCases', { params })).toEqual({ success: true, deletedCount: 1, interruptedRunIds: [] });
+  });
+
+  it('want ids or all that match, and a queue that is there', async () => {
+    const { api, queue_id } = await withQueue();
+    const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
+    const extras = {
+      bulkDeleteCases: {},
+      bulkReprocessCases: {},
+      bulkUpdateCasePriority: { priority: 'high' },
+      bulkUpdateCaseStatus: { status: 'failed' },
+    };
+    for (const [id, extra] of Object.entries(extras) as [keyof typeof extras, object][]) {
+      for (const body of [{}, { all_matching: false }, { filters: {} }, { case_ids: [row.id], all_matching: true }, { case_ids: ['x'] }])
+        expect(failure(await api.call(id, { params: { queue_id }, body: { ...body, ...extra } })), `${id} ${JSON.stringify(body)}`).toEqual(
+          [400, 'invalid_request'],
+        );
+      expect(failure(await api.call(id, { params: { queue_id: nowhere }, body: { all_matching: true, ...extra } }))).toEqual([
+        404,
+        'queue_not_found',
+      ]);
+    }
+    expect((await api.ok('getCase', { params: { case_id: row.id } })).case).toMatchObject({ status: 'pending', priority: 'none' });
+    // Of another queue: skipped.
+    const { queue } = await api.ok('createQueue', { body: { name: 'Other' } });
+    expect(await api.ok('bulkDeleteCases', { params: { queue_id: queue.id }, body: { case_ids: [row.id] } })).toMatchObject({
+      deletedCount: 0,
+    });
+  });
+
+  it('delegate to an agent that is there and can run', async () => {
+    const { api, queue_id } = await withQueue();
+    const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
+    const to = (agent_id: string) => api.call('bulkReprocessCases', { params: { queue_id }, body: { case_ids: [row.id], agent_id } });
+    expect(failure(await to(nowhere))).toEqual([404, 'agent_not_found']);
+    const { agent } = await api.ok('createAgent', { body: { name: 'Empty' } });
+    expect(failure(await to(agent.id))).toEqual([409, 'agent_has_no_live_revision']);
+  });
+
+  it('that were retired point to the one that took their place', async () => {
+    const { api, queue_id } = await withQueue();
+    const location = `/v2/queues/${queue_id}/cases/bulk-reprocess`;
+    const body = { case_ids: [nowhere], agent_id: nowhere };
+    for (const id of ['bulkDelegateCases', 'bulkRetryCases'] as const) {
+      const answer = await api.call(id, { params: { queue_id }, body });
+      expect(answer).toMatchObject({ status: 308, headers: { location }, body: { location } });
+      // A redirect is kept under its key as it is.
+      const headers = { 'idempotency-key': `key-${id}` };
+      await api.call(id, { params: { queue_id }, body, headers });
+      const again = await api.call(id, { params: { queue_id }, body, headers });
+      expect(again).toMatchObject({ status: 308, headers: { location, 'idempotency-replayed': 'true' } });
+      expect(failure(await api.call(id, { params: { queue_id: nowhere }, body }))).toEqual([404, 'queue_not_found']);
+      expect(failure(await api.call(id, { params: { queue_id }, body: {} }))).toEqual([400, 'invalid_request']);
+    }
+  });
+});
+
+describe('labels', () => {
+  it('are created, changed, deleted, put on cases and taken off', async () => {
+    const { api, queue_id } = await withQueue();
+    const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
+    const params = { queue_id };
+    const { label } = await api.ok('createQueueLabel', { params, body: { key: 'vendor', value: 'acme', color_hue: 120 } });
+    expect(label).toMatchObject({ key: 'vendor', value: 'acme', color_hue: 120, case_count: 0 });
+    // The same label again is the one there is.
+    expect((await api.ok('createQueueLabel', { params, body: { key: 'vendor', value: 'acme', color_hue: 1 } })).label).toEqual(label);
+
+    const on = { queue_id, case_id: row.id };
+    const assigned = await api.ok('assignCaseLabels', {
+      params: on,
+      body: { labels: [{ key: 'vendor', value: 'acme' }, { value: 'urgent' }] },
+    });
+    expect(assigned.labels.map(({ key, value }) => `${key}=${value}`)).toEqual(['=urgent', 'vendor=acme']);
+    await api.ok('assignCaseLabels', { params: on, body: { labels: [{ value: 'urgent' }] } });
+    expect(await api.ok('listCaseLabels', { params: on })).toEqual(assigned);
+    expect((await api.ok('listCaseLabels', { params: on, query: { limit: 1, offset: 1 } })).labels).toEqual([assigned.labels[1]]);
+    expect((await api.ok('listQueueLabels', { params })).labels.map(({ case_count }) => case_count)).toEqual([1, 1]);
+
+    const renamed = await api.ok('updateQueueLabel', { params: { queue_id, label_id: label.id }, body: { value: 'acme gmbh' } });
+    expect(renamed.label).toMatchObject({ id: label.id, key: 'vendor', value: 'acme gmbh', color_hue: 120 });
+    expect((await api.ok('getCase', { params: { case_id: row.id } })).case.labels.map(({ value }) => value)).toEqual([
+      'urgent',
+      'acme gmbh',
+    ]);
+    expect(await api.ok('unlinkCaseLabels', { params: on, body: { label_ids: [label.id] } })).toEqual({ success: true });
+    expect((await api.ok('listCaseLabels', { params: on })).labels.map(({ value }) => value)).toEqual(['urgent']);
+    const urgent = assigned.labels[0]?.id as string;
+    expect(await api.ok('deleteQueueLabel', { params: { queue_id, label_id: urgent } })).toEqual({ success: true });
+    expect((await api.ok('listCaseLabels', { params: on })).labels).toEqual([]);
+    expect((await api.ok('listQueueLabels', { params, query: { limit: 1 } })).labels.map(({ value }) => value)).toEqual(['acme gmbh']);
+  });
+
+  it('refuse what is taken, unknown or of another queue', async () => {
+    const { api, queue_id } = await withQueue();
+    const [row] = (await add(api, queue_id, [{ title: 'a', labels: [{ value: 'x' }, { value: 'y' }] }])) as [Case];
+    const [x] = row.labels as [Case['labels'][0]];
+    const taken = await api.call('updateQueueLabel', { params: { queue_id, label_id: x.id }, body: { value: 'y' } });
+    expect(failure(taken)).toEqual([409, 'label_taken']);
+    const { queue: other } = await api.ok('createQueue', { body: { name: 'Other' } });
+    for (const at of [
+      { queue_id, label_id: nowhere },
+      { queue_id: other.id, label_id: x.id },
+    ]) {
+      expect(failure(await api.call('updateQueueLabel', { params: at, body: { value: 'z' } }))).toEqual([404, 'label_not_found']);
+      expect(failure(await api.call('deleteQueueLabel', { params: at }))).toEqual([404, 'label_not_found']);
+    }
+    for (const at of [
+      { queue_id, case_id: nowhere },
+      { queue_id: other.id, case_id: row.id },
+    ]) {
+      expect(failure(await api.call('listCaseLabels', { params: at }))).toEqual([404, 'case_not_found']);
+      expect(failure(await api.call('assignCaseLabels', { params: at, body: { labels: [{ value: 'z' }] } }))).toEqual([
+        404,
+        'case_not_found',
+      ]);
+      expect(failure(await api.call('unlinkCaseLabels', { params: at, body: { label_ids: [x.id] } }))).toEqual([404, 'case_not_found']);
+    }
+    const on = { queue_id, case_id: row.id };
+    expect(failure(await api.call('unlinkCaseLabels', { params: on, body: { label_ids: [nowhere] } }))).toEqual([404, 'label_not_found']);
+    expect(failure(await api.call('createQueueLabel', { params: { queue_id }, body: { value: '' } }))).toEqual([400, 'invalid_request']);
+    expect(failure(await api.call('createQueueLabel', { params: { queue_id }, body: { value: 'x', color_hue: 361 } }))).toEqual([
+      400,
+      'invalid_request',
+    ]);
+    expect(failure(await api.call('createQueueLabel', { params: { queue_id: randomUUID() }, body: { value: 'x' } }))).toEqual([
+      404,
+      'queue_not_found',
+    ]);
+  });
+});
