@@ -78,6 +78,14 @@ export const manyArguments = (summary: string, extras: ArgumentExtras = {}): Arg
   ...extras,
 });
 
+/** Any number of them, none included. */
+export const anyArguments = (summary: string, extras: ArgumentExtras = {}): Argument<string[]> => ({
+  summary,
+  required: false,
+  variadic: true,
+  ...extras,
+});
+
 const base = { required: false, repeatable: false, negatable: false } as const;
 
 /** An option with a text as its value, as far as the extras allow it. */
@@ -133,6 +141,9 @@ export const choice = <const Words extends readonly string[]>(
   },
   ...extras,
 });
+/** The same, and it has to be given. */
+export const requiredChoice = <const Words extends readonly string[]>(words: Words, summary: string): Option<Words[number]> =>
+  ({ ...choice(words, summary), required: true }) as Option<Words[number]>;
 /** A repeatable option whose values are some of several words; they may also be given together, with commas or spaces. */
 export const choices = <const Words extends readonly string[]>(
   words: Words,

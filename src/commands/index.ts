@@ -2,12 +2,14 @@
 import { agents } from './agents/index.ts';
 import { auth } from './auth/index.ts';
 import { billing } from './billing/index.ts';
+import { cases } from './cases/index.ts';
 import { config } from './config/index.ts';
 import type { Group } from './define.ts';
 import { local } from './local/index.ts';
 import { mcp } from './mcp/index.ts';
 import { plugins } from './plugins/index.ts';
 import { profiles } from './profiles/index.ts';
+import { queues } from './queues/index.ts';
 import { revisions } from './revisions/index.ts';
 import { runs } from './runs/index.ts';
 import { sandbox } from './sandbox/index.ts';
@@ -21,6 +23,8 @@ export const commandTree: Readonly<Record<string, Group | Leaf>> = {
   inbox: { summary: 'See what runs ask of people, and answer it', load: () => import('./inbox/inbox.ts') },
   agents,
   revisions,
+  queues,
+  cases,
   sandbox,
   webhooks,
   teams,

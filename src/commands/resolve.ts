@@ -1,38 +1,69 @@
-/** From what a person writes to ids: agents by name, `@latest` for the newest run. */
+/** From what a person writes to ids: agents and queues by name, `@latest` for the newest run. */
 import { AopsError, exitCodes, UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
-import { pagedRows } from '../client/paging.ts';
-import type { AgentListItem } from '../interface/types.ts';
+import { type FetchPage, pagedRows } from '../client/paging.ts';
 import { isUuid } from './checks.ts';
 import type { Context } from './context.ts';
+
+/** Something that people name, and how to list all of it. */
+interface Named {
+  /** `agent`; its plural ends with s. */
+  word: string;
+  /** Rows to ask for at a time. */
+  pageSize: number;
+  fetchPage: FetchPage<{ id: string; name: string }>;
+}
 
 /**
  * The id of an agent given by id or name.
  * @throws AopsError `agent_not_found` (exit 3), UsageError when several have the name
  */
 export async function agentId(context: Context, idOrName: string): Promise<string> {
+  return idByName(idOrName, async () => {
+    const client = await context.client();
+    const params = { teamId: context.teamId() };
+    const fetchPage: Named['fetchPage'] = async (limit, offset) => {
+      const page = await client.call('listAgents', { params, query: { limit, offset } });
+      return { items: page.agents, total: page.total };
+    };
+    return { word: 'agent', pageSize: 100, fetchPage };
+  });
+}
+
+/**
+ * The id of a queue given by id or name.
+ * @throws AopsError `queue_not_found` (exit 3)
+ */
+export async function queueId(context: Context, idOrName: string): Promise<string> {
+  return idByName(idOrName, async () => {
+    const client = await context.client();
+    const params = { teamId: context.teamId() };
+    const fetchPage: Named['fetchPage'] = async (limit, offset) => {
+      const page = await client.call('listQueues', { params, query: { limit, offset } });
+      return { items: page.queues, total: page.total };
+    };
+    return { word: 'queue', pageSize: 250, fetchPage };
+  });
+}
+
+async function idByName(idOrName: string, source: () => Promise<Named>): Promise<string> {
   if (isUuid(idOrName)) return idOrName.toLowerCase();
-  const client = await context.client();
-  const teamId = context.teamId();
-  const found: AgentListItem[] = [];
+  const { word, pageSize, fetchPage } = await source();
+  const found: string[] = [];
   const names: string[] = [];
-  const rows = pagedRows(async (limit, offset) => {
-    const page = await client.call('listAgents', { params: { teamId }, query: { limit, offset } });
-    return { items: page.agents, total: page.total };
-  }, 100);
-  for await (const agent of rows) {
-    if (agent.name === idOrName) found.push(agent);
-    names.push(agent.name);
+  for await (const { id, name } of pagedRows(fetchPage, pageSize)) {
+    if (name === idOrName) found.push(id);
+    names.push(name);
   }
-  if (found.length === 1) return (found[0] as AgentListItem).id;
+  if (found.length === 1) return found[0] as string;
   if (found.length > 1)
-    throw new UsageError(`${found.length} agents are called "${idOrName}".`, `Give the id of one: ${found.map(({ id }) => id).join(', ')}`);
+    throw new UsageError(`${found.length} ${word}s are called "${idOrName}".`, `Give the id of one: ${found.join(', ')}`);
   const similar = nearest(idOrName, names);
   const meant = similar === undefined ? names.filter((name) => name.toLowerCase().includes(idOrName.toLowerCase())) : [similar];
-  throw new AopsError(`There is no agent "${idOrName}".`, {
-    code: 'agent_not_found',
+  throw new AopsError(`There is no ${word} "${idOrName}".`, {
+    code: `${word}_not_found`,
     exit: exitCodes.notFound,
-    hint: meant.length > 0 ? `Did you mean ${meant.slice(0, 3).join(', ')}?` : 'See the agents with `aops agents list`.',
+    hint: meant.length > 0 ? `Did you mean ${meant.slice(0, 3).join(', ')}?` : `See the ${word}s with \`aops ${word}s list\`.`,
   });
 }
 

@@ -28,6 +28,8 @@ const statusStyles: Record<string, StyleName> = {
   draft: 'dim',
   archived: 'dim',
   live: 'success',
+  needs_input: 'warning',
+  postponed: 'dim',
   needs_attention: 'warning',
   interrupted: 'warning',
   stopped: 'warning',

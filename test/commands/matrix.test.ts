@@ -75,8 +75,8 @@ const alsoNeeded: Record<string, string[]> = {
   'local client create': ['--reveal'],
 };
 
-/** Operations that a command would be of no use for: the service answers GET at the MCP endpoint with 405. */
-const withoutCommand: ReadonlySet<string> = new Set(['getMcp']);
+/** Operations that a command would be of no use for: the MCP endpoint answers GET with 405, and retired ones only redirect. */
+const withoutCommand: ReadonlySet<string> = new Set(['getMcp', 'bulkDelegateCases', 'bulkRetryCases']);
 
 interface ErrorLine {
   error: { code: string; message: string; hint?: string; exit: number };

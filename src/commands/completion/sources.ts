@@ -20,6 +20,10 @@ export const remoteSources = {
     const { agents } = await client.call('listAgents', { params: { teamId }, query: { limit } });
     return agents.map(({ id, name }) => [name, id]);
   },
+  queues: async (client: Client, teamId: string): Promise<Word[]> => {
+    const { queues } = await client.call('listQueues', { params: { teamId }, query: { limit } });
+    return queues.map(({ id, name, description }) => [name, description ?? id]);
+  },
   webhooks: async (client: Client, teamId: string): Promise<Word[]> => {
     const { webhooks } = await client.call('listTeamWebhooks', { params: { teamId } });
     return webhooks.map(({ id, url }) => [id, url]);

@@ -1,0 +1,47 @@
+/** How many cases there are of which status: what bulk actions show before they do something. */
+import type { Client } from '../../client/client.ts';
+import { caseStatusFilters } from '../../interface/case-status.ts';
+import type { Case, CaseFilters, CaseStatusFilter } from '../../interface/types.ts';
+
+export type CaseCounts = Record<CaseStatusFilter, number>;
+
+const none = (): CaseCounts => ({ pending: 0, claimed: 0, completed: 0, failed: 0, needs_input: 0, postponed: 0 });
+
+/** Counts of the cases that match, as of now. */
+export async function caseCounts(
+  client: Client,
+  queueId: string,
+  { filters = {}, search }: { filters?: CaseFilters; search?: string } = {},
+): Promise<CaseCounts> {
+  const counts = none();
+  for (const status of filters.status ?? caseStatusFilters) {
+    const body = { filters: { ...filters, status: [status] }, limit: 1, ...(search === undefined ? {} : { search }) };
+    counts[status] = (await client.call('searchCases', { params: { queue_id: queueId }, body })).total;
+  }
+  return counts;
+}
+
+/** Counts of cases that were read. */
+export function countsOf(cases: readonly Case[]): CaseCounts {
+  const counts = none();
+  for (const { display_status: status } of cases) counts[status === 'in_progress' ? 'claimed' : status] += 1;
+  return counts;
+}
+
+export const sum = (counts: CaseCounts): number => Object.values(counts).reduce((total, count) => total + count, 0);
+
+/** `12 cases: 8 pending, 4 in progress`. */
+export function describeCounts(counts: CaseCounts): string {
+  const total = sum(counts);
+  const parts = Object.entries(counts).flatMap(([status, count]) =>
+    count === 0 ? [] : [`${count} ${status === 'claimed' ? 'in progress' : status.replace('_', ' ')}`],
+  );
+  return `${total} ${total === 1 ? 'case' : 'cases'}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`;
+}
+
+/** What becomes of the runs of cases that are taken from them; empty when there are none. */
+export function warnOfRuns({ claimed, needs_input: waiting }: CaseCounts): string {
+  const runs = (count: number): string => `${count} ${count === 1 ? 'run' : 'runs'}`;
+  const stops = claimed === 0 ? '' : ` That interrupts ${runs(claimed)}.`;
+  return waiting === 0 ? stops : `${stops} ${runs(waiting)} ${waiting === 1 ? 'waits' : 'wait'} for a person, and can still be answered.`;
+}

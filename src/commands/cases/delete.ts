@@ -1,0 +1,37 @@
+import { confirm } from '../confirm.ts';
+import { defineCommand } from '../define.ts';
+import { textOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { describeCounts, warnOfRuns } from './counts.ts';
+import { bulkText, eachPart, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
+
+interface Deleted {
+  deletedCount: number;
+  interruptedRunIds: string[];
+}
+
+export default defineCommand({
+  summary: 'Delete cases, and interrupt their runs',
+  arguments: selectionArguments,
+  options: selectionFlags,
+  operations: [...selectionOperations, 'deleteCase', 'bulkDeleteCases'],
+  mutates: true,
+  destructive: true,
+  examples: [
+    { command: 'aops cases delete CASE --yes', text: 'In a script' },
+    { command: 'aops cases delete --queue invoices --all-matching --status completed', text: 'Everything that is done' },
+  ],
+  result: returns('bulkDeleteCases'),
+  output: textOutput<Deleted>(({ deletedCount, interruptedRunIds }) => bulkText('Deleted', deletedCount, 0, interruptedRunIds)),
+  async run(context, input) {
+    const client = await context.client();
+    const selection = await selectCases(context, input);
+    await confirm(context, `Delete ${describeCounts(selection.counts)}?${warnOfRuns(selection.counts)}`);
+    const [only] = input.cases;
+    if (only !== undefined && input.cases.length === 1) {
+      const { interruptedRunIds } = await client.call('deleteCase', { params: { case_id: only } });
+      return { deletedCount: 1, interruptedRunIds };
+    }
+    return eachPart(selection, ({ queueId, body }) => client.call('bulkDeleteCases', { params: { queue_id: queueId }, body }));
+  },
+});

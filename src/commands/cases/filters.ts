@@ -1,0 +1,36 @@
+/** Filters of cases, as options and as the interface takes them. */
+import { given } from '../../base/given.ts';
+import { casePriorities, caseSortFields, caseStatusFilters } from '../../interface/case-status.ts';
+import type { CaseFilters } from '../../interface/types.ts';
+import type { Context } from '../context.ts';
+import { type CommandInput, choice, choices, dateTime, texts } from '../define.ts';
+import { labelForm, readLabel } from '../queues/labels/label.ts';
+
+export const filterFlags = {
+  status: choices(caseStatusFilters, 'STATUS', 'Cases with this status; claimed are those in progress. May be repeated'),
+  priority: choices(casePriorities, 'PRIORITY', 'Cases with this priority; may be repeated'),
+  label: texts('KEY=VALUE', 'Cases with this label; may be repeated: all keys, and one of the values of each', { check: labelForm }),
+  createdSince: dateTime('Cases created at this time or later'),
+  updatedSince: dateTime('Cases changed at this time or later'),
+} as const;
+
+export const sortFlags = {
+  sortBy: choice(caseSortFields, 'What to sort by (default created_at)', { metavar: 'FIELD' }),
+  sortOrder: choice(['asc', 'desc'], 'In which order (default desc)'),
+} as const;
+
+type FilterInput = CommandInput<Record<never, never>, typeof filterFlags>;
+
+/** What the flags ask for; empty when they ask for nothing. */
+export function filtersOf(context: Context, input: FilterInput): CaseFilters {
+  const now = context.clock.now();
+  const labels: Record<string, string[]> = {};
+  for (const { key = '', value } of input.label.map(readLabel)) labels[key] = [...(labels[key] ?? []), value];
+  return given({
+    status: input.status.length === 0 ? undefined : input.status,
+    priority: input.priority.length === 0 ? undefined : input.priority,
+    created_at_from: input.createdSince?.iso(now),
+    updated_at_from: input.updatedSince?.iso(now),
+    labels: input.label.length === 0 ? undefined : labels,
+  });
+}

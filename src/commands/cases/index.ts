@@ -1,0 +1,20 @@
+import { defineGroup } from '../define.ts';
+import { labels } from './labels/index.ts';
+
+export const cases = defineGroup({
+  summary: 'Cases, the pieces of work in queues',
+  commands: {
+    list: () => import('./list.ts'),
+    search: () => import('./search.ts'),
+    get: () => import('./get.ts'),
+    create: () => import('./create.ts'),
+    delete: () => import('./delete.ts'),
+    retry: () => import('./retry.ts'),
+    reprocess: () => import('./reprocess.ts'),
+    'set-priority': () => import('./set-priority.ts'),
+    'set-status': () => import('./set-status.ts'),
+    runs: () => import('./runs.ts'),
+    messages: () => import('./messages.ts'),
+    labels,
+  },
+});

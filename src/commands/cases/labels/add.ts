@@ -1,0 +1,25 @@
+import type { Label } from '../../../interface/types.ts';
+import { defineCommand, manyArguments } from '../../define.ts';
+import { wholeList } from '../../list.ts';
+import { listOutput } from '../../output.ts';
+import { labelForm, readLabel } from '../../queues/labels/label.ts';
+import { returns } from '../../result.ts';
+import { caseArgument } from '../record.ts';
+import { labelColumns } from './own.ts';
+
+export default defineCommand({
+  summary: 'Put labels on a case',
+  description: 'Those that the queue does not have are created.',
+  arguments: { case: caseArgument, labels: manyArguments('The labels: KEY=VALUE, or VALUE', { check: labelForm }) },
+  operations: ['getCase', 'assignCaseLabels'],
+  mutates: true,
+  examples: [{ command: 'aops cases labels add CASE vendor=acme urgent', text: 'Two labels' }],
+  result: returns('assignCaseLabels.labels[]'),
+  output: listOutput<Label>({ columns: labelColumns, empty: 'No labels.' }),
+  async run(context, input) {
+    const client = await context.client();
+    const { case: row } = await client.call('getCase', { params: { case_id: input.case } });
+    const params = { queue_id: row.queue_id, case_id: row.id };
+    return wholeList((await client.call('assignCaseLabels', { params, body: { labels: input.labels.map(readLabel) } })).labels);
+  },
+});

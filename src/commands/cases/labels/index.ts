@@ -1,0 +1,10 @@
+import { defineGroup } from '../../define.ts';
+
+export const labels = defineGroup({
+  summary: 'The labels of a case',
+  commands: {
+    list: () => import('./list.ts'),
+    add: () => import('./add.ts'),
+    remove: () => import('./remove.ts'),
+  },
+});

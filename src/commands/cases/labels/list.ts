@@ -1,0 +1,19 @@
+import type { Label } from '../../../interface/types.ts';
+import { defineCommand } from '../../define.ts';
+import { wholeList } from '../../list.ts';
+import { listOutput } from '../../output.ts';
+import { returns } from '../../result.ts';
+import { caseArgument } from '../record.ts';
+import { labelColumns, ownLabels } from './own.ts';
+
+export default defineCommand({
+  summary: 'List the labels of a case',
+  arguments: { case: caseArgument },
+  operations: ['getCase', 'listCaseLabels'],
+  examples: [{ command: 'aops cases labels list CASE', text: 'What it is labelled with' }],
+  result: returns('listCaseLabels.labels[]'),
+  output: listOutput<Label>({ columns: labelColumns, empty: 'No labels.' }),
+  async run(context, input) {
+    return wholeList((await ownLabels(context, input.case)).labels);
+  },
+});

@@ -1,0 +1,35 @@
+/** The labels that a case has. */
+import { AopsError, exitCodes } from '../../../base/errors.ts';
+import type { Label } from '../../../interface/types.ts';
+import { isUuid } from '../../checks.ts';
+import type { Context } from '../../context.ts';
+import { column, idColumn } from '../../output.ts';
+import { labelText, readLabel } from '../../queues/labels/label.ts';
+
+export const labelColumns = [
+  idColumn((label: Label) => label.id),
+  column('KEY', (label: Label) => label.key, { shrink: true }),
+  column('VALUE', (label: Label) => label.value, { shrink: true }),
+];
+
+/** The labels of a case, and the path parameters that lead to them. */
+export async function ownLabels(
+  context: Context,
+  caseId: string,
+): Promise<{ params: { queue_id: string; case_id: string }; labels: Label[] }> {
+  const client = await context.client();
+  const { case: row } = await client.call('getCase', { params: { case_id: caseId } });
+  const params = { queue_id: row.queue_id, case_id: row.id };
+  return { params, labels: (await client.call('listCaseLabels', { params })).labels };
+}
+
+/** Those that were given by id or as they are written. @throws AopsError `label_not_found` (exit 3) */
+export function chosenLabels(labels: readonly Label[], given: readonly string[]): Label[] {
+  return given.map((text) => {
+    const { key = '', value } = readLabel(text);
+    const found = labels.find((label) => (isUuid(text) ? label.id === text.toLowerCase() : label.key === key && label.value === value));
+    if (found !== undefined) return found;
+    const has = labels.length === 0 ? 'It has none.' : `It has: ${labels.map(labelText).join(', ')}`;
+    throw new AopsError(`The case has no label "${text}".`, { code: 'label_not_found', exit: exitCodes.notFound, hint: has });
+  });
+}

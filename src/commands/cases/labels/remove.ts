@@ -1,0 +1,23 @@
+import { defineCommand, manyArguments } from '../../define.ts';
+import { textOutput } from '../../output.ts';
+import { labelText } from '../../queues/labels/label.ts';
+import { returns } from '../../result.ts';
+import { caseArgument } from '../record.ts';
+import { chosenLabels, ownLabels } from './own.ts';
+
+export default defineCommand({
+  summary: 'Take labels off a case',
+  arguments: { case: caseArgument, labels: manyArguments('The labels, by id or as KEY=VALUE') },
+  operations: ['getCase', 'listCaseLabels', 'unlinkCaseLabels'],
+  mutates: true,
+  examples: [{ command: 'aops cases labels remove CASE urgent', text: 'It is not urgent any more' }],
+  result: returns('unlinkCaseLabels', { removed: 'string[]' }),
+  output: textOutput<{ removed: string[] }>(({ removed }) => `Removed ${removed.join(', ')}.`),
+  async run(context, input) {
+    const client = await context.client();
+    const { params, labels } = await ownLabels(context, input.case);
+    const chosen = chosenLabels(labels, input.labels);
+    const answer = await client.call('unlinkCaseLabels', { params, body: { label_ids: chosen.map(({ id }) => id) } });
+    return { removed: chosen.map(labelText), ...answer };
+  },
+});

@@ -1,0 +1,36 @@
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import type { RunMessage } from '../../interface/types.ts';
+import { uuid } from '../checks.ts';
+import { defineCommand, integer, optionalArgument } from '../define.ts';
+import { wholeList } from '../list.ts';
+import { column, listOutput, timeColumn } from '../output.ts';
+import { returns } from '../result.ts';
+import { messageSummary } from '../runs/transcript.ts';
+import { caseArgument } from './record.ts';
+
+export default defineCommand({
+  summary: 'List the latest messages of a run of a case, the oldest first',
+  description: 'Without RUN it is the latest run. The whole conversation is in `aops runs messages`.',
+  arguments: { case: caseArgument, run: optionalArgument('The run, by id', { check: uuid }) },
+  options: { last: integer('N', 'How many (1 to 10)', { minimum: 1, maximum: 10 }) },
+  operations: ['listCaseRuns', 'listCaseRunRecentMessages'],
+  examples: [{ command: 'aops cases messages CASE', text: 'What its latest run said' }],
+  result: returns('listCaseRunRecentMessages.messages[]'),
+  output: listOutput<RunMessage>({
+    columns: [
+      timeColumn('TIME', (message) => message.timestamp),
+      column('ROLE', (message) => message.role),
+      column('MESSAGE', messageSummary, { shrink: true }),
+    ],
+    empty: 'No messages.',
+  }),
+  async run(context, input) {
+    const client = await context.client();
+    const run_id = input.run ?? (await client.call('listCaseRuns', { params: { case_id: input.case } })).runs[0]?.id;
+    if (run_id === undefined) {
+      throw new AopsError('No run has worked on this case.', { code: 'run_not_found', exit: exitCodes.notFound });
+    }
+    const query = input.last === undefined ? {} : { limit: input.last };
+    return wholeList((await client.call('listCaseRunRecentMessages', { params: { case_id: input.case, run_id }, query })).messages);
+  },
+});

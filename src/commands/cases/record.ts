@@ -1,0 +1,35 @@
+/** Cases as people see them. */
+import type { Case } from '../../interface/types.ts';
+import { uuid } from '../checks.ts';
+import { argument } from '../define.ts';
+import { column, idColumn, status, statusColumn, time } from '../output.ts';
+import { labelText } from '../queues/labels/label.ts';
+
+/** The case that a command is for. */
+export const caseArgument = argument('The id of the case', { check: uuid });
+
+export const labelTexts = (row: Case): string => row.labels.map(labelText).join(', ');
+
+/** The title is what people know a case by: nothing beside it that can be spared on 80 columns. */
+export const caseColumns = [
+  idColumn((row: Case) => row.id),
+  statusColumn((row: Case) => row.display_status),
+  column('PRIORITY', (row: Case) => row.priority),
+  column('TITLE', (row: Case) => row.title, { shrink: true }),
+];
+
+export const caseRecord = (row: Case) => ({
+  ID: row.id,
+  Title: row.title,
+  Status: status(row.display_status),
+  Priority: row.priority,
+  Labels: labelTexts(row) || undefined,
+  Queue: row.queue_id,
+  Run: row.claimed_by_run_id ?? undefined,
+  Request: row.pending_human_request_id ?? undefined,
+  Postponed: row.postponed_to === null ? undefined : time(row.postponed_to),
+  Claimed: row.claimed_at === null ? undefined : time(row.claimed_at),
+  Completed: row.completed_at === null ? undefined : time(row.completed_at),
+  Created: time(row.created_at),
+  Updated: time(row.updated_at),
+});

@@ -1,0 +1,28 @@
+import type { CaseRun } from '../../interface/types.ts';
+import { defineCommand } from '../define.ts';
+import { wholeList } from '../list.ts';
+import { column, idColumn, listOutput, statusColumn, timeColumn } from '../output.ts';
+import { returns } from '../result.ts';
+import { caseArgument } from './record.ts';
+
+export default defineCommand({
+  summary: 'List the runs that worked on a case, the newest first',
+  arguments: { case: caseArgument },
+  operations: ['listCaseRuns'],
+  examples: [{ command: 'aops cases runs CASE', text: 'Who worked on it' }],
+  result: returns('listCaseRuns.runs[]'),
+  output: listOutput<CaseRun>({
+    columns: [
+      idColumn((run) => run.id),
+      statusColumn((run) => run.status),
+      column('AGENT', (run) => run.agent_name, { shrink: true }),
+      column('ASKS', (run) => run.pending_human_request_title, { shrink: true }),
+      timeColumn('CLAIMED', (run) => run.claimed_at),
+    ],
+    empty: 'No run has worked on this case.',
+  }),
+  async run(context, input) {
+    const client = await context.client();
+    return wholeList((await client.call('listCaseRuns', { params: { case_id: input.case } })).runs);
+  },
+});

@@ -1,0 +1,51 @@
+import { given } from '../../base/given.ts';
+import type { Case } from '../../interface/types.ts';
+import { defineCommand, optionalArgument } from '../define.ts';
+import { listFlags, rowList } from '../list.ts';
+import { column, idColumn, listOutput, statusColumn } from '../output.ts';
+import { queueArgument } from '../queues/record.ts';
+import { queueId } from '../resolve.ts';
+import { returns } from '../result.ts';
+import { filterFlags, filtersOf, sortFlags } from './filters.ts';
+import { labelTexts } from './record.ts';
+
+export default defineCommand({
+  summary: 'Search the cases of a queue by text and labels',
+  arguments: { queue: queueArgument, text: optionalArgument('What the title, the data or the id contains') },
+  options: { ...listFlags, ...filterFlags, ...sortFlags },
+  operations: ['listQueues', 'searchCases'],
+  examples: [
+    { command: "aops cases search invoices 'Acme GmbH'", text: 'By text, with where it was found' },
+    { command: 'aops cases search invoices --label vendor=acme --label vendor=zeta --status failed', text: 'Failed cases of two vendors' },
+  ],
+  result: returns('searchCases.cases[]'),
+  output: listOutput<Case>({
+    columns: [
+      idColumn((row) => row.id),
+      statusColumn((row) => row.display_status),
+      column('TITLE', (row) => row.title, { shrink: true }),
+      column('LABELS', labelTexts, { shrink: true }),
+      column('FOUND IN DATA', foundIn, { shrink: true }),
+    ],
+    empty: 'No case matches.',
+  }),
+  async run(context, input) {
+    const client = await context.client();
+    const params = { queue_id: await queueId(context, input.queue) };
+    const wanted = given({ search: input.text, sort_by: input.sortBy, sort_order: input.sortOrder });
+    const filters = filtersOf(context, input);
+    return rowList(input, async (limit, offset) => {
+      const page = await client.call('searchCases', { params, body: { ...wanted, filters, limit, offset } });
+      return { items: page.cases, total: page.total };
+    });
+  },
+});
+
+/** Characters of the data before a match. */
+const before = 12;
+
+function foundIn({ search_match_data_snippet: found }: Case): string | undefined {
+  if (found === undefined) return undefined;
+  const start = found.before.length > before ? `…${found.before.slice(-before)}` : found.before;
+  return `${start}${found.match}${found.after}`.replace(/\s+/g, ' ');
+}

@@ -1,0 +1,106 @@
+/** Which cases a bulk command is for: those named by their ids, or all of a queue that match. */
+import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import type { Case, CaseFilters, CaseStatusFilter } from '../../interface/types.ts';
+import { uuid } from '../checks.ts';
+import type { Context } from '../context.ts';
+import { anyArguments, type CommandInput, flag, text } from '../define.ts';
+import { queueId } from '../resolve.ts';
+import { type CaseCounts, caseCounts, countsOf, describeCounts, sum } from './counts.ts';
+import { filterFlags, filtersOf } from './filters.ts';
+
+export const selectionArguments = { cases: anyArguments('Ids of the cases, unless --all-matching', { check: uuid }) } as const;
+export const selectionFlags = {
+  queue: text('QUEUE', 'The queue of --all-matching, by id or name', { complete: 'queues' }),
+  allMatching: flag('Every case of the queue that the filters let through'),
+  search: text('TEXT', 'Cases whose title, data or id contains this'),
+  ...filterFlags,
+} as const;
+
+/** What every bulk command reads and counts with. */
+export const selectionOperations = ['listQueues', 'getCase', 'searchCases'] as const;
+
+type SelectionInput = CommandInput<typeof selectionArguments, typeof selectionFlags>;
+
+/** What a request for cases of one queue says. */
+interface Part {
+  queueId: string;
+  body: { case_ids: string[] } | { all_matching: true; filters: CaseFilters; search?: string };
+}
+
+export interface Selection {
+  /** One for each queue that the cases are in. */
+  parts: Part[];
+  counts: CaseCounts;
+}
+
+/**
+ * Finds the cases, and tells how many there are.
+ * @param only the statuses of --all-matching when no other were asked for
+ * @throws UsageError, AopsError `no_case_matches` (exit 3)
+ */
+export async function selectCases(context: Context, input: SelectionInput, only?: CaseStatusFilter[]): Promise<Selection> {
+  // Nobody is signed in: that is to be said before anything else.
+  await context.client();
+  const selection = input.allMatching ? await matching(context, input, only) : await namedCases(context, input);
+  if (sum(selection.counts) === 0) {
+    const hint =
+      only === undefined || input.status.length > 0
+        ? 'See them with `aops cases search`.'
+        : `Without --status it means ${only.join(', ')}.`;
+    throw new AopsError('No case matches.', { code: 'no_case_matches', exit: exitCodes.notFound, hint });
+  }
+  context.terminal.note(describeCounts(selection.counts));
+  return selection;
+}
+
+async function matching(context: Context, input: SelectionInput, only: CaseStatusFilter[] | undefined): Promise<Selection> {
+  if (input.cases.length > 0) throw new UsageError('--all-matching and the ids of cases exclude each other.');
+  if (input.queue === undefined) throw new UsageError('--all-matching needs the queue.', 'Give it with --queue.');
+  const id = await queueId(context, input.queue);
+  const given = filtersOf(context, input);
+  const filters = only === undefined || given.status !== undefined ? given : { ...given, status: only };
+  const search = input.search === undefined ? {} : { search: input.search };
+  const counts = await caseCounts(await context.client(), id, { filters, ...search });
+  return { parts: [{ queueId: id, body: { all_matching: true, filters, ...search } }], counts };
+}
+
+async function namedCases(context: Context, input: SelectionInput): Promise<Selection> {
+  const filtering = input.search !== undefined || Object.keys(filtersOf(context, input)).length > 0;
+  if (input.cases.length === 0) throw new UsageError('Which cases?', 'Give their ids, or --queue QUEUE --all-matching with filters.');
+  if (filtering) throw new UsageError('Filters go with --all-matching.', 'Ids name their cases already.');
+  const client = await context.client();
+  const found: Case[] = [];
+  for (const id of new Set(input.cases)) found.push((await client.call('getCase', { params: { case_id: id } })).case);
+  const wanted = input.queue === undefined ? undefined : await queueId(context, input.queue);
+  const stray = wanted === undefined ? undefined : found.find(({ queue_id }) => queue_id !== wanted);
+  if (stray !== undefined) throw new UsageError(`The case ${stray.id} is in another queue.`, 'Leave --queue out, or name its own.');
+  const parts = [...byQueue(found)].map(([id, cases]): Part => ({ queueId: id, body: { case_ids: cases.map((row) => row.id) } }));
+  return { parts, counts: countsOf(found) };
+}
+
+function byQueue(cases: readonly Case[]): Map<string, Case[]> {
+  const groups = new Map<string, Case[]>();
+  for (const row of cases) groups.set(row.queue_id, [...(groups.get(row.queue_id) ?? []), row]);
+  return groups;
+}
+
+/** Sends a request for each part, and adds up what they answer: counts, and lists of ids. */
+export async function eachPart<Answer extends object>(selection: Selection, send: (part: Part) => Promise<Answer>): Promise<Answer> {
+  const whole: Record<string, unknown> = {};
+  for (const part of selection.parts) {
+    for (const [name, value] of Object.entries(await send(part))) {
+      const before = whole[name];
+      whole[name] = Array.isArray(value) ? [...((before as unknown[] | undefined) ?? []), ...value] : Number(before ?? 0) + Number(value);
+    }
+  }
+  return whole as Answer;
+}
+
+const cases = (count: number): string => `${count} ${count === 1 ? 'case' : 'cases'}`;
+
+/** `Deleted 3 cases.` with what was skipped and interrupted. */
+export function bulkText(verb: string, changed: number, skipped: number, interrupted: readonly string[] = []): string {
+  const left = skipped === 0 ? '' : ` Skipped ${cases(skipped)}.`;
+  const runs = interrupted.length === 0 ? '' : ` Interrupted ${interrupted.length} ${interrupted.length === 1 ? 'run' : 'runs'}.`;
+  return `${verb} ${cases(changed)}.${left}${runs}`;
+}

@@ -1,0 +1,28 @@
+import { casePriorities } from '../../interface/case-status.ts';
+import type { Response } from '../../interface/types.ts';
+import { defineCommand, requiredChoice } from '../define.ts';
+import { textOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { bulkText, eachPart, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
+
+export default defineCommand({
+  summary: 'Set the priority of cases',
+  description: 'Cases of a higher priority are taken first. Runs that work on cases go on.',
+  arguments: selectionArguments,
+  options: { to: requiredChoice(casePriorities, 'The priority'), ...selectionFlags },
+  operations: [...selectionOperations, 'bulkUpdateCasePriority'],
+  mutates: true,
+  examples: [
+    { command: 'aops cases set-priority CASE --to high', text: 'Take it first' },
+    { command: 'aops cases set-priority --to none --queue invoices --all-matching', text: 'Nothing is urgent any more' },
+  ],
+  result: returns('bulkUpdateCasePriority'),
+  output: textOutput<Response<'bulkUpdateCasePriority'>>((counts) => bulkText('Changed', counts.updatedCount, counts.skippedCount)),
+  async run(context, input) {
+    const client = await context.client();
+    const selection = await selectCases(context, input);
+    return eachPart(selection, ({ queueId, body }) =>
+      client.call('bulkUpdateCasePriority', { params: { queue_id: queueId }, body: { ...body, priority: input.to } }),
+    );
+  },
+});

@@ -1,0 +1,40 @@
+import { caseStatuses } from '../../interface/case-status.ts';
+import type { Response } from '../../interface/types.ts';
+import { confirm } from '../confirm.ts';
+import { defineCommand, requiredChoice } from '../define.ts';
+import { textOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { describeCounts, warnOfRuns } from './counts.ts';
+import { bulkText, eachPart, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
+
+export default defineCommand({
+  summary: 'Set the status of cases',
+  description:
+    'pending re-opens cases: they are taken from the runs that work on them, which are interrupted, after a question. completed and failed interrupt nothing.',
+  arguments: selectionArguments,
+  options: { to: requiredChoice(caseStatuses, 'The status'), ...selectionFlags },
+  operations: [...selectionOperations, 'bulkUpdateCaseStatus'],
+  mutates: true,
+  examples: [
+    { command: 'aops cases set-status CASE --to completed', text: 'It was dealt with elsewhere' },
+    {
+      command: 'aops cases set-status --to pending --queue invoices --all-matching --status claimed --yes',
+      text: 'Begin again with what is in progress',
+    },
+  ],
+  result: returns('bulkUpdateCaseStatus'),
+  output: textOutput<Response<'bulkUpdateCaseStatus'>>((counts) =>
+    bulkText('Changed', counts.updatedCount, counts.skippedCount, counts.interruptedRunIds),
+  ),
+  async run(context, input) {
+    const client = await context.client();
+    const selection = await selectCases(context, input);
+    const { counts } = selection;
+    if (input.to === 'pending' && counts.claimed + counts.needs_input + counts.completed > 0) {
+      await confirm(context, `Re-open ${describeCounts(counts)}?${warnOfRuns(counts)}`);
+    }
+    return eachPart(selection, ({ queueId, body }) =>
+      client.call('bulkUpdateCaseStatus', { params: { queue_id: queueId }, body: { ...body, status: input.to } }),
+    );
+  },
+});

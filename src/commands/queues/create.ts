@@ -1,0 +1,28 @@
+import { given } from '../../base/given.ts';
+import type { Queue } from '../../interface/types.ts';
+import { length, uuid } from '../checks.ts';
+import { argument, defineCommand, text } from '../define.ts';
+import { recordOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { queueRecord } from './record.ts';
+
+export default defineCommand({
+  summary: 'Create a queue',
+  description:
+    'Names are unique in a team. Cases are added with `aops cases create`; `aops agents triggers create` has an agent work on them.',
+  arguments: { name: argument('Name of the queue', { check: length(1, 100) }) },
+  options: {
+    description: text('TEXT', 'What it is for', { check: length(0, 500) }),
+    folder: text('ID', 'The folder it is in', { check: uuid }),
+  },
+  operations: ['createQueue'],
+  mutates: true,
+  examples: [{ command: "aops queues create invoices --description 'Invoices to check'", text: 'A queue with a description' }],
+  result: returns('createQueue.queue'),
+  output: recordOutput<Queue>(queueRecord),
+  async run(context, input) {
+    const client = await context.client();
+    const body = { name: input.name, ...given({ description: input.description, folder_id: input.folder }) };
+    return (await client.call('createQueue', { params: { teamId: context.teamId() }, body })).queue;
+  },
+});

@@ -1,0 +1,30 @@
+import { caseCounts, describeCounts, warnOfRuns } from '../cases/counts.ts';
+import { confirm } from '../confirm.ts';
+import { defineCommand } from '../define.ts';
+import { textOutput } from '../output.ts';
+import { queueId } from '../resolve.ts';
+import { returns } from '../result.ts';
+import { queueArgument } from './record.ts';
+
+export default defineCommand({
+  summary: 'Delete a queue with its cases',
+  description: 'Runs that work on its cases are interrupted. A queue that an agent has a case trigger on is not deleted.',
+  arguments: { queue: queueArgument },
+  operations: ['listQueues', 'getQueue', 'searchCases', 'deleteQueue'],
+  mutates: true,
+  destructive: true,
+  examples: [{ command: 'aops queues delete invoices --yes', text: 'In a script' }],
+  result: returns('deleteQueue', { id: 'uuid', name: 'string' }),
+  output: textOutput<{ name: string; deleted_case_count: number }>(
+    ({ name, deleted_case_count: count }) => `Deleted the queue ${name} with ${count} ${count === 1 ? 'case' : 'cases'}.`,
+  ),
+  async run(context, input) {
+    const client = await context.client();
+    const params = { queue_id: await queueId(context, input.queue) };
+    const { queue } = await client.call('getQueue', { params });
+    const counts = await caseCounts(client, queue.id);
+    context.terminal.note(`${queue.name}: ${describeCounts(counts)}`);
+    await confirm(context, `Delete the queue "${queue.name}" and its cases?${warnOfRuns(counts)}`);
+    return { id: queue.id, name: queue.name, ...(await client.call('deleteQueue', { params })) };
+  },
+});

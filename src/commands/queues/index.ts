@@ -1,0 +1,15 @@
+import { defineGroup } from '../define.ts';
+import { labels } from './labels/index.ts';
+
+export const queues = defineGroup({
+  summary: 'Queues, which hold the cases that agents work on',
+  commands: {
+    list: () => import('./list.ts'),
+    get: () => import('./get.ts'),
+    create: () => import('./create.ts'),
+    update: () => import('./update.ts'),
+    delete: () => import('./delete.ts'),
+    clear: () => import('./clear.ts'),
+    labels,
+  },
+});

@@ -1,0 +1,26 @@
+import { given } from '../../../base/given.ts';
+import type { QueueLabel } from '../../../interface/types.ts';
+import { argument, defineCommand, integer } from '../../define.ts';
+import { recordOutput } from '../../output.ts';
+import { queueId } from '../../resolve.ts';
+import { returns } from '../../result.ts';
+import { queueArgument } from '../record.ts';
+import { labelForm, labelRecord, readLabel } from './label.ts';
+
+export default defineCommand({
+  summary: 'Create a label in a queue',
+  description: 'Labels that cases are given are created by themselves. One that is there already is shown as it is.',
+  arguments: { queue: queueArgument, label: argument('The label: KEY=VALUE, or VALUE', { check: labelForm }) },
+  options: { hue: integer('N', 'Colour, as a hue of 0 to 360', { minimum: 0, maximum: 360 }) },
+  operations: ['listQueues', 'createQueueLabel'],
+  mutates: true,
+  examples: [{ command: 'aops queues labels create invoices vendor=acme --hue 120', text: 'A green one' }],
+  result: returns('createQueueLabel.label'),
+  output: recordOutput<QueueLabel>(labelRecord),
+  async run(context, input) {
+    const client = await context.client();
+    const params = { queue_id: await queueId(context, input.queue) };
+    const body = { ...readLabel(input.label), ...given({ color_hue: input.hue }) };
+    return (await client.call('createQueueLabel', { params, body })).label;
+  },
+});

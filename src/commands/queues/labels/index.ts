@@ -1,0 +1,11 @@
+import { defineGroup } from '../../define.ts';
+
+export const labels = defineGroup({
+  summary: 'The labels of a queue',
+  commands: {
+    list: () => import('./list.ts'),
+    create: () => import('./create.ts'),
+    update: () => import('./update.ts'),
+    delete: () => import('./delete.ts'),
+  },
+});

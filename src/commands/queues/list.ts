@@ -1,0 +1,37 @@
+import type { Queue } from '../../interface/types.ts';
+import { defineCommand } from '../define.ts';
+import { listFlags, rowList } from '../list.ts';
+import { column, idColumn, listOutput, timeColumn } from '../output.ts';
+import { returns } from '../result.ts';
+
+export default defineCommand({
+  summary: 'List the queues of the team',
+  options: listFlags,
+  operations: ['listQueues'],
+  examples: [
+    { command: 'aops queues list', text: 'The first twenty' },
+    { command: 'aops queues list --all -o id', text: 'The ids of all, for a script' },
+  ],
+  result: returns('listQueues.queues[]'),
+  output: listOutput<Queue>({
+    columns: [
+      idColumn((queue) => queue.id),
+      column('NAME', (queue) => queue.name, { shrink: true }),
+      column('DESCRIPTION', (queue) => queue.description, { shrink: true }),
+      timeColumn('CREATED', (queue) => queue.created_at),
+    ],
+    empty: 'No queues. Create one with `aops queues create NAME`.',
+  }),
+  async run(context, input) {
+    const client = await context.client();
+    const params = { teamId: context.teamId() };
+    return rowList(
+      input,
+      async (limit, offset) => {
+        const page = await client.call('listQueues', { params, query: { limit, offset } });
+        return { items: page.queues, total: page.total };
+      },
+      250,
+    );
+  },
+});

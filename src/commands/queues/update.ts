@@ -1,0 +1,31 @@
+import { UsageError } from '../../base/errors.ts';
+import { given } from '../../base/given.ts';
+import type { Queue } from '../../interface/types.ts';
+import { length, uuid } from '../checks.ts';
+import { defineCommand, text } from '../define.ts';
+import { recordOutput } from '../output.ts';
+import { queueId } from '../resolve.ts';
+import { returns } from '../result.ts';
+import { queueArgument, queueRecord } from './record.ts';
+
+export default defineCommand({
+  summary: 'Rename or describe a queue',
+  arguments: { queue: queueArgument },
+  options: {
+    name: text('NAME', 'New name', { check: length(1, 100) }),
+    description: text('TEXT', 'What it is for; an empty text removes it', { check: length(0, 500) }),
+    folder: text('ID', 'The folder it is in', { check: uuid }),
+  },
+  operations: ['listQueues', 'updateQueue'],
+  mutates: true,
+  examples: [{ command: 'aops queues update invoices --name bills', text: 'Rename it' }],
+  result: returns('updateQueue.queue'),
+  output: recordOutput<Queue>(queueRecord),
+  async run(context, input) {
+    const client = await context.client();
+    const description = input.description === '' ? null : input.description;
+    const body = given({ name: input.name, description, folder_id: input.folder });
+    if (Object.keys(body).length === 0) throw new UsageError('There is nothing to change.', 'Give --name, --description or --folder.');
+    return (await client.call('updateQueue', { params: { queue_id: await queueId(context, input.queue) }, body })).queue;
+  },
+});

@@ -1,0 +1,214 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Case, Queue } from '../../src/interface/types.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+
+const nowhere = '00000000-0000-4000-8000-000000000001';
+let names = 0;
+
+/** A queue of its own with these cases. */
+async function queue(cases: object[] = []): Promise<{ name: string; ids: string[] }> {
+  const name = `queue-${++names}`;
+  const { queue } = await service.api<{ queue: Queue }>('POST', `/teams/${service.service.teamId}/queues`, { name });
+  if (cases.length === 0) return { name, ids: [] };
+  const { added_cases } = await service.api<{ added_cases: Case[] }>('POST', `/queues/${queue.id}/cases`, { cases });
+  return { name, ids: added_cases.map(({ id }) => id) };
+}
+
+const read = async (id: string): Promise<Case> => (await service.api<{ case: Case }>('GET', `/cases/${id}`)).case;
+const titles = (stdout: string): string[] => stdout.trimEnd().split('\n');
+
+describe('cases create', () => {
+  it('adds a case, its data from a text, a file or standard input', async () => {
+    const { name } = await queue();
+    await service.file('invoice.json', '{"amount": 120}');
+    const argv = ['cases', 'create', name, '--title', 'Invoice 7'];
+    const created = await service.cli([
+      ...argv,
+      '--data',
+      '@invoice.json',
+      '--label',
+      'vendor=acme',
+      '--label',
+      'new',
+      '--priority',
+      'high',
+      '--json',
+    ]);
+    expect(created).toMatchObject({ code: 0, stderr: '' });
+    expect(created.json<Case>()).toMatchObject({
+      title: 'Invoice 7',
+      data: '{"amount": 120}',
+      priority: 'high',
+      display_status: 'pending',
+    });
+    expect(created.json<Case>().labels.map(({ key, value }) => [key, value])).toEqual([
+      ['', 'new'],
+      ['vendor', 'acme'],
+    ]);
+    const piped = await service.cli([...argv, '--data', '-', '--json'], { stdin: 'from a pipe' });
+    expect(piped.json()).toMatchObject({ data: 'from a pipe', priority: 'none' });
+  });
+
+  it('wants a title, a queue and labels that say something', async () => {
+    const { name } = await queue();
+    expect((await service.cli(['cases', 'create', name])).stderr).toBe('error: The case needs a title.\nhint: Give it with --title.\n');
+    expect((await service.cli(['cases', 'create', 'nowhere', '--title', 'x'])).code).toBe(3);
+    for (const wrong of [
+      ['--label', 'key='],
+      ['--priority', 'urgent'],
+      ['--title', ''],
+      ['--data', '@nowhere.json'],
+    ])
+      expect(await service.cli(['cases', 'create', name, '--title', 'x', ...wrong])).toMatchObject({ code: 2, stdout: '' });
+    expect((await service.cli(['cases', 'list', name, '--json'])).json()).toMatchObject({ total: 0 });
+  });
+});
+
+describe('cases list and search', () => {
+  it('filter, sort and page', async () => {
+    const { name, ids } = await queue([
+      { title: 'a', priority: 'high', data: 'one needle here', labels: [{ key: 'vendor', value: 'acme' }] },
+      { title: 'b', labels: [{ key: 'vendor', value: 'zeta' }, { value: 'new' }] },
+      { title: 'c' },
+    ]);
+    await service.api('POST', `/queues/${(await read(ids[2] as string)).queue_id}/cases/bulk-update-status`, {
+      case_ids: [ids[2]],
+      status: 'failed',
+    });
+    const list = async (...argv: string[]) => titles((await service.cli(['cases', ...argv, '--fields', 'title'])).stdout);
+    expect(await list('list', name)).toEqual(['c', 'b', 'a']);
+    expect(await list('list', name, '--sort-order', 'asc', '--limit', '2')).toEqual(['a', 'b']);
+    expect(await list('list', name, '--status', 'failed')).toEqual(['c']);
+    expect(await list('list', name, '--status', 'pending', '--status', 'failed', '--priority', 'none')).toEqual(['c', 'b']);
+    expect(await list('list', name, '--created-since', 'tomorrow')).toEqual(['']);
+    expect(await list('search', name, 'needle')).toEqual(['a']);
+    expect(await list('search', name, '--label', 'vendor=acme', '--label', 'vendor=zeta', '--sort-order', 'asc')).toEqual(['a', 'b']);
+    expect(await list('search', name, '--label', 'vendor=zeta', '--label', 'new')).toEqual(['b']);
+    const found = await service.cli(['cases', 'search', name, 'needle'], { tty: true, columns: 120 });
+    expect(found.stdout).toContain('one needle here');
+    const none = await service.cli(['cases', 'search', name, 'nothing']);
+    expect(none).toMatchObject({ code: 0, stdout: '', stderr: 'No case matches.\n' });
+    expect(await service.cli(['cases', 'list', name, '--status', 'open'])).toMatchObject({ code: 2, stdout: '' });
+  });
+});
+
+describe('cases get', () => {
+  it('shows the case, its data and what happened', async () => {
+    const { ids } = await queue([{ title: 'a', data: '{"amount":3}' }]);
+    const [id] = ids as [string];
+    const shown = await service.cli(['cases', 'get', id, '--color', 'never'], { tty: true });
+    expect(shown).toMatchObject({ code: 0, stderr: '' });
+    expect(shown.stdout).toMatch(/Title: +a\n/);
+    expect(shown.stdout).toContain('{"amount":3}');
+    expect(shown.stdout).toMatch(/WHAT HAPPENED/);
+    expect((await service.cli(['cases', 'get', id, '--jq', '.case.data | fromjson | .amount'])).stdout).toBe('3\n');
+    expect(await service.cli(['cases', 'get', nowhere])).toMatchObject({ code: 3, stdout: '' });
+    expect(await service.cli(['cases', 'get', 'a'])).toMatchObject({ code: 2, stdout: '' });
+    expect(await service.cli(['cases', 'runs', id])).toMatchObject({ code: 0, stdout: '', stderr: 'No run has worked on this case.\n' });
+    expect(await service.cli(['cases', 'messages', id])).toMatchObject({ code: 3, stdout: '' });
+  });
+});
+
+describe('bulk commands', () => {
+  it('take cases of several queues by their ids, and add up what happened', async () => {
+    const one = await queue([{ title: 'a' }, { title: 'b', priority: 'high' }]);
+    const two = await queue([{ title: 'c' }]);
+    const ids = [...one.ids, ...two.ids];
+    const changed = await service.cli(['cases', 'set-priority', ...ids, '--to', 'high']);
+    expect(changed).toMatchObject({ code: 0, stdout: 'Changed 2 cases. Skipped 1 case.\n', stderr: '3 cases: 3 pending\n' });
+    const failed = await service.cli(['cases', 'set-status', ...ids, '--to', 'failed', '--json']);
+    expect(failed.json()).toEqual({ updatedCount: 3, skippedCount: 0, interruptedRunIds: [] });
+    expect((await service.cli(['cases', 'retry', ...ids])).stdout).toBe('Retrying 3 cases.\n');
+    expect((await service.cli(['cases', 'retry', ...ids])).stdout).toBe('Retrying 0 cases. Skipped 3 cases.\n');
+  });
+
+  it('take all that match, and show the counts first', async () => {
+    const { name, ids } = await queue([{ title: 'a1' }, { title: 'a2' }, { title: 'b' }]);
+    await service.cli(['cases', 'set-status', ids[0] as string, ids[2] as string, '--to', 'failed']);
+    const all = ['--queue', name, '--all-matching'];
+    // Only failed ones, unless told otherwise.
+    const retried = await service.cli(['cases', 'retry', ...all, '--search', 'a']);
+    expect(retried).toMatchObject({ code: 0, stdout: 'Retrying 1 case.\n', stderr: '1 case: 1 failed\n' });
+    const refused = await service.cli(['cases', 'delete', ...all, '--search', 'a']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toMatch(/^2 cases: 2 pending\nerror: Delete 2 cases: 2 pending\? Nobody can be asked here\./);
+    const deleted = await service.cli(['cases', 'delete', ...all, '--search', 'a', '--yes', '--json']);
+    expect(deleted.json()).toEqual({ deletedCount: 2, interruptedRunIds: [] });
+    const nothing = await service.cli(['cases', 'delete', ...all, '--search', 'a', '--yes']);
+    expect(nothing).toMatchObject({ code: 3, stdout: '' });
+    expect(nothing.stderr).toContain('error: No case matches.');
+    expect((await service.cli(['cases', 'list', name, '--fields', 'title'])).stdout).toBe('b\n');
+    // One case has an operation of its own.
+    expect((await service.cli(['cases', 'delete', ids[2] as string, '--yes'])).stdout).toBe('Deleted 1 case.\n');
+  });
+
+  it('want a yes before completed cases are worked on again', async () => {
+    const { ids } = await queue([{ title: 'a' }]);
+    const [id] = ids as [string];
+    await service.cli(['cases', 'set-status', id, '--to', 'completed']);
+    for (const argv of [
+      ['reprocess', id],
+      ['set-status', id, '--to', 'pending'],
+    ]) {
+      const refused = await service.cli(['cases', ...argv]);
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(refused.stderr).toContain('--yes');
+    }
+    expect(await read(id)).toMatchObject({ status: 'completed' });
+    expect((await service.cli(['cases', 'reprocess', id, '--yes'])).stdout).toBe('Reprocessing 1 case.\n');
+    expect(await read(id)).toMatchObject({ status: 'pending' });
+    await service.agent('- say: hi', 'helper');
+    expect((await service.cli(['cases', 'reprocess', id, '--agent', 'nobody'])).code).toBe(3);
+    expect((await service.cli(['cases', 'reprocess', id, '--agent', 'helper'])).stdout).toBe('Delegated 1 case.\n');
+  });
+
+  it('say what they need', async () => {
+    const { name, ids } = await queue([{ title: 'a' }]);
+    const other = await queue();
+    const [id] = ids as [string];
+    for (const [argv, message] of [
+      [[], 'Which cases?'],
+      [['--all-matching'], '--all-matching needs the queue.'],
+      [[id, '--all-matching', '--queue', name], '--all-matching and the ids of cases exclude each other.'],
+      [[id, '--status', 'failed'], 'Filters go with --all-matching.'],
+      [[id, '--queue', other.name], `The case ${id} is in another queue.`],
+      [['a'], 'CASES takes an id'],
+    ] as const) {
+      const refused = await service.cli(['cases', 'delete', '--yes', ...argv]);
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(refused.stderr).toContain(`error: ${message}`);
+    }
+    expect((await service.cli(['cases', 'delete', nowhere, '--yes'])).code).toBe(3);
+    expect((await service.cli(['cases', 'set-status', id])).stderr).toContain('--to');
+  });
+});
+
+describe('cases labels', () => {
+  it('are put on a case and taken off', async () => {
+    const { ids } = await queue([{ title: 'a' }]);
+    const [id] = ids as [string];
+    const added = await service.cli(['cases', 'labels', 'add', id, 'vendor=acme', 'urgent', '--fields', 'key,value']);
+    expect(added).toMatchObject({ code: 0, stdout: '\turgent\nvendor\tacme\n', stderr: '' });
+    expect((await service.cli(['cases', 'labels', 'remove', id, 'urgent'])).stdout).toBe('Removed urgent.\n');
+    const unknown = await service.cli(['cases', 'labels', 'remove', id, 'urgent']);
+    expect(unknown).toMatchObject({ code: 3, stdout: '' });
+    expect(unknown.stderr).toBe('error: The case has no label "urgent".\nhint: It has: vendor=acme\n');
+    expect((await service.cli(['cases', 'labels', 'list', id, '--fields', 'value'])).stdout).toBe('acme\n');
+  });
+});
+
+describe('retired operations', () => {
+  it('show where they have gone, and are not followed', async () => {
+    const { ids } = await queue([{ title: 'a' }]);
+    const { queue_id } = await read(ids[0] as string);
+    const answer = await service.cli(['api', `/v2/queues/${queue_id}/cases/bulk-retry`, '-F', `case_ids[]=${ids[0]}`]);
+    expect(answer).toMatchObject({ code: 1, stdout: '' });
+    expect(answer.stderr).toContain(`redirect to /v2/queues/${queue_id}/cases/bulk-reprocess`);
+    expect(answer.stderr).toContain('hint: Send the request to that path instead.');
+  });
+});

@@ -1,0 +1,83 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Queue } from '../../src/interface/types.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+
+async function queue(name: string, cases: object[] = []): Promise<string> {
+  const { queue } = await service.api<{ queue: Queue }>('POST', `/teams/${service.service.teamId}/queues`, { name });
+  if (cases.length > 0) await service.api('POST', `/queues/${queue.id}/cases`, { cases });
+  return queue.id;
+}
+
+describe('queues', () => {
+  it('are created, shown, renamed and listed, by name or id', async () => {
+    const created = await service.cli(['queues', 'create', 'invoices', '--description', 'To check', '--json']);
+    expect(created).toMatchObject({ code: 0, stderr: '' });
+    const { id } = created.json<Queue>();
+    for (const name of [id, id.toUpperCase(), 'invoices']) {
+      expect(await service.cli(['queues', 'get', name, '-o', 'id'])).toMatchObject({ code: 0, stdout: `${id}\n`, stderr: '' });
+    }
+    const updated = await service.cli(['queues', 'update', 'invoices', '--name', 'bills', '--description', '', '--json']);
+    expect(updated.json()).toMatchObject({ id, name: 'bills', description: null });
+    const shown = await service.cli(['queues', 'get', 'bills', '--color', 'never'], { tty: true });
+    expect(shown.stdout).toMatch(/Name: +bills/);
+    await queue('claims');
+    const list = await service.cli(['queues', 'list', '--json']);
+    expect(list.json<{ data: Queue[] }>().data.map(({ name }) => name)).toEqual(['bills', 'claims']);
+    expect((await service.cli(['queues', 'list', '--limit', '1', '--offset', '1', '--fields', 'name'])).stdout).toBe('claims\n');
+  });
+
+  it('say what is wrong, and what was perhaps meant', async () => {
+    await queue('reminders');
+    const unknown = await service.cli(['queues', 'get', 'reminder']);
+    expect(unknown).toMatchObject({ code: 3, stdout: '' });
+    expect(unknown.stderr).toBe('error: There is no queue "reminder".\nhint: Did you mean reminders?\n');
+    expect(await service.cli(['queues', 'create', 'reminders'])).toMatchObject({ code: 6, stdout: '' });
+    expect(await service.cli(['queues', 'create', 'x'.repeat(101)])).toMatchObject({ code: 2, stdout: '' });
+    expect((await service.cli(['queues', 'update', 'reminders'])).stderr).toContain('error: There is nothing to change.');
+  });
+
+  it('are cleared and deleted when somebody says yes, and say first what that means', async () => {
+    await queue('doomed', [{ title: 'a' }, { title: 'b' }]);
+    const refused = await service.cli(['queues', 'clear', 'doomed']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('doomed: 2 cases: 2 pending\n');
+    expect(refused.stderr).toContain('Delete all cases of the queue "doomed"?');
+    const cleared = await service.cli(['queues', 'clear', 'doomed', '--yes']);
+    expect(cleared).toMatchObject({ code: 0, stdout: 'Deleted 2 cases of doomed.\n' });
+    expect(await service.cli(['queues', 'delete', 'doomed'])).toMatchObject({ code: 2, stdout: '' });
+    const deleted = await service.cli(['queues', 'delete', 'doomed', '--yes', '--json']);
+    expect(deleted.json()).toMatchObject({ name: 'doomed', success: true, deleted_case_count: 0 });
+    expect((await service.cli(['queues', 'delete', 'doomed', '--yes'])).code).toBe(3);
+  });
+});
+
+describe('queues labels', () => {
+  it('are created, listed, changed and deleted', async () => {
+    await queue('labelled', [{ title: 'a', labels: [{ key: 'vendor', value: 'acme' }] }]);
+    const created = await service.cli(['queues', 'labels', 'create', 'labelled', 'urgent', '--hue', '10', '--json']);
+    expect(created.json()).toMatchObject({ key: '', value: 'urgent', color_hue: 10, case_count: 0 });
+    const list = await service.cli(['queues', 'labels', 'list', 'labelled', '--fields', 'key,value,case_count']);
+    expect(list).toMatchObject({ code: 0, stdout: '\turgent\t0\nvendor\tacme\t1\n', stderr: '' });
+    const updated = await service.cli(['queues', 'labels', 'update', 'labelled', 'vendor=acme', '--to', 'vendor=Acme = Co', '--json']);
+    expect(updated.json()).toMatchObject({ key: 'vendor', value: 'Acme = Co' });
+    const unknown = await service.cli(['queues', 'labels', 'delete', 'labelled', 'vendor=Acme', '--yes']);
+    expect(unknown).toMatchObject({ code: 3, stdout: '' });
+    expect(unknown.stderr).toContain('The queue has no label "vendor=Acme".');
+    const asked = await service.cli(['queues', 'labels', 'delete', 'labelled', 'vendor=Acme = Co']);
+    expect(asked.stderr).toContain('Delete the label "vendor=Acme = Co", which 1 case has?');
+    const deleted = await service.cli(['queues', 'labels', 'delete', 'labelled', 'vendor=Acme = Co', '--yes']);
+    expect(deleted).toMatchObject({ code: 0, stdout: 'Deleted the label vendor=Acme = Co; 1 case had it.\n' });
+    for (const argv of [
+      ['create', 'labelled', 'key='],
+      ['update', 'labelled', 'urgent'],
+      ['create', 'labelled', 'x', '--hue', '361'],
+    ]) {
+      expect(await service.cli(['queues', 'labels', ...argv])).toMatchObject({ code: 2, stdout: '' });
+    }
+  });
+});
