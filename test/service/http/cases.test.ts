@@ -126,7 +126,7 @@ describe('lists and searches', () => {
         labels: [{ key: 'vendor', value: 'acme' }, { value: 'new' }],
       },
       { title: 'Acme April', data: '{"note":"second reminder for ACME GmbH"}', labels: [{ key: 'vendor', value: 'acme' }] },
-      { title: 'Zeta', data: 'x'.repeat(100) + 'needle' + 'y'.repeat(100), priority: 'medium', labels: [{ key: 'vendor', value: 'zeta' }] },
+      { title: 'Zeta', data: `${'x'.repeat(100)}needle${'y'.repeat(100)}`, priority: 'medium', labels: [{ key: 'vendor', value: 'zeta' }] },
       { title: 'Öl', data: '' },
     ];
     const cases: Case[] = [];
