@@ -196,7 +196,7 @@ export const caseSchemas = {
   deleteCase: { response: Type.Object({ success: Type.Boolean(), interruptedRunIds: Uuids }) },
   listCaseRuns: { response: Type.Object({ runs: Type.Array(CaseRun) }) },
   listCaseRunRecentMessages: {
-    query: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 })) }),
+    query: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10, default: 5 })) }),
     response: Type.Object({ messages: Type.Array(RunMessage) }),
   },
   bulkDeleteCases: { body: Type.Object(selection), response: Type.Object({ deletedCount: Count, interruptedRunIds: Uuids }) },

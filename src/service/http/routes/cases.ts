@@ -18,9 +18,6 @@ import { messageView } from '../views/runs.ts';
 import { caseBulkRoutes } from './case-bulk.ts';
 import { caseLabelRoutes } from './case-labels.ts';
 
-/** Messages of a run that are shown unless another number is asked for. */
-const recentMessages = 5;
-
 export const caseRoutes: GroupRoutes<'cases'> = {
   ...caseBulkRoutes,
   ...caseLabelRoutes,
@@ -100,7 +97,7 @@ export const caseRoutes: GroupRoutes<'cases'> = {
     const row = await requireCase(context, store, params.case_id);
     const run = await requireRun(context, params.run_id);
     if (run.case_id !== row.id) throw notFound('run', params.run_id);
-    const { limit = recentMessages } = query;
+    const { limit = 5 } = query;
     const offset = Math.max(0, (await countMessages(store, run.id)) - limit);
     return { messages: (await listMessageRows(store, run.id, { limit, offset })).map(messageView) };
   },
