@@ -77,11 +77,17 @@ function filtered(db: Queries, filter: CaseFilter) {
     );
   }
   if (search === undefined) return query;
-  const text = escapeLike(search.trim().toLowerCase());
+  const text = search.trim().toLowerCase();
   return query.where((where) =>
-    where.or([sql<boolean>`cases.search_text like ${`%${text}%`} escape '\\'`, sql<boolean>`cases.id like ${`${text}%`} escape '\\'`]),
+    where.or([
+      sql<boolean>`cases.search_text like ${`%${escapeLike(text)}%`} escape '\\'`,
+      ...(idBeginning.test(text) ? [sql<boolean>`cases.id like ${`${text}%`}`] : []),
+    ]),
   );
 }
+
+/** The first group of an id, and more of it: a shorter text is rather a word. */
+const idBeginning = /^[0-9a-f]{8}[0-9a-f-]*$/;
 
 /** Which of the filter's statuses a case has; `statusOf` says the same of a row. */
 function hasStatus(status: CaseStatusFilter, now: string): RawBuilder<SqlBool> {
