@@ -7,6 +7,7 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import path from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { crypto } from '../base/crypto.ts';
+import { isAnswerText } from './json-rpc.ts';
 import type { ServiceRequest } from './request.ts';
 
 export interface JournalEntry {
@@ -18,6 +19,8 @@ export interface JournalEntry {
   method: string;
   path: string;
   content_type: string | null;
+  /** What else the service needs to understand it. */
+  headers?: Record<string, string>;
   /** Base64; null when there is no body. */
   body: string | null;
   /** ISO 8601. */
@@ -26,6 +29,9 @@ export interface JournalEntry {
 
 /** The service keeps results for 24 hours (interface part 8); an hour of it is the margin for clocks. */
 export const journalLifeMilliseconds = 23 * 3_600_000;
+
+/** Headers that are kept, beside the type of the body: those of the Model Context Protocol, which say what is in it anyway. */
+const keptHeaders = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
 /** Larger bodies are not kept: repeating the command sends them again. */
 const largestBody = 1024 * 1024;
@@ -44,6 +50,7 @@ export class ChangeJournal {
   async open(request: ServiceRequest, keys: { key: string; commandKey: string }, baseUrl: string): Promise<boolean> {
     const body = request.body === undefined ? null : Buffer.from(request.body);
     if (body !== null && body.length > largestBody) return false;
+    const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => keptHeaders.includes(name)));
     const entry: JournalEntry = {
       key: keys.key,
       command_key: keys.commandKey,
@@ -51,6 +58,7 @@ export class ChangeJournal {
       method: request.method,
       path: request.path,
       content_type: request.headers['content-type'] ?? null,
+      ...(Object.keys(headers).length === 0 ? {} : { headers }),
       body: body === null ? null : body.toString('base64'),
       sent_at: new Date(this.#clock.now()).toISOString(),
     };
@@ -97,7 +105,8 @@ export function requestOf(entry: JournalEntry): ServiceRequest {
   return {
     method: entry.method,
     path: entry.path,
-    headers: entry.content_type === null ? {} : { 'content-type': entry.content_type },
+    headers: { ...entry.headers, ...(entry.content_type === null ? {} : { 'content-type': entry.content_type }) },
+    ...(entry.headers?.accept?.includes('text/event-stream') ? { onMessage: isAnswerText } : {}),
     ...(entry.body === null ? {} : { body: Buffer.from(entry.body, 'base64') }),
     mutates: true,
   };

@@ -35,6 +35,18 @@ export const isRpcAnswer = (value: unknown, id?: string | number): value is RpcA
   (value.result !== undefined || isRpcFailure(value.error)) &&
   (id === undefined || value.id === id || value.id === null);
 
+/** The value of a message's text; undefined when it is no JSON. */
+export function parseMessage(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a message of a stream is the answer that ends it. */
+export const isAnswerText = (text: string): boolean => isRpcAnswer(parseMessage(text));
+
 /** Codes of JSON-RPC and of the Model Context Protocol. */
 export const rpcCodes = {
   parseError: -32_700,

@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { answer, nothing, RawServer, type RecordedRequest } from '../faults/raw-server.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+import { whenDone } from '../support/temporary.ts';
 
 const nowhere = '00000000-0000-4000-8000-000000000007';
 
@@ -139,6 +141,12 @@ describe('mcp call', () => {
   });
 });
 
+it('completes the names of tools', async () => {
+  expect((await service.cli(['__refresh', 'tools'])).code).toBe(0);
+  expect((await service.cli(['__complete', '--', 'mcp', 'call', 'start'])).stdout).toBe('start_run\tStart a run\n');
+  expect((await service.cli(['__complete', '--', 'mcp', 'describe', 'get_'])).stdout).toBe('get_run\tGet a run\nget_usage\tGet usage\n');
+});
+
 describe('mcp request', () => {
   it('prints the result of a method', async () => {
     const discovered = await service.cli(['mcp', 'request', 'server/discover']);
@@ -198,4 +206,20 @@ describe('mcp config', () => {
     });
     expect(printed.stdout).not.toContain(service.service.token);
   });
+});
+
+it('is settled by aops retry when an answer never came, as the request it was', async () => {
+  const server = await RawServer.start(nothing('stall'));
+  whenDone(() => server.close());
+  const env = { AOPS_BASE_URL: server.url, AOPS_NO_RATE_SHARING: '1' };
+  const call = ['mcp', 'request', 'tools/call', '-f', 'name=do', '--idempotency-key', 'mcp-lost'];
+  expect((await service.cli([...call, '--timeout', '300ms'], { env })).code).toBe(9);
+  const done = 'data: {"jsonrpc":"2.0","id":"tools/call","result":{"ok":true}}\n\n';
+  server.plan(answer(200, done, { 'content-type': 'text/event-stream' }));
+  const settled = await service.cli(['retry', 'mcp-lost', '--json'], { env });
+  expect(settled.json()).toMatchObject({ result: { ok: true } });
+  const [first, second] = server.requests as [RecordedRequest, RecordedRequest];
+  expect(second.body.equals(first.body)).toBe(true);
+  for (const name of ['accept', 'content-type', 'idempotency-key', 'mcp-method', 'mcp-name', 'mcp-protocol-version'])
+    expect([name, second.headers[name]]).toEqual([name, first.headers[name]]);
 });

@@ -8,7 +8,7 @@ import { operation } from '../../interface/operations.ts';
 import type { Client } from '../client.ts';
 import { ServiceAnswerError } from '../errors.ts';
 import { newIdempotencyKey } from '../idempotency.ts';
-import { isObject, isRpcAnswer, type RpcFailure, type RpcMessage, rpcCodes } from '../json-rpc.ts';
+import { isObject, isRpcAnswer, parseMessage, type RpcFailure, type RpcMessage, rpcCodes } from '../json-rpc.ts';
 import { header } from '../limits/rate-limit.ts';
 import { readJson } from '../response.ts';
 import type { TransportResponse } from '../transport.ts';
@@ -82,7 +82,7 @@ export class Bridge {
   }
 
   #handle(line: Buffer): Promise<void> {
-    const message = parsed(line);
+    const message = parseMessage(line.toString('utf8'));
     if (message === undefined) return this.#answer(null, { code: rpcCodes.parseError, message: 'Parse error: this is no JSON.' });
     if (!isObject(message) || (typeof message.method !== 'string' && !isRpcAnswer(message)))
       return this.#answer(null, { code: rpcCodes.invalidRequest, message: 'This is no single JSON-RPC message.' });
@@ -128,7 +128,7 @@ export class Bridge {
     const mutates = this.#tools.mayChange(message);
     const key = newIdempotencyKey();
     const onMessage = (data: string): boolean => {
-      if (isRpcAnswer(parsed(data), message.id)) return true;
+      if (isRpcAnswer(parseMessage(data), message.id)) return true;
       this.#spawn(this.#pass(data));
       return false;
     };
@@ -158,7 +158,7 @@ export class Bridge {
   async #renew(): Promise<void> {
     const beginning = this.#beginning;
     if (beginning === undefined) return;
-    const message = parsed(beginning) as Request;
+    const message = parseMessage(beginning.toString('utf8')) as Request;
     // Under an id of its own; its answer is nobody's but ours.
     const again = Buffer.from(JSON.stringify({ ...message, id: newIdempotencyKey() }));
     this.#session = undefined;
@@ -212,14 +212,6 @@ const cancelled = new Error('the client gave the request up');
 
 const isRequest = (message: Record<string, unknown>): message is Record<string, unknown> & Request =>
   typeof message.method === 'string' && (typeof message.id === 'string' || typeof message.id === 'number');
-
-function parsed(line: Buffer | string): unknown {
-  try {
-    return JSON.parse(line.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
 
 /** A failure on the way, as an answer: that of the service where it gave one, else what happened and what to do. */
 function failureOf(error: unknown): RpcFailure {

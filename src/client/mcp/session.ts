@@ -5,7 +5,7 @@
 import { operation } from '../../interface/operations.ts';
 import type { Client } from '../client.ts';
 import { ServiceAnswerError, UnusableAnswerError } from '../errors.ts';
-import { isObject, isRpcAnswer, type RpcAnswer, type RpcMessage, rpcCodes } from '../json-rpc.ts';
+import { isObject, isRpcAnswer, parseMessage, type RpcAnswer, type RpcMessage, rpcCodes } from '../json-rpc.ts';
 import { header } from '../limits/rate-limit.ts';
 import { readJson } from '../response.ts';
 import type { TransportResponse } from '../transport.ts';
@@ -120,7 +120,7 @@ export class McpSession {
     const request = {
       ...postRequest(JSON.stringify(message), headers, mutates),
       ...(message.id === undefined ? { statusOnly: true as const } : {}),
-      onMessage: (data: string) => isRpcAnswer(parsed(data), message.id),
+      onMessage: (data: string) => isRpcAnswer(parseMessage(data), message.id),
     };
     return this.#client.send(request);
   }
@@ -165,11 +165,3 @@ const namesLegacyVersion = (data: unknown): boolean =>
   isObject(data) &&
   Array.isArray(data.supported) &&
   data.supported.some((version) => typeof version === 'string' && version <= legacyVersion);
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

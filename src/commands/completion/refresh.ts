@@ -8,7 +8,7 @@ export default defineCommand({
   summary: 'Bring the words of completion up to date',
   hidden: true,
   arguments: { source: argument('What to read') },
-  operations: ['listRuns', 'listAgents', 'listTeamWebhooks'],
+  operations: ['listRuns', 'listAgents', 'listTeamWebhooks', 'callMcp'],
   examples: [{ command: 'aops __refresh runs', text: 'The ids of runs' }],
   async run(context, { source }) {
     if (!isRemoteSource(source))

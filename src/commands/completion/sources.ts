@@ -2,6 +2,7 @@
  * What shell completion offers from the service: ids and names, by source. To add one, name it here with its rows and give the
  * argument or option `complete: 'NAME'`.
  */
+import { version } from '../../base/version.ts';
 import type { Client } from '../../client/client.ts';
 
 /** A word, and what it stands for. */
@@ -27,6 +28,12 @@ export const remoteSources = {
   webhooks: async (client: Client, teamId: string): Promise<Word[]> => {
     const { webhooks } = await client.call('listTeamWebhooks', { params: { teamId } });
     return webhooks.map(({ id, url }) => [id, url]);
+  },
+  tools: async (client: Client): Promise<Word[]> => {
+    const [{ McpSession }, { listTools }] = await Promise.all([import('../../client/mcp/session.ts'), import('../../client/mcp/tools.ts')]);
+    const session = new McpSession(client, { name: 'aops', version });
+    const tools = await listTools(session).finally(() => session.close());
+    return tools.map(({ name, title, description }) => [name, title ?? description ?? '']);
   },
 } as const;
 

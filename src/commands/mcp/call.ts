@@ -15,7 +15,7 @@ export default defineCommand({
   summary: 'Call a tool of the service',
   description:
     "The arguments are checked against the tool's schema before anything is sent. On a terminal the words of the tool are shown; with --json its structured content is printed, or its `content` where it has none. A tool that the service calls destructive asks first; elsewhere it needs --yes.",
-  arguments: { tool: argument('The tool, as `aops mcp tools` lists it') },
+  arguments: { tool: argument('The tool, as `aops mcp tools` lists it', { complete: 'tools' }) },
   options: {
     rawField: texts('KEY=VALUE', 'Add a text argument', { short: 'f' }),
     field: texts('KEY=VALUE', 'Add a typed argument: true, false, null, a number, @FILE, or text', { short: 'F' }),

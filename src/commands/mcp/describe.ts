@@ -17,7 +17,7 @@ const columns = [
 
 export default defineCommand({
   summary: 'Show what a tool does and what it takes',
-  arguments: { tool: argument('The tool, as `aops mcp tools` lists it') },
+  arguments: { tool: argument('The tool, as `aops mcp tools` lists it', { complete: 'tools' }) },
   operations: ['callMcp'],
   exits: [exitCodes.notFound],
   examples: [
