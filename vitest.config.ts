@@ -7,6 +7,7 @@ export default defineConfig({
     env: { NO_COLOR: '', FORCE_COLOR: '', CI: '' },
     // A limit for what hangs, not for what is slow: end-to-end tests start many processes, also on a busy machine.
     testTimeout: 60_000,
+    hookTimeout: 60_000,
     pool: 'forks',
     // Most tests wait for sockets and processes: more files at once than cores is faster.
     maxWorkers: 4,

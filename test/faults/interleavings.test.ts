@@ -141,7 +141,7 @@ async function play(number: number, change: Change, faults: Fault[]): Promise<Re
 }
 
 describe('a thousand interleavings of faults', () => {
-  it('carry every change out at most once, and report the truth or that it is unknown', { timeout: 60_000 }, async () => {
+  it('carry every change out at most once, and report the truth or that it is unknown', { timeout: 300_000 }, async () => {
     const queue = fc.sample(plans, { seed, numRuns: interleavings }).entries();
     const reports: Report[] = [];
     const work = async (): Promise<void> => {

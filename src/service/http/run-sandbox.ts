@@ -62,7 +62,8 @@ async function inSandbox<Value>(
   read: (sandbox: Sandbox) => Promise<Value>,
 ): Promise<{ sandboxStatus: Status; value: Value } | Unreadable> {
   const gone: Unreadable = { sandboxStatus: 'not_found', message: 'The sandbox of this run is gone.' };
-  if ((await findSandbox(engine.store, teamId, run.sandbox_id)) === undefined) return gone;
+  const isGone = async (): Promise<boolean> => (await findSandbox(engine.store, teamId, run.sandbox_id)) === undefined;
+  if (await isGone()) return gone;
   try {
     // The directory of a run that has not begun is made when it is first needed: by the run, or here.
     const sandbox = run.started_at === null ? await engine.sandboxes.create(run.sandbox_id) : await engine.sandboxes.open(run.sandbox_id);
@@ -72,6 +73,8 @@ async function inSandbox<Value>(
     }
     if (!(await engine.sandboxes.exists(run.sandbox_id))) return gone;
   } catch (error) {
+    // Removed while it was being read: what was in the way is not the caller's.
+    if (await isGone()) return gone;
     if (error instanceof ServiceError) throw error;
     engine.log('error', 'a sandbox cannot be read', { sandbox: run.sandbox_id, ...errorFields(error) });
   }
