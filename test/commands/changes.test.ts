@@ -8,6 +8,7 @@ let service: TestService;
 let agent: string;
 let waiting: string;
 let webhook: string;
+let schedule: string;
 let names: Record<'token' | 'client' | 'team', string>;
 
 /** The JSON that a command prints. */
@@ -39,6 +40,7 @@ async function state(): Promise<unknown> {
     [await service.countRuns(), await service.countAgents(), await service.messages(waiting), (await service.get(waiting)).run.status],
     await ids('agents', 'list'),
     await json('webhooks', 'list'),
+    await json('agents', 'schedules', 'list', 'greeter'),
     await json('webhooks', 'secret', 'show'),
     [await ids('local', 'token', 'list'), await ids('local', 'client', 'list'), await ids('local', 'team', 'list')],
     [await ids('revisions', 'list', 'proposing'), await ids('revisions', 'list', 'asking'), await ids('revisions', 'list', 'greeter')],
@@ -56,6 +58,7 @@ beforeAll(async () => {
   await builderRun('proposing', 'say "Bye"', /"waiting_for_approve"/);
   await builderRun('asking', 'remove the approval', /Which one is meant/);
   agent = await service.agent('- say: "Hello {{message}}"', 'greeter');
+  schedule = (await json<{ id: string }>('agents', 'schedules', 'create', 'greeter', '--frequency', 'daily')).id;
   waiting = await service.run('- approve: { id: pay, title: "Pay?" }');
   await service.until(waiting, 'waiting');
   await service.file('procedure.yaml', 'version: 1\nsteps:\n  - say: hi\n');
@@ -118,6 +121,17 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
     'local team create': { argv: ['new'], method: 'POST', path: '/v2/local/teams', body: { name: 'new' } },
     'local team rename': { argv: [names.team, 'renamed'], method: 'PATCH', path: /^\/v2\/local\/teams\/[^/]+$/, body: { name: 'renamed' } },
     'local team delete': { argv: [names.team, '--yes'], method: 'DELETE', path: /^\/v2\/local\/teams\/[^/]+$/ },
+    'agents schedules create': {
+      argv: ['greeter', '--frequency', 'daily', '--time', '08:30', '--timezone', 'Europe/Berlin'],
+      method: 'POST',
+      path: /\/schedules$/,
+    },
+    'agents schedules update': {
+      argv: ['greeter', schedule, '--no-enabled'],
+      method: 'PATCH',
+      path: new RegExp(`/schedules/${schedule}$`),
+    },
+    'agents schedules delete': { argv: ['greeter', schedule, '--yes'], method: 'DELETE', path: new RegExp(`/schedules/${schedule}$`) },
     'mcp call': { argv: ['start_run', '-f', `agent_id=${agent}`], method: 'POST', path: /^\/v2\/mcp$/ },
     'mcp request': {
       argv: ['tools/call', '-f', 'name=start_run', '-f', `arguments[agent_id]=${agent}`],
