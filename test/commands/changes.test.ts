@@ -9,6 +9,7 @@ let agent: string;
 let waiting: string;
 let webhook: string;
 let schedule: string;
+let oneCase: string;
 let names: Record<'token' | 'client' | 'team', string>;
 
 /** The JSON that a command prints. */
@@ -40,6 +41,7 @@ async function state(): Promise<unknown> {
     [await service.countRuns(), await service.countAgents(), await service.messages(waiting), (await service.get(waiting)).run.status],
     await ids('agents', 'list'),
     await json('webhooks', 'list'),
+    [await json('queues', 'list'), await json('queues', 'labels', 'list', 'invoices'), await json('cases', 'list', 'invoices')],
     await json('agents', 'schedules', 'list', 'greeter'),
     await json('webhooks', 'secret', 'show'),
     [await ids('local', 'token', 'list'), await ids('local', 'client', 'list'), await ids('local', 'team', 'list')],
@@ -58,6 +60,9 @@ beforeAll(async () => {
   await builderRun('proposing', 'say "Bye"', /"waiting_for_approve"/);
   await builderRun('asking', 'remove the approval', /Which one is meant/);
   agent = await service.agent('- say: "Hello {{message}}"', 'greeter');
+  await json('queues', 'create', 'invoices');
+  await json('queues', 'labels', 'create', 'invoices', 'vendor=acme');
+  oneCase = (await json<{ id: string }>('cases', 'create', 'invoices', '--title', 'One', '--label', 'vendor=acme')).id;
   schedule = (await json<{ id: string }>('agents', 'schedules', 'create', 'greeter', '--frequency', 'daily')).id;
   waiting = await service.run('- approve: { id: pay, title: "Pay?" }');
   await service.until(waiting, 'waiting');
@@ -132,6 +137,21 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
       path: new RegExp(`/schedules/${schedule}$`),
     },
     'agents schedules delete': { argv: ['greeter', schedule, '--yes'], method: 'DELETE', path: new RegExp(`/schedules/${schedule}$`) },
+    'queues create': { argv: ['new'], method: 'POST', path: `${team}/queues`, body: { name: 'new' } },
+    'queues update': { argv: ['invoices', '--name', 'bills'], method: 'PATCH', path: /^\/v2\/queues\/[^/]+$/, body: { name: 'bills' } },
+    'queues delete': { argv: ['invoices', '--yes'], method: 'DELETE', path: /^\/v2\/queues\/[^/]+$/ },
+    'queues clear': { argv: ['invoices', '--yes'], method: 'DELETE', path: /^\/v2\/queues\/[^/]+\/cases$/ },
+    'queues labels create': { argv: ['invoices', 'vendor=new'], method: 'POST', path: /\/labels$/ },
+    'queues labels update': { argv: ['invoices', 'vendor=acme', '--hue', '120'], method: 'PATCH', path: /\/labels\/[^/]+$/ },
+    'queues labels delete': { argv: ['invoices', 'vendor=acme', '--yes'], method: 'DELETE', path: /\/labels\/[^/]+$/ },
+    'cases create': { argv: ['invoices', '--title', 'Another'], method: 'POST', path: /^\/v2\/queues\/[^/]+\/cases$/ },
+    'cases delete': { argv: [oneCase, '--yes'], method: 'DELETE', path: `/v2/cases/${oneCase}` },
+    'cases retry': { argv: [oneCase], method: 'POST', path: /\/cases\/bulk-reprocess$/ },
+    'cases reprocess': { argv: [oneCase, '--yes'], method: 'POST', path: /\/cases\/bulk-reprocess$/ },
+    'cases set-priority': { argv: [oneCase, '--to', 'high'], method: 'POST', path: /\/cases\/bulk-update-priority$/ },
+    'cases set-status': { argv: [oneCase, '--to', 'completed', '--yes'], method: 'POST', path: /\/cases\/bulk-update-status$/ },
+    'cases labels add': { argv: [oneCase, 'urgent'], method: 'POST', path: /\/labels$/ },
+    'cases labels remove': { argv: [oneCase, 'vendor=acme'], method: 'POST', path: /\/labels\/unlink$/ },
     'mcp call': { argv: ['start_run', '-f', `agent_id=${agent}`], method: 'POST', path: /^\/v2\/mcp$/ },
     'mcp request': {
       argv: ['tools/call', '-f', 'name=start_run', '-f', `arguments[agent_id]=${agent}`],
@@ -155,7 +175,7 @@ describe.each(destroying)('aops %s', (id) => {
     for (const stdin of [undefined, 'y\ny\n']) {
       const refused = await service.cli([...id.split(' '), ...argv, '--json'], stdin === undefined ? {} : { stdin });
       expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(JSON.parse(refused.stderr)).toMatchObject({
+      expect(JSON.parse(refused.stderr.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
         error: { code: 'not_confirmed', exit: 2, hint: expect.stringContaining('--yes') },
       });
     }
