@@ -25,16 +25,22 @@ type QueryValues = Record<string, string | number | boolean | undefined | null>;
 /**
  * Fills a path template, encoding each segment. Empty ids, `.` and `..` are refused: URL parsing would
  * silently turn them into another path.
+ * @param rest whether the last parameter takes all that is left of the path: its slashes stay
  */
-export function fillPath(template: string, params: Record<string, string>): string {
+export function fillPath(template: string, params: Record<string, string>, rest = false): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = params[name] ?? '';
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-    if (value === '' || value === '.' || value === '..' || /[\u0000-\u001f\u007f]/.test(value)) {
-      throw new UsageError(`"${value}" is not an id (${name}).`, 'Give an id as the list commands show it.');
-    }
-    return encodeURIComponent(value);
+    const parts = rest && template.endsWith(`{${name}}`) ? value.split('/') : [value];
+    return parts.map((part) => segmentOf(part, name)).join('/');
   });
+}
+
+function segmentOf(value: string, name: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  if (value === '' || value === '.' || value === '..' || /[\u0000-\u001f\u007f]/.test(value)) {
+    throw new UsageError(`"${value}" is not an id (${name}).`, 'Give an id as the list commands show it.');
+  }
+  return encodeURIComponent(value);
 }
 
 /** `?a=1&b=2`, leaving out what is undefined or null; empty when nothing is left. */
@@ -47,9 +53,14 @@ export function queryString(query: QueryValues = {}): string {
 
 /** The request of an operation. */
 export function operationRequest<Id extends OperationId>(id: Id, input: Input<Id>): ServiceRequest {
-  const { method, path, idempotent } = operation(id);
+  const { method, path, idempotent, rest } = operation(id);
   const { params, query, body } = input as { params?: Record<string, string>; query?: QueryValues; body?: unknown };
-  const request: ServiceRequest = { method, path: fillPath(path, params ?? {}) + queryString(query), headers: {}, mutates: idempotent };
+  const request: ServiceRequest = {
+    method,
+    path: fillPath(path, params ?? {}, rest) + queryString(query),
+    headers: {},
+    mutates: idempotent,
+  };
   if (body !== undefined) {
     request.headers['content-type'] = 'application/json';
     request.body = JSON.stringify(body);

@@ -17,6 +17,8 @@ export interface Operation {
   readonly success: 200 | 201 | 202 | 308;
   /** One line for help, `aops api --list` and the reference. */
   readonly summary: string;
+  /** The last parameter takes what is left of the path, with its slashes. */
+  readonly rest?: true;
   /** Request body other than JSON. */
   readonly request?: 'multipart/form-data';
   /** Offered by the local service beyond the interface; another service may not know it. */

@@ -5,6 +5,7 @@ import { billingOperations } from './operations/billing.ts';
 import { caseOperations } from './operations/cases.ts';
 import { localOperations } from './operations/local.ts';
 import { mcpOperations } from './operations/mcp.ts';
+import { memoryOperations } from './operations/memory.ts';
 import { pluginOperations } from './operations/plugins.ts';
 import { queueOperations } from './operations/queues.ts';
 import { revisionOperations } from './operations/revisions.ts';
@@ -20,6 +21,7 @@ export const operationGroups = {
   webhooks: webhookOperations,
   agents: agentOperations,
   schedules: scheduleOperations,
+  memory: memoryOperations,
   revisions: revisionOperations,
   sandboxes: sandboxOperations,
   runs: runOperations,
@@ -36,6 +38,7 @@ export const operations = {
   ...webhookOperations,
   ...agentOperations,
   ...scheduleOperations,
+  ...memoryOperations,
   ...sandboxOperations,
   ...runOperations,
   ...queueOperations,

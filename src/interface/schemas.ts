@@ -6,6 +6,7 @@ import { billingSchemas } from './schemas/billing.ts';
 import { caseSchemas } from './schemas/cases.ts';
 import { localSchemas } from './schemas/local.ts';
 import { mcpSchemas } from './schemas/mcp.ts';
+import { memorySchemas } from './schemas/memory.ts';
 import { pluginSchemas } from './schemas/plugins.ts';
 import { queueSchemas } from './schemas/queues.ts';
 import { revisionSchemas } from './schemas/revisions.ts';
@@ -20,6 +21,7 @@ export const schemas = {
   ...webhookSchemas,
   ...agentSchemas,
   ...scheduleSchemas,
+  ...memorySchemas,
   ...sandboxSchemas,
   ...runSchemas,
   ...queueSchemas,

@@ -68,6 +68,9 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   updateSchedule: 'full',
   deleteSchedule: 'full',
 
+  listAgentMemoryFiles: 'runs:read',
+  getAgentMemoryFile: 'runs:read',
+
   generateRevision: 'full',
   getLatestBuilderRun: 'runs:read',
   acceptRevision: 'full',

@@ -1,4 +1,5 @@
 import { defineGroup } from '../define.ts';
+import { memory } from './memory/index.ts';
 import { schedules } from './schedules/index.ts';
 
 export const agents = defineGroup({
@@ -10,5 +11,6 @@ export const agents = defineGroup({
     update: () => import('./update.ts'),
     delete: () => import('./delete.ts'),
     schedules,
+    memory,
   },
 });

@@ -3,7 +3,7 @@
  * one transaction that first makes sure that the run is still this execution's to write.
  */
 import { randomUUID } from 'node:crypto';
-import type { HumanAnswer, Outcome, RunHost, RuntimeEvent } from '../runtimes/runtime.ts';
+import type { HumanAnswer, MemoryWrite, Outcome, RunHost, RuntimeEvent } from '../runtimes/runtime.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Queries } from '../store/database.ts';
 import { insertHumanRequest, turnAnswers } from '../store/human-requests.ts';
@@ -15,6 +15,7 @@ import type { HumanRequestRow, RunRow, RunsTable } from '../store/schema.ts';
 import { isoTime } from '../store/time.ts';
 import { caseRunAsked, caseRunEnded } from './cases/run-end.ts';
 import type { Engine } from './engine.ts';
+import { readMemory, remember } from './memory.ts';
 import { eventMessage } from './messages.ts';
 import { dropPictures, insertExecutions, isScreenshot, keepPictures, namingPicture } from './pictures.ts';
 import type { NewEvent } from './webhooks/events.ts';
@@ -55,6 +56,7 @@ export class RunSession implements RunHost {
   readonly #engine: Engine;
   readonly #claim: Claim;
   readonly #row: RunRow;
+  #memory: Map<string, string> | undefined;
   /** Number of the last posted message that the runtime can see. */
   #seen = 0;
   /** Whether webhooks have something to deliver that the worker does not know of. */
@@ -89,9 +91,19 @@ export class RunSession implements RunHost {
     await this.#record(events, async () => undefined);
   }
 
-  async commit(step: string, result: unknown, events: RuntimeEvent[] = []): Promise<void> {
+  async memory(): Promise<ReadonlyMap<string, string>> {
+    this.#memory ??= await readMemory(this.#engine.store, this.#row);
+    return this.#memory;
+  }
+
+  async commit(step: string, result: unknown, events: RuntimeEvent[] = [], memory?: MemoryWrite): Promise<void> {
     const { id: runId, turn } = this.#row;
-    await this.#record(events, (trx, now) => recordStep(trx, { runId, turn, step }, result, now));
+    let remembered: string | undefined;
+    await this.#record(events, async (trx, now) => {
+      await recordStep(trx, { runId, turn, step }, result, now);
+      if (memory !== undefined) remembered = await remember(trx, this.#row, memory, now);
+    });
+    if (memory !== undefined && remembered !== undefined) this.#memory?.set(memory.path, remembered);
     // As it will be read after a restart, so that both ways behave alike.
     if (!this.journal.has(step)) this.journal.set(step, JSON.parse(JSON.stringify(result ?? null)));
   }

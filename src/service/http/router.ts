@@ -10,11 +10,13 @@ export interface Match {
 interface Node {
   readonly fixed: Map<string, Node>;
   parameter: Node | undefined;
+  /** Operations of which a parameter takes all that is left, by method. */
+  readonly rest: Map<string, { id: OperationId; names: string[] }>;
   /** By method. Operations that share a path may name its parameters differently. */
   readonly operations: Map<string, { id: OperationId; names: string[] }>;
 }
 
-const newNode = (): Node => ({ fixed: new Map(), parameter: undefined, operations: new Map() });
+const newNode = (): Node => ({ fixed: new Map(), parameter: undefined, rest: new Map(), operations: new Map() });
 
 export class Router {
   readonly #root = newNode();
@@ -27,18 +29,23 @@ export class Router {
   match(method: string, segments: readonly string[]): Match {
     const found = walk(this.#root, segments, []);
     if (found === undefined) throw routeNotFound();
-    const { node, values } = found;
-    const target = node.operations.get(method === 'HEAD' ? 'GET' : method);
-    if (target === undefined) throw methodNotAllowed([...node.operations.keys()]);
+    const { operations, values } = found;
+    const target = operations.get(method === 'HEAD' ? 'GET' : method);
+    if (target === undefined) throw methodNotAllowed([...operations.keys()]);
     return { id: target.id, params: Object.fromEntries(target.names.map((name, index) => [name, values[index] as string])) };
   }
 
   #add(id: OperationId): void {
-    const { method, path } = operation(id);
+    const { method, path, rest } = operation(id);
     const names: string[] = [];
     let node = this.#root;
-    for (const segment of path.slice(1).split('/')) {
+    const segments = path.slice(1).split('/');
+    for (const [index, segment] of segments.entries()) {
       const name = /^\{(\w+)\}$/.exec(segment)?.[1];
+      if (rest && index === segments.length - 1) {
+        node.rest.set(method, { id, names: [...names, name as string] });
+        return;
+      }
       let next = name === undefined ? node.fixed.get(segment) : node.parameter;
       if (next === undefined) {
         next = newNode();
@@ -52,15 +59,22 @@ export class Router {
   }
 }
 
-/** Fixed segments win over parameters; when they lead nowhere, parameters are tried. */
-function walk(node: Node, [segment, ...rest]: readonly string[], values: string[]): { node: Node; values: string[] } | undefined {
-  if (segment === undefined) return node.operations.size > 0 ? { node, values } : undefined;
+/** Fixed segments win over parameters; when they lead nowhere, parameters are tried, and one that takes all that is left at last. */
+function walk(
+  node: Node,
+  segments: readonly string[],
+  values: string[],
+): { operations: ReadonlyMap<string, { id: OperationId; names: string[] }>; values: string[] } | undefined {
+  const [segment, ...rest] = segments;
+  if (segment === undefined) return node.operations.size > 0 ? { operations: node.operations, values } : undefined;
   const fixed = node.fixed.get(segment);
   const found = fixed && walk(fixed, rest, values);
   if (found !== undefined) return found;
   // An empty parameter and a path that climbs name nothing.
-  if (node.parameter === undefined || segment === '' || segment === '.' || segment === '..') return undefined;
-  return walk(node.parameter, rest, [...values, segment]);
+  const named = (part: string): boolean => part !== '' && part !== '.' && part !== '..';
+  const below = node.parameter && named(segment) ? walk(node.parameter, rest, [...values, segment]) : undefined;
+  if (below !== undefined) return below;
+  return node.rest.size > 0 && segments.every(named) ? { operations: node.rest, values: [...values, segments.join('/')] } : undefined;
 }
 
 /** The decoded segments of a path, which begins with a slash. Throws 400 for a broken escape. */

@@ -62,6 +62,15 @@ export type Outcome =
   /** `until` in milliseconds since the epoch. */
   | { status: 'sleeping'; until: number };
 
+/** A memory file as a step writes it. */
+export interface MemoryWrite {
+  /** Relative, with slashes. */
+  path: string;
+  content: string;
+  /** Adds to what is there, on a line of its own. */
+  append: boolean;
+}
+
 /** What a runtime is given to advance one run. */
 export interface RunHost {
   readonly run: { id: string; number: number; agentName: string };
@@ -81,10 +90,15 @@ export interface RunHost {
   readonly journal: ReadonlyMap<string, unknown>;
   /** The answer to the human request that the step asked, once there is one. */
   answer(step: string): HumanAnswer | undefined;
+  /** What the agent remembers, by path; what `commit` writes is in it at once. Empty when its memory is turned off. */
+  memory(): Promise<ReadonlyMap<string, string>>;
   /** Makes events visible at once, before their step has completed. */
   emit(events: RuntimeEvent[]): Promise<void>;
-  /** Records that a step has completed, with its result and events, in one transaction. Throws when the run was stopped or lost. */
-  commit(step: string, result: unknown, events?: RuntimeEvent[]): Promise<void>;
+  /**
+   * Records that a step has completed, with its result, its events and what it remembers, in one transaction. Throws when the run was
+   * stopped or lost, and a ServiceError when the memory cannot be written; then nothing is.
+   */
+  commit(step: string, result: unknown, events?: RuntimeEvent[], remember?: MemoryWrite): Promise<void>;
 }
 
 /** Something that the agents of a runtime can use, for the plugin catalogue. */

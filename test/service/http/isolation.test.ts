@@ -13,11 +13,25 @@ import { type Answer, type Api, type CallInput, config, started } from '../helpe
 const behaviours: Record<string, Behaviour> = {
   everything: async (host) => {
     await host.sandbox.write('secret.txt', Buffer.from('the secret of A'));
+    // A name of its own: nobody else has this file.
+    const notes = { path: `${host.run.id}/notes.md`, content: 'the secret of A', append: false };
     const image = { name: 'secret.png', mimeType: 'image/png', bytes: Buffer.from('89504e470d0a1a0a', 'hex') };
-    await host.commit('shot', null, [
-      { kind: 'text', id: 't', text: 'the secret of A' },
-      { kind: 'screenshot', id: 's', toolName: 'browser', startedAt: new Date(host.clock.now()), input: { url: 'https://a.test/' }, image },
-    ]);
+    await host.commit(
+      'shot',
+      null,
+      [
+        { kind: 'text', id: 't', text: 'the secret of A' },
+        {
+          kind: 'screenshot',
+          id: 's',
+          toolName: 'browser',
+          startedAt: new Date(host.clock.now()),
+          input: { url: 'https://a.test/' },
+          image,
+        },
+      ],
+      notes,
+    );
     return { status: 'waiting', step: 'q', request: { type: 'approval', title: 'the secret of A' } };
   },
 };
@@ -69,6 +83,7 @@ async function withEverything(api: Api): Promise<Owned> {
     sandbox_id,
     builder_run_id: generation.builder_run_id,
     schedule_id: schedule.id,
+    path: `${run.id}/notes.md`,
   };
 }
 

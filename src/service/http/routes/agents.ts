@@ -11,6 +11,7 @@ import { ServiceError } from '../../errors.ts';
 import { findAgentNamed, insertAgent, lastRunTimes, listAgentRows, updateAgentRow } from '../../store/agents.ts';
 import { insertBuild, latestBuilds } from '../../store/builds.ts';
 import type { Queries } from '../../store/database.ts';
+import { deleteMemoryFiles } from '../../store/memory-files.ts';
 import { schedulesOf } from '../../store/schedules.ts';
 import type { AgentRow, BuildRow, Flag } from '../../store/schema.ts';
 import { isoTime } from '../../store/time.ts';
@@ -74,7 +75,7 @@ export const agentRoutes: GroupRoutes<'agents'> = {
         name_folded: name.toLowerCase(),
         slack_enabled: 0,
         microsoft_teams_enabled: 0,
-        agentic_memory_enabled: 0,
+        agentic_memory_enabled: null,
         thread_id: body.thread_id ?? null,
         automation_id: body.automation_id ?? null,
         live_build_id: null,
@@ -129,6 +130,7 @@ export const agentRoutes: GroupRoutes<'agents'> = {
       await updateAgentRow(trx, agent.id, { deleted_at: now, updated_at: now });
       await removeSchedules(trx, agent.id);
       await leaveQueues(context.engine, trx, agent.id);
+      await deleteMemoryFiles(trx, agent.id);
       return { runs: await interruptRuns(context.engine, trx, agent.id), builders: await removeBuilderRuns(trx, agent.id) };
     });
     abortDrivers(context.engine, interrupted.runs);

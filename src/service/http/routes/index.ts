@@ -7,6 +7,7 @@ import { builderRoutes } from './builder-runs.ts';
 import { caseRoutes } from './cases.ts';
 import { localRoutes } from './local.ts';
 import { mcpRoutes } from './mcp.ts';
+import { memoryRoutes } from './memory.ts';
 import { pluginRoutes } from './plugins.ts';
 import { queueRoutes } from './queues.ts';
 import { runRoutes } from './runs.ts';
@@ -22,6 +23,7 @@ const handlers: { readonly [Id in Exclude<OperationId, keyof typeof rawHandlers>
   ...webhookRoutes,
   ...agentRoutes,
   ...scheduleRoutes,
+  ...memoryRoutes,
   ...builderRoutes,
   ...sandboxRoutes,
   ...runRoutes,

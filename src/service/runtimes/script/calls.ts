@@ -130,18 +130,24 @@ async function calling(
   } catch (thrown) {
     const error = asStepError(step, thrown);
     if (!(error instanceof StepError)) throw error;
-    return { entry: { ends: { status: 'failed', error: error.message } }, events: [resultEvent(step, { error: error.message })] };
+    return failedCall(step, error.message);
   }
 }
 
-const callEvent = (step: StepOf<StepKind>, name: string, args: Record<string, unknown>): RuntimeEvent => ({
+/** A call that fails the run. */
+export const failedCall = (step: StepOf<StepKind>, error: string): Done => ({
+  entry: { ends: { status: 'failed', error } },
+  events: [resultEvent(step, { error })],
+});
+
+export const callEvent = (step: StepOf<StepKind>, name: string, args: Record<string, unknown>): RuntimeEvent => ({
   kind: 'tool_call',
   id: `${step.key}:call`,
   name,
   arguments: args,
 });
 
-const resultEvent = (step: StepOf<StepKind>, outcome: { result?: unknown; error?: string }) => ({
+export const resultEvent = (step: StepOf<StepKind>, outcome: { result?: unknown; error?: string }) => ({
   kind: 'tool_result' as const,
   id: `${step.key}:result`,
   callId: `${step.key}:call`,

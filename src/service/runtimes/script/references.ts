@@ -16,6 +16,7 @@ const roots: Record<string, readonly string[] | undefined> = {
   messages: undefined,
   answers: [],
   steps: [],
+  memory: undefined,
   run: ['id', 'number'],
   agent: ['name'],
 };

@@ -20,12 +20,16 @@ export function checkRules(step: Step): Finding[] {
         ? [...findings, { message: '`tool` has a `result` and an `error`; give one of them', path: ['error'], onKey: true }]
         : findings;
     }
-    case 'write': {
+    case 'write':
+    case 'remember': {
       const given = Number(step.payload.content !== undefined) + Number(step.payload.json !== undefined);
       if (given === 1) return [];
       return [
         {
-          message: given === 0 ? '`write` needs `content` or `json`' : '`write` has `content` and `json`; give one of them',
+          message:
+            given === 0
+              ? `\`${step.kind}\` needs \`content\` or \`json\``
+              : `\`${step.kind}\` has \`content\` and \`json\`; give one of them`,
           path: [],
           onKey: true,
         },

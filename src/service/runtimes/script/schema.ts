@@ -113,6 +113,12 @@ export const stepSchemas = {
     content: Type.Optional(Text('The text of the file.')),
     json: Type.Optional(Type.Unknown({ description: 'A value that is written as JSON.' })),
   }),
+  remember: describe('Writes a memory file of the agent, which later runs can read.', {
+    path: FilledText('Its path, such as notes.md or suppliers/acme.md. It is found in memory["notes.md"].'),
+    content: Type.Optional(Text('The text of the file.')),
+    json: Type.Optional(Type.Unknown({ description: 'A value that is written as JSON.' })),
+    append: Type.Optional(Type.Boolean({ description: 'Whether it is added to what is there, on a line of its own.' })),
+  }),
   ask: describe('Asks a person one or several questions and waits for the answer.', {
     id: Id('The answer is found in answers.<id>.'),
     title: Type.Optional(FilledText('What the request is called in lists; the question unless given.')),

@@ -7,12 +7,13 @@ import { ServiceError } from '../../errors.ts';
 import type { Outcome, RunHost, Runtime } from '../runtime.ts';
 import { browse } from './browse.ts';
 import { scriptBuilder } from './builder/builder.ts';
-import { exec, screenshot, tool, write } from './calls.ts';
+import { exec, failedCall, screenshot, tool, write } from './calls.ts';
 import { parseProcedure } from './parse.ts';
+import { remember } from './remember.ts';
 import { approve, ask } from './requests.ts';
 import { type Procedure, type Step, stepDescription, stepKinds } from './schema.ts';
 import { holds, render } from './template.ts';
-import { asStepError, type Done, type Pause, StepError, Turn } from './turn.ts';
+import { asStepError, type Done, type Entry, type Pause, StepError, Turn } from './turn.ts';
 
 export const scriptRuntime: Runtime = {
   name: 'script',
@@ -38,7 +39,8 @@ async function advance(host: RunHost): Promise<Outcome> {
     if (error instanceof ServiceError) return { status: 'failed', error: `The procedure is not valid: ${error.message}` };
     throw error;
   }
-  const turn = new Turn(host);
+  // Not every procedure reads what may be much.
+  const turn = new Turn(host, host.procedure.includes('memory') ? await host.memory() : new Map());
   try {
     return await follow(procedure, turn);
   } finally {
@@ -53,7 +55,7 @@ async function follow(procedure: Procedure, turn: Turn): Promise<Outcome> {
     if (!entry) {
       const done = await attempt(step, turn);
       if ('status' in done) return done;
-      entry = await turn.complete(step, done);
+      entry = await complete(step, done, turn);
     }
     turn.note(step, entry);
     if (entry.ends) return entry.ends;
@@ -74,6 +76,17 @@ async function attempt(step: Step, turn: Turn): Promise<Done | Pause> {
   }
 }
 
+/** Completes a step. What the memory does not take fails the run. */
+async function complete(step: Step, done: Done, turn: Turn): Promise<Entry> {
+  try {
+    return await turn.complete(step, done);
+  } catch (thrown) {
+    const error = done.remember && asStepError(step, thrown);
+    if (!(error instanceof StepError)) throw thrown;
+    return turn.complete(step, failedCall(step, error.message));
+  }
+}
+
 async function perform(step: Step, turn: Turn): Promise<Done | Pause> {
   switch (step.kind) {
     case 'say':
@@ -84,6 +97,8 @@ async function perform(step: Step, turn: Turn): Promise<Done | Pause> {
       return await exec(step, turn);
     case 'write':
       return await write(step, turn);
+    case 'remember':
+      return await remember(step, turn);
     case 'ask':
       return await ask(step, turn);
     case 'approve':

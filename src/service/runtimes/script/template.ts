@@ -13,6 +13,8 @@ export interface Scope {
   steps: Record<string, unknown>;
   run: { id: string; number: number };
   agent: { name: string };
+  /** Memory files by path; null for one that is not there. */
+  memory: Record<string, string | null>;
 }
 
 /** A template or condition that is wrong, or cannot be rendered. Its position is within the template. */

@@ -4,7 +4,7 @@
  */
 import { BrowserSession } from '../../browser/session.ts';
 import { ServiceError } from '../../errors.ts';
-import type { Outcome, RunHost, RuntimeEvent } from '../runtime.ts';
+import type { MemoryWrite, Outcome, RunHost, RuntimeEvent } from '../runtime.ts';
 import { idOf, isAnswered } from './references.ts';
 import type { Step } from './schema.ts';
 import { type Scope, TemplateError } from './template.ts';
@@ -21,7 +21,7 @@ export interface Entry {
 }
 
 /** A step has been completed, or the run has to pause in it. */
-export type Done = { entry: Entry; events?: RuntimeEvent[] };
+export type Done = { entry: Entry; events?: RuntimeEvent[]; remember?: MemoryWrite };
 export type Pause = Extract<Outcome, { status: 'waiting' | 'sleeping' }>;
 
 /** A step that cannot be done; the run fails with this message. */
@@ -43,7 +43,8 @@ export class Turn {
   readonly #journal: Map<string, unknown>;
   #browser: BrowserSession | undefined;
 
-  constructor(host: RunHost) {
+  /** @param memory what the agent remembers, by path */
+  constructor(host: RunHost, memory: ReadonlyMap<string, string>) {
     this.host = host;
     this.#journal = new Map(host.journal);
     const { id, number, agentName } = host.run;
@@ -54,6 +55,7 @@ export class Turn {
       steps: {},
       run: { id, number },
       agent: { name: agentName },
+      memory: memoryScope(memory),
     };
   }
 
@@ -99,9 +101,21 @@ export class Turn {
     return value;
   }
 
-  async complete(step: Step, { entry, events = [] }: Done): Promise<Entry> {
-    await this.host.commit(step.key, entry, events);
+  async complete(step: Step, { entry, events = [], remember }: Done): Promise<Entry> {
+    await this.host.commit(step.key, entry, events, remember);
     this.#journal.set(step.key, entry);
     return entry;
   }
 }
+
+/** Memory files as templates see them: one that is not there is nil, since the first run of an agent finds none. */
+const memoryScope = (files: ReadonlyMap<string, string>): Record<string, string | null> =>
+  new Proxy<Record<string, string | null>>(Object.create(null) as Record<string, string | null>, {
+    get: (_, path) => (typeof path === 'string' ? (files.get(path) ?? null) : undefined),
+    has: (_, path) => typeof path === 'string',
+    ownKeys: () => [...files.keys()],
+    getOwnPropertyDescriptor: (_, path) =>
+      typeof path === 'string'
+        ? { value: files.get(path) ?? null, enumerable: files.has(path), configurable: true, writable: false }
+        : undefined,
+  });

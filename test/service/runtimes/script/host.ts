@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Browsing } from '../../../../src/service/browser/chromium.ts';
-import type { HumanAnswer, Outcome, RunHost, RuntimeEvent } from '../../../../src/service/runtimes/runtime.ts';
+import type { HumanAnswer, MemoryWrite, Outcome, RunHost, RuntimeEvent } from '../../../../src/service/runtimes/runtime.ts';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
 import { type Sandbox, SandboxStore } from '../../../../src/service/sandbox/sandbox.ts';
 
@@ -29,6 +29,10 @@ export interface TestHostOptions {
   exec?: 'host' | 'off';
   browsing?: Partial<Browsing>;
   answers?: Record<string, HumanAnswer>;
+  /** What the agent remembers. */
+  memory?: Record<string, string>;
+  /** Refuses to remember anything. */
+  refusal?: Error;
   /** What an earlier, interrupted attempt has stored. */
   committed?: Committed[];
   emitted?: RuntimeEvent[];
@@ -50,6 +54,8 @@ export class TestHost implements RunHost {
   readonly events: RuntimeEvent[] = [];
   now: number;
   readonly clock;
+  readonly files: Map<string, string>;
+  readonly #refusal: Error | undefined;
 
   constructor(procedure: string, sandbox: Sandbox, options: TestHostOptions = {}) {
     this.procedure = procedure;
@@ -59,6 +65,8 @@ export class TestHost implements RunHost {
     this.browsing = { policy: 'on', searchPath: process.env.PATH ?? '', ...options.browsing };
     this.signal = options.signal ?? new AbortController().signal;
     this.answers = { ...options.answers };
+    this.files = new Map(Object.entries(options.memory ?? {}));
+    this.#refusal = options.refusal;
     this.committed = [...(options.committed ?? [])];
     this.now = options.now ?? 1_000_000;
     this.clock = { now: () => this.now, sleep: () => Promise.reject(new Error('a runtime does not wait itself')) };
@@ -78,7 +86,13 @@ export class TestHost implements RunHost {
     this.#store(events);
   }
 
-  async commit(step: string, result: unknown, events: RuntimeEvent[] = []): Promise<void> {
+  async memory(): Promise<ReadonlyMap<string, string>> {
+    return this.files;
+  }
+
+  async commit(step: string, result: unknown, events: RuntimeEvent[] = [], remember?: MemoryWrite): Promise<void> {
+    if (remember && this.#refusal) throw this.#refusal;
+    if (remember) this.files.set(remember.path, (remember.append ? (this.files.get(remember.path) ?? '') : '') + remember.content);
     if (this.committed.some((earlier) => earlier.step === step)) throw new Error(`${step} was committed twice`);
     this.committed.push({ step, result, events });
     this.#store(events);

@@ -17,6 +17,7 @@ const scope = (message: string, answers: Record<string, unknown> = {}): Scope =>
   steps: {},
   run: { id: 'r', number: 1 },
   agent: { name: 'Ada' },
+  memory: {},
 });
 const output = async (template: string, message: string, answers?: Record<string, unknown>): Promise<string> => {
   const { text } = renderCommand(template, scope(message, answers));

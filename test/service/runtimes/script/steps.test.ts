@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
+import { ServiceError } from '../../../../src/service/errors.ts';
 import type { HumanAnswer } from '../../../../src/service/runtimes/runtime.ts';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
 import { drive, TestHost, type TestHostOptions, type TestSandbox, testSandbox } from './host.ts';
@@ -345,5 +346,35 @@ describe('sleep, fail and if', () => {
     const used = host(['- write: { path: a, content: x }']);
     used.commit = () => Promise.reject(new Error('lost the lease'));
     await expect(scriptRuntime.advance(used)).rejects.toThrow('lost the lease');
+  });
+});
+
+describe('remember', () => {
+  it('writes with the step, and templates see it at once', async () => {
+    const { host, outcome } = await run(
+      [
+        '- remember: { path: "notes/{{ message }}.md", content: "{{ memory[\'old.md\'] }}!" }',
+        '- if: memory["notes/Hello.md"] == "before!" and memory["nothing.md"] == nil',
+        '  say: "{{ memory[\'notes/Hello.md\'] }}{{ memory.constructor }}{% for file in memory %}[{{ file[0] }}]{% endfor %}"',
+      ],
+      { memory: { 'old.md': 'before' } },
+    );
+    expect(outcome).toEqual({ status: 'completed' });
+    expect(host.texts).toEqual(['before![old.md][notes/Hello.md]']);
+    expect(host.committed.map(({ step }) => step)).toEqual(['1-remember', '2-say']);
+  });
+
+  it('fails the run with the reason when the memory does not take it', async () => {
+    const { host, outcome } = await run(['- remember: { path: a.md, content: x }', '- say: never'], {
+      refusal: new ServiceError(409, 'memory_full', 'It is full.'),
+    });
+    expect(outcome).toEqual({ status: 'failed', error: 'Step 1 (remember, line 3): It is full.' });
+    expect(host.results()).toMatchObject([{ error: 'Step 1 (remember, line 3): It is full.' }]);
+    expect(host.texts).toEqual([]);
+  });
+
+  it('takes content or json', async () => {
+    for (const payload of ['{ path: a.md }', '{ path: a.md, content: x, json: 1 }'])
+      expect(() => scriptRuntime.validate(procedure(`- remember: ${payload}`))).toThrow(/`remember` (needs|has)/);
   });
 });

@@ -9,6 +9,7 @@ const missing: Record<StepKind, string> = {
   approve: 'what is to be approved?',
   exec: 'which command should it run?',
   write: 'which file should it write?',
+  remember: 'which memory file should it write?',
   sleep: 'how long should it wait, such as 30s or 5m?',
   fail: 'with which text should it fail?',
   tool: 'which tool should it call?',
@@ -41,6 +42,7 @@ export function makeStep({ draft, statement, asker }: Search, step: StepDraft): 
       case 'exec':
         return { ...id, run: subject, ...fitting(kind, extras) };
       case 'write':
+      case 'remember':
         return { path: subject, content: step.content ?? asker.text(statement, `what should ${subject} contain?`) };
       case 'tool':
         return { ...id, name: subject, ...fitting(kind, extras) };

@@ -19,6 +19,7 @@ const nouns: readonly (readonly [StepKind, string])[] = [
   ['exec', '(?:shell )?commands?|exec'],
   ['tool', 'tool calls?|tools?|calls?'],
   ['write', 'written files?|files?|writes?'],
+  ['remember', 'memor(?:y|ies)|remembers?'],
   ['screenshot', 'screenshots?|pictures?'],
   ['browse', 'pages?|browse'],
   ['sleep', 'waits?|sleeps?|pauses?'],

@@ -1,0 +1,29 @@
+import type { MemoryFile } from '../../../interface/types.ts';
+import { argument, defineCommand } from '../../define.ts';
+import { wholeList } from '../../list.ts';
+import { column, listOutput, sizeColumn, timeColumn } from '../../output.ts';
+import { agentId } from '../../resolve.ts';
+import { returns } from '../../result.ts';
+
+export default defineCommand({
+  summary: 'List the memory files of an agent',
+  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
+  operations: ['listAgents', 'listAgentMemoryFiles'],
+  examples: [{ command: 'aops agents memory list invoice-check', text: 'What it remembers, and since when' }],
+  result: returns('listAgentMemoryFiles.files[]'),
+  output: listOutput<MemoryFile>({
+    columns: [
+      column('PATH', (file) => file.path, { shrink: true }),
+      sizeColumn('SIZE', (file) => file.size),
+      column('CHANGES', (file) => file.generation, { align: 'right' }),
+      column('RUN', (file) => file.source_agent_run_id),
+      timeColumn('UPDATED', (file) => file.updated_at),
+    ],
+    empty: 'The agent remembers nothing. Its runs write memory files with `remember` steps.',
+  }),
+  async run(context, input) {
+    const client = await context.client();
+    const params = { agent_id: await agentId(context, input.agent) };
+    return wholeList((await client.call('listAgentMemoryFiles', { params })).files);
+  },
+});

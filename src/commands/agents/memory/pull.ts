@@ -1,0 +1,53 @@
+import path from 'node:path';
+import { LocalFolder } from '../../../client/transfers/local-files.ts';
+import { checkNames } from '../../../client/transfers/local-names.ts';
+import { argument, defineCommand, flag, requiredText } from '../../define.ts';
+import { wholeList } from '../../list.ts';
+import { column, listOutput, sizeColumn } from '../../output.ts';
+import { agentId } from '../../resolve.ts';
+import { returns } from '../../result.ts';
+
+interface Pulled {
+  path: string;
+  file: string;
+  size: number;
+}
+
+export default defineCommand({
+  summary: 'Save the memory files of an agent in a folder',
+  description: 'Nothing is written when one of the files is there already, unless --force is given.',
+  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
+  options: {
+    to: requiredText('DIR', 'Folder to save them in', { complete: 'directories' }),
+    force: flag('Replace files that are there'),
+  },
+  operations: ['listAgents', 'listAgentMemoryFiles', 'getAgentMemoryFile'],
+  examples: [{ command: 'aops agents memory pull invoice-check --to memory', text: 'All of them' }],
+  result: returns({ path: 'string', file: 'string', size: 'integer' }),
+  output: listOutput<Pulled>({
+    columns: [column('FILE', (file) => file.file, { shrink: true }), sizeColumn('SIZE', (file) => file.size)],
+    empty: 'The agent remembers nothing.',
+  }),
+  async run(context, input) {
+    const client = await context.client();
+    const agent = await agentId(context, input.agent);
+    const { files } = await client.call('listAgentMemoryFiles', { params: { agent_id: agent } });
+    const folder = new LocalFolder(path.resolve(context.cwd, input.to));
+    checkNames(files.map((file) => file.path));
+    for (const file of files) folder.check(file.path, input.force);
+    const pulled: Pulled[] = [];
+    for (const { path: name } of files) {
+      const { content } = await client.call('getAgentMemoryFile', { params: { agent_id: agent, path: name } });
+      const bytes = Buffer.from(content);
+      const size = await folder.write(
+        name,
+        async function* () {
+          yield bytes;
+        },
+        { replace: input.force, signal: context.signal },
+      );
+      pulled.push({ path: name, file: path.relative(context.cwd, folder.target(name)) || name, size });
+    }
+    return wholeList(pulled);
+  },
+});

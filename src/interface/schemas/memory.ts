@@ -1,0 +1,34 @@
+import Type, { type Static } from 'typebox';
+import type { OperationSchemas } from '../operation.ts';
+import type { memoryOperations } from '../operations/memory.ts';
+import { DateTime, Words } from './common.ts';
+
+/** Where a memory file comes from. */
+const provenance = {
+  /** Another one with every change. */
+  generation: Type.Optional(Type.String()),
+  source_type: Type.Optional(Words(['job', 'user'])),
+  source_agent_run_id: Type.Optional(Type.String()),
+  source_user_id: Type.Optional(Type.String()),
+  source_updated_at: Type.Optional(DateTime),
+};
+
+/** A row of the list of memory files. */
+export const MemoryFile = Type.Object({
+  name: Type.String(),
+  /** With slashes, relative. */
+  path: Type.String(),
+  updated_at: Type.Optional(DateTime),
+  ...provenance,
+  /** Bytes; beyond the interface. */
+  size: Type.Optional(Type.Integer({ minimum: 0 })),
+});
+export type MemoryFile = Static<typeof MemoryFile>;
+
+export const MemoryFileContent = Type.Object({ path: Type.String(), content: Type.String(), ...provenance });
+export type MemoryFileContent = Static<typeof MemoryFileContent>;
+
+export const memorySchemas = {
+  listAgentMemoryFiles: { response: Type.Object({ files: Type.Array(MemoryFile) }) },
+  getAgentMemoryFile: { response: MemoryFileContent },
+} as const satisfies Record<keyof typeof memoryOperations, OperationSchemas>;

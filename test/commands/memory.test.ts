@@ -1,0 +1,52 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+let run: string;
+beforeAll(async () => {
+  service = await startTestService();
+  const agent = await service.agent(
+    '- remember: { path: suppliers/acme.md, content: "# Acme\\n" }\n- remember: { path: notes.md, content: "\\e[31mred" }',
+    'shop',
+  );
+  run = await service.start(agent);
+  await service.until(run, 'completed');
+});
+
+const memory = (...argv: string[]) => service.cli(['agents', 'memory', ...argv]);
+
+describe('agents memory', () => {
+  it('lists what an agent remembers', async () => {
+    const list = await memory('list', 'shop', '--json');
+    expect(list).toMatchObject({ code: 0, stderr: '' });
+    expect(list.json<{ data: object[] }>().data).toMatchObject([
+      { path: 'notes.md', name: 'notes.md', source_type: 'job', source_agent_run_id: run, generation: '1' },
+      { path: 'suppliers/acme.md', name: 'acme.md', size: 7 },
+    ]);
+    const shown = await service.cli(['agents', 'memory', 'list', 'shop', '--color', 'never'], { tty: true });
+    expect(shown.stdout).toMatch(/^PATH +SIZE +CHANGES +RUN +UPDATED\nnotes\.md +8 B +1 /);
+    await service.agent('- say: hi', 'blank');
+    expect((await memory('list', 'blank')).stderr).toContain('remembers nothing');
+  });
+
+  it('prints a file, harmless on a terminal', async () => {
+    expect(await memory('get', 'shop', 'suppliers/acme.md')).toMatchObject({ code: 0, stdout: '# Acme\n', stderr: '' });
+    const shown = await service.cli(['agents', 'memory', 'get', 'shop', 'notes.md', '--color', 'never'], { tty: true });
+    expect(shown.stdout).not.toContain('\u001b');
+    expect((await memory('get', 'shop', 'notes.md', '--json')).json()).toMatchObject({ path: 'notes.md', content: '\u001b[31mred' });
+    expect((await memory('get', 'shop', 'acme.md')).code).toBe(3);
+    expect((await memory('get', 'shop', '../x')).code).toBe(2);
+  });
+
+  it('saves all of them, and replaces nothing unless it is told to', async () => {
+    const pulled = await memory('pull', 'shop', '--to', 'kept', '--json');
+    expect(pulled).toMatchObject({ code: 0, stderr: '' });
+    expect(pulled.json<{ data: object[] }>().data).toEqual([
+      { path: 'notes.md', file: 'kept/notes.md', size: 8 },
+      { path: 'suppliers/acme.md', file: 'kept/suppliers/acme.md', size: 7 },
+    ]);
+    expect(await service.read('kept/suppliers/acme.md')).toBe('# Acme\n');
+    expect((await memory('pull', 'shop', '--to', 'kept')).code).toBe(2);
+    expect((await memory('pull', 'shop', '--to', 'kept', '--force')).code).toBe(0);
+  });
+});
