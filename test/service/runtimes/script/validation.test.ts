@@ -79,13 +79,15 @@ describe('a step', () => {
     [
       ['  - frobnicate: x'],
       [
-        '3:5 unknown step `frobnicate`; allowed: `say`, `tool`, `exec`, `write`, `ask`, `approve`, `screenshot`, `browse`, `sleep`, `fail` or `if`',
+        '3:5 unknown step `frobnicate`; allowed: `say`, `tool`, `exec`, `write`, `remember`, `ask`, `approve`, `screenshot`, `browse`, `sleep`, `fail` or `if`',
       ],
     ],
     [['  - say'], ['3:5 a step is a mapping such as `say: Hello`']],
     [
       ['  - if: true'],
-      ['3:5 this step does nothing; it needs `say`, `tool`, `exec`, `write`, `ask`, `approve`, `screenshot`, `browse`, `sleep` or `fail`'],
+      [
+        '3:5 this step does nothing; it needs `say`, `tool`, `exec`, `write`, `remember`, `ask`, `approve`, `screenshot`, `browse`, `sleep` or `fail`',
+      ],
     ],
     [['  - say: Hi', '    exec: { run: ls }'], ['4:5 a step does one thing; write `say` and `exec` as steps of their own']],
     [['  - say: Hi', '    when: true'], ['4:5 unknown key `when` beside `say`; allowed: `if`']],
@@ -199,7 +201,10 @@ describe('templates and conditions', () => {
     ['  - say: "{{ steps.who }}"', '`steps.who` is unknown; what the ask step gives is in `answers.who`'],
     ['  - say: "{{ answers.count }}"', '`answers.count` is unknown; what the exec step gives is in `steps.count`'],
     ['  - say: "{{ run.name }}"', '`run` has no `name`; it has `id` or `number`'],
-    ['  - say: "{{ process.env }}"', '`process` is unknown; allowed: `message`, `messages`, `answers`, `steps`, `run` or `agent`'],
+    [
+      '  - say: "{{ process.env }}"',
+      '`process` is unknown; allowed: `message`, `messages`, `answers`, `steps`, `memory`, `run` or `agent`',
+    ],
     ['  - { if: answers.who ==, say: Hi }', 'the condition ends where a value is expected'],
     ['  - { if: answers.who = 3, say: Hi }', 'expected "|" before filter'],
     [
@@ -233,7 +238,7 @@ describe('templates and conditions', () => {
 
   it('names the line within a block of text', () => {
     expect(ofStep('  - write:', '      path: a', '      content: |', '        one', '        {{ nothing }}')).toEqual([
-      '7:1 `nothing` is unknown; allowed: `message`, `messages`, `answers`, `steps`, `run` or `agent`',
+      '7:1 `nothing` is unknown; allowed: `message`, `messages`, `answers`, `steps`, `memory`, `run` or `agent`',
     ]);
   });
 
