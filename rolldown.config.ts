@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'rolldown';
 
 /**
@@ -20,6 +21,8 @@ const replacements = [
   // commander starts programs for subcommands that are files of their own; aops has none.
   { library: 'commander', id: /^(node:)?child_process$/, code: 'export {};' },
 ];
+
+const teamPage = 'src/service/page/team-page';
 
 /**
  * One code-split bundle: the launcher loads `main`, which knows the version; every command loads `core`, those that
@@ -44,6 +47,11 @@ export default defineConfig({
         return index === undefined ? null : (replacements[Number(index)]?.code ?? null);
       },
       generateBundle() {
+        // What browsers load is not bundled: it lies beside the code that serves it.
+        for (const name of readdirSync(teamPage)) {
+          if (!/\.(html|css|js|svg)$/.test(name)) continue;
+          this.emitFile({ type: 'asset', fileName: `team-page/${name}`, source: readFileSync(`${teamPage}/${name}`) });
+        }
         // The package itself is of modules.
         this.emitFile({ type: 'asset', fileName: 'package.json', source: '{ "type": "commonjs" }\n' });
       },

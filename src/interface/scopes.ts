@@ -131,6 +131,7 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   unlinkCaseLabels: 'queues:write',
 
   getLocalCredential: 'any',
+  createPageCode: 'owner',
   listLocalTeams: 'owner',
   createLocalTeam: 'owner',
   updateLocalTeam: 'owner',

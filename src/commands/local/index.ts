@@ -9,6 +9,7 @@ export const local = defineGroup({
     up: () => import('./up.ts'),
     down: () => import('./down.ts'),
     status: () => import('./status.ts'),
+    open: () => import('./open.ts'),
     logs: () => import('./logs.ts'),
     reset: () => import('./reset.ts'),
     token,

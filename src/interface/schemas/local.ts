@@ -50,6 +50,10 @@ export const localSchemas = {
       credential: Type.Object({ ...credential, kind: Words(['local', 'api_key', 'oauth_client']), owner: Type.Boolean() }),
     }),
   },
+  createPageCode: {
+    /** `url` is the page, `code` is what its fragment takes: `#code=…`. */
+    response: Type.Object({ code: Type.String(), url: Type.String({ format: 'uri' }), expires_at: DateTime }),
+  },
   listLocalTeams: { query: Type.Object(paging(100, 20)), response: Type.Object({ teams: Type.Array(LocalTeam), ...page }) },
   createLocalTeam: { body: Type.Object({ name: Name }), response: Type.Object({ team: LocalTeam }) },
   updateLocalTeam: { body: Type.Object({ name: Name }), response: Type.Object({ team: LocalTeam }) },

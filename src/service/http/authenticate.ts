@@ -24,7 +24,7 @@ export async function authenticate(db: Queries, authorization: string | undefine
     throw invalidToken('The token is not valid, or not any more: it may have expired or been revoked.', 'Bearer error="invalid_token"');
   }
   const { credentialId, teamId, kind, scopes } = found;
-  return { credentialId, teamId, kind, isOwner: kind === 'local', scopes: scopeSet(scopes) };
+  return { credentialId, teamId, kind, isOwner: kind === 'local' && scopes === null, scopes: scopeSet(scopes) };
 }
 
 const invalidToken = (message: string, challenge: string): ServiceError =>

@@ -1,14 +1,16 @@
 /**
- * What needs no Bearer token: health, descriptions, signed URLs, and the token endpoint, which has an authentication of its own.
- * None but the last counts against a rate limit.
+ * What needs no Bearer token: health, descriptions, signed URLs, the team page, and the token endpoint, which has an authentication of its own.
+ * None but the last, and signing in to the page, counts against a rate limit.
  */
 import { version } from '../../base/version.ts';
 import { openApiDocument } from '../../interface/openapi.ts';
 import { authorizationServerMetadata } from '../oauth/metadata.ts';
 import { tokenAnswer } from '../oauth/token-endpoint.ts';
+import { assetAnswer } from '../page/assets.ts';
+import { sessionAnswer } from '../page/session-endpoint.ts';
 import { type Answer, jsonAnswer } from './answer.ts';
 import type { Exchange, HttpParts } from './pipeline.ts';
-import { methodNotAllowed } from './router.ts';
+import { methodNotAllowed, routeNotFound } from './router.ts';
 import { downloadAnswer, uploadAnswer } from './transfers.ts';
 
 /** An answer, and the caller where it is known. */
@@ -22,11 +24,15 @@ const routes: Record<string, OpenRoute> = {
     methods: ['GET'],
     answer: (_, { baseUrl }) => jsonAnswer(200, authorizationServerMetadata(baseUrl)),
   },
+  '': { methods: ['GET'], answer: (_, exchange) => pageFile(exchange, 'index.html') },
+  'page/session': { methods: ['POST', 'DELETE'], answer: sessionAnswer },
   'oauth/token': { methods: ['POST'], answer: tokenAnswer },
 };
 
+/** Paths with a last segment that is anything. */
 const signedRoutes: Record<string, OpenRoute> = {
   files: { methods: ['GET'], answer: downloadAnswer },
+  page: { methods: ['GET'], answer: (_, exchange, name) => pageFile(exchange, name) },
   uploads: { methods: ['PUT'], answer: uploadAnswer },
 };
 
@@ -42,4 +48,10 @@ export async function openAnswer(parts: HttpParts, exchange: Exchange): Promise<
   if (!route.methods.includes(exchange.method === 'HEAD' ? 'GET' : exchange.method)) throw methodNotAllowed(route.methods);
   const open = await route.answer(parts, exchange, second);
   return 'answer' in open ? open : { answer: open };
+}
+
+function pageFile(exchange: Exchange, name: string): Answer {
+  const answer = assetAnswer(exchange, name);
+  if (answer === undefined) throw routeNotFound();
+  return answer;
 }

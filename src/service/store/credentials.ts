@@ -1,7 +1,7 @@
 /** Credentials, and the tokens that they present. */
 import type { Insertable } from 'kysely';
 import type { Queries } from './database.ts';
-import type { CredentialKind, CredentialRow, CredentialsTable, TokensTable } from './schema.ts';
+import type { CredentialKind, CredentialRow, CredentialsTable, TokenRow, TokensTable } from './schema.ts';
 
 export async function insertCredential(db: Queries, credential: Insertable<CredentialsTable>): Promise<CredentialRow> {
   return db.insertInto('credentials').values(credential).returningAll().executeTakeFirstOrThrow();
@@ -25,6 +25,11 @@ export async function firstCredential(db: Queries, kind: CredentialKind): Promis
 /** Withdraws every token of a credential. */
 export async function deleteTokens(db: Queries, credentialId: string): Promise<void> {
   await db.deleteFrom('tokens').where('credential_id', '=', credentialId).execute();
+}
+
+/** Takes a token away, if it is there and has not expired; undefined otherwise. Of several callers one gets it. */
+export async function takeToken(db: Queries, hash: string, now: number): Promise<TokenRow | undefined> {
+  return db.deleteFrom('tokens').where('hash', '=', hash).where('expires_at', '>', now).returningAll().executeTakeFirst();
 }
 
 /** A credential that is not revoked; it may have expired. */

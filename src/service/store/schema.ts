@@ -570,6 +570,7 @@ export interface Database {
 
 export type TeamRow = Selectable<TeamsTable>;
 export type CredentialRow = Selectable<CredentialsTable>;
+export type TokenRow = Selectable<TokensTable>;
 export type AgentRow = Selectable<AgentsTable>;
 export type BuildRow = Selectable<BuildsTable>;
 export type SandboxRow = Selectable<SandboxesTable>;

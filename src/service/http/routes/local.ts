@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Body } from '../../../interface/types.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { newSecret, secretHash } from '../../oauth/secrets.ts';
+import { newPageCode } from '../../page/sessions.ts';
 import { listAgentRows } from '../../store/agents.ts';
 import {
   findCredential,
@@ -27,6 +28,11 @@ export const localRoutes: GroupRoutes<'local'> = {
     // Revoked since the request was let in.
     if (row === undefined) throw notFound('credential', credentialId);
     return { credential: { ...credentialFields(row), scopes: scopes === null ? null : [...scopes], kind, owner: isOwner } };
+  },
+
+  async createPageCode({ engine, credentialId, baseUrl }) {
+    const { code, expiresAt } = await newPageCode(engine.store, credentialId, engine.clock.now());
+    return { code, url: `${baseUrl}/`, expires_at: isoTime(expiresAt) };
   },
 
   async listLocalTeams({ engine, teamId }, { query: { limit = 20, offset = 0 } }) {

@@ -1,0 +1,76 @@
+import { readFile } from 'node:fs/promises';
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import { bearerCredential } from '../../client/access/credential.ts';
+import { newClient } from '../connection.ts';
+import type { Context } from '../context.ts';
+import { defineCommand, flag, optionalArgument, toggle } from '../define.ts';
+import { networkTo } from '../network.ts';
+import { recordOutput, time } from '../output.ts';
+import { runId } from '../resolve.ts';
+import { returns } from '../result.ts';
+import { openBrowser } from './browser.ts';
+import { type LocalState, runningService, tokenFile } from './state.ts';
+
+/** The page as it was opened, or as it is to be opened. */
+interface OpenedPage {
+  /** With the code that signs in, unless a browser has it already. */
+  url: string;
+  opened: boolean;
+  expires_at: string;
+}
+
+export default defineCommand({
+  summary: 'Open the team page of the local service in your browser',
+  description:
+    'The page shows runs as they go, and answers what they ask. The browser is signed in by a code that works once and for two minutes. Off a terminal, without a browser, and with --no-browser the URL with the code is printed instead: open it in time, and give it to nobody else.',
+  arguments: { run: optionalArgument('Show this run, or @latest', { complete: 'runs' }) },
+  options: {
+    inbox: flag('Show what waits for an answer'),
+    browser: toggle('Open a browser, or only print the URL (default: a browser on a terminal)'),
+  },
+  operations: ['createPageCode', 'listRuns'],
+  examples: [
+    { command: 'aops local open', text: 'The runs of your team' },
+    { command: 'aops local open @latest', text: 'The newest run, live' },
+    { command: 'aops local open --no-browser', text: 'A URL to open yourself' },
+  ],
+  result: returns({ url: 'url', opened: 'boolean', expires_at: 'date-time' }),
+  output: recordOutput<OpenedPage>(({ url, opened, expires_at }) =>
+    opened ? { Opened: url } : { URL: url, Works: 'once', Until: time(expires_at) },
+  ),
+  async run(context, input): Promise<OpenedPage> {
+    const state = await requireService(context);
+    const { view, code, expires_at } = await prepare(context, state, input);
+    const page = `${state.url}/`;
+    const url = `${page}#code=${code}&view=${view}`;
+    const isWanted = input.browser ?? (context.terminal.out.isTTY && context.format === 'table');
+    const opened = isWanted && (await openBrowser(context, url));
+    if (isWanted && !opened) context.terminal.note('No browser could be opened here. Open this URL in one on this machine:');
+    return { url: opened ? `${page}#${view}` : url, opened, expires_at };
+  },
+});
+
+async function requireService(context: Context): Promise<LocalState> {
+  const state = await runningService(context);
+  if (state !== undefined) return state;
+  throw new AopsError('The local service is not running.', {
+    code: 'local_service_not_running',
+    exit: exitCodes.unavailable,
+    hint: 'Start it with `aops local up`.',
+  });
+}
+
+/** Where the page is to begin, and a code for it. Both are asked for as the owner, whichever profile is selected. */
+async function prepare(context: Context, state: LocalState, { run, inbox }: { run: string | undefined; inbox: boolean }) {
+  const { url, data_dir, team_id } = state;
+  const token = (await readFile(tokenFile(data_dir), 'utf8')).trim();
+  context.terminal.protect(token);
+  const client = await newClient(context, url, bearerCredential(token), await networkTo(context, { urls: [url], stored: true }));
+  try {
+    const asOwner = { ...context, client: async () => client, teamId: () => team_id };
+    const view = run === undefined ? (inbox ? '/inbox' : '/') : `/runs/${await runId(asOwner, run)}`;
+    return { view, ...(await client.call('createPageCode', {})) };
+  } finally {
+    await client.close();
+  }
+}

@@ -1,0 +1,77 @@
+/** The files of the team page, as browsers get them. They are few and small: read once, kept with their hashes. */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Answer } from '../http/answer.ts';
+import type { Exchange } from '../http/pipeline.ts';
+import { isNotModified } from '../http/range.ts';
+
+/** Beside this file, and beside the bundle that it becomes a part of. */
+const folder = path.join(path.dirname(fileURLToPath(import.meta.url)), 'team-page');
+
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/**
+ * Nothing but the page's own files runs or styles it, it talks to nobody but this service, and nobody frames it. Trusted types
+ * make every way to turn a text into HTML or a script fail, should one ever slip in.
+ */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "connect-src 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+const headers: Readonly<Record<string, string>> = {
+  'Content-Security-Policy': policy,
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
+  // Asked for each time, and answered 304: a page never mixes the files of two versions for longer than one load.
+  'Cache-Control': 'no-cache',
+};
+
+interface Asset {
+  readonly type: string;
+  readonly etag: string;
+  readonly text: string;
+}
+
+let loaded: ReadonlyMap<string, Asset> | undefined;
+
+const assets = (): ReadonlyMap<string, Asset> => {
+  loaded ??= new Map(
+    readdirSync(folder)
+      .filter((name) => Object.hasOwn(types, path.extname(name)))
+      .map((name) => {
+        const text = readFileSync(path.join(folder, name), 'utf8');
+        const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`;
+        return [name, { type: types[path.extname(name)] as string, etag, text }];
+      }),
+  );
+  return loaded;
+};
+
+/** The answer with a file of the page: `index.html` at `/`, all others below `/page`. Undefined when there is none of that name. */
+export function assetAnswer({ request }: Exchange, name: string): Answer | undefined {
+  const asset = assets().get(name);
+  if (asset === undefined) return undefined;
+  const all = { ...headers, ETag: asset.etag };
+  if (isNotModified(request.headers, asset.etag)) return { status: 304, headers: all, body: '' };
+  return { status: 200, headers: { ...all, 'Content-Type': asset.type }, body: asset.text };
+}

@@ -1,0 +1,38 @@
+/** POST /page/session: a code becomes a session of the team page. DELETE: the session that asks ends. Beside the interface: only the page calls them. */
+import { ServiceError } from '../errors.ts';
+import { type Answer, jsonAnswer } from '../http/answer.ts';
+import { parseJson, readBody } from '../http/body.ts';
+import { addressOf, type Exchange, type HttpParts } from '../http/pipeline.ts';
+import { isoTime } from '../store/time.ts';
+import { endPageSession, startPageSession } from './sessions.ts';
+
+const bodyLimit = 4 * 1024;
+const noStore = { 'Cache-Control': 'no-store' };
+
+/** Counts against the address; too many wrong codes from one are answered 429. */
+export async function sessionAnswer(parts: HttpParts, exchange: Exchange): Promise<Answer> {
+  parts.limiter.take(addressOf(exchange.request));
+  return exchange.method === 'DELETE' ? end(parts, exchange) : start(parts, exchange);
+}
+
+async function start({ engine, attempts, limits }: HttpParts, { request }: Exchange): Promise<Answer> {
+  const guesser = `page ${addressOf(request)}`;
+  attempts.require(guesser);
+  const body = parseJson(await readBody(request, bodyLimit, limits.bodyMilliseconds), request.headers['content-type']);
+  const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined;
+  if (typeof code !== 'string') {
+    throw new ServiceError(400, 'invalid_request', 'code is required.', { details: [{ path: 'code', message: 'is required' }] });
+  }
+  try {
+    const { token, expiresAt } = await startPageSession(engine.store, code, engine.clock.now());
+    return jsonAnswer(200, { token, expires_at: isoTime(expiresAt) }, noStore);
+  } catch (error) {
+    attempts.take(guesser);
+    throw error;
+  }
+}
+
+async function end({ engine }: HttpParts, { request }: Exchange): Promise<Answer> {
+  const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
+  return jsonAnswer(200, { ended: await endPageSession(engine.store, token, engine.clock.now()) }, noStore);
+}

@@ -1,0 +1,210 @@
+/** The team page: who is signed in, which view an address shows, and the one loop that reads. */
+import { Unreachable } from './api.js';
+import { Banner } from './banner.js';
+import { announce, el, fill } from './dom.js';
+import { InboxView } from './inbox-view.js';
+import { Poller } from './poller.js';
+import { RunView } from './run-view.js';
+import { RunsView } from './runs-view.js';
+import { closeSession, forgetToken, openSession, redeem, takeCode } from './session.js';
+import { signIn } from './sign-in.js';
+import { nameText, refreshMoments } from './words.js';
+
+/** Milliseconds between looks at what waits, while it is not in view. */
+const inboxPace = 5_000;
+
+const main = /** @type {HTMLElement} */ (document.getElementById('main'));
+const bar = /** @type {HTMLElement} */ (document.getElementById('bar'));
+const bannerPlace = /** @type {HTMLElement} */ (document.getElementById('banner'));
+
+class TeamPage {
+  /** @type {import('./types.d.ts').View} */
+  #view;
+  /** @type {readonly import('./types.d.ts').RunListItem[]} */
+  waiting = [];
+  #waitingRead = 0;
+  #poller;
+  #banner;
+  #badge = el('span', { class: 'badge', hidden: true });
+  #links = { runs: el('a', { href: '#/' }, 'Runs'), inbox: el('a', { href: '#/inbox' }, 'Inbox', this.#badge) };
+  #navigated = () => this.#show(true);
+  #clock = setInterval(refreshMoments, 10_000);
+
+  /** @param {import('./session.js').Session} session */
+  constructor(session) {
+    this.session = session;
+    fill(
+      bar,
+      el('a', { class: 'brand', href: '#/' }, 'aops'),
+      el('span', { class: 'team' }, el('bdi', {}, nameText(session.teamName))),
+      el('nav', { 'aria-label': 'Page' }, this.#links.runs, this.#links.inbox),
+      el('button', { type: 'button', class: 'plain sign-out', click: () => void this.#signOut() }, 'Sign out'),
+    );
+    bar.hidden = false;
+    this.#view = this.#viewAt(location.hash);
+    this.#banner = new Banner(bannerPlace, () => this.wake());
+    this.#show(false);
+    addEventListener('hashchange', this.#navigated);
+    this.#poller = new Poller((signal) => this.#refresh(signal), {
+      trouble: (trouble) => this.#banner.show(trouble),
+      signedOut: () => this.#leave('You are signed out: the session has ended.'),
+      failed: (error) => this.#fail(error),
+    });
+  }
+
+  /** Reads anew, now. */
+  wake() {
+    this.#waitingRead = 0;
+    this.#poller?.wake();
+  }
+
+  /** @param {AbortSignal} signal */
+  async #refresh(signal) {
+    const isInbox = this.#view instanceof InboxView;
+    if (this.session.may('runs:read') && (isInbox || Date.now() - this.#waitingRead >= inboxPace)) {
+      /** @type {{ data: import('./types.d.ts').RunListItem[], total: number }} */
+      const { data, total } = await this.session.api.get(
+        `/v2/teams/${this.session.teamId}/runs`,
+        { status: 'waiting', sort_order: 'asc', limit: 100 },
+        signal,
+      );
+      this.#waitingRead = Date.now();
+      this.waiting = data;
+      this.#showCount(total);
+    }
+    const pace = await this.#view.refresh(signal);
+    this.#showTitle();
+    return Math.min(pace, inboxPace);
+  }
+
+  /** @param {string} hash @returns {import('./types.d.ts').View} */
+  #viewAt(hash) {
+    const [first = '', id = '', panel = '', ...rest] = hash
+      .replace(/^#?\/?/, '')
+      .split('/')
+      .map(decoded);
+    if (first === 'inbox') return new InboxView(this);
+    if (first !== 'runs' || id === '') return new RunsView(this);
+    const kind = panel === 'screenshots' ? panel : panel === 'files' || panel === 'file' ? 'files' : 'timeline';
+    return new RunView(this, id, kind, { path: rest.length === 0 ? '' : `/${rest.join('/')}`, isFile: panel === 'file' });
+  }
+
+  /** @param {boolean} isNew whether a person came here from within the page */
+  #show(isNew) {
+    if (isNew) {
+      this.#view.close?.();
+      this.#view = this.#viewAt(location.hash);
+    }
+    fill(main, this.#view.element);
+    for (const [name, link] of Object.entries(this.#links)) {
+      const isHere = name === (this.#view instanceof InboxView ? 'inbox' : 'runs');
+      if (isHere) link.setAttribute('aria-current', 'page');
+      else link.removeAttribute('aria-current');
+    }
+    this.#showTitle();
+    if (!isNew) return;
+    scrollTo({ top: 0, behavior: 'instant' });
+    const heading = main.querySelector('h1');
+    heading?.focus({ preventScroll: true });
+    this.#poller.restart();
+  }
+
+  #showTitle() {
+    const count = this.#badge.hidden ? '' : `(${this.#badge.dataset.count}) `;
+    const title = `${count}${this.#view.title()} · ${nameText(this.session.teamName)} · aops`;
+    if (document.title !== title) document.title = title;
+  }
+
+  /** @param {number} count */
+  #showCount(count) {
+    if (this.#badge.dataset.count === String(count)) return;
+    this.#badge.dataset.count = String(count);
+    this.#badge.hidden = count === 0;
+    fill(this.#badge, count > 99 ? '99+' : count, el('span', { class: 'hidden' }, ' waiting'));
+  }
+
+  /** @param {unknown} error */
+  #fail(error) {
+    const text = error instanceof Error ? error.message : String(error);
+    fill(
+      main,
+      el(
+        'div',
+        { class: 'empty' },
+        el('h1', { tabindex: -1 }, 'That cannot be shown'),
+        el('p', {}, nameText(text)),
+        el('p', {}, el('a', { href: '#/' }, 'Go to the runs')),
+      ),
+    );
+    announce(text);
+  }
+
+  async #signOut() {
+    this.#close();
+    await closeSession(this.session);
+    begin('You are signed out.');
+  }
+
+  /** @param {string} why */
+  #leave(why) {
+    this.#close();
+    forgetToken();
+    begin(why);
+  }
+
+  #close() {
+    removeEventListener('hashchange', this.#navigated);
+    clearInterval(this.#clock);
+    this.#view.close?.();
+    this.#poller.end();
+    this.#banner.close();
+    bar.hidden = true;
+  }
+}
+
+/** @param {string} part */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** Asks for a token. @param {string} why */
+function begin(why) {
+  document.title = 'Sign in · aops';
+  fill(main, signIn({ why, signedIn: (session) => new TeamPage(session) }));
+  main.querySelector('h1')?.focus({ preventScroll: true });
+}
+
+/** Signs in with the code of the address, or with what this tab knows from before. */
+async function start() {
+  const code = takeCode();
+  try {
+    if (code !== undefined) await redeem(code);
+  } catch (error) {
+    // Signed in already, in this tab: opened twice, or brought back by the history.
+    if (!(await openSession().catch(() => undefined))) return begin(error instanceof Error ? error.message : 'Signing in did not work.');
+  }
+  try {
+    const session = await openSession();
+    if (session === undefined) begin('');
+    else new TeamPage(session);
+  } catch (error) {
+    if (!(error instanceof Unreachable)) {
+      forgetToken();
+      return begin('You are signed out: the session has ended.');
+    }
+    const banner = new Banner(bannerPlace, () => location.reload());
+    banner.show({ kind: 'away', until: Date.now() + 4_000 });
+    setTimeout(() => location.reload(), 4_000);
+  }
+}
+
+// A link with a code may be opened in a tab that shows the page already.
+addEventListener('hashchange', () => {
+  if (new URLSearchParams(location.hash.slice(1)).has('code')) location.reload();
+});
+
+void start();

@@ -1,0 +1,49 @@
+/** Says that the service cannot be reached, and counts down to the next try. */
+import { el, fill } from './dom.js';
+
+const words = {
+  away: 'The service is not reachable.',
+  failing: 'The service has trouble answering.',
+  pause: 'The service asks for a pause.',
+};
+
+export class Banner {
+  #place;
+  #text = el('span', { role: 'status' });
+  // Not told every second to who listens.
+  #countdown = el('span', { 'aria-hidden': 'true' });
+  /** @type {import('./poller.js').Trouble | undefined} */
+  #trouble;
+  #timer;
+
+  /** @param {HTMLElement} place @param {() => void} again */
+  constructor(place, again) {
+    this.#place = place;
+    this.#timer = setInterval(() => this.#count(), 1_000);
+    fill(place, this.#text, ' ', this.#countdown, ' ', el('button', { type: 'button', class: 'plain', click: again }, 'Try now'));
+  }
+
+  /** @param {import('./poller.js').Trouble | undefined} trouble */
+  show(trouble) {
+    this.#trouble = trouble;
+    this.#place.hidden = trouble === undefined;
+    const button = this.#place.querySelector('button');
+    if (button !== null) button.hidden = trouble?.kind === 'pause';
+    if (trouble === undefined) return fill(this.#text);
+    if (this.#text.textContent !== words[trouble.kind]) this.#text.textContent = words[trouble.kind];
+    this.#count();
+  }
+
+  /** Another may use the place. */
+  close() {
+    clearInterval(this.#timer);
+    this.#place.hidden = true;
+  }
+
+  #count() {
+    if (this.#trouble === undefined) return;
+    const seconds = Math.max(0, Math.ceil((this.#trouble.until - Date.now()) / 1_000));
+    this.#countdown.textContent =
+      seconds === 0 ? 'Trying again…' : `${this.#trouble.kind === 'pause' ? 'Going on' : 'Trying again'} in ${seconds} s.`;
+  }
+}

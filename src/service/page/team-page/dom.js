@@ -1,0 +1,98 @@
+/** Building the page. Text is always text: no function here, or anywhere in the page, takes HTML. */
+
+/** @typedef {Node | string | number | null | undefined | false} Child */
+
+const svgSpace = 'http://www.w3.org/2000/svg';
+
+/**
+ * An element. Attributes that are undefined or false are left out, `true` stands without a value, functions listen.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, string | number | boolean | undefined | ((event: any) => void)>} [attributes]
+ * @param {Child[]} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function el(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === false) continue;
+    if (typeof value === 'function') element.addEventListener(name, value);
+    else element.setAttribute(name, value === true ? '' : String(value));
+  }
+  element.append(...shown(children));
+  return element;
+}
+
+/** Replaces what is in an element. @param {Element} element @param {Child[]} children */
+export const fill = (element, ...children) => element.replaceChildren(...shown(children));
+
+/** @param {Child[]} children @returns {(Node | string)[]} */
+const shown = (children) =>
+  children
+    .filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => (typeof child === 'number' ? String(child) : /** @type {Node | string} */ (child)));
+
+/** Sets a text where it differs, so that nothing flickers and no selection is lost. @param {Element} element @param {string} text */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+const paths = {
+  check: 'M4 12.500 9.500 18 20 6.500',
+  cross: 'M6 6l12 12M18 6 6 18',
+  back: 'M14.500 5.500 8 12l6.500 6.500',
+  folder: 'M3.500 18.500v-13h6l2 2.500h9v10.500z',
+  file: 'M6.500 3.500h7.500l4 4v13h-11.500zM13.500 3.500v4.500h4.500',
+  down: 'M12 4v14M6 12.500l6 6 6-6',
+  dots: 'M6 12h.01M12 12h.01M18 12h.01',
+};
+
+/** A small picture beside words, or with a label of its own where it stands alone. @param {keyof typeof paths} name */
+export function icon(name) {
+  const svg = document.createElementNS(svgSpace, 'svg');
+  for (const [key, value] of Object.entries({ viewBox: '0 0 24 24', class: 'icon', 'aria-hidden': 'true' })) svg.setAttribute(key, value);
+  const path = document.createElementNS(svgSpace, 'path');
+  path.setAttribute('d', paths[name]);
+  svg.append(path);
+  return svg;
+}
+
+/**
+ * Brings the children of a list into line with its items: those that stay are kept as they are, with their focus and scroll position.
+ * @template Item
+ * @template {{ element: HTMLElement, update?: (item: Item) => void }} Row
+ * @param {HTMLElement} list
+ * @param {Map<string, Row>} rows those that are there, by key; brought into line as well
+ * @param {readonly Item[]} items
+ * @param {(item: Item) => string} key
+ * @param {(item: Item) => Row} create
+ */
+export function reconcile(list, rows, items, key, create) {
+  const wanted = new Set(items.map(key));
+  for (const [id, row] of rows) {
+    if (wanted.has(id)) continue;
+    row.element.remove();
+    rows.delete(id);
+  }
+  /** @type {Element | null} */
+  let next = list.firstElementChild;
+  for (const item of items) {
+    const known = rows.get(key(item));
+    const row = known ?? create(item);
+    if (known === undefined) rows.set(key(item), row);
+    else row.update?.(item);
+    if (row.element === next) next = next.nextElementSibling;
+    else list.insertBefore(row.element, next);
+  }
+}
+
+/** Tells people who listen to the page. @param {string} text */
+export function announce(text) {
+  const live = document.getElementById('live');
+  if (live === null) return;
+  live.textContent = '';
+  // After a moment: the same text said twice is otherwise no change.
+  setTimeout(() => {
+    live.textContent = text.slice(0, 300);
+  }, 60);
+}

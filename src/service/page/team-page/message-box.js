@@ -1,0 +1,97 @@
+/** Sending a message to a run. While it asks something, its question is answered instead. */
+import { Keys, Unreachable } from './api.js';
+import { announce, el } from './dom.js';
+import { dropDraft, keepDraft, readDraft } from './drafts.js';
+import { proseText } from './words.js';
+
+export class MessageBox {
+  #app;
+  #id;
+  #keys = new Keys();
+  #isBusy = false;
+  #problem = el('p', { class: 'problem', role: 'alert', hidden: true });
+  #hint = el('p', { class: 'quiet', id: 'message-hint' });
+  #area;
+  #button = el('button', { class: 'primary' }, 'Send');
+
+  /** @param {import('./types.d.ts').App} app @param {string} id */
+  constructor(app, id) {
+    this.#app = app;
+    this.#id = id;
+    this.#area = el('textarea', { id: 'message', rows: 2, dir: 'auto', 'aria-describedby': 'message-hint' });
+    this.#area.value = readDraft(`message.${id}`) ?? '';
+    this.#area.addEventListener('input', () => keepDraft(`message.${id}`, this.#area.value));
+    this.#area.addEventListener('keydown', (event) => {
+      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !event.isComposing) void this.#send();
+    });
+    this.element = el(
+      'form',
+      {
+        class: 'message',
+        hidden: true,
+        novalidate: true,
+        submit: (event) => {
+          event.preventDefault();
+          void this.#send();
+        },
+      },
+      el('label', { for: 'message' }, 'Message to the run'),
+      this.#area,
+      el('div', { class: 'buttons' }, this.#button, this.#hint),
+      this.#problem,
+    );
+  }
+
+  /** @param {import('./types.d.ts').Run} run @param {boolean} asks */
+  show(run, asks) {
+    this.element.hidden = asks || run.status === 'failed' || !this.#app.session.may('runs:write');
+    const hint =
+      run.status === 'completed'
+        ? 'Begins another turn.'
+        : run.status === 'interrupted'
+          ? 'Continues the run.'
+          : 'A later step can see it.';
+    if (this.#hint.textContent !== hint) this.#hint.textContent = hint;
+  }
+
+  async #send() {
+    const message = this.#area.value.trim();
+    if (this.#isBusy) return;
+    if (message === '') {
+      this.#tell('Write a message.');
+      this.#area.focus();
+      return;
+    }
+    this.#busy(true);
+    try {
+      const body = { message };
+      await this.#app.session.api.post(`/v2/runs/${encodeURIComponent(this.#id)}/messages`, body, this.#keys.for(body));
+      this.#keys.forget();
+      // Only what was sent: something may have been added meanwhile.
+      if (this.#area.value.trim() === message) {
+        this.#area.value = '';
+        dropDraft(`message.${this.#id}`);
+      }
+      this.#tell('');
+      announce('Your message was sent.');
+    } catch (error) {
+      if (error instanceof Unreachable)
+        this.#tell('No reply came, so the message may or may not have arrived. Sending it again is safe: it counts once.');
+      else this.#tell(error instanceof Error ? proseText(error.message) : 'It could not be sent.');
+    }
+    this.#busy(false);
+    this.#app.wake();
+  }
+
+  /** @param {boolean} busy */
+  #busy(busy) {
+    this.#isBusy = busy;
+    this.#button.setAttribute('aria-disabled', String(busy));
+  }
+
+  /** @param {string} text */
+  #tell(text) {
+    this.#problem.textContent = text;
+    this.#problem.hidden = text === '';
+  }
+}

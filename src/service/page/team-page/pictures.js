@@ -1,0 +1,92 @@
+/** Pictures of a run, small in a strip and large in a dialog. */
+import { el, icon } from './dom.js';
+
+/**
+ * A signed URL as a path of this very origin, by whichever name the page reached it; the policy lets nothing else in.
+ * @param {string} url
+ */
+export function ownPath(url) {
+  const { pathname, search } = new URL(url, location.href);
+  return `${pathname}${search}`;
+}
+
+/**
+ * @param {{ label: string, alt: string, url: string, renew: () => Promise<string | undefined>, open: (button: HTMLElement) => void }} options
+ */
+export function picture({ label, alt, url, renew, open }) {
+  const image = el('img', { src: ownPath(url), alt, loading: 'lazy', decoding: 'async' });
+  const note = el('span', { class: 'missing', hidden: true }, 'The picture could not be loaded.');
+  let tries = 0;
+  // A URL works for some minutes; a page is open for longer.
+  image.addEventListener('error', async () => {
+    const fresh = tries++ === 0 ? await renew() : undefined;
+    if (fresh !== undefined) image.src = ownPath(fresh);
+    else {
+      note.hidden = false;
+      image.hidden = true;
+    }
+  });
+  image.addEventListener('load', () => {
+    tries = 0;
+  });
+  const button = el(
+    'button',
+    { type: 'button', class: 'picture', 'aria-label': `Enlarge: ${alt}`, click: () => open(button) },
+    image,
+    note,
+  );
+  return el('figure', {}, el('figcaption', {}, label), button);
+}
+
+/** One picture at full size; the arrow keys go to the next and the one before, Escape closes. */
+export class PictureDialog {
+  #image = el('img', { alt: '' });
+  #caption = el('p', { class: 'caption' });
+  /** @type {HTMLElement | undefined} */
+  #from;
+
+  constructor() {
+    this.element = el(
+      'dialog',
+      { class: 'viewer', 'aria-label': 'Screenshot' },
+      el(
+        'div',
+        { class: 'viewer-bar' },
+        this.#caption,
+        el('button', { type: 'button', class: 'plain', click: () => this.#step(-1) }, 'Previous'),
+        el('button', { type: 'button', class: 'plain', click: () => this.#step(1) }, 'Next'),
+        el('button', { type: 'button', class: 'plain', 'aria-label': 'Close', click: () => this.element.close() }, icon('cross')),
+      ),
+      el('div', { class: 'viewer-place', tabindex: 0, 'aria-label': 'Picture' }, this.#image),
+    );
+    this.element.addEventListener('keydown', ({ key }) => {
+      if (key === 'ArrowRight') this.#step(1);
+      if (key === 'ArrowLeft') this.#step(-1);
+    });
+    this.element.addEventListener('close', () => this.#from?.focus());
+    this.element.addEventListener('click', ({ target }) => target === this.element && this.element.close());
+  }
+
+  /** @param {HTMLElement} button the small one */
+  open = (button) => {
+    this.#show(button);
+    this.element.showModal();
+  };
+
+  /** @param {HTMLElement} button */
+  #show(button) {
+    const small = button.querySelector('img');
+    if (small === null) return;
+    this.#from = button;
+    this.#image.src = small.src;
+    this.#image.alt = small.alt;
+    this.#caption.textContent = small.alt;
+  }
+
+  /** @param {number} by */
+  #step(by) {
+    const all = [...document.querySelectorAll('button.picture')];
+    const next = all[this.#from === undefined ? -1 : all.indexOf(this.#from) + by];
+    if (next instanceof HTMLElement) this.#show(next);
+  }
+}

@@ -1,0 +1,111 @@
+/** Reads again and again: fast while somebody looks, seldom while nobody does, and with growing pauses while the service is away. */
+import { ApiError, Unreachable } from './api.js';
+
+/** Milliseconds between reads of a page that is not in view. */
+const hiddenPace = 30_000;
+/** Seconds to wait after one failure, two, and so on. */
+const pauses = [1, 2, 4, 8, 15, 30];
+
+/**
+ * @typedef {object} Trouble
+ * @property {'away' | 'failing' | 'pause'} kind
+ * @property {number} until milliseconds
+ */
+
+export class Poller {
+  #work;
+  #tell;
+  #failures = 0;
+  #woken = false;
+  /** @type {(() => void) | undefined} */
+  #wake;
+  #ended = new AbortController();
+  #round = new AbortController();
+
+  /**
+   * @param {(signal: AbortSignal) => Promise<number>} work reads; resolves to the milliseconds until the next time
+   * @param {{ trouble: (trouble: Trouble | undefined) => void, signedOut: () => void, failed: (error: unknown) => void }} tell
+   */
+  constructor(work, tell) {
+    this.#work = work;
+    this.#tell = tell;
+    document.addEventListener('visibilitychange', () => !document.hidden && this.wake(), { signal: this.#ended.signal });
+    addEventListener('online', () => this.wake(), { signal: this.#ended.signal });
+    void this.#loop();
+  }
+
+  /** Reads at once: now, or as soon as the reading that goes on is done. */
+  wake() {
+    this.#woken = true;
+    this.#wake?.();
+  }
+
+  /** Breaks off the reading that goes on, and reads anew: what is looked at has changed. */
+  restart() {
+    this.#round.abort();
+    this.wake();
+  }
+
+  end() {
+    this.#ended.abort();
+    this.#round.abort();
+    this.#wake?.();
+  }
+
+  async #loop() {
+    while (!this.#ended.signal.aborted) {
+      this.#woken = false;
+      this.#round = new AbortController();
+      await this.#pause(await this.#once(this.#round.signal));
+    }
+  }
+
+  /** @param {AbortSignal} signal @returns {Promise<number>} milliseconds */
+  async #once(signal) {
+    try {
+      const pace = await this.#work(signal);
+      this.#failures = 0;
+      this.#tell.trouble(undefined);
+      return document.hidden ? Math.max(pace, hiddenPace) : pace;
+    } catch (error) {
+      if (signal.aborted) return 0;
+      return this.#failed(error);
+    }
+  }
+
+  /** @param {unknown} error */
+  #failed(error) {
+    if (error instanceof ApiError && error.status === 401) {
+      this.end();
+      this.#tell.signedOut();
+      return 0;
+    }
+    if (error instanceof ApiError && error.status === 429) return this.#trouble('pause', error.retryAfter * 1_000);
+    if (error instanceof Unreachable || (error instanceof ApiError && error.status >= 500)) {
+      const seconds = pauses[Math.min(this.#failures++, pauses.length - 1)] ?? 30;
+      const wait = Math.max(seconds * (1 + Math.random() / 5), error instanceof ApiError ? error.retryAfter : 0);
+      return this.#trouble(error instanceof Unreachable ? 'away' : 'failing', wait * 1_000);
+    }
+    this.#tell.failed(error);
+    return hiddenPace;
+  }
+
+  /** @param {Trouble['kind']} kind @param {number} milliseconds */
+  #trouble(kind, milliseconds) {
+    this.#tell.trouble({ kind, until: Date.now() + milliseconds });
+    return milliseconds;
+  }
+
+  /** @param {number} milliseconds */
+  #pause(milliseconds) {
+    if (this.#woken || this.#ended.signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#wake?.(), milliseconds);
+      this.#wake = () => {
+        clearTimeout(timer);
+        this.#wake = undefined;
+        resolve(undefined);
+      };
+    });
+  }
+}

@@ -1,0 +1,84 @@
+/** One question of a request: one option, several, or words. */
+import { el } from './dom.js';
+import { nameText, proseText } from './words.js';
+
+/** @typedef {import('./types.d.ts').HumanQuestion} HumanQuestion */
+
+/**
+ * @param {HumanQuestion} question
+ * @param {{ id: string, title: string, draft: unknown, changed: () => void }} options
+ */
+export function questionField(question, { id, title, draft, changed }) {
+  const problem = el('p', { class: 'problem', id: `${id}-problem`, hidden: true });
+  // A single question is often the title again, which stands above already; who only listens hears it all the same.
+  const repeats = question.question.trim() === title.trim();
+  const caption = [
+    question.header === undefined ? null : el('span', { class: 'tag' }, nameText(question.header)),
+    el('span', { class: repeats ? 'hidden' : 'question', dir: 'auto' }, proseText(question.question)),
+  ];
+  const input = (question.options ?? []).length === 0 ? textInput(id, draft, changed) : choiceInput(question, id, draft, changed);
+  const element = input.isText
+    ? el('div', { class: 'field' }, el('label', { for: `${id}-text` }, ...caption), ...input.elements, problem)
+    : el('fieldset', { class: 'field', 'aria-describedby': problem.id }, el('legend', {}, ...caption), ...input.elements, problem);
+
+  /** @param {string} text */
+  const tell = (text) => {
+    problem.textContent = text;
+    problem.hidden = text === '';
+    for (const control of input.controls()) {
+      if (text === '') control.removeAttribute('aria-invalid');
+      else control.setAttribute('aria-invalid', 'true');
+    }
+  };
+  element.addEventListener('input', () => tell(''));
+
+  return {
+    element,
+    value: input.value,
+    draft: input.draft,
+    /** What was written in words. */
+    written: () => input.value(),
+    focus: () => input.controls()[0]?.focus(),
+    check() {
+      const isFine = input.value() !== '';
+      if (!isFine) tell(input.isText ? 'Write an answer.' : question.multi_select ? 'Choose one or more.' : 'Choose one.');
+      return isFine;
+    },
+  };
+}
+
+/** @param {string} id @param {unknown} draft @param {() => void} changed */
+function textInput(id, draft, changed) {
+  const area = el('textarea', { id: `${id}-text`, rows: 3, 'aria-describedby': `${id}-problem`, dir: 'auto', input: changed });
+  area.value = typeof draft === 'string' ? draft : '';
+  // Ctrl and Enter send, as in most places where text has several lines.
+  area.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !event.isComposing) area.form?.requestSubmit();
+  });
+  return { isText: true, elements: [area], controls: () => [area], value: () => area.value.trim(), draft: () => area.value };
+}
+
+/** @param {HumanQuestion} question @param {string} id @param {unknown} draft @param {() => void} changed */
+function choiceInput({ options = [], multi_select: several }, id, draft, changed) {
+  const chosen = new Set(Array.isArray(draft) ? draft : []);
+  const controls = options.map(({ label }, index) => {
+    const control = el('input', { type: several ? 'checkbox' : 'radio', name: id, id: `${id}-${index}`, input: changed });
+    control.checked = chosen.has(label);
+    return control;
+  });
+  const elements = options.map(({ label, description }, index) =>
+    el(
+      'label',
+      { class: 'option', for: `${id}-${index}` },
+      controls[index],
+      el(
+        'span',
+        {},
+        el('bdi', { class: 'label' }, nameText(label)),
+        description === undefined ? null : el('span', { class: 'quiet', dir: 'auto' }, proseText(description)),
+      ),
+    ),
+  );
+  const labels = () => options.filter((_, index) => controls[index]?.checked).map(({ label }) => label);
+  return { isText: false, elements, controls: () => controls, value: () => labels().join(', '), draft: labels };
+}

@@ -1,0 +1,228 @@
+/**
+ * A human request with the form that answers it. The form is made once and never again, whatever is read meanwhile. When
+ * somebody else is faster, or the run ends, the card says so, and what was written stays to be copied.
+ */
+import { ApiError, Keys, Unreachable } from './api.js';
+import { announce, el, fill, icon } from './dom.js';
+import { dropDraft, keepDraft, readDraft } from './drafts.js';
+import { questionField } from './question-field.js';
+import { moment, proseText } from './words.js';
+
+/** @typedef {import('./types.d.ts').HumanRequest} HumanRequest */
+/** @typedef {{ approved: boolean } | { answers: Record<string, string> }} Answer */
+
+export class RequestCard {
+  #app;
+  #runId;
+  #request;
+  #keys = new Keys();
+  /** @type {ReturnType<typeof questionField>[]} */
+  #fields = [];
+  #controls = el('div', { class: 'controls' });
+  #problem = el('p', { class: 'problem', role: 'alert', hidden: true });
+  /** @type {'open' | 'sending' | 'sent' | 'settled'} */
+  #state = 'open';
+
+  /**
+   * @param {import('./types.d.ts').App} app
+   * @param {string} runId
+   * @param {HumanRequest} request
+   * @param {Node} [about] where it comes from
+   */
+  constructor(app, runId, request, about) {
+    this.#app = app;
+    this.#runId = runId;
+    this.#request = request;
+    const heading = el('h3', { id: `r-${request.id}`, dir: 'auto' }, proseText(request.title));
+    this.element = el(
+      'article',
+      { class: 'request', 'aria-labelledby': heading.id },
+      el('p', { class: 'kicker' }, about ?? null, el('span', {}, 'asked ', moment(request.created_at))),
+      heading,
+      request.description ? el('p', { class: 'prose quiet', dir: 'auto' }, proseText(request.description)) : null,
+      this.#controls,
+      this.#problem,
+    );
+    this.#showForm();
+  }
+
+  get id() {
+    return this.#request.id;
+  }
+
+  get runId() {
+    return this.#runId;
+  }
+
+  /** Whether it is still to be answered here. */
+  get isOpen() {
+    return this.#state === 'open' || this.#state === 'sending';
+  }
+
+  get wasSentHere() {
+    return this.#state === 'sent';
+  }
+
+  /**
+   * It waits no longer, and it was not this page that answered.
+   * @param {string | undefined} answer what was answered, where somebody did
+   * @param {string} [why] where nobody did
+   */
+  settle(answer, why = 'It was answered by somebody else.') {
+    if (!this.isOpen) return;
+    this.#state = 'settled';
+    const written = this.#fields.map((field) => field.written()).filter((text) => text !== '');
+    this.#finish(
+      'other',
+      answer === undefined ? why : 'Somebody else answered:',
+      answer,
+      written.length === 0
+        ? null
+        : el(
+            'details',
+            { open: true },
+            el('summary', {}, 'What you had not sent'),
+            el('p', { class: 'prose' }, proseText(written.join('\n'))),
+          ),
+    );
+    announce(`${this.#request.title}: ${answer === undefined ? why : `somebody else answered ${answer}`}`);
+  }
+
+  #showForm() {
+    if (!this.#app.session.may('approvals:write')) {
+      fill(this.#controls, el('p', { class: 'quiet' }, 'Your token may not answer: it lacks the scope approvals:write.'));
+      return;
+    }
+    if (this.#request.type === 'approval') {
+      fill(
+        this.#controls,
+        el(
+          'div',
+          { class: 'buttons' },
+          this.#button('Approve', 'primary', () => this.#send({ approved: true })),
+          this.#button('Deny', 'danger', () => this.#send({ approved: false })),
+        ),
+      );
+      return;
+    }
+    /** @type {unknown[]} */
+    const draft = readDraft(this.id) ?? [];
+    this.#fields = (this.#request.questions ?? []).map((question, index) =>
+      questionField(question, {
+        id: `${this.id}-${index}`,
+        title: this.#request.title,
+        draft: draft[index],
+        changed: () => this.#changed(),
+      }),
+    );
+    const form = el(
+      'form',
+      {
+        novalidate: true,
+        submit: (event) => {
+          event.preventDefault();
+          this.#sendAnswers();
+        },
+      },
+      ...this.#fields.map(({ element }) => element),
+      el('div', { class: 'buttons' }, el('button', { class: 'primary' }, 'Send answer')),
+    );
+    fill(this.#controls, form);
+  }
+
+  #changed() {
+    keepDraft(
+      this.id,
+      this.#fields.map((field) => field.draft()),
+    );
+    this.#tell('');
+  }
+
+  /** @param {string} label @param {string} className @param {() => void} press */
+  #button(label, className, press) {
+    return el('button', { type: 'button', class: className, click: press }, label);
+  }
+
+  #sendAnswers() {
+    const wrong = this.#fields.filter((field) => !field.check());
+    if (wrong[0] !== undefined) {
+      wrong[0].focus();
+      return;
+    }
+    void this.#send({
+      answers: Object.fromEntries(
+        (this.#request.questions ?? []).map(({ question }, index) => [question, this.#fields[index]?.value() ?? '']),
+      ),
+    });
+  }
+
+  /** @param {Answer} answer */
+  async #send(answer) {
+    if (this.#state !== 'open') return;
+    this.#setBusy(true);
+    try {
+      const path = `/v2/runs/${encodeURIComponent(this.#runId)}/human-requests/${encodeURIComponent(this.id)}/respond`;
+      /** @type {{ human_request: { response: string | null } }} */
+      const { human_request: answered } = await this.#app.session.api.post(path, answer, this.#keys.for(answer));
+      this.#state = 'sent';
+      dropDraft(this.id);
+      const heard = answered.response ?? '';
+      this.#finish(
+        'mine',
+        this.#request.type === 'approval' ? (heard === 'approved' ? 'You approved this.' : 'You denied this.') : 'You answered:',
+        this.#request.type === 'approval' ? undefined : heard,
+      );
+      announce('Your answer was sent.');
+    } catch (error) {
+      this.#failed(error);
+    }
+    this.#app.wake();
+  }
+
+  /** @param {unknown} error */
+  #failed(error) {
+    this.#setBusy(false);
+    if (error instanceof ApiError && error.status === 409 && error.code.startsWith('human_request')) return this.settle(undefined);
+    if (error instanceof ApiError && error.status === 409 && error.code === 'run_not_waiting') {
+      return this.settle(undefined, 'The run does not wait for this any more.');
+    }
+    if (error instanceof ApiError && error.status === 404) return this.settle(undefined, 'This request is gone.');
+    if (error instanceof Unreachable) {
+      this.#tell('No reply came, so your answer may or may not have arrived. Sending it again is safe: it counts once.');
+    } else if (error instanceof ApiError && error.status === 429) {
+      this.#tell(`The service asks for a pause. Nothing was sent; try again in ${error.retryAfter} s.`);
+    } else this.#tell(error instanceof Error ? proseText(error.message) : 'It could not be sent.');
+  }
+
+  /** @param {boolean} busy */
+  #setBusy(busy) {
+    this.#state = busy ? 'sending' : 'open';
+    this.element.setAttribute('aria-busy', String(busy));
+    // Not `disabled`, which would throw the focus away.
+    for (const button of this.#controls.querySelectorAll('button')) button.setAttribute('aria-disabled', String(busy));
+    if (busy) this.#tell('');
+  }
+
+  /** @param {string} text */
+  #tell(text) {
+    this.#problem.hidden = text === '';
+    this.#problem.textContent = text;
+  }
+
+  /** @param {'mine' | 'other'} whose @param {string} text @param {string} [answer] @param {Node | null} [more] */
+  #finish(whose, text, answer, more = null) {
+    const hadFocus = this.element.contains(document.activeElement);
+    this.element.classList.add('answered', whose);
+    this.element.removeAttribute('aria-busy');
+    this.#tell('');
+    const outcome = el(
+      'p',
+      { class: 'outcome', tabindex: -1 },
+      whose === 'mine' ? icon('check') : null,
+      text,
+      answer === undefined ? null : el('span', { class: 'prose answer', dir: 'auto' }, proseText(answer)),
+    );
+    fill(this.#controls, outcome, more);
+    if (hadFocus) outcome.focus({ preventScroll: true });
+  }
+}

@@ -1,0 +1,254 @@
+/** One run: what it is, how it goes, and what it asks. Its screenshots and files are views below it. */
+import { ApiError } from './api.js';
+import { announce, el, fill, icon } from './dom.js';
+import { FilesPanel } from './files-panel.js';
+import { MessageBox } from './message-box.js';
+import { RequestCard } from './request-card.js';
+import { ShotsPanel } from './shots-panel.js';
+import { StopButton } from './stop-button.js';
+import { Timeline } from './timeline.js';
+import { between, isFinal, moment, nameText, proseText, statusMark } from './words.js';
+
+/** @typedef {import('./types.d.ts').View} View */
+/** @typedef {import('./types.d.ts').Run} Run */
+/** @typedef {import('./types.d.ts').HumanRequest} HumanRequest */
+/** @typedef {import('./types.d.ts').RunMessage} RunMessage */
+
+const pageSize = 50;
+/** So many messages are read at first; those before them on demand. */
+const atFirst = 200;
+
+/** @implements {View} */
+export class RunView {
+  #app;
+  #id;
+  #name = el('h1', { tabindex: -1 }, 'Run');
+  #facts = el('p', { class: 'facts' });
+  #ending = el('div', { class: 'ending', hidden: true });
+  #place = el('div', { class: 'asked' });
+  #activity = el(
+    'p',
+    { class: 'activity', hidden: true },
+    el('span', { class: 'pulse', 'aria-hidden': 'true' }),
+    el('span', {}, 'Working'),
+  );
+  #timeline;
+  #stop;
+  #box;
+  /** @type {RequestCard | undefined} */
+  #card;
+  /** @type {{ refresh(signal: AbortSignal, run: Run): Promise<void>, element: HTMLElement } | undefined} */
+  #other;
+  #known = { name: '', signature: '', status: '' };
+  /** Messages are read from here on; undefined before the first time. @type {number | undefined} */
+  #offset;
+  #first = 0;
+
+  /**
+   * @param {import('./types.d.ts').App} app @param {string} id
+   * @param {'timeline' | 'screenshots' | 'files'} panel @param {{ path: string, isFile: boolean }} at
+   */
+  constructor(app, id, panel, at) {
+    this.#app = app;
+    this.#id = id;
+    this.#timeline = new Timeline(() => void this.#loadEarlier());
+    this.#stop = new StopButton(app, id);
+    this.#box = new MessageBox(app, id);
+    if (panel === 'screenshots') this.#other = new ShotsPanel(app, id);
+    if (panel === 'files') this.#other = new FilesPanel(app, id, at);
+    const link = (/** @type {string} */ label, /** @type {string} */ to, /** @type {boolean} */ isHere) =>
+      el('a', { href: `#/runs/${id}${to}`, 'aria-current': isHere ? 'page' : undefined }, label);
+    this.element = el(
+      'section',
+      { class: `page ${panel === 'timeline' ? 'narrow' : ''}` },
+      el(
+        'div',
+        { class: 'run-head' },
+        el('a', { class: 'up', href: '#/' }, icon('back'), 'Runs'),
+        el('div', { class: 'head' }, this.#name, this.#stop.element),
+        this.#facts,
+        el(
+          'nav',
+          { class: 'tabs', 'aria-label': 'Run' },
+          link('Timeline', '', panel === 'timeline'),
+          link('Screenshots', '/screenshots', panel === 'screenshots'),
+          link('Files', '/files', panel === 'files'),
+        ),
+      ),
+      ...(this.#other === undefined
+        ? [this.#timeline.element, this.#place, this.#activity, this.#ending, this.#box.element]
+        : [this.#other.element]),
+    );
+  }
+
+  title = () => this.#known.name || 'Run';
+
+  close() {
+    this.#timeline.close();
+  }
+
+  /** @param {AbortSignal} signal */
+  async refresh(signal) {
+    const { api } = this.#app.session;
+    const path = `/v2/runs/${encodeURIComponent(this.#id)}`;
+    try {
+      // The run first: once it is seen to have ended, all of its messages are read after that.
+      /** @type {{ run: Run, pending_human_request: HumanRequest | null }} */
+      const { run, pending_human_request: request } = await api.get(path, {}, signal);
+      if (this.#known.name === '') await this.#readName(run, signal);
+      this.#showHead(run);
+      if (this.#other === undefined) await this.#showTimeline(run, request, signal);
+      else await this.#other.refresh(signal, run);
+      return run.status === 'waiting' ? 2_500 : isFinal(run.status) ? 10_000 : 1_000;
+    } catch (error) {
+      if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 400)) throw error;
+      this.#showMissing(error);
+      return 30_000;
+    }
+  }
+
+  /** @param {Run} run @param {AbortSignal} signal */
+  async #readName(run, signal) {
+    /** @type {{ run_number: number | null } | undefined} */
+    let detail;
+    /** @type {{ agent: { name: string } } | undefined} */
+    let found;
+    try {
+      const { api } = this.#app.session;
+      const agent = encodeURIComponent(run.agent_id ?? '');
+      detail = await api.get(`/v2/agent/${agent}/runs/${encodeURIComponent(run.id)}`, {}, signal);
+      found = await api.get(`/v2/agents/${agent}`, {}, signal);
+    } catch (error) {
+      // An agent that was deleted; the run can be read all the same.
+      if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
+    }
+    const number = detail?.run_number == null ? '' : ` #${detail.run_number}`;
+    this.#known.name = `${nameText(found?.agent.name ?? 'Run')}${number}`;
+    fill(this.#name, el('bdi', {}, nameText(found?.agent.name ?? 'Run')), number === '' ? null : el('span', { class: 'number' }, number));
+    this.#app.wake();
+  }
+
+  /** @param {Run} run */
+  #showHead(run) {
+    const signature = `${run.status} ${run.started_at} ${run.completed_at}`;
+    if (signature === this.#known.signature) return;
+    const changed = this.#known.status !== '' && this.#known.status !== run.status;
+    this.#known = { ...this.#known, signature, status: run.status };
+    const duration = isFinal(run.status) ? between(run.started_at, run.completed_at) : undefined;
+    fill(
+      this.#facts,
+      statusMark(run.status),
+      el('span', {}, run.started_at ? 'started ' : 'created ', moment(run.started_at ?? run.created_at)),
+      duration === undefined ? null : el('span', {}, `took ${duration}`),
+      el('code', {}, run.id),
+    );
+    this.#stop.show(!isFinal(run.status));
+    if (changed && isFinal(run.status)) announce(`The run has ended: ${statusMark(run.status).textContent}`);
+  }
+
+  /** @param {Run} run @param {HumanRequest | null} request @param {AbortSignal} signal */
+  async #showTimeline(run, request, signal) {
+    const quiet = this.#offset === undefined;
+    const messages = await this.#newMessages(signal);
+    this.#timeline.append(messages, { quiet });
+    this.#timeline.keepEnd(() => {
+      this.#showRequest(run, request);
+      this.#activity.hidden = isFinal(run.status) || run.status === 'waiting';
+      this.#showEnding(run);
+      this.#box.show(run, request !== null);
+    });
+    if (quiet && !isFinal(run.status)) scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' });
+  }
+
+  /** @param {AbortSignal} signal */
+  async #newMessages(signal) {
+    const path = `/v2/runs/${encodeURIComponent(this.#id)}/messages`;
+    if (this.#offset === undefined) {
+      /** @type {{ total: number }} */
+      const { total } = await this.#app.session.api.get(path, { limit: 1 }, signal);
+      this.#first = Math.max(0, total - atFirst);
+      this.#offset = this.#first;
+      this.#timeline.setEarlier(this.#first);
+    }
+    /** @type {RunMessage[]} */
+    const all = [];
+    for (;;) {
+      /** @type {{ messages: RunMessage[], total: number }} */
+      const page = await this.#app.session.api.get(path, { limit: pageSize, offset: this.#offset }, signal);
+      all.push(...page.messages);
+      // Fewer than before: ids tell what is new, so looking at some again does no harm.
+      this.#offset = page.total < this.#offset ? Math.max(0, page.total - pageSize) : this.#offset + page.messages.length;
+      if (page.messages.length < pageSize) return all;
+    }
+  }
+
+  async #loadEarlier() {
+    const limit = Math.min(100, this.#first);
+    try {
+      /** @type {RunMessage[]} */
+      const all = [];
+      for (let offset = this.#first - limit; offset < this.#first; offset += pageSize) {
+        /** @type {{ messages: RunMessage[] }} */
+        const page = await this.#app.session.api.get(`/v2/runs/${encodeURIComponent(this.#id)}/messages`, {
+          offset,
+          limit: Math.min(pageSize, this.#first - offset),
+        });
+        all.push(...page.messages);
+      }
+      this.#first -= limit;
+      this.#timeline.prepend(all);
+      this.#timeline.setEarlier(this.#first);
+    } catch {
+      // The banner says what is wrong; the button is still there.
+      this.#app.wake();
+    }
+  }
+
+  /** @param {Run} run @param {HumanRequest | null} request */
+  #showRequest(run, request) {
+    if (this.#card !== undefined && this.#card.id !== request?.id) {
+      if (this.#card.isOpen) {
+        if (isFinal(run.status) && run.status !== 'completed')
+          this.#card.settle(undefined, run.status === 'interrupted' ? 'The run was stopped.' : 'The run has ended.');
+        else this.#card.settle(this.#timeline.lastAnswer);
+      } else if (this.#card.wasSentHere) {
+        // The transcript has it now.
+        this.#card.element.remove();
+        this.#card = undefined;
+      }
+    }
+    if (request === null || this.#card?.id === request.id) return;
+    this.#card = new RequestCard(this.#app, this.#id, request);
+    fill(this.#place, this.#card.element);
+    announce(`The run asks: ${request.title}`);
+  }
+
+  /** @param {Run} run */
+  #showEnding(run) {
+    this.#ending.hidden = !isFinal(run.status);
+    if (this.#ending.hidden) return;
+    const text =
+      run.status === 'failed'
+        ? proseText(run.error ?? 'It failed, and did not say why.')
+        : run.status === 'interrupted'
+          ? 'The run was stopped. A message continues it.'
+          : 'The run has completed.';
+    if (this.#ending.dataset.text === text) return;
+    this.#ending.dataset.text = text;
+    fill(this.#ending, statusMark(run.status), el('span', { class: 'prose', dir: 'auto' }, text));
+  }
+
+  /** @param {ApiError} error */
+  #showMissing(error) {
+    fill(
+      this.element,
+      el('a', { class: 'up', href: '#/' }, icon('back'), 'Runs'),
+      el(
+        'div',
+        { class: 'empty' },
+        el('h1', { tabindex: -1 }, 'This run is not here'),
+        el('p', {}, error.status === 404 ? 'It is of another team, or the address is incomplete.' : proseText(error.message)),
+      ),
+    );
+  }
+}

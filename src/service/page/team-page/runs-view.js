@@ -1,0 +1,164 @@
+/** The runs of the team, the newest first. */
+import { announce, el, fill, reconcile, setText } from './dom.js';
+import { between, counted, isFinal, moment, nameText, statusMark } from './words.js';
+
+/** @typedef {import('./types.d.ts').View} View */
+/** @typedef {import('./types.d.ts').RunListItem} RunListItem */
+
+const pageSize = 25;
+/** What the service gives at once. */
+const most = 100;
+
+const filters = [
+  ['', 'All runs'],
+  ['needs_attention', 'Needs attention'],
+  ['waiting', 'Waiting for a person'],
+  ['running', 'Running'],
+  ['completed', 'Completed'],
+  ['failed', 'Failed'],
+  ['interrupted', 'Stopped'],
+];
+
+/** Kept while other parts of the page are looked at. */
+const asked = { status: '', search: '', count: pageSize };
+
+/** @implements {View} */
+export class RunsView {
+  #app;
+  #list = el('ul', { class: 'runs', 'aria-label': 'Runs' });
+  #empty = el('div', { class: 'empty', hidden: true });
+  #count = el('p', { class: 'quiet' });
+  #more = el('button', { type: 'button', class: 'plain', hidden: true }, 'Show more');
+  /** @type {Map<string, ReturnType<typeof runRow>>} */
+  #rows = new Map();
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #typing;
+
+  /** @param {import('./types.d.ts').App} app */
+  constructor(app) {
+    this.#app = app;
+    const status = el(
+      'select',
+      { id: 'filter', change: () => this.#ask({ status: status.value }) },
+      ...filters.map(([value, label]) => el('option', { value }, label)),
+    );
+    status.value = asked.status;
+    const search = el('input', { id: 'search', type: 'search', placeholder: 'Search', autocomplete: 'off' });
+    search.value = asked.search;
+    search.addEventListener('input', () => {
+      clearTimeout(this.#typing);
+      this.#typing = setTimeout(() => this.#ask({ search: search.value }), 250);
+    });
+    this.#more.addEventListener('click', () => {
+      asked.count += pageSize;
+      app.wake();
+    });
+    this.element = el(
+      'section',
+      { class: 'page narrow' },
+      el(
+        'div',
+        { class: 'head' },
+        el('h1', { tabindex: -1 }, 'Runs'),
+        el(
+          'div',
+          { class: 'tools', role: 'search' },
+          el('label', { class: 'hidden', for: 'filter' }, 'Show'),
+          status,
+          el('label', { class: 'hidden', for: 'search' }, 'Search runs'),
+          search,
+        ),
+      ),
+      this.#list,
+      this.#empty,
+      el('div', { class: 'foot' }, this.#count, this.#more),
+    );
+  }
+
+  title = () => 'Runs';
+
+  close() {
+    clearTimeout(this.#typing);
+  }
+
+  /** @param {AbortSignal} signal */
+  async refresh(signal) {
+    /** @type {RunListItem[]} */
+    const runs = [];
+    let total = 0;
+    const { status, search, count } = asked;
+    for (let offset = 0; offset < count && (offset === 0 || offset < total); offset += most) {
+      /** @type {{ data: RunListItem[], total: number }} */
+      const page = await this.#app.session.api.get(
+        `/v2/teams/${this.#app.session.teamId}/runs`,
+        { status, search, offset, limit: Math.min(most, count - offset) },
+        signal,
+      );
+      runs.push(...page.data);
+      total = page.total;
+    }
+    // Rows that move up while pages are read come twice.
+    const unique = [...new Map(runs.map((run) => [run.id, run])).values()];
+    reconcile(this.#list, this.#rows, unique, (run) => run.id, runRow);
+    this.#list.hidden = total === 0;
+    this.#empty.hidden = total > 0;
+    if (total === 0 && this.#empty.dataset.for !== `${status} ${search}`) this.#showEmpty(status, search);
+    setText(this.#count, total === 0 ? '' : unique.length < total ? `${unique.length} of ${counted(total, 'run')}` : counted(total, 'run'));
+    this.#more.hidden = unique.length >= total;
+    return unique.some((run) => !isFinal(run.status) && run.status !== 'waiting') ? 2_000 : 4_000;
+  }
+
+  /** @param {string} status @param {string} search */
+  #showEmpty(status, search) {
+    this.#empty.dataset.for = `${status} ${search}`;
+    if (status !== '' || search !== '') {
+      fill(this.#empty, el('h2', {}, 'No run is like that'), el('p', {}, 'Choose another filter, or search for something else.'));
+      announce('No run is like that.');
+      return;
+    }
+    fill(
+      this.#empty,
+      el('h2', {}, 'No runs yet'),
+      el('p', {}, 'Start one in a terminal, and it appears here:'),
+      el('pre', {}, 'aops runs start --agent AGENT --message "…"'),
+    );
+  }
+
+  /** @param {Partial<typeof asked>} change */
+  #ask(change) {
+    Object.assign(asked, { count: pageSize, ...change });
+    this.#app.wake();
+  }
+}
+
+/** @param {RunListItem} first */
+function runRow(first) {
+  const title = el('span', { class: 'title', dir: 'auto' });
+  const agent = el('bdi', { class: 'agent' });
+  const state = el('span', { class: 'state' });
+  const when = el('span', { class: 'when' });
+  const element = el(
+    'li',
+    {},
+    el(
+      'a',
+      { href: `#/runs/${first.id}`, class: 'run' },
+      state,
+      el('span', { class: 'what' }, title, el('span', { class: 'by' }, agent, el('span', {}, `#${first.run_number}`), when)),
+    ),
+  );
+  let shown = '';
+  /** @param {RunListItem} run */
+  const update = (run) => {
+    const signature = `${run.status} ${run.started_at} ${run.completed_at} ${run.title} ${run.agent_name} ${run.pending_human_request?.id}`;
+    if (signature === shown) return;
+    shown = signature;
+    setText(title, nameText(run.pending_human_request?.title ?? run.title));
+    setText(agent, nameText(run.agent_name));
+    fill(state, statusMark(run.status));
+    const duration = isFinal(run.status) ? between(run.started_at, run.completed_at) : undefined;
+    fill(when, moment(run.created_at), duration === undefined ? null : ` · took ${duration}`);
+  };
+  update(first);
+  return { element, update };
+}

@@ -1,0 +1,72 @@
+/**
+ * Who is signed in. The token lives in this tab alone (sessionStorage) and goes with it. A code arrives in the fragment of the
+ * address, which browsers send to nobody, and is taken out of the address bar before anything else is done.
+ */
+import { Api, ApiError } from './api.js';
+
+/**
+ * @typedef {object} Session
+ * @property {Api} api
+ * @property {string} teamId
+ * @property {string} teamName
+ * @property {(scope: string) => boolean} may
+ */
+
+const place = 'aops.token';
+
+/** The code in the address, if there is one. It is gone from the address bar and its history afterwards. */
+export function takeCode() {
+  const given = new URLSearchParams(location.hash.slice(1));
+  const code = given.get('code');
+  if (code === null) return undefined;
+  const view = given.get('view') ?? '/';
+  history.replaceState(null, '', `${location.pathname}#${view.startsWith('/') ? view : '/'}`);
+  return code;
+}
+
+/** Signs in with a code. @param {string} code @throws ApiError when it was used, or is too old */
+export async function redeem(code) {
+  const response = await fetch('/page/session', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ code }),
+    cache: 'no-store',
+    credentials: 'omit',
+  });
+  const body = await response.json();
+  if (!response.ok) throw new ApiError(response.status, body, 0);
+  sessionStorage.setItem(place, body.token);
+}
+
+/** @param {string} token */
+export const keepToken = (token) => sessionStorage.setItem(place, token);
+
+/** The session of the token that is kept; undefined when there is none. @throws ApiError, Unreachable */
+export async function openSession() {
+  const token = sessionStorage.getItem(place);
+  if (token === null) return undefined;
+  const api = new Api(token);
+  /** @type {{ credential: import('./types.d.ts').Credential }} */
+  const { credential } = await api.get('/v2/local/credential');
+  /** @type {{ team: { name: string } }} */
+  const { team } = await api.get(`/v2/teams/${encodeURIComponent(credential.team_id)}`);
+  const { scopes } = credential;
+  /** @type {Session} */
+  const session = {
+    api,
+    teamId: credential.team_id,
+    teamName: team.name,
+    may: (scope) => scopes === null || scopes.includes(scope),
+  };
+  return session;
+}
+
+/** Forgets the token, and everything that was written and not sent. @param {Session} [session] */
+export async function closeSession(session) {
+  sessionStorage.clear();
+  // Signed out here, whether or not the service can be told.
+  await session?.api.endSession().catch(() => undefined);
+}
+
+/** Forgets the token alone: what was written and not sent is there after signing in again. */
+export const forgetToken = () => sessionStorage.removeItem(place);

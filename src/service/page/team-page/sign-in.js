@@ -1,0 +1,71 @@
+/** Signing in with a token, for who did not come by `aops local open`. */
+import { ApiError } from './api.js';
+import { el } from './dom.js';
+import { forgetToken, keepToken, openSession } from './session.js';
+import { proseText } from './words.js';
+
+/** @param {{ why: string, signedIn: (session: import('./session.js').Session) => void }} options */
+export function signIn({ why, signedIn }) {
+  const problem = el('p', { class: 'problem', role: 'alert', id: 'token-problem', hidden: why === '' }, why);
+  const token = el('input', {
+    id: 'token',
+    type: 'password',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    'aria-describedby': 'token-problem',
+    required: true,
+  });
+  /** @param {string} text */
+  const tell = (text) => {
+    problem.textContent = text;
+    problem.hidden = text === '';
+  };
+  const submit = async () => {
+    const given = token.value.trim();
+    if (given === '') {
+      tell('Paste a token.');
+      token.focus();
+      return;
+    }
+    if (!/^[\x21-\x7e]+$/.test(given)) return tell('That is no token: it has characters that no token has.');
+    keepToken(given);
+    try {
+      const session = await openSession();
+      if (session !== undefined) signedIn(session);
+    } catch (error) {
+      forgetToken();
+      tell(
+        error instanceof ApiError && error.status === 401
+          ? 'The service does not know this token. It may have expired or been revoked.'
+          : error instanceof Error
+            ? proseText(error.message)
+            : 'That did not work.',
+      );
+      token.focus();
+    }
+  };
+  return el(
+    'section',
+    { class: 'page sign-in' },
+    el('h1', { tabindex: -1 }, 'Sign in'),
+    el('p', {}, 'On the machine that runs the service, this opens the page and signs you in:'),
+    el('pre', {}, 'aops local open'),
+    el(
+      'form',
+      {
+        novalidate: true,
+        submit: (event) => {
+          event.preventDefault();
+          void submit();
+        },
+      },
+      el('div', { class: 'field' }, el('label', { for: 'token' }, 'Or paste a token of your team'), token, problem),
+      el('div', { class: 'buttons' }, el('button', { class: 'primary' }, 'Sign in')),
+    ),
+    el(
+      'p',
+      { class: 'quiet' },
+      'The token stays in this tab and is gone when you close it. It needs the scopes runs:read and files:read to look, approvals:write to answer, runs:write to send messages and to stop runs.',
+    ),
+  );
+}

@@ -1,0 +1,214 @@
+/**
+ * The messages of a run, as they come. Each becomes an entry once, and stays as it is: what is new is added below, so nothing
+ * flickers, no selection is lost, and who has scrolled up stays where they are. Who is at the end is kept there.
+ */
+import { announce, el, fill, icon } from './dom.js';
+import { between, json, moment, name, nameText, proseText } from './words.js';
+
+/** @typedef {import('./types.d.ts').RunMessage} RunMessage */
+
+/** Pixels from the end of the page that count as being there. */
+const nearEnd = 140;
+/** Characters of an entry before the rest is folded away. */
+const longText = 6_000;
+
+export class Timeline {
+  #list = el('ol', { class: 'timeline' });
+  #earlier = el('button', { type: 'button', class: 'plain earlier', hidden: true });
+  #jump = el('button', { type: 'button', class: 'jump', hidden: true, click: () => this.#toEnd() });
+  #ids = new Set();
+  /** @type {Map<string, { item: HTMLElement, mark: HTMLElement, outcome: HTMLElement, body: HTMLElement, call: RunMessage }>} */
+  #calls = new Map();
+  #unseen = 0;
+  #scrolled = () => this.#isAtEnd() && this.#seen();
+
+  /** @param {() => void} loadEarlier */
+  constructor(loadEarlier) {
+    this.#earlier.addEventListener('click', loadEarlier);
+    this.element = el('div', { class: 'timeline-place' }, this.#earlier, this.#list, this.#jump);
+    addEventListener('scroll', this.#scrolled, { passive: true });
+  }
+
+  close() {
+    removeEventListener('scroll', this.#scrolled);
+  }
+
+  /** Whether nothing is shown yet. */
+  get isEmpty() {
+    return this.#ids.size === 0;
+  }
+
+  /** The answer that was given last, as the run heard it. */
+  get lastAnswer() {
+    return this.#list.querySelector('.said.answer:last-of-type .prose')?.textContent ?? undefined;
+  }
+
+  /** @param {number} count how many are before the first that is shown */
+  setEarlier(count) {
+    this.#earlier.hidden = count === 0;
+    fill(this.#earlier, `Show ${Math.min(count, 100).toLocaleString('en')} earlier of ${count.toLocaleString('en')}`);
+  }
+
+  /**
+   * Adds what is new below. `change` may add something of its own below that, before the page scrolls.
+   * @param {readonly RunMessage[]} messages @param {{ quiet: boolean, toEnd?: boolean }} how quiet: these are no news
+   */
+  append(messages, { quiet, toEnd = false }) {
+    const fresh = messages.filter(({ id }) => !this.#ids.has(id));
+    if (fresh.length === 0) return;
+    const follow = toEnd || (!quiet && this.#isAtEnd());
+    for (const message of fresh) {
+      const entry = this.#entry(message);
+      if (entry !== undefined) this.#list.append(entry);
+    }
+    if (follow) this.#toEnd();
+    else if (!quiet) {
+      this.#unseen += fresh.length;
+      this.#showJump();
+    }
+    const said = fresh.filter(({ text_content: text, role }) => text && role === 'assistant');
+    if (!quiet && said.length > 0)
+      announce(`${said.length === 1 ? 'New message' : `${said.length} new messages`}: ${said.at(-1)?.text_content}`);
+  }
+
+  /** Adds what came before; what is in view stays there. @param {readonly RunMessage[]} messages */
+  prepend(messages) {
+    const before = document.documentElement.scrollHeight;
+    const entries = messages.filter(({ id }) => !this.#ids.has(id)).map((message) => this.#entry(message));
+    this.#list.prepend(...entries.filter((entry) => entry !== undefined));
+    scrollBy({ top: document.documentElement.scrollHeight - before, behavior: 'instant' });
+  }
+
+  /** Keeps the end in view where it was, while `change` makes the page longer. @param {() => void} change */
+  keepEnd(change) {
+    const follow = this.#isAtEnd();
+    change();
+    if (follow) this.#toEnd();
+  }
+
+  /** @param {RunMessage} message */
+  #entry(message) {
+    this.#ids.add(message.id);
+    if (message.tool_result) return this.#result(message, message.tool_result);
+    if (message.tool_call) return this.#call(message, message.tool_call);
+    const [kind, who] =
+      message.type === 'human_response' ? ['answer', 'Answer'] : message.role === 'user' ? ['person', 'Message'] : ['agent', 'Agent'];
+    const text = proseText(message.text_content ?? message.type);
+    return el(
+      'li',
+      { class: `said ${kind}` },
+      el('p', { class: 'who' }, who, moment(message.timestamp)),
+      ...(text.length <= longText
+        ? [el('div', { class: 'prose', dir: 'auto' }, text)]
+        : [
+            el('div', { class: 'prose', dir: 'auto' }, `${text.slice(0, longText)}…`),
+            el(
+              'details',
+              {},
+              el('summary', {}, `All ${text.length.toLocaleString('en')} characters`),
+              el('div', { class: 'prose', dir: 'auto' }, text),
+            ),
+          ]),
+    );
+  }
+
+  /** @param {RunMessage} message @param {NonNullable<RunMessage['tool_call']>} call */
+  #call(message, call) {
+    const mark = el('span', { class: 'mark going' }, icon('dots'), el('span', { class: 'hidden' }, 'under way'));
+    const outcome = el('span', { class: 'outcome' });
+    const body = el('div', { class: 'body' }, block('Given', call.arguments));
+    const telling = tellingOf(call.arguments ?? {});
+    const item = el(
+      'li',
+      { class: 'tool' },
+      el(
+        'details',
+        {},
+        el(
+          'summary',
+          {},
+          mark,
+          el(
+            'span',
+            { class: 'line' },
+            name(call.name, 'tool-name'),
+            telling === '' ? null : el('bdi', { class: 'telling' }, telling),
+            outcome,
+          ),
+        ),
+        body,
+      ),
+    );
+    this.#calls.set(call.id, { item, mark, outcome, body, call: message });
+    return item;
+  }
+
+  /** The result goes to its call, which stands there already. @param {RunMessage} message @param {NonNullable<RunMessage['tool_result']>} result */
+  #result(message, result) {
+    const known = this.#calls.get(result.tool_call_id);
+    const hasFailed = result.error !== undefined;
+    const summary = hasFailed ? nameText(result.error ?? '') : brief(result.result);
+    if (known === undefined) {
+      return el(
+        'li',
+        { class: 'tool' },
+        el(
+          'details',
+          {},
+          el('summary', {}, 'Result', el('span', { class: 'outcome' }, summary)),
+          el('div', { class: 'body' }, block('Result', result.error ?? result.result)),
+        ),
+      );
+    }
+    known.item.classList.toggle('failed', hasFailed);
+    known.mark.className = `mark ${hasFailed ? 'failed' : 'done'}`;
+    fill(known.mark, icon(hasFailed ? 'cross' : 'check'), el('span', { class: 'hidden' }, hasFailed ? 'failed' : 'done'));
+    fill(known.outcome, summary);
+    const duration = between(known.call.timestamp, message.timestamp);
+    known.body.append(
+      block(hasFailed ? 'Failed' : 'Result', result.error ?? result.result) ?? '',
+      duration === undefined ? '' : el('p', { class: 'quiet' }, `Took ${duration}`),
+    );
+    return undefined;
+  }
+
+  #isAtEnd() {
+    const { scrollHeight } = document.documentElement;
+    return scrollHeight - innerHeight - scrollY < nearEnd;
+  }
+
+  #toEnd() {
+    this.#seen();
+    scrollTo({ top: document.documentElement.scrollHeight });
+  }
+
+  #seen() {
+    this.#unseen = 0;
+    this.#showJump();
+  }
+
+  #showJump() {
+    this.#jump.hidden = this.#unseen === 0;
+    fill(this.#jump, icon('down'), this.#unseen === 1 ? '1 new' : `${this.#unseen} new`);
+  }
+}
+
+/** @param {string} label @param {unknown} value */
+function block(label, value) {
+  if (value === undefined || (typeof value === 'object' && value !== null && Object.keys(value).length === 0)) return null;
+  return el('div', {}, el('p', { class: 'label' }, label), el('pre', { tabindex: 0, 'aria-label': label }, json(value)));
+}
+
+/** The argument that says most, on one line. @param {Record<string, unknown>} given */
+function tellingOf(given) {
+  const value = given.command ?? given.run ?? given.path ?? given.url ?? given.query ?? Object.values(given)[0];
+  return value === undefined ? '' : brief(value);
+}
+
+/** A value on one line. @param {unknown} value */
+function brief(value) {
+  if (value === undefined || value === null) return '';
+  const known = typeof value === 'object' && 'stdout' in value && typeof value.stdout === 'string' ? value.stdout : value;
+  const text = typeof known === 'string' ? known : JSON.stringify(known);
+  return nameText(text.replaceAll(/\s+/g, ' ').trim().slice(0, 240));
+}

@@ -1,0 +1,106 @@
+/** Texts for people: what others wrote made safe to read, times, sizes, statuses. */
+import { el } from './dom.js';
+
+/** Characters that turn around or hide what stands beside them. */
+const deceptive = /(?![\t\n])\p{Cc}|[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
+/** Of these, what no text in any language needs. */
+const overriding = /(?![\t\n])\p{Cc}|[\u202a-\u202e]/gu;
+
+/** @param {string} character */
+const named = (character) => `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
+
+/** A name on one line: of a file, a tool, an option. Nothing in it can pretend to be another. @param {string} text */
+export const nameText = (text) => text.replace(deceptive, named).replaceAll('\n', '⏎');
+
+/** What an agent or a person wrote, at its full length. @param {string} text */
+export const proseText = (text) => text.replaceAll('\r\n', '\n').replace(overriding, named);
+
+/** A name that keeps its direction to itself. @param {string} text @param {string} [className] */
+export const name = (text, className) => el('bdi', { class: className }, nameText(text));
+
+/** A JSON value, indented. @param {unknown} value */
+export const json = (value) => proseText(typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? ''));
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' });
+/** @type {readonly [Intl.RelativeTimeFormatUnit, number][]} */
+const units = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+];
+
+/** `3 minutes ago`. @param {number} time milliseconds @param {number} [now] */
+export function ago(time, now = Date.now()) {
+  const seconds = Math.round((time - now) / 1_000);
+  for (const [unit, size] of units) if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
+  return Math.abs(seconds) < 10 ? 'just now' : relative.format(seconds, 'second');
+}
+
+/** A moment as how long ago it was, and exactly when pointed at. It keeps itself up to date. @param {string | null | undefined} iso */
+export function moment(iso) {
+  const time = Date.parse(iso ?? '');
+  if (!Number.isFinite(time)) return el('span', {}, '–');
+  return el('time', { datetime: new Date(time).toISOString(), title: new Date(time).toLocaleString() }, ago(time));
+}
+
+/** Brings all moments up to date. */
+export function refreshMoments() {
+  for (const element of document.querySelectorAll('time')) {
+    const text = ago(Date.parse(element.dateTime));
+    if (element.textContent !== text) element.textContent = text;
+  }
+}
+
+/** `1 min 20 s`. @param {number} milliseconds */
+export function took(milliseconds) {
+  const seconds = milliseconds / 1_000;
+  if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`;
+  return `${Math.floor(seconds / 86_400)} d ${Math.floor((seconds % 86_400) / 3_600)} h`;
+}
+
+/** Time between two moments, if both are known. @param {string | null | undefined} start @param {string | null | undefined} end */
+export function between(start, end) {
+  const milliseconds = Date.parse(end ?? '') - Date.parse(start ?? '');
+  return Number.isFinite(milliseconds) && milliseconds >= 0 ? took(milliseconds) : undefined;
+}
+
+/** `1.4 MB`. @param {number} bytes */
+export function size(bytes) {
+  if (bytes < 1_000) return `${bytes} B`;
+  const steps = ['kB', 'MB', 'GB', 'TB'];
+  let value = bytes;
+  let step = -1;
+  while (value >= 999.5 && step < steps.length - 1) {
+    value /= 1_000;
+    step += 1;
+  }
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${steps[step]}`;
+}
+
+/** `1 run`, `3 runs`. @param {number} count @param {string} noun */
+export const counted = (count, noun) => `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+
+/** @type {Record<string, [label: string, kind: string]>} */
+const statuses = {
+  not_started: ['Not started', 'idle'],
+  pending: ['Queued', 'idle'],
+  starting: ['Starting', 'going'],
+  running: ['Running', 'going'],
+  waiting: ['Waiting for you', 'waiting'],
+  completed: ['Completed', 'done'],
+  failed: ['Failed', 'failed'],
+  interrupted: ['Stopped', 'stopped'],
+};
+
+/** Whether a run has ended, as far as is known. @param {string} status */
+export const isFinal = (status) => ['completed', 'failed', 'interrupted'].includes(status);
+
+/** A status as a word with a dot. @param {string} status */
+export function statusMark(status) {
+  const [label, kind] = statuses[status] ?? [nameText(status), 'idle'];
+  return el('span', { class: `status ${kind}` }, label);
+}
