@@ -3,7 +3,13 @@ import { Buffer } from 'node:buffer';
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** Told apart by how they begin, for people and for programs that look for leaked secrets. */
-const prefixes = { local: 'aops_local', token: 'aops_token', client_secret: 'aops_secret', access_token: 'aops_access', page: 'aops_page' } as const;
+const prefixes = {
+  local: 'aops_local',
+  token: 'aops_token',
+  client_secret: 'aops_secret',
+  access_token: 'aops_access',
+  page: 'aops_page',
+} as const;
 
 /** A new secret of 256 random bits, in letters, digits, dashes and underscores. */
 export const newSecret = (kind: keyof typeof prefixes): string => `${prefixes[kind]}_${randomBytes(32).toString('base64url')}`;

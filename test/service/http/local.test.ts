@@ -25,6 +25,18 @@ describe('the owner', () => {
   });
 });
 
+describe('codes of the team page', () => {
+  it('are made for two minutes', async () => {
+    const clock = new ManualClock();
+    const api = await service({ clock });
+    const { code, url, expires_at } = await api.ok('createPageCode');
+    expect(code).toMatch(/^[\w-]{32}$/);
+    expect(url).toBe(`${api.service.url}/`);
+    expect(Date.parse(expires_at) - clock.now()).toBe(120_000);
+    expect((await api.ok('createPageCode')).code).not.toBe(code);
+  });
+});
+
 describe('teams', () => {
   it('are created, renamed and listed under names of their own', async () => {
     const api = await service();

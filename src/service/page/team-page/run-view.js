@@ -232,7 +232,7 @@ export class RunView {
         ? proseText(run.error ?? 'It failed, and did not say why.')
         : run.status === 'interrupted'
           ? 'The run was stopped. A message continues it.'
-          : 'The run has completed.';
+          : '';
     if (this.#ending.dataset.text === text) return;
     this.#ending.dataset.text = text;
     fill(this.#ending, statusMark(run.status), el('span', { class: 'prose', dir: 'auto' }, text));

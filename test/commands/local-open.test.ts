@@ -1,0 +1,100 @@
+/** `aops local open`: who gets the code, and in which way. */
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { type CliOptions, type CliResult, runCli } from '../support/run-cli.ts';
+import { folderEnv, startTestService, type TestService } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+let service: TestService;
+let env: Record<string, string>;
+let run: string;
+beforeAll(async () => {
+  service = await startTestService();
+  run = await service.run('- say: hi');
+  // As `local up` leaves it. Nobody is signed in: the code is made with the token of the data directory.
+  const folder = await temporaryFolder();
+  env = folderEnv(folder);
+  const { url, teamId, instanceId } = service.service;
+  const state = { url, team_id: teamId, instance_id: instanceId, data_dir: service.dataDirectory };
+  await mkdir(path.join(folder, 'data'), { recursive: true });
+  await writeFile(path.join(folder, 'data', 'local.json'), JSON.stringify(state));
+});
+
+const open = (argv: readonly string[] = [], options: CliOptions = {}): Promise<CliResult> =>
+  runCli(['local', 'open', ...argv], { ...options, env: { ...env, NO_COLOR: '1', ...options.env } });
+
+/** A folder with an `xdg-open` that notes what it is given, and ends with a code. */
+async function opener(code: number): Promise<{ env: Record<string, string>; given: () => Promise<string> }> {
+  const folder = await temporaryFolder();
+  const note = path.join(folder, 'given');
+  const program = path.join(folder, 'xdg-open');
+  await writeFile(program, `#!/bin/sh\nprintf '%s' "$*" > ${note}.new && mv ${note}.new ${note}\nexit ${code}\n`);
+  await chmod(program, 0o755);
+  return {
+    env: { PATH: `${folder}:/usr/bin:/bin`, DISPLAY: ':99' },
+    given: () => eventually('the browser is opened', () => readFile(note, 'utf8').catch(() => undefined)),
+  };
+}
+
+const signIn = (url: string): Promise<Response> =>
+  fetch(new URL('/page/session', url), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ code: new URLSearchParams(new URL(url).hash.slice(1)).get('code') }),
+  });
+
+describe('local open', () => {
+  it('prints a URL that works once where there is no terminal, with the code in the fragment', async () => {
+    const result = await open(['--json']);
+    expect([result.code, result.stderr]).toEqual([0, '']);
+    const printed = result.json<{ url: string; opened: boolean; expires_at: string }>();
+    expect(printed).toMatchObject({ opened: false });
+    expect(printed.url).toMatch(new RegExp(`^${service.service.url}/#code=[\\w-]{32}&view=/$`));
+    expect(result.stdout).not.toContain(service.service.token);
+    expect((await signIn(printed.url)).status).toBe(200);
+    expect((await signIn(printed.url)).status).toBe(403);
+    expect((await open()).stdout).toMatch(/^URL\thttp.*#code=/);
+  });
+
+  it('begins with a run or the inbox', async () => {
+    expect((await open(['@latest', '--json'])).json<{ url: string }>().url).toContain(`&view=/runs/${run}`);
+    expect((await open([run.toUpperCase(), '--json'])).json<{ url: string }>().url).toContain(`&view=/runs/${run}`);
+    expect((await open(['--inbox', '--json'])).json<{ url: string }>().url).toContain('&view=/inbox');
+    expect((await open(['nonsense'])).code).toBe(2);
+  });
+
+  it('opens a browser on a terminal, and then tells the code to nobody else', async () => {
+    const browser = await opener(0);
+    const result = await open([], { tty: true, env: browser.env });
+    expect([result.code, result.stderr]).toEqual([0, '']);
+    const given = await browser.given();
+    expect((await signIn(given)).status).toBe(200);
+    expect(result.stdout).toContain(`Opened: ${service.service.url}/#/`);
+    expect(result.stdout).not.toContain('code=');
+    const asked = await opener(0);
+    expect((await open(['--browser', '--json'], { env: asked.env })).json()).toMatchObject({ opened: true });
+    expect(await asked.given()).toContain('#code=');
+  });
+
+  it('prints the URL when no browser can be opened, and says why it does', async () => {
+    const broken = await opener(3);
+    for (const options of [{ env: broken.env }, { env: { PATH: '/nowhere', DISPLAY: ':99' } }, { env: { PATH: '/nowhere' } }]) {
+      const result = await open([], { tty: true, columns: 140, ...options });
+      expect(result.code).toBe(0);
+      expect(result.stdout).toMatch(/URL: +http\S+#code=/);
+      expect(result.stderr).toContain('No browser could be opened here');
+    }
+    const printed = await open(['--no-browser'], { tty: true, columns: 140, env: broken.env });
+    expect([printed.stderr, printed.stdout]).toEqual(['', expect.stringContaining('#code=')]);
+  });
+
+  it('says how to start a service that is not there', async () => {
+    const result = await runCli(['local', 'open', '--json'], { env: folderEnv(await temporaryFolder()) });
+    expect(result.code).toBe(8);
+    expect(JSON.parse(result.stderr)).toMatchObject({
+      error: { code: 'local_service_not_running', hint: expect.stringContaining('aops local up') },
+    });
+  });
+});

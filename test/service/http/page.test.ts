@@ -1,0 +1,188 @@
+/** The team page over HTTP: its files, the headers that keep what agents wrote from running, and how a browser signs in. */
+import { readdir } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { pageSessionLife } from '../../../src/service/page/sessions.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { type Answer, type Api, started } from '../helpers/service.ts';
+
+const folder = new URL('../../../src/service/page/team-page/', import.meta.url);
+const json = { 'content-type': 'application/json' };
+const failure = ({ status, body }: Answer) => [status, (body as { error?: string }).error];
+
+const redeem = (api: Api, code: unknown, headers: Record<string, string> = json) =>
+  api.send('POST', '/page/session', { anonymous: true, headers, body: JSON.stringify({ code }) }) as Promise<
+    Answer<{ token: string; expires_at: string }>
+  >;
+
+/** The service as the page calls it. */
+async function signedIn(api: Api): Promise<Api> {
+  const { code } = await api.ok('createPageCode');
+  return api.as((await redeem(api, code)).body.token);
+}
+
+describe('the files of the page', () => {
+  it('are served without a credential, each with its type and a policy that lets nothing else run', async () => {
+    const api = await started();
+    const names = (await readdir(folder)).filter((name) => /\.(css|js|svg)$/.test(name));
+    expect(names.length).toBeGreaterThan(10);
+    const types: Record<string, string> = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8', svg: 'image/svg+xml' };
+    for (const path of ['/', ...names.map((name) => `/page/${name}`)]) {
+      const { status, headers, text } = await api.send('GET', path, { anonymous: true });
+      expect(status, path).toBe(200);
+      expect(text.length, path).toBeGreaterThan(100);
+      expect(headers['content-type'], path).toBe(path === '/' ? 'text/html; charset=utf-8' : types[path.split('.').at(-1) ?? '']);
+      expect(headers, path).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+        'referrer-policy': 'no-referrer',
+        'cross-origin-opener-policy': 'same-origin',
+        'cross-origin-resource-policy': 'same-origin',
+        'cache-control': 'no-cache',
+      });
+      const policy = String(headers['content-security-policy']).split('; ');
+      expect(policy, path).toEqual([
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data: blob:",
+        "connect-src 'self'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+      ]);
+    }
+  });
+
+  it('hold no inline script or style, and name nothing outside', async () => {
+    const api = await started();
+    const { text } = await api.send('GET', '/');
+    expect(text).not.toMatch(/<script(?![^>]* src="\/page\/)|<style|\son\w+=|\sstyle=|https?:\/\//);
+    for (const name of (await readdir(folder)).filter((file) => file.endsWith('.js'))) {
+      const { text: code } = await api.send('GET', `/page/${name}`);
+      expect(code, name).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|localStorage|\.cookie/);
+      for (const [, imported] of code.matchAll(/^import .* from '(.*)';$/gm)) expect(imported, name).toMatch(/^\.\/[\w-]+\.js$/);
+    }
+  });
+
+  it('are sent once, and confirmed after that', async () => {
+    const api = await started();
+    const first = await api.send('GET', '/page/app.js');
+    const etag = String(first.headers.etag);
+    const again = await api.send('GET', '/page/app.js', { headers: { 'if-none-match': `W/${etag}` } });
+    expect([again.status, again.text, again.headers.etag]).toEqual([304, '', etag]);
+    expect(again.headers['content-security-policy']).toBe(first.headers['content-security-policy']);
+    expect((await api.send('GET', '/page/app.js', { headers: { 'if-none-match': '"other"' } })).status).toBe(200);
+    const head = await api.send('HEAD', '/');
+    expect([head.status, head.text, head.headers['content-type']]).toEqual([200, '', 'text/html; charset=utf-8']);
+  });
+
+  it('are all there is', async () => {
+    const api = await started();
+    const hidden = [
+      '/page/',
+      '/page/tsconfig.json',
+      '/page/types.d.ts',
+      '/page/..%2Fassets.ts',
+      '/page/%2e%2e%2fsessions.ts',
+      '/page/constructor',
+    ];
+    for (const path of hidden) expect(failure(await api.send('GET', path, { anonymous: true })), path).toEqual([404, 'route_not_found']);
+    expect(failure(await api.send('GET', '/page/a/b', { anonymous: true }))[0]).toBe(401);
+    for (const [method, path] of [
+      ['POST', '/'],
+      ['PUT', '/page/app.js'],
+      ['GET', '/page/session'],
+    ] as const)
+      expect(failure(await api.send(method, path)), path).toEqual([405, 'method_not_allowed']);
+  });
+
+  it('are not for a page of another origin, nor for another name', async () => {
+    const api = await started();
+    expect(failure(await api.send('GET', '/', { headers: { origin: 'https://evil.example' } }))).toEqual([403, 'origin_not_allowed']);
+    expect(failure(await api.send('GET', '/', { headers: { host: 'evil.example' } }))).toEqual([403, 'host_not_allowed']);
+  });
+});
+
+describe('a code', () => {
+  it('signs in once, and the session may do what the page does and no more', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock });
+    const { code } = await api.ok('createPageCode');
+    const answer = await redeem(api, code);
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(answer.body.token).toMatch(/^aops_page_/);
+    expect(Date.parse(answer.body.expires_at) - clock.now()).toBe(pageSessionLife);
+    const page = api.as(answer.body.token);
+    const { credential } = await page.ok('getLocalCredential');
+    expect(credential).toMatchObject({ owner: false, scopes: ['runs:read', 'runs:write', 'approvals:write', 'files:read'] });
+    await page.ok('listRuns');
+    // Not the owner's powers, though it is the owner's credential.
+    expect(failure(await page.call('createLocalToken', { body: { name: 'x' } }))).toEqual([403, 'owner_only']);
+    expect(failure(await page.call('createPageCode'))).toEqual([403, 'owner_only']);
+    expect(failure(await page.call('createAgent', { body: {} }))).toEqual([403, 'insufficient_scope']);
+    expect(failure(await page.call('listTeamWebhooks'))).toEqual([403, 'insufficient_scope']);
+    expect(failure(await redeem(api, code))).toEqual([403, 'invalid_code']);
+    clock.advance(pageSessionLife);
+    expect(failure(await page.call('listRuns'))).toEqual([401, 'invalid_token']);
+  });
+
+  it('is good for one of many who present it at once', async () => {
+    const api = await started();
+    const { code } = await api.ok('createPageCode');
+    const answers = await Promise.all(Array.from({ length: 6 }, () => redeem(api, code)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 403, 403, 403, 403, 403]);
+  });
+
+  it('is refused when it is too old, and wherever else it is shown', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock });
+    const { code } = await api.ok('createPageCode');
+    expect(failure(await api.as(code).call('getLocalCredential'))).toEqual([401, 'invalid_token']);
+    expect(
+      failure(await api.send('GET', '/v2/local/credential', { headers: { authorization: `Bearer code of the team page: ${code}` } })),
+    ).toEqual([401, 'invalid_token']);
+    clock.advance(120_000);
+    expect(failure(await redeem(api, code))).toEqual([403, 'invalid_code']);
+    for (const wrong of [undefined, 7, null]) expect(failure(await redeem(api, wrong))).toEqual([400, 'invalid_request']);
+    // A form of another page could send text, but not JSON.
+    expect(failure(await redeem(api, code, { 'content-type': 'text/plain' }))).toEqual([400, 'invalid_request']);
+  });
+
+  it('cannot be guessed for long', async () => {
+    const api = await started({ clock: new ManualClock() });
+    const { code } = await api.ok('createPageCode');
+    for (let index = 0; index < 10; index++) expect(failure(await redeem(api, `wrong ${index}`))).toEqual([403, 'invalid_code']);
+    expect(failure(await redeem(api, code))).toEqual([429, 'rate_limited']);
+  });
+
+  it('and its session are never in the log', async () => {
+    const lines: string[] = [];
+    const api = await started({ log: (entry) => lines.push(JSON.stringify(entry)) });
+    const { code } = await api.ok('createPageCode');
+    const { token } = (await redeem(api, code)).body;
+    await redeem(api, code);
+    await api.as(token).ok('listRuns');
+    expect(lines.length).toBeGreaterThan(2);
+    expect(lines.join('\n')).not.toContain(code);
+    expect(lines.join('\n')).not.toContain(token);
+  });
+});
+
+describe('signing out', () => {
+  it('ends the session, and no other credential', async () => {
+    const api = await started();
+    const [page, other] = [await signedIn(api), await signedIn(api)];
+    const end = (who: Api) => who.send('DELETE', '/page/session');
+    expect((await end(page)).body).toEqual({ ended: true });
+    expect(failure(await page.call('listRuns'))).toEqual([401, 'invalid_token']);
+    expect((await end(page)).body).toEqual({ ended: false });
+    await other.ok('listRuns');
+    const token = await api.withToken({ scopes: ['runs:read'] });
+    for (const kept of [api, token]) {
+      expect((await end(kept)).body).toEqual({ ended: false });
+      await kept.ok('listRuns');
+    }
+  });
+});
