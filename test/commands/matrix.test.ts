@@ -158,7 +158,8 @@ describe.each(named)('aops %s', (id, { path, command }) => {
   });
 
   // `auth login` is how one signs in, `doctor` looks at everything else as well, `local open` has the key of the data directory.
-  it.runIf(command.operations?.length && !['auth login', 'doctor', 'local open'].includes(id))('says how to sign in when nobody is', async () => {
+  const signsIn = ['auth login', 'doctor', 'local open'].includes(id);
+  it.runIf(command.operations?.length && !signsIn)('says how to sign in when nobody is', async () => {
     const argv = [...path, ...required(command), ...(alsoNeeded[id] ?? [])];
     const refused = await run(argv);
     expect(refused.stdout).toBe('');
