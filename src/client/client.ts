@@ -3,12 +3,13 @@
  * waits out rate limits, and retries what the policy lets it, under the caller's deadline. It knows no terminal:
  * what a person should see of it goes to `onEvent`.
  */
+
+import { anySignal } from '../base/abort.ts';
 import { type Clock, steadyTime, systemClock } from '../base/clock.ts';
 import { AopsError, type ErrorDetails } from '../base/errors.ts';
 import type { Dispatcher } from '../base/undici.ts';
 import { type OperationId, operation } from '../interface/operations.ts';
 import type { Input, Response } from '../interface/types.ts';
-import { anySignal } from './abort.ts';
 import { checkAnswer } from './answers.ts';
 import { backoff, retryPolicy } from './backoff.ts';
 import { abandonedChange, DeadlineError, NotOfferedError, OutcomeUnknownError, RateLimitedError, ServiceAnswerError } from './errors.ts';

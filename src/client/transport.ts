@@ -1,6 +1,7 @@
 /** One attempt at one request: sends it, reads the whole answer, and says plainly what happened. Never retries, never follows. */
+
+import { orAborted } from '../base/abort.ts';
 import type { Dispatcher } from '../base/undici.ts';
-import { orAborted } from './abort.ts';
 import { type Answer, exchange, type Listener } from './exchange.ts';
 import { connectionProblem } from './network/connection-errors.ts';
 

@@ -2,8 +2,9 @@
  * The credential of OAuth 2.0 clients: a token is fetched when it is first needed, once for all requests and processes
  * that wait for it, kept until shortly before it expires, and replaced once when the service refuses it.
  */
+
+import { orAborted } from '../../base/abort.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { orAborted } from '../abort.ts';
 import { retryPolicy } from '../backoff.ts';
 import type { ClientEvent } from '../client.ts';
 import { RateLimitedError, UnavailableError } from '../errors.ts';

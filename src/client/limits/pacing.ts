@@ -2,9 +2,10 @@
  * Every wait of the HTTP core: for a turn at the rate limit, and before another attempt. No wait is begun that cannot
  * end before the command's deadline, or that a rate limit asks for beyond `--max-wait`.
  */
+
+import { orAborted } from '../../base/abort.ts';
 import { type Clock, steadyTime } from '../../base/clock.ts';
 import type { ErrorDetails } from '../../base/errors.ts';
-import { orAborted } from '../abort.ts';
 import { DeadlineError, RateLimitedError } from '../errors.ts';
 import type { RateGate } from './rate-gate.ts';
 

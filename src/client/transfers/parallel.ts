@@ -1,5 +1,5 @@
 /** Doing several things at a time, but not too many. */
-import { sharedSignal } from '../abort.ts';
+import { sharedSignal } from '../../base/abort.ts';
 
 /** So many at a time, first come, first served. */
 export class Slots {

@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { linkSync, realpathSync, renameSync, rmSync, unlinkSync } from 'node:fs';
 import path from 'node:path';
+import { orAborted } from '../../base/abort.ts';
 import { UsageError } from '../../base/errors.ts';
-import { orAborted } from '../abort.ts';
 import { type DiskFile, type OpenFile, openDiskFile } from './disk-file.ts';
 
 export class PartialFile {

@@ -1,6 +1,7 @@
 /** The pictures of a film strip, in order, a few ahead of the one that is written. */
+
+import { sharedSignal } from '../../../base/abort.ts';
 import { AopsError } from '../../../base/errors.ts';
-import { sharedSignal } from '../../../client/abort.ts';
 import type { Client } from '../../../client/client.ts';
 import { download } from '../../../client/transfers/download.ts';
 import type { ScreenshotToolExecution } from '../../../interface/types.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { WebhookDelivery } from '../../../../src/interface/types.ts';
-import type { Lookup } from '../../../../src/service/engine/webhooks/sender.ts';
+import type { Lookup } from '../../../../src/service/outbound/guarded-agent.ts';
 import { Receiver, rawReceiver, verifyWithLibrary } from '../../../support/webhook-receiver.ts';
 import { ManualClock } from '../../helpers/clock.ts';
 import { type Api, afterTest, started, temporaryDirectory } from '../../helpers/service.ts';

@@ -1,10 +1,11 @@
 /**
- * Where webhooks may go. An address is judged when it is about to be dialled, so a name that changes its mind between the check
- * and the connection gains nothing. Loopback is always allowed, everything else only when the operator said so.
+ * Where the service may connect to because others said so: webhooks, connections. An address is judged when it is about to be
+ * dialled, so a name that changes its mind between the check and the connection gains nothing. Loopback is always allowed,
+ * everything else only when the operator said so.
  */
 import ipaddr from 'ipaddr.js';
-import { UsageError } from '../../../base/errors.ts';
-import { type Address, parseAddress, rangeOf } from '../../addresses.ts';
+import { UsageError } from '../../base/errors.ts';
+import { type Address, parseAddress, rangeOf } from '../addresses.ts';
 
 /** Every address of the public internet. */
 const publicWord = 'public';
@@ -12,15 +13,18 @@ const publicWord = 'public';
 /** What a name that was allowed may resolve to. The rest (link-local, multicast, reserved ...) needs a range of its own. */
 const namedRanges = new Set(['loopback', 'private', 'uniqueLocal', 'carrierGradeNat']);
 
+/** What rules are for, in the error about a word that is none: `webhook`, `connection`. */
+export type RulesFor = 'webhook' | 'connection';
+
 export class HostRules {
   readonly #names = new Set<string>();
   readonly #suffixes: string[] = [];
   readonly #networks: [Address, number][] = [];
   #public = false;
 
-  /** @throws UsageError `webhook_host_invalid` for a word that is no host, address, range or `public` */
-  constructor(words: readonly string[] = []) {
-    for (const word of words) this.#add(word);
+  /** @throws UsageError `webhook_host_invalid`, `connection_host_invalid` for a word that is no host, address, range or `public` */
+  constructor(words: readonly string[] = [], use: RulesFor = 'webhook') {
+    for (const word of words) this.#add(word, use);
   }
 
   /** Whether the service may connect to this address for a URL with this host. */
@@ -39,7 +43,7 @@ export class HostRules {
     return this.#names.has(name) || this.#suffixes.some((suffix) => name.endsWith(suffix));
   }
 
-  #add(word: string): void {
+  #add(word: string, use: RulesFor): void {
     const text = word.trim().toLowerCase().replace(/\.$/, '');
     const bare = text.replace(/^\[(.*)\]$/, '$1');
     if (text === publicWord) this.#public = true;
@@ -51,9 +55,9 @@ export class HostRules {
     else if (text.startsWith('*.') && hostName.test(text.slice(2))) this.#suffixes.push(text.slice(1));
     else
       throw new UsageError(
-        `"${word}" is no host that webhooks could be sent to.`,
+        `"${word}" is no host that a ${use} could go to.`,
         'Give a name (hooks.example.com), all below one (*.example.com), an address, a range (10.0.0.0/8), or the word public.',
-        'webhook_host_invalid',
+        `${use}_host_invalid`,
       );
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HostRules } from '../../../../src/service/engine/webhooks/host-rules.ts';
+import { HostRules } from '../../../src/service/outbound/host-rules.ts';
 
 const loopback = ['127.0.0.1', '127.255.0.9', '::1', '::ffff:127.0.0.1', '::ffff:7f00:1', '[::1]'];
 const publicAddresses = ['8.8.8.8', '2606:4700::1111', '::ffff:8.8.8.8'];

@@ -1,0 +1,91 @@
+/**
+ * Connections to where others said: each address is judged by the rules when it is dialled, and the judged address is the one
+ * that is dialled.
+ */
+import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { Agent, buildConnector, type Connector, type Dispatcher } from '../../base/undici.ts';
+import type { HostRules } from './host-rules.ts';
+
+/** All addresses of a name, as `dns.lookup` answers with `all`. */
+export type Lookup = (
+  host: string,
+  options: LookupOptions & { all: true },
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+/** A host that may not be connected to. Its message is half a sentence. */
+export class HostNotAllowedError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'HostNotAllowedError';
+  }
+}
+
+export interface GuardedAgentOptions {
+  rules: HostRules;
+  /** Default the system's. */
+  lookup?: Lookup | undefined;
+  /** Milliseconds for connecting. */
+  deadline: number;
+  /** Half a sentence about a host that the rules do not allow. */
+  refused: (host: string) => string;
+}
+
+export class GuardedAgent {
+  readonly dispatcher: Dispatcher;
+  readonly #options: GuardedAgentOptions;
+  readonly #lookup: Lookup;
+
+  constructor(options: GuardedAgentOptions) {
+    this.#options = options;
+    this.#lookup = options.lookup ?? (systemLookup as Lookup);
+    // No connection is used twice: one that the other side has closed meanwhile would look like a failure of his.
+    this.dispatcher = new Agent({ pipelining: 0, headersTimeout: 0, bodyTimeout: 0, connect: this.#connector() });
+  }
+
+  /** Whether an address of the host may be dialled; also when the host cannot be looked up, as it may be there later. */
+  async mayReach(host: string): Promise<boolean> {
+    const bare = unbracketed(host);
+    const { rules } = this.#options;
+    if (isIP(bare) !== 0) return rules.allows(bare, bare);
+    return new Promise((resolve) => {
+      this.#lookup(bare, { all: true }, (error, addresses) =>
+        resolve(error !== null || addresses.some(({ address }) => rules.allows(bare, address))),
+      );
+    });
+  }
+
+  /** Gives up what is under way. */
+  async close(): Promise<void> {
+    await this.dispatcher.destroy();
+  }
+
+  #refuse(host: string): HostNotAllowedError {
+    return new HostNotAllowedError(this.#options.refused(host));
+  }
+
+  #connector(): Connector.connector {
+    const connect = buildConnector({ timeout: this.#options.deadline, lookup: this.#guardedLookup });
+    return (options, done) => {
+      const host = unbracketed(options.hostname);
+      // An address is dialled without being looked up.
+      if (isIP(host) !== 0 && !this.#options.rules.allows(host, host)) return done(this.#refuse(host), null);
+      return connect(options, done);
+    };
+  }
+
+  /** Answers with the addresses that may be dialled, and those are what is dialled. */
+  readonly #guardedLookup: LookupFunction = (host, options, done) => {
+    this.#lookup(host, { ...options, all: true }, (error, found) => {
+      if (error) return done(error, []);
+      const addresses = found.filter(({ address }) => this.#options.rules.allows(host, address));
+      const [first] = addresses;
+      if (first === undefined) return done(this.#refuse(host), []);
+      if ((options as LookupOptions).all) return done(null, addresses);
+      return done(null, first.address, first.family);
+    });
+  };
+}
+
+const unbracketed = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');

@@ -1,0 +1,23 @@
+/** Why a request to somewhere else got no answer, as half a sentence. Tells nothing that only this machine should know. */
+import { HostNotAllowedError } from './guarded-agent.ts';
+
+const reasons: Record<string, string> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was reset',
+  EPIPE: 'the connection was closed while sending',
+  ENOTFOUND: 'the host name could not be found',
+  EAI_AGAIN: 'the host name could not be looked up just now',
+  EHOSTUNREACH: 'the host is unreachable',
+  ENETUNREACH: 'the network is unreachable',
+  UND_ERR_CONNECT_TIMEOUT: 'the connection could not be made in time',
+  UND_ERR_SOCKET: 'the connection was closed before the answer was complete',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
+};
+
+export function connectionProblem(error: unknown): string {
+  const { code = '', name = '', message = '', errors } = error as { code?: string; name?: string; message?: string; errors?: unknown[] };
+  if (error instanceof HostNotAllowedError || (error instanceof Error && code === '' && name === 'Error')) return message;
+  if (errors?.length) return connectionProblem(errors[0]);
+  if (name === 'HTTPParserError' || code.startsWith('HPE_')) return 'the answer was no valid HTTP';
+  return reasons[code] ?? `the connection failed${code === '' ? '' : ` (${code})`}`;
+}
