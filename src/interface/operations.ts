@@ -3,6 +3,7 @@ import type { Operation } from './operation.ts';
 import { agentOperations } from './operations/agents.ts';
 import { billingOperations } from './operations/billing.ts';
 import { caseOperations } from './operations/cases.ts';
+import { connectionOperations } from './operations/connections.ts';
 import { localOperations } from './operations/local.ts';
 import { mcpOperations } from './operations/mcp.ts';
 import { memoryOperations } from './operations/memory.ts';
@@ -31,6 +32,7 @@ export const operationGroups = {
   billing: billingOperations,
   plugins: pluginOperations,
   mcp: mcpOperations,
+  connections: connectionOperations,
 } as const;
 
 export const operations = {
@@ -47,6 +49,7 @@ export const operations = {
   ...billingOperations,
   ...pluginOperations,
   ...mcpOperations,
+  ...connectionOperations,
   ...revisionOperations,
 } as const;
 

@@ -4,6 +4,7 @@ import type { OperationId } from './operations.ts';
 import { agentSchemas } from './schemas/agents.ts';
 import { billingSchemas } from './schemas/billing.ts';
 import { caseSchemas } from './schemas/cases.ts';
+import { connectionSchemas } from './schemas/connections.ts';
 import { localSchemas } from './schemas/local.ts';
 import { mcpSchemas } from './schemas/mcp.ts';
 import { memorySchemas } from './schemas/memory.ts';
@@ -30,6 +31,7 @@ export const schemas = {
   ...billingSchemas,
   ...pluginSchemas,
   ...mcpSchemas,
+  ...connectionSchemas,
   ...revisionSchemas,
 } as const satisfies Record<OperationId, OperationSchemas>;
 

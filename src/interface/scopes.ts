@@ -19,7 +19,7 @@ export type Scope = (typeof scopes)[number];
 
 /** What each scope permits. */
 export const scopeMeanings: Readonly<Record<Scope, string>> = {
-  'runs:read': 'Read what a team works on: agents and their revisions, runs and their messages, queues and cases, usage',
+  'runs:read': 'Read what a team works on: agents and their revisions, runs and their messages, queues and cases, connections, usage',
   'runs:write': 'Start runs, send them messages, stop them',
   'queues:write': 'Change queues, cases and labels',
   'approvals:write': 'Answer human requests',
@@ -146,6 +146,14 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   getTeamEntitlements: 'any',
 
   listPluginCatalog: 'any',
+
+  listConnections: 'runs:read',
+  createConnection: 'full',
+  getConnection: 'runs:read',
+  updateConnection: 'full',
+  deleteConnection: 'full',
+  listConnectionTools: 'full',
+  probeMcpServer: 'full',
 
   callMcp: 'mcp:call',
   getMcp: 'mcp:call',

@@ -9,6 +9,7 @@ import { version } from '../base/version.ts';
 import type { BrowsePolicy, Browsing } from './browser/chromium.ts';
 import { driveBuilderRun } from './engine/builder-driver.ts';
 import { dispatchCases } from './engine/cases/dispatch.ts';
+import { probeLimit } from './engine/connections/use.ts';
 import { type Engine, jobKinds } from './engine/engine.ts';
 import { FileStore } from './engine/file-store.ts';
 import { driveRun } from './engine/run-driver.ts';
@@ -29,13 +30,14 @@ import { Router } from './http/router.ts';
 import { type HttpServer, listen } from './http/server.ts';
 import { createLog, type LogEntry } from './log.ts';
 import { newSecret, secretHash } from './oauth/secrets.ts';
-import type { Lookup } from './outbound/guarded-agent.ts';
+import { GuardedAgent, type Lookup } from './outbound/guarded-agent.ts';
 import { HostRules } from './outbound/host-rules.ts';
 import type { Plan } from './plans/plan.ts';
 import type { Runtime } from './runtimes/runtime.ts';
 import { scriptRuntime } from './runtimes/script/script-runtime.ts';
 import { systemPath } from './sandbox/exec.ts';
 import { SandboxStore } from './sandbox/sandbox.ts';
+import { SecretBox } from './secret-box.ts';
 import { UrlSigner } from './signed-urls.ts';
 import { deleteTokens, findToken, firstCredential, insertCredential, insertToken } from './store/credentials.ts';
 import { openDatabase, type Store } from './store/database.ts';
@@ -88,6 +90,12 @@ export interface ServiceOptions {
     /** Default the system's. */
     lookup?: Lookup;
   };
+  connections?: {
+    /** Hosts, addresses and ranges of MCP servers, and of what authorizes for them, beside this machine; `public` for the whole internet. */
+    allow?: readonly string[];
+    /** Default the system's. */
+    lookup?: Lookup;
+  };
   log?: (entry: LogEntry) => void;
   /** What executes agents; default the script runtime. */
   runtimes?: readonly Runtime[];
@@ -109,7 +117,7 @@ const closingTime = 5_000;
 const deliveredEndpoints = 32;
 
 /**
- * Starts the service. Throws AopsError `data_directory_in_use`, `data_directory_newer`, `port_in_use` `webhook_host_invalid` or `team_not_found`.
+ * Starts the service. Throws AopsError `data_directory_in_use`, `data_directory_newer`, `port_in_use` `webhook_host_invalid`, `connection_host_invalid`, `secret_key_invalid` or `team_not_found`.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { dataDirectory, host = '127.0.0.1', port = 0, clock = systemClock } = options;
@@ -122,7 +130,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const { teamId, token } = await localAccess(store, dataDirectory, clock.now());
     await savePlans(store, options, { teamId, now: isoTime(clock.now()) });
     const runConcurrency = options.runConcurrency ?? (await largestConcurrency(store));
-    const engine = createEngine({ ...options, runConcurrency }, { store, clock, log, instanceId });
+    const box = await SecretBox.open(join(dataDirectory, 'secrets.key'));
+    const engine = createEngine({ ...options, runConcurrency }, { store, clock, log, instanceId, box });
     const signer = new UrlSigner(await settingOrCreate(store, 'url_signing_key', () => randomBytes(32).toString('base64url')));
     // Nobody else can have the database open: what was being worked on is free again.
     const continued = await reclaimJobs(store, clock.now());
@@ -155,9 +164,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
 function createEngine(
   options: ServiceOptions & { runConcurrency: number },
-  parts: Pick<Engine, 'store' | 'clock' | 'log'> & { instanceId: string },
+  parts: Pick<Engine, 'store' | 'clock' | 'log'> & { instanceId: string; box: SecretBox },
 ): Engine {
-  const { store, clock, log, instanceId } = parts;
+  const { store, clock, log, instanceId, box } = parts;
   const runtimes = options.runtimes ?? [scriptRuntime];
   const engine: Engine = {
     store,
@@ -174,6 +183,15 @@ function createEngine(
     webhooks: {
       sender: new Sender({ clock, rules: new HostRules(options.webhooks?.allow), lookup: options.webhooks?.lookup }),
       timing: { scale: options.webhooks?.timeScale ?? 1, random: options.webhooks?.random ?? Math.random },
+    },
+    connections: {
+      agent: new GuardedAgent({
+        rules: new HostRules(options.connections?.allow, 'connection'),
+        lookup: options.connections?.lookup,
+        deadline: probeLimit,
+        refused: (host) => `the service may not connect to ${host}; --allow-connection-host would let it`,
+      }),
+      box,
     },
     browsing: { policy: 'off', searchPath: options.commandPath ?? systemPath, ...options.browsing },
     worker: new Worker({ store, clock, log, owner: instanceId }),
@@ -210,6 +228,7 @@ async function close(engine: Engine, server: HttpServer): Promise<void> {
   await server.close(closingTime);
   await engine.worker.close(closingTime);
   await engine.webhooks.sender.close();
+  await engine.connections.agent.close();
   await engine.store.destroy();
   engine.log('info', 'service stopped');
 }

@@ -2,8 +2,10 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Browsing } from '../browser/chromium.ts';
 import type { Log } from '../log.ts';
+import type { GuardedAgent } from '../outbound/guarded-agent.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import type { SandboxStore } from '../sandbox/sandbox.ts';
+import type { SecretBox } from '../secret-box.ts';
 import type { Store } from '../store/database.ts';
 import type { FileStore } from './file-store.ts';
 import type { Timing } from './webhooks/schedule.ts';
@@ -25,6 +27,8 @@ export interface Engine {
   readonly sandboxRetention: number | undefined;
   readonly worker: Worker;
   readonly webhooks: { readonly sender: Sender; readonly timing: Timing };
+  /** How remote servers are reached, and what keeps their secrets. */
+  readonly connections: { readonly agent: GuardedAgent; readonly box: SecretBox };
   readonly log: Log;
 }
 

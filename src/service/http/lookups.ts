@@ -10,7 +10,7 @@ import type { AgentRow, BuildRow, CaseRow, QueueRow, RunRow } from '../store/sch
 import type { RequestContext } from './context.ts';
 
 /** Throws 404 `team_not_found` unless the team is the credential's. */
-export function requireTeam(context: RequestContext, teamId: string): void {
+export function requireTeam(context: Pick<RequestContext, 'teamId'>, teamId: string): void {
   if (teamId !== context.teamId) throw notFound('team', teamId);
 }
 

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { allEvents } from '../../../interface/webhook-events.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { webhookView } from '../../http/views/webhooks.ts';
+import { checkOutboundUrl } from '../../outbound/check-url.ts';
 import type { Queries } from '../../store/database.ts';
 import { cancelDeliveries } from '../../store/deliveries.ts';
 import type { WebhookRow } from '../../store/schema.ts';
@@ -101,22 +102,13 @@ export async function requireWebhook(db: Queries, teamId: string, id: string): P
   return row;
 }
 
-/**
- * The URL as it is dialled. Throws 400 `invalid_request` for one that is not plain http or https, and 400
- * `webhook_host_not_allowed` for a host that can be told now; the address is judged again at every attempt.
- */
-export async function checkWebhookUrl(engine: Pick<Engine, 'webhooks'>, text: string, field: string): Promise<string> {
-  const refused = (message: string, error = 'invalid_request'): ServiceError =>
-    new ServiceError(400, error, `${field} ${message}.`, { details: [{ path: field, message }] });
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) throw refused('must be an http or https URL');
-  if (url.username !== '' || url.password !== '') throw refused('must not hold a user name or password');
-  url.hash = '';
-  if (await engine.webhooks.sender.mayReach(url.hostname)) return url.href;
-  throw refused(
-    `names ${url.hostname}, where this service may not send webhooks; it delivers to this machine alone unless it was started with --allow-webhook-host ${url.hostname}`,
-    'webhook_host_not_allowed',
-  );
-}
+/** The URL as it is dialled. Throws 400 `invalid_request` or `webhook_host_not_allowed`; see checkOutboundUrl. */
+export const checkWebhookUrl = (engine: Pick<Engine, 'webhooks'>, text: string, field: string): Promise<string> =>
+  checkOutboundUrl(engine.webhooks.sender, text, {
+    field,
+    code: 'webhook_host_not_allowed',
+    refused: (host) =>
+      `names ${host}, where this service may not send webhooks; it delivers to this machine alone unless it was started with --allow-webhook-host ${host}`,
+  });
 
 const eventList = (events: readonly string[]): string[] => (events.includes(allEvents) ? [allEvents] : [...new Set(events)]);

@@ -5,6 +5,7 @@ import { agentRoutes } from './agents.ts';
 import { billingRoutes } from './billing.ts';
 import { builderRoutes } from './builder-runs.ts';
 import { caseRoutes } from './cases.ts';
+import { connectionRoutes } from './connections.ts';
 import { localRoutes } from './local.ts';
 import { mcpRoutes } from './mcp.ts';
 import { memoryRoutes } from './memory.ts';
@@ -32,6 +33,7 @@ const handlers: { readonly [Id in Exclude<OperationId, keyof typeof rawHandlers>
   ...localRoutes,
   ...billingRoutes,
   ...pluginRoutes,
+  ...connectionRoutes,
 };
 
 /** A handler whose input has been checked against the operation's schemas. */

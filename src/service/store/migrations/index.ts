@@ -8,6 +8,7 @@ import { builderRuns } from './0005-builder-runs.ts';
 import { access } from './0006-access.ts';
 import { queues } from './0010-queues.ts';
 import { agentsMore } from './0011-agents-more.ts';
+import { connections } from './0013-connections.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-core': core,
@@ -18,4 +19,5 @@ export const migrations: Record<string, Migration> = {
   '0006-access': access,
   '0010-queues': queues,
   '0011-agents-more': agentsMore,
+  '0013-connections': connections,
 };

@@ -1,0 +1,154 @@
+/** Connections: making, changing and deleting them. Each change is one transaction, and is told to webhooks. */
+import { randomUUID } from 'node:crypto';
+import { notFound, ServiceError } from '../../errors.ts';
+import { checkOutboundUrl } from '../../outbound/check-url.ts';
+import { findConnection, insertConnection, listConnectionRows, updateConnectionRow } from '../../store/connections.ts';
+import type { Queries } from '../../store/database.ts';
+import type { ConnectionAuth, ConnectionRow } from '../../store/schema.ts';
+import { isoTime } from '../../store/time.ts';
+import type { Engine } from '../engine.ts';
+import { recordEvents } from '../webhooks/events.ts';
+import { updatedEvent } from './events.ts';
+import { changedHeaders, type GivenHeaders, type KeptHeaders } from './headers.ts';
+import { keptHeaders, sealedHeaders } from './secrets.ts';
+
+/** Connections that a team may have. */
+const most = 200;
+
+export interface ConnectionFields {
+  name?: string | undefined;
+  server_url?: string | undefined;
+  auth_method?: ConnectionAuth | undefined;
+  headers?: GivenHeaders | null | undefined;
+  shared?: boolean | undefined;
+}
+
+export interface NewConnection extends ConnectionFields {
+  name: string;
+  auth_method: ConnectionAuth;
+  type?: string | undefined;
+  custom_integration_id?: string | undefined;
+}
+
+/** What a connection is made with when nobody says what it is. */
+export const defaultType = 'custom_mcp';
+
+/** Throws 400 for an address or headers that cannot be used, 404 for a custom integration, 409 `too_many_connections`. */
+export async function createConnection(engine: Engine, teamId: string, fields: NewConnection): Promise<ConnectionRow> {
+  if (fields.custom_integration_id !== undefined) throw notFound('custom integration', fields.custom_integration_id);
+  if (fields.server_url === undefined) {
+    const message = 'is required: there are no integrations here that would know it';
+    throw new ServiceError(400, 'invalid_request', `server_url ${message}.`, { details: [{ path: 'server_url', message }] });
+  }
+  const server_url = await checkServerUrl(engine, fields.server_url);
+  const id = randomUUID();
+  const headers = sealedHeaders(engine.connections.box, id, changedHeaders({ plain: {}, secret: {} }, fields.headers));
+  const { name, type = defaultType, auth_method } = fields;
+  return changing(engine, async (trx) => insertNewConnection(trx, engine, { id, teamId, name, type, server_url, auth_method, ...headers }));
+}
+
+/** Inserts a connection that is complete. Throws 409 `too_many_connections`. */
+export async function insertNewConnection(
+  trx: Queries,
+  engine: Engine,
+  {
+    teamId,
+    ...fields
+  }: { teamId: string } & Pick<ConnectionRow, 'id' | 'name' | 'type' | 'server_url' | 'auth_method'> &
+    Partial<Pick<ConnectionRow, 'headers' | 'secret_headers' | 'oauth' | 'oauth_scopes'>>,
+): Promise<ConnectionRow> {
+  const { total } = await listConnectionRows(trx, { teamId }, { limit: 1, offset: 0 });
+  if (total >= most) throw new ServiceError(409, 'too_many_connections', `A team has ${most} connections at the most; delete one first.`);
+  const now = isoTime(engine.clock.now());
+  return insertConnection(trx, {
+    team_id: teamId,
+    provider: 'user',
+    shared: 1,
+    headers: '{}',
+    secret_headers: null,
+    oauth: null,
+    oauth_scopes: null,
+    revision: 1,
+    broken_at: null,
+    broken_reason: null,
+    created_at: now,
+    updated_at: now,
+    deleted_at: null,
+    ...fields,
+  });
+}
+
+/**
+ * Changes a connection. What was found out about it is forgotten when it is reached in another way. Secrets go to the address that
+ * they were given for: with another origin they have to be given again, and an authorization is dropped. Throws 404, and 400 as above.
+ */
+export async function updateConnection(engine: Engine, teamId: string, id: string, fields: ConnectionFields): Promise<ConnectionRow> {
+  const server_url = fields.server_url === undefined ? undefined : await checkServerUrl(engine, fields.server_url);
+  return changing(engine, async (trx) => {
+    const row = await requireConnection(trx, teamId, id);
+    const moves = server_url !== undefined && new URL(server_url).origin !== new URL(row.server_url).origin;
+    const before = keptHeaders(engine.connections.box, row);
+    if (moves && keepsSecrets(before, fields.headers)) {
+      const message = 'names another host; give the secret headers again, they are kept for the one they were given for';
+      throw new ServiceError(400, 'invalid_request', `server_url ${message}.`, { details: [{ path: 'server_url', message }] });
+    }
+    const headers = fields.headers === undefined ? {} : sealedHeaders(engine.connections.box, id, changedHeaders(before, fields.headers));
+    const reached = server_url !== undefined || fields.auth_method !== undefined || fields.headers !== undefined;
+    const changed = await updateConnectionRow(trx, id, {
+      ...(fields.name === undefined ? {} : { name: fields.name }),
+      ...(server_url === undefined ? {} : { server_url }),
+      ...(fields.auth_method === undefined ? {} : { auth_method: fields.auth_method }),
+      ...(fields.shared === undefined ? {} : { shared: fields.shared ? (1 as const) : (0 as const) }),
+      ...headers,
+      ...(moves ? { oauth: null, oauth_scopes: null } : {}),
+      ...(reached ? { revision: row.revision + 1, broken_at: null, broken_reason: null } : {}),
+      updated_at: isoTime(engine.clock.now()),
+    });
+    return changed ?? row;
+  });
+}
+
+/** Deletes a connection with its secrets; that runs have used it stays known. Throws 404. */
+export async function deleteConnection(engine: Engine, teamId: string, id: string): Promise<ConnectionRow> {
+  return engine.store.transaction().execute(async (trx) => {
+    const row = await requireConnection(trx, teamId, id);
+    const now = isoTime(engine.clock.now());
+    const nothing = { headers: '{}', secret_headers: null, oauth: null };
+    await updateConnectionRow(trx, id, { ...nothing, deleted_at: now, updated_at: now, revision: row.revision + 1 });
+    return row;
+  });
+}
+
+/** The connection, or 404 `connection_not_found`. */
+export async function requireConnection(db: Queries, teamId: string, id: string): Promise<ConnectionRow> {
+  const row = await findConnection(db, teamId, id);
+  if (row === undefined) throw notFound('connection', id);
+  return row;
+}
+
+/** The URL as it is dialled. Throws 400 `invalid_request` or `connection_host_not_allowed`. */
+export const checkServerUrl = (engine: Pick<Engine, 'connections'>, text: string, field = 'server_url'): Promise<string> =>
+  checkOutboundUrl(engine.connections.agent, text, {
+    field,
+    code: 'connection_host_not_allowed',
+    refused: (host) =>
+      `names ${host}, where this service may not connect to; it connects to this machine alone unless it was started with --allow-connection-host ${host}`,
+  });
+
+/** Whether a change would leave stored secrets as they are. */
+function keepsSecrets(before: KeptHeaders, given: GivenHeaders | null | undefined): boolean {
+  if (Object.keys(before.secret).length === 0 || given === null) return false;
+  return given?.secret === undefined || Object.values(given.secret).includes('');
+}
+
+/** A change in a transaction, that webhooks are told of. */
+export async function changing(engine: Engine, change: (trx: Queries) => Promise<ConnectionRow>): Promise<ConnectionRow> {
+  let told = false;
+  const row = await engine.store.transaction().execute(async (trx) => {
+    const changed = await change(trx);
+    told = await recordEvents(engine.clock, trx, { teamId: changed.team_id }, [updatedEvent(engine, changed)]);
+    return changed;
+  });
+  if (told) engine.worker.wake();
+  return row;
+}

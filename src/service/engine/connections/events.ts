@@ -1,0 +1,17 @@
+/** What webhooks are told of connections. */
+import { connectionView } from '../../http/views/connections.ts';
+import type { ConnectionRow } from '../../store/schema.ts';
+import type { Engine } from '../engine.ts';
+import type { NewEvent } from '../webhooks/events.ts';
+
+/** A connection was made, changed or authorized, or works again. */
+export const updatedEvent = (engine: Pick<Engine, 'connections'>, row: ConnectionRow): NewEvent => ({
+  kind: 'connection.updated',
+  data: () => ({ connection: connectionView(engine, row) }),
+});
+
+/** A connection does not work any more; its `broken_reason` says why. */
+export const actionRequiredEvent = (engine: Pick<Engine, 'connections'>, row: ConnectionRow): NewEvent => ({
+  kind: 'connection.action_required',
+  data: () => ({ connection: connectionView(engine, row) }),
+});

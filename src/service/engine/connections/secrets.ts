@@ -1,0 +1,28 @@
+/** What is kept of a connection that is secret, sealed and opened. */
+import { type SecretBox, UnreadableSecretError } from '../../secret-box.ts';
+import type { ConnectionRow } from '../../store/schema.ts';
+import type { HeaderSet, KeptHeaders } from './headers.ts';
+
+type Kept = Pick<ConnectionRow, 'id' | 'headers' | 'secret_headers'>;
+
+/** The headers as they are stored. */
+export const sealedHeaders = (box: SecretBox, id: string, { plain, secret }: KeptHeaders) => ({
+  headers: JSON.stringify(plain),
+  secret_headers: Object.keys(secret).length === 0 ? null : box.seal(JSON.stringify(secret), `${id} headers`),
+});
+
+/** The headers with their secrets. @throws UnreadableSecretError */
+export function openHeaders(box: SecretBox, row: Kept): KeptHeaders {
+  const secret = row.secret_headers === null ? {} : (JSON.parse(box.open(row.secret_headers, `${row.id} headers`)) as HeaderSet);
+  return { plain: JSON.parse(row.headers) as HeaderSet, secret };
+}
+
+/** The same, without secrets that cannot be read any more. */
+export function keptHeaders(box: SecretBox, row: Kept): KeptHeaders {
+  try {
+    return openHeaders(box, row);
+  } catch (error) {
+    if (!(error instanceof UnreadableSecretError)) throw error;
+    return openHeaders(box, { ...row, secret_headers: null });
+  }
+}

@@ -1,0 +1,80 @@
+/** Using a connection, and keeping what that tells of it: whether it works, or why not. */
+import type { CallToolResult } from '@modelcontextprotocol/client';
+import { callServerTool, type Server, type ServerTool, serverTools } from '../../connections/mcp-session.ts';
+import { ServerProblem } from '../../connections/problems.ts';
+import { UnreadableSecretError } from '../../secret-box.ts';
+import { updateConnectionRow } from '../../store/connections.ts';
+import type { ConnectionRow } from '../../store/schema.ts';
+import { isoTime } from '../../store/time.ts';
+import type { Engine } from '../engine.ts';
+import { recordEvents } from '../webhooks/events.ts';
+import { actionRequiredEvent, updatedEvent } from './events.ts';
+import { openHeaders } from './secrets.ts';
+
+/** Milliseconds for asking a server for its tools. */
+export const probeLimit = 15_000;
+
+export interface UseOptions {
+  /** Milliseconds. */
+  limit: number;
+  signal: AbortSignal;
+}
+
+/** The tools of a connection. Rejects with ServerProblem. */
+export const connectionTools = (engine: Engine, row: ConnectionRow, options: UseOptions): Promise<ServerTool[]> =>
+  used(engine, row, (server) => serverTools(server, { ...options, ...session(engine) }));
+
+/** Calls a tool of a connection. Rejects with ServerProblem. */
+export const callConnectionTool = (
+  engine: Engine,
+  row: ConnectionRow,
+  call: { name: string; arguments: Record<string, unknown> },
+  options: UseOptions,
+): Promise<CallToolResult> => used(engine, row, (server) => callServerTool(server, call, { ...options, ...session(engine) }));
+
+/** The tools of a server that is no connection. Rejects with ServerProblem. */
+export const probedTools = (engine: Engine, server: Server, options: UseOptions): Promise<ServerTool[]> =>
+  serverTools(server, { ...options, ...session(engine) });
+
+const session = ({ connections, clock }: Engine) => ({ agent: connections.agent, clock });
+
+async function used<T>(engine: Engine, row: ConnectionRow, use: (server: Server) => Promise<T>): Promise<T> {
+  try {
+    const result = await use(serverOf(engine, row));
+    await noteHealth(engine, row, null);
+    return result;
+  } catch (error) {
+    if (error instanceof ServerProblem && error.kind !== 'unclear')
+      await noteHealth(engine, row, error.kind === 'server' ? error.message : null);
+    throw error;
+  }
+}
+
+function serverOf({ connections: { box } }: Engine, row: ConnectionRow): Server {
+  try {
+    const { plain, secret } = openHeaders(box, row);
+    return { url: row.server_url, headers: { ...plain, ...secret } };
+  } catch (error) {
+    if (!(error instanceof UnreadableSecretError)) throw error;
+    throw new ServerProblem('server', 'its secret headers cannot be read: they were encrypted with another key. Give them again');
+  }
+}
+
+/** Keeps what was found, unless the connection was changed meanwhile, and tells webhooks when it begins or ceases to work. */
+async function noteHealth(engine: Engine, { id, revision, team_id }: ConnectionRow, problem: string | null): Promise<void> {
+  const now = isoTime(engine.clock.now());
+  const told = await engine.store.transaction().execute(async (trx) => {
+    const before = await trx.selectFrom('connections').selectAll().where('id', '=', id).executeTakeFirst();
+    if (before === undefined || before.broken_reason === problem) return false;
+    const broken_at = problem === null ? null : (before.broken_at ?? now);
+    const row = await updateConnectionRow(trx, id, { broken_at, broken_reason: problem, updated_at: now }, revision);
+    if (row === undefined) return false;
+    engine.log(problem === null ? 'info' : 'warn', problem === null ? 'a connection works again' : 'a connection does not work', {
+      connection: id,
+      ...(problem === null ? {} : { reason: problem }),
+    });
+    if (problem !== null && before.broken_at !== null) return false;
+    return recordEvents(engine.clock, trx, { teamId: team_id }, [(problem === null ? updatedEvent : actionRequiredEvent)(engine, row)]);
+  });
+  if (told) engine.worker.wake();
+}

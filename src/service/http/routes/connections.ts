@@ -1,0 +1,77 @@
+/** Connections of the team to remote MCP servers. */
+import type { ProbedServer } from '../../../interface/types.ts';
+import type { ServerTool } from '../../connections/mcp-session.ts';
+import { ServerProblem } from '../../connections/problems.ts';
+import {
+  checkServerUrl,
+  createConnection,
+  deleteConnection,
+  requireConnection,
+  updateConnection,
+} from '../../engine/connections/connections.ts';
+import { checkedHeaders } from '../../engine/connections/headers.ts';
+import { connectionTools, probedTools, probeLimit } from '../../engine/connections/use.ts';
+import { notFound, ServiceError } from '../../errors.ts';
+import { listConnectionRows } from '../../store/connections.ts';
+import type { GroupRoutes } from '../context.ts';
+import { requireTeam } from '../lookups.ts';
+import { connectionView } from '../views/connections.ts';
+
+export const connectionRoutes: GroupRoutes<'connections'> = {
+  async listConnections({ engine, ...context }, { params, query }) {
+    requireTeam(context, params.teamId);
+    const { limit = 100, offset = 0, type } = query;
+    const { rows, total } = await listConnectionRows(engine.store, { teamId: params.teamId, type }, { limit, offset });
+    return { integrations: rows.map((row) => connectionView(engine, row)), total, limit, offset };
+  },
+
+  async createConnection({ engine, ...context }, { params, body }) {
+    requireTeam(context, params.teamId);
+    return connectionView(engine, await createConnection(engine, params.teamId, body));
+  },
+
+  async getConnection({ engine, teamId }, { params }) {
+    return connectionView(engine, await requireConnection(engine.store, teamId, params.connection_id));
+  },
+
+  async updateConnection({ engine, teamId }, { params, body }) {
+    return connectionView(engine, await updateConnection(engine, teamId, params.connection_id, body));
+  },
+
+  async deleteConnection({ engine, teamId }, { params }) {
+    const { name } = await deleteConnection(engine, teamId, params.connection_id);
+    return { success: true, message: `The connection ${name} was deleted.` };
+  },
+
+  async listConnectionTools({ engine, teamId }, { params }) {
+    const row = await requireConnection(engine.store, teamId, params.connection_id);
+    return probed(connectionTools(engine, row, unlimited()));
+  },
+
+  async probeMcpServer({ engine, ...context }, { params, body }) {
+    requireTeam(context, params.teamId);
+    if (body.integration_slug !== undefined) throw notFound('integration', body.integration_slug);
+    if (body.server_url === undefined) {
+      throw new ServiceError(400, 'invalid_request', 'server_url is required.', {
+        details: [{ path: 'server_url', message: 'is required' }],
+      });
+    }
+    const url = await checkServerUrl(engine, body.server_url);
+    return probed(probedTools(engine, { url, headers: checkedHeaders(body.headers ?? {}) }, unlimited()));
+  },
+};
+
+/** As long as a probe may take; nobody ends it earlier. */
+const unlimited = () => ({ limit: probeLimit, signal: new AbortController().signal });
+
+/** A server that cannot be used is an answer, too. */
+async function probed(tools: Promise<ServerTool[]>): Promise<ProbedServer> {
+  try {
+    return { success: true, tools: await tools };
+  } catch (error) {
+    if (!(error instanceof ServerProblem)) throw error;
+    return { success: false, error: `The server could not be used: ${sentence(error.message)}` };
+  }
+}
+
+const sentence = (words: string): string => (/[.?!]$/.test(words) ? words : `${words}.`);

@@ -1,0 +1,37 @@
+/** Connections as the interface shows them: what is secret about them is not in it. */
+import type { Connection } from '../../../interface/types.ts';
+import { keptHeaders } from '../../engine/connections/secrets.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { ConnectionRow } from '../../store/schema.ts';
+
+export const connectionView = (engine: Pick<Engine, 'connections'>, row: ConnectionRow): Connection => {
+  const { plain, secret } = keptHeaders(engine.connections.box, row);
+  return {
+    id: row.id,
+    name: row.name,
+    type: row.type,
+    provider: row.provider,
+    // There are no users here.
+    user_id: null,
+    team_id: row.team_id,
+    server_url: row.server_url,
+    transport_type: 'http',
+    auth_method: row.auth_method,
+    custom_integration_id: null,
+    icon_url: null,
+    oauth_provider: null,
+    oauth_provider_key: null,
+    oauth_scopes: row.oauth_scopes === null ? null : (JSON.parse(row.oauth_scopes) as string[]),
+    has_headers: Object.keys(plain).length > 0 || row.secret_headers !== null,
+    // Each secret has the value that keeps it when it is sent back.
+    headers: { plaintext: plain, secret: Object.fromEntries(Object.keys(secret).map((name) => [name, ''])) },
+    has_oauth_tokens: row.oauth !== null,
+    integration_id: null,
+    shared: row.shared === 1,
+    created_by: null,
+    broken_at: row.broken_at,
+    broken_reason: row.broken_reason,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+};

@@ -1,0 +1,84 @@
+/**
+ * fetch for libraries that want one, on guarded connections: no redirects, no cookies, no compression, and no more bytes of all
+ * answers together than was allowed.
+ */
+import { Readable, Transform } from 'node:stream';
+import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
+import { orAborted } from '../../base/abort.ts';
+import { version } from '../../base/version.ts';
+import type { GuardedAgent } from './guarded-agent.ts';
+import { connectionProblem } from './problems.ts';
+
+/** A request that got no answer, or one that is not taken. Its message is half a sentence. */
+export class OutboundError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'OutboundError';
+  }
+}
+
+export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+export interface FetchLimits {
+  /** Bytes of all answers together. */
+  bytes: number;
+  /** Ends every request, also those whose body is being read. */
+  signal: AbortSignal;
+}
+
+/** A fetch that rejects with OutboundError, or the signal's reason. */
+export function guardedFetch(agent: GuardedAgent, { bytes, signal }: FetchLimits): Fetch {
+  let left = bytes;
+  const take = (count: number): void => {
+    left -= count;
+    if (left < 0) throw new OutboundError(`the answers are larger than ${bytes} bytes`);
+  };
+  return async (url, init = {}) => {
+    const request = new Request(url, { ...init, signal: null });
+    const either = init.signal ? AbortSignal.any([signal, init.signal]) : signal;
+    const { origin, pathname, search } = new URL(request.url);
+    try {
+      const sent = agent.dispatcher.request({
+        origin,
+        path: `${pathname}${search}`,
+        method: request.method as 'GET',
+        headers: { 'user-agent': `aops/${version}`, ...Object.fromEntries(request.headers), 'accept-encoding': 'identity' },
+        ...(request.body === null ? {} : { body: await request.text() }),
+        signal: either,
+      });
+      const { statusCode, headers, body } = await orAborted(sent, either);
+      // Whoever stops reading has stopped listening, too.
+      body.on('error', () => undefined);
+      if (statusCode >= 300 && statusCode < 400 && statusCode !== 304) {
+        body.destroy();
+        throw new OutboundError(`answered ${statusCode}, a redirect; redirects are not followed`);
+      }
+      const empty = request.method === 'HEAD' || [204, 205, 304].includes(statusCode);
+      if (empty) body.destroy();
+      return new Response(empty ? null : limited(body, take), { status: statusCode, headers: flat(headers) });
+    } catch (error) {
+      either.throwIfAborted();
+      throw error instanceof OutboundError ? error : new OutboundError(connectionProblem(error), { cause: error });
+    }
+  };
+}
+
+function limited(body: Readable, take: (count: number) => void): ReadableStream<Uint8Array> {
+  const counting = new Transform({
+    transform(chunk: Uint8Array, _encoding, done) {
+      try {
+        take(chunk.length);
+        done(null, chunk);
+      } catch (error) {
+        done(error as Error);
+      }
+    },
+  });
+  body.once('error', (error) => counting.destroy(error));
+  counting.once('close', () => body.destroy());
+  counting.on('error', () => undefined);
+  return Readable.toWeb(body.pipe(counting)) as NodeReadableStream as ReadableStream<Uint8Array>;
+}
+
+const flat = (headers: Record<string, string | string[] | undefined>): [string, string][] =>
+  Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().map((one): [string, string] => [name, one]));

@@ -1,0 +1,335 @@
+/** Connections over HTTP: their life, their secrets, and real MCP servers of both eras behind them. */
+import { randomUUID } from 'node:crypto';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Body } from '../../../src/interface/types.ts';
+import { McpServer } from '../../support/mcp-server.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { covers } from '../helpers/coverage.ts';
+import { type Api, afterTest } from '../helpers/service.ts';
+import { failure, receiver } from '../helpers/webhooks.ts';
+
+const api = covers('connections');
+
+async function mcpServer(era?: 'both' | 'legacy'): Promise<McpServer> {
+  const server = await McpServer.start(era);
+  afterTest(() => server.close());
+  return server;
+}
+
+/** A server that answers everything in one way. */
+async function answering(status: number, headers: Record<string, string>, body = ''): Promise<string> {
+  const server = createServer((_, response) => void response.writeHead(status, headers).end(body));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  afterTest(() => new Promise((resolve) => server.close(resolve)));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+}
+
+const fields = (more: Partial<Body<'createConnection'>> = {}): Body<'createConnection'> => ({
+  name: 'tickets',
+  provider: 'user',
+  auth_method: 'url',
+  server_url: 'http://127.0.0.1:9/mcp',
+  ...more,
+});
+
+const connect = async (service: Api, more: Partial<Body<'createConnection'>> = {}) =>
+  (await service.ok('createConnection', { body: fields(more) })).id;
+const at = (id: string) => ({ params: { connection_id: id } });
+
+/** Every byte that the service keeps, as text. */
+async function everythingKept(service: Api): Promise<string> {
+  const names = (await readdir(service.dataDirectory)).filter((name) => name.startsWith('aops.db'));
+  return (await Promise.all(names.map((name) => readFile(join(service.dataDirectory, name), 'latin1')))).join('');
+}
+
+describe('connections', () => {
+  it('are made, listed, changed and deleted', async () => {
+    const service = await api();
+    const made = await service.ok('createConnection', { body: fields({ server_url: 'http://127.0.0.1:9/mcp#part' }) });
+    expect(made).toMatchObject({
+      name: 'tickets',
+      type: 'custom_mcp',
+      provider: 'user',
+      server_url: 'http://127.0.0.1:9/mcp',
+      transport_type: 'http',
+      auth_method: 'url',
+      has_headers: false,
+      has_oauth_tokens: false,
+      shared: true,
+      broken_at: null,
+      team_id: service.service.teamId,
+    });
+    const other = await connect(service, { name: 'crm', type: 'crm' });
+    expect(await service.ok('listConnections')).toMatchObject({
+      total: 2,
+      limit: 100,
+      offset: 0,
+      integrations: [{ id: made.id }, { id: other }],
+    });
+    expect(await service.ok('listConnections', { query: { type: 'crm' } })).toMatchObject({ total: 1, integrations: [{ id: other }] });
+    expect(await service.ok('listConnections', { query: { limit: 1, offset: 1 } })).toMatchObject({
+      total: 2,
+      integrations: [{ id: other }],
+    });
+
+    const changed = await service.ok('updateConnection', { ...at(other), body: { name: 'sales', shared: false, auth_method: 'headers' } });
+    expect(changed).toMatchObject({ id: other, name: 'sales', shared: false, auth_method: 'headers', type: 'crm' });
+    expect(await service.ok('getConnection', at(other))).toEqual(changed);
+
+    expect(await service.ok('deleteConnection', at(other))).toMatchObject({ success: true, message: 'The connection sales was deleted.' });
+    for (const id of ['getConnection', 'updateConnection', 'deleteConnection', 'listConnectionTools'] as const)
+      expect(failure(await service.call(id, { ...at(other), body: {} })), id).toEqual([404, 'connection_not_found']);
+    expect((await service.ok('listConnections')).total).toBe(1);
+  });
+
+  it.each([
+    ['no address', { server_url: undefined }, 400, 'invalid_request', 'server_url'],
+    ['nonsense', { server_url: 'nonsense' }, 400, 'invalid_request', 'http or https'],
+    ['a file', { server_url: 'file:///etc/passwd' }, 400, 'invalid_request', 'http or https'],
+    ['a password', { server_url: 'http://me:pw@127.0.0.1/' }, 400, 'invalid_request', 'user name'],
+    [
+      'cloud metadata',
+      { server_url: 'http://169.254.169.254/' },
+      400,
+      'connection_host_not_allowed',
+      '--allow-connection-host 169.254.169.254',
+    ],
+    ['another machine', { server_url: 'http://10.0.0.7/' }, 400, 'connection_host_not_allowed', '--allow-connection-host 10.0.0.7'],
+    ['another provider', { provider: 'native' }, 400, 'invalid_request', 'provider'],
+    ['another way in', { auth_method: 'magic' }, 400, 'invalid_request', 'auth_method'],
+    ['no name', { name: '' }, 400, 'invalid_request', 'name'],
+    ['a custom integration', { custom_integration_id: randomUUID() }, 404, 'custom_integration_not_found', ''],
+    ['a header of the protocol', { headers: { plaintext: { Host: 'evil' } } }, 400, 'invalid_request', 'protocol'],
+    ['a header that splits', { headers: { secret: { 'X-Key': 'a\r\nb: c' } } }, 400, 'invalid_request', 'X-Key'],
+    ['a name that is none', { headers: { plaintext: { 'X Key': 'a' } } }, 400, 'invalid_request', 'X Key'],
+    ['the same header twice', { headers: { plaintext: { 'X-Key': 'a' }, secret: { 'x-key': 'b' } } }, 400, 'invalid_request', 'twice'],
+    ['an empty secret', { headers: { secret: { 'X-Key': '' } } }, 400, 'invalid_request', 'no value'],
+    ['a long header', { headers: { plaintext: { 'X-Key': 'x'.repeat(8_193) } } }, 400, 'invalid_request', 'longer'],
+  ])('cannot be made with %s', async (_, more, status, error, word) => {
+    const service = await api();
+    const refused = await service.call('createConnection', { body: { ...fields(), ...more } });
+    expect(failure(refused)).toEqual([status, error]);
+    expect(refused.text).toContain(word);
+    expect(refused.text).not.toContain('b: c');
+  });
+
+  it('of another team do not exist', async () => {
+    const service = await api();
+    const id = await connect(service);
+    const other = await service.inNewTeam();
+    for (const operation of ['getConnection', 'updateConnection', 'deleteConnection', 'listConnectionTools'] as const)
+      expect(failure(await other.call(operation, { ...at(id), body: {} })), operation).toEqual([404, 'connection_not_found']);
+    const params = { teamId: service.service.teamId };
+    for (const operation of ['listConnections', 'createConnection', 'probeMcpServer'] as const)
+      expect(failure(await other.call(operation, { params, body: fields() })), operation).toEqual([404, 'team_not_found']);
+  });
+
+  it('may be read with runs:read, and changed with full access alone', async () => {
+    const service = await api();
+    const id = await connect(service);
+    const reader = await service.withToken({ scopes: ['runs:read'] });
+    expect((await reader.ok('getConnection', at(id))).id).toBe(id);
+    for (const operation of ['createConnection', 'updateConnection', 'deleteConnection', 'listConnectionTools', 'probeMcpServer'] as const)
+      expect(failure(await reader.call(operation, { ...at(id), body: fields() })), operation).toEqual([403, 'insufficient_scope']);
+  });
+});
+
+describe('secret headers', () => {
+  const secret = 'sk-live-0123456789abcdef';
+
+  it('reach the server, and nobody else, also not the disk', async () => {
+    const service = await api();
+    const server = await mcpServer();
+    server.require('x-api-key', () => secret);
+    const headers = { plaintext: { 'X-Team': 'blue' }, secret: { 'X-Api-Key': secret } };
+    const made = await service.call('createConnection', { body: fields({ server_url: server.url, auth_method: 'headers', headers }) });
+    expect(made.body).toMatchObject({ has_headers: true, headers: { plaintext: { 'X-Team': 'blue' }, secret: { 'X-Api-Key': '' } } });
+    const id = made.body.id;
+    expect(await service.ok('listConnectionTools', at(id))).toMatchObject({ success: true });
+    const texts = [made.text, (await service.call('getConnection', at(id))).text, (await service.call('listConnections')).text];
+    expect(texts.join('')).not.toContain(secret);
+    const kept = await everythingKept(service);
+    expect(kept).toContain('tickets');
+    expect(kept).not.toContain(secret);
+    expect(kept).not.toContain(Buffer.from(secret).toString('base64url'));
+    expect((await stat(join(service.dataDirectory, 'secrets.key'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('are kept by an empty value, replaced by another, and removed when left out', async () => {
+    const service = await api();
+    const server = await mcpServer();
+    const id = await connect(service, { server_url: server.url, headers: { secret: { 'X-Api-Key': secret, 'X-Other': 'other-value' } } });
+    const seen: Record<string, unknown>[] = [];
+    server.guard = ({ headers }) => {
+      seen.push({ key: headers['x-api-key'], other: headers['x-other'], plain: headers['x-plain'] });
+      return false;
+    };
+    const change = async (headers: Body<'updateConnection'>['headers']) => {
+      await service.ok('updateConnection', { ...at(id), body: { headers } });
+      seen.length = 0;
+      await service.ok('listConnectionTools', at(id));
+      return seen[0];
+    };
+    expect(await change({ plaintext: { 'X-Plain': 'p' } })).toEqual({ key: secret, other: 'other-value', plain: 'p' });
+    expect(await change({ secret: { 'x-api-key': '', 'X-Other': 'new-value' } })).toEqual({ key: secret, other: 'new-value', plain: 'p' });
+    expect(await change({ secret: { 'X-Api-Key': '' } })).toEqual({ key: secret, plain: 'p' });
+    expect(await change(null)).toEqual({});
+    const gone = await service.call('updateConnection', { ...at(id), body: { headers: { secret: { 'X-Api-Key': '' } } } });
+    expect(failure(gone)).toEqual([400, 'invalid_request']);
+  });
+
+  it('do not follow the connection to another host', async () => {
+    const service = await api();
+    const [first, second] = [await mcpServer(), await mcpServer()];
+    const id = await connect(service, { server_url: first.url, headers: { secret: { 'X-Api-Key': secret } } });
+    await service.ok('updateConnection', { ...at(id), body: { server_url: `${first.origin}/mcp?v=2` } });
+    for (const headers of [undefined, { secret: { 'X-Api-Key': '' } }, { plaintext: {} }]) {
+      const refused = await service.call('updateConnection', { ...at(id), body: { server_url: second.url, headers } });
+      expect(failure(refused)).toEqual([400, 'invalid_request']);
+      expect(refused.text).toContain('another host');
+    }
+    await service.ok('updateConnection', { ...at(id), body: { server_url: second.url, headers: { secret: { 'X-Api-Key': 'other' } } } });
+    await service.ok('updateConnection', { ...at(id), body: { server_url: first.url, headers: null } });
+  });
+
+  it('that cannot be read any more break the connection until they are given again', async () => {
+    const service = await api();
+    const server = await mcpServer();
+    const id = await connect(service, { server_url: server.url, headers: { secret: { 'X-Api-Key': secret } } });
+    await service.service.close();
+    await rm(join(service.dataDirectory, 'secrets.key'));
+    const again = await api({ dataDirectory: service.dataDirectory });
+    expect(await again.ok('listConnectionTools', at(id))).toMatchObject({ success: false, error: expect.stringContaining('another key') });
+    expect(await again.ok('getConnection', at(id))).toMatchObject({
+      broken_reason: expect.stringContaining('another key'),
+      has_headers: true,
+    });
+    await again.ok('updateConnection', { ...at(id), body: { headers: { secret: { 'X-Api-Key': secret } } } });
+    expect(await again.ok('listConnectionTools', at(id))).toMatchObject({ success: true });
+  });
+});
+
+describe.each(['both', 'legacy'] as const)('a server of the era %s', (era) => {
+  it('lists its tools to a probe, which keeps nothing, and to a connection', async () => {
+    const service = await api();
+    const server = await mcpServer(era);
+    server.require('authorization', () => 'Bearer letmein');
+    const probe = { server_url: server.url, headers: { Authorization: 'Bearer letmein' } };
+    const answer = await service.ok('probeMcpServer', { body: probe });
+    expect(answer).toMatchObject({
+      success: true,
+      tools: expect.arrayContaining([
+        { name: 'create_ticket', description: 'Creates a ticket', input_schema: expect.objectContaining({ type: 'object' }) },
+        { name: 'hang', input_schema: expect.any(Object) },
+      ]),
+    });
+    expect(await service.ok('probeMcpServer', { body: { server_url: server.url } })).toEqual({
+      success: false,
+      error: 'The server could not be used: it refused the credentials (401).',
+    });
+    expect((await service.ok('listConnections')).total).toBe(0);
+    const id = await connect(service, { server_url: server.url, headers: { secret: { Authorization: 'Bearer letmein' } } });
+    expect(await service.ok('listConnectionTools', at(id))).toEqual(answer);
+    if (era === 'legacy') expect([server.sessions.size, server.ended]).toEqual([0, 2]);
+  });
+});
+
+describe('what is found out about a connection', () => {
+  it('is kept, told to webhooks once, and forgotten when it works again or is changed', async () => {
+    const clock = new ManualClock();
+    const service = await api({ clock });
+    const hook = await receiver();
+    await service.ok('createTeamWebhook', { body: { url: hook.url, events: ['connection.updated', 'connection.action_required'] } });
+    const server = await mcpServer();
+    let token = 'first';
+    server.require('x-api-key', () => token);
+    const id = await connect(service, { server_url: server.url, headers: { secret: { 'X-Api-Key': 'first' } } });
+    const tools = () => service.ok('listConnectionTools', at(id));
+    expect((await tools()).success).toBe(true);
+    token = 'second';
+    expect((await tools()).success).toBe(false);
+    expect((await tools()).success).toBe(false);
+    const reason = 'it refused the credentials (401)';
+    expect(await service.ok('getConnection', at(id))).toMatchObject({ broken_at: '2026-07-18T09:00:00.000Z', broken_reason: reason });
+    token = 'first';
+    expect((await tools()).success).toBe(true);
+    expect(await service.ok('getConnection', at(id))).toMatchObject({ broken_at: null, broken_reason: null });
+    token = 'second';
+    await tools();
+    await service.ok('updateConnection', { ...at(id), body: { headers: { secret: { 'X-Api-Key': 'second' } } } });
+    expect(await service.ok('getConnection', at(id))).toMatchObject({ broken_at: null });
+    await hook.count(5);
+    const events = hook.received.map(({ json }) => json as { type: string; data: { connection: { broken_reason: string | null } } });
+    expect(events.map(({ type, data }) => [type, data.connection.broken_reason]).sort()).toEqual(
+      [
+        ['connection.updated', null],
+        ['connection.action_required', reason],
+        ['connection.updated', null],
+        ['connection.action_required', reason],
+        ['connection.updated', null],
+      ].sort(),
+    );
+    expect(JSON.stringify(events)).not.toContain('first');
+  });
+
+  it.each([
+    ['nobody there', async () => 'http://127.0.0.1:9/mcp', 'the connection was refused'],
+    ['a redirect', () => answering(302, { location: 'http://127.0.0.1:1/' }), 'a redirect; redirects are not followed'],
+    ['a web page', () => answering(200, { 'content-type': 'text/html' }, '<p>Hello</p>'), 'is no MCP'],
+    ['JSON that is no MCP', () => answering(200, { 'content-type': 'application/json' }, '{"a":1}'), 'is no MCP'],
+    ['a failure', () => answering(500, {}), 'it answered 500'],
+    ['not found', () => answering(404, {}), 'it answered 404'],
+    [
+      'too much',
+      () => answering(200, { 'content-type': 'application/json' }, `"${'x'.repeat(5 * 1024 * 1024)}"`),
+      'larger than 4194304 bytes',
+    ],
+  ])('says what is wrong: %s', async (_, url, words) => {
+    const service = await api();
+    const answer = await service.ok('probeMcpServer', { body: { server_url: await url() } });
+    expect(answer.success).toBe(false);
+    expect(answer.error).toMatch(/^The server could not be used: .+[.?]$/);
+    expect(answer.error).toContain(words);
+  });
+
+  it('says that a server took too long', async () => {
+    const clock = new ManualClock();
+    const service = await api({ clock });
+    const server = await mcpServer();
+    const asked = new Promise<void>((resolve) => {
+      server.guard = () => {
+        resolve();
+        return true;
+      };
+    });
+    const answer = service.ok('probeMcpServer', { body: { server_url: server.url } });
+    await asked;
+    clock.advance(15_000);
+    expect(await answer).toEqual({ success: false, error: 'The server could not be used: there was no answer within 15s.' });
+  });
+
+  it('dials nothing but what is allowed, whatever a name says', async () => {
+    const server = await mcpServer();
+    const { port } = new URL(server.url);
+    const addresses: Record<string, string> = { 'inside.test': '10.0.0.7', 'here.test': '127.0.0.1' };
+    const lookup = (host: string, _: unknown, done: (error: null, found: { address: string; family: number }[]) => void): void =>
+      done(null, [{ address: addresses[host] as string, family: 4 }]);
+    const service = await api({ connections: { lookup } });
+    expect(await service.ok('probeMcpServer', { body: { server_url: `http://here.test:${port}/mcp` } })).toMatchObject({ success: true });
+    const id = await connect(service, { server_url: `http://here.test:${port}/mcp` });
+    addresses['here.test'] = '10.0.0.7';
+    expect((await service.ok('listConnectionTools', at(id))).error).toContain('may not connect to here.test');
+    const inside = await service.call('probeMcpServer', { body: { server_url: `http://inside.test:${port}/mcp` } });
+    expect(failure(inside)).toEqual([400, 'connection_host_not_allowed']);
+  });
+
+  it('refuses a probe of an integration, and one of nothing', async () => {
+    const service = await api();
+    expect(failure(await service.call('probeMcpServer', { body: { integration_slug: 'crm' } }))).toEqual([404, 'integration_not_found']);
+    expect(failure(await service.call('probeMcpServer', { body: {} }))).toEqual([400, 'invalid_request']);
+  });
+});
