@@ -104,7 +104,7 @@ export class Client {
       resent: false,
     };
     const signal = anySignal([this.#options.signal, options.signal]);
-    const settled = await this.#noteChange(request, progress);
+    const settled = options.confidential ? async () => undefined : await this.#noteChange(request, progress);
     try {
       const response = await this.#perform(request, progress, signal);
       await settled();

@@ -59,4 +59,6 @@ export interface CallOptions {
   keys?: { key: string; commandKey: string };
   /** In addition to the client's own signal. */
   signal?: AbortSignal;
+  /** The body holds secrets: it is kept nowhere, so only the same command can settle the change later. */
+  confidential?: boolean;
 }

@@ -4,6 +4,7 @@ import { auth } from './auth/index.ts';
 import { billing } from './billing/index.ts';
 import { cases } from './cases/index.ts';
 import { config } from './config/index.ts';
+import { connections } from './connections/index.ts';
 import type { Group } from './define.ts';
 import { local } from './local/index.ts';
 import { mcp } from './mcp/index.ts';
@@ -27,6 +28,7 @@ export const commandTree: Readonly<Record<string, Group | Leaf>> = {
   cases,
   sandbox,
   webhooks,
+  connections,
   teams,
   mcp,
   plugins,

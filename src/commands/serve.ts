@@ -6,6 +6,7 @@ import { version } from '../base/version.ts';
 import type { LogEntry } from '../service/service.ts';
 import { choice, defineCommand, duration, integer, text } from './define.ts';
 import { browsingOptions, namedChromium } from './local/browsing.ts';
+import { connectionOptions, connectionSettings } from './local/connection-flags.ts';
 import { planOptions, readPlans } from './local/plans.ts';
 import { defaultDataDirectory, removeState, serviceFile, tokenFile, writeState } from './local/state.ts';
 import { webhookOptions, webhookSettings } from './local/webhook-flags.ts';
@@ -23,6 +24,7 @@ export default defineCommand({
     keepSandboxes: duration('Remove the files of runs that ended so long ago (default: keep them)'),
     ...browsingOptions('off'),
     ...webhookOptions,
+    ...connectionOptions,
     rateLimit: text('N', 'Requests a minute for each credential', { hidden: true }),
     stateFile: text('FILE', 'Write the state of the service here', { hidden: true }),
     ephemeral: text('yes|no', 'Note in the state that the data is not kept', { hidden: true }),
@@ -45,6 +47,7 @@ export default defineCommand({
       dataDirectory,
       exec,
       webhooks: webhookSettings(input),
+      connections: connectionSettings(input),
       browsing: { policy: browse, ...(chromium === undefined ? {} : { executable: chromium }) },
       ...(context.env.PATH === undefined ? {} : { commandPath: context.env.PATH }),
       ...(await readPlans(context, input.plan)),
@@ -70,6 +73,7 @@ export default defineCommand({
         exec,
         browse,
         webhook_hosts: input.allowWebhookHost,
+        connection_hosts: input.allowConnectionHost,
         ephemeral,
         started_at,
       };

@@ -22,7 +22,7 @@ export type { RunStatus } from './run-status.ts';
 export type { Agent, AgentListItem, Build, RevisionConfig } from './schemas/agents.ts';
 export type { TeamEntitlements, TeamUsage } from './schemas/billing.ts';
 export type { Case, CaseEvent, CaseFilters, CaseRun, Label, NewCase, QueueLabel } from './schemas/cases.ts';
-export type { ErrorBody, ErrorBody, EvaluationSummary } from './schemas/common.ts';
+export type { ErrorBody, EvaluationSummary } from './schemas/common.ts';
 export type { Connection, ConnectionTool, ProbedServer } from './schemas/connections.ts';
 export type { LocalCredential, LocalTeam } from './schemas/local.ts';
 export type { MemoryFile, MemoryFileContent } from './schemas/memory.ts';

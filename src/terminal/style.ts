@@ -40,6 +40,8 @@ const statusStyles: Record<string, StyleName> = {
   active: 'success',
   failing: 'warning',
   disabled: 'error',
+  broken: 'error',
+  unauthorized: 'warning',
   cancelled: 'dim',
   failed: 'error',
   error: 'error',

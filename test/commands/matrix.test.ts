@@ -70,6 +70,8 @@ const alsoNeeded: Record<string, string[]> = {
   'webhooks delete': ['--yes'],
   'webhooks secret rotate': ['--yes'],
   'sandbox ls': [aRun],
+  'connections update': ['--name', 'x'],
+  'connections probe': ['x'],
   api: ['/v2/teams/x'],
   'local token create': ['--reveal'],
   'local client create': ['--reveal'],

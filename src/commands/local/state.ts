@@ -21,6 +21,8 @@ export interface LocalState {
   browse?: BrowsePolicy;
   /** Where webhooks may go beside this machine; absent when an older version wrote the state. */
   webhook_hosts?: string[];
+  /** Where connections may go beside this machine; the same. */
+  connection_hosts?: string[];
   /** The data directory goes when the service is stopped with `down`. */
   ephemeral: boolean;
   started_at: string;

@@ -1,6 +1,7 @@
 import { defineCommand } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
+import { connectionsInWords } from './connection-flags.ts';
 import { browseInWords, defaultDataDirectory, execInWords, type LocalState, localProfile, runningService } from './state.ts';
 import { webhooksInWords } from './webhook-flags.ts';
 
@@ -15,6 +16,7 @@ interface LocalStatus {
   exec: 'host' | 'off' | null;
   browse: LocalState['browse'] | null;
   webhook_hosts: string[] | null;
+  connection_hosts: string[] | null;
   ephemeral: boolean;
   started_at: string | null;
 }
@@ -35,6 +37,7 @@ export default defineCommand({
     version: 'string|null',
     exec: 'host|off|null',
     webhook_hosts: 'string[]|null',
+    connection_hosts: 'string[]|null',
     ephemeral: 'boolean',
     started_at: 'date-time|null',
   }),
@@ -49,16 +52,29 @@ export default defineCommand({
     Commands: status.exec === null ? null : execInWords(status.exec),
     Browsing: status.browse === null ? null : browseInWords(status.browse),
     Webhooks: webhooksInWords(status.webhook_hosts),
+    Connections: connectionsInWords(status.connection_hosts),
   })),
   async run(context): Promise<LocalStatus> {
     const state = await runningService(context);
     if (!state) {
       const unknown = { url: null, pid: null, profile: null, team_id: null, version: null, started_at: null };
-      const policies = { exec: null, browse: null, webhook_hosts: null };
+      const policies = { exec: null, browse: null, webhook_hosts: null, connection_hosts: null };
       return { running: false, data_dir: defaultDataDirectory(context), ephemeral: false, ...unknown, ...policies };
     }
-    const { url, pid, data_dir, team_id, version, exec, browse = 'off', webhook_hosts = [], ephemeral, started_at } = state;
-    const known = { url, pid, data_dir, team_id, version, exec, browse, webhook_hosts, ephemeral, started_at };
+    const {
+      url,
+      pid,
+      data_dir,
+      team_id,
+      version,
+      exec,
+      browse = 'off',
+      webhook_hosts = [],
+      connection_hosts = [],
+      ephemeral,
+      started_at,
+    } = state;
+    const known = { url, pid, data_dir, team_id, version, exec, browse, webhook_hosts, connection_hosts, ephemeral, started_at };
     return { running: true, profile: localProfile, ...known };
   },
 });

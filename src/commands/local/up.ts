@@ -11,6 +11,13 @@ import { choice, defineCommand, duration, flag, integer, text } from '../define.
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { browsingOptions, namedChromium } from './browsing.ts';
+import {
+  type ConnectionInput,
+  connectionArguments,
+  connectionOptions,
+  connectionsInWords,
+  differsInConnections,
+} from './connection-flags.ts';
 import { planFlags, planOptions } from './plans.ts';
 import {
   browseInWords,
@@ -45,6 +52,7 @@ export default defineCommand({
     keepSandboxes: duration('Remove the files of runs that ended so long ago (default: keep them)'),
     ...browsingOptions('on'),
     ...webhookOptions,
+    ...connectionOptions,
   },
   exits: [exitCodes.conflict],
   examples: [
@@ -60,6 +68,7 @@ export default defineCommand({
     instance_id: 'uuid',
     exec: 'host|off',
     webhook_hosts: 'string[]?',
+    connection_hosts: 'string[]?',
     ephemeral: 'boolean',
     started_at: 'date-time',
     profile: 'string',
@@ -71,6 +80,7 @@ export default defineCommand({
     Commands: execInWords(state.exec),
     Browsing: browseInWords(state.browse),
     Webhooks: webhooksInWords(state.webhook_hosts),
+    Connections: connectionsInWords(state.connection_hosts),
   })),
   async run(context, input) {
     const running = await runningService(context);
@@ -87,7 +97,7 @@ export default defineCommand({
   },
 });
 
-interface UpInput extends WebhookInput {
+interface UpInput extends WebhookInput, ConnectionInput {
   port: number | undefined;
   dataDir: string | undefined;
   ephemeral: boolean;
@@ -109,6 +119,7 @@ function refuseOtherwise(context: Context, running: LocalState, input: UpInput):
     input.keepSandboxes !== undefined ||
     (input.browse !== undefined && input.browse !== (running.browse ?? 'off')) ||
     differsInWebhooks(running, input) ||
+    differsInConnections(running, input) ||
     (input.ephemeral && !running.ephemeral);
   if (!differs) return;
   throw new AopsError(`The local service is up already, at ${running.url} with its data in ${running.data_dir}.`, {
@@ -146,6 +157,7 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
     '--ephemeral',
     input.ephemeral ? 'yes' : 'no',
     ...webhookArguments(input),
+    ...connectionArguments(input),
     ...planFlags(context, input.plan),
     ...(input.keepSandboxes === undefined ? [] : ['--keep-sandboxes', input.keepSandboxes]),
     '--json',

@@ -263,7 +263,9 @@ describe('what is found out about a connection', () => {
     await service.ok('updateConnection', { ...at(id), body: { headers: { secret: { 'X-Api-Key': 'second' } } } });
     expect(await service.ok('getConnection', at(id))).toMatchObject({ broken_at: null });
     await hook.count(5);
-    const events = hook.received.map(({ json }) => json as { type: string; data: { connection: { broken_reason: string | null } } });
+    const events = hook.received.map(
+      ({ json }) => json as unknown as { type: string; data: { connection: { broken_reason: string | null } } },
+    );
     expect(events.map(({ type, data }) => [type, data.connection.broken_reason]).sort()).toEqual(
       [
         ['connection.updated', null],

@@ -1,0 +1,24 @@
+import { confirm } from '../confirm.ts';
+import { argument, defineCommand } from '../define.ts';
+import { textOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { findConnection } from './record.ts';
+
+export default defineCommand({
+  summary: 'Delete a connection, with its secrets',
+  description: 'Steps that use it fail from then on.',
+  arguments: { connection: argument('The connection, by id or name') },
+  operations: ['listConnections', 'getConnection', 'deleteConnection'],
+  mutates: true,
+  destructive: true,
+  examples: [{ command: 'aops connections delete crm --yes', text: 'In a script' }],
+  result: returns('deleteConnection', { id: 'uuid', name: 'string' }),
+  output: textOutput<{ id: string; name: string }>(({ name }) => `Deleted the connection ${name}.`),
+  async run(context, input) {
+    const client = await context.client();
+    const { id, name } = await findConnection(context, input.connection);
+    await confirm(context, `Delete the connection ${name}?`);
+    const answer = await client.call('deleteConnection', { params: { connection_id: id } });
+    return { id, name, ...answer };
+  },
+});

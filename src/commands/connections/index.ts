@@ -1,0 +1,14 @@
+import { defineGroup } from '../define.ts';
+
+export const connections = defineGroup({
+  summary: 'Remote MCP servers whose tools runs may use',
+  commands: {
+    list: () => import('./list.ts'),
+    get: () => import('./get.ts'),
+    create: () => import('./create.ts'),
+    update: () => import('./update.ts'),
+    delete: () => import('./delete.ts'),
+    probe: () => import('./probe.ts'),
+    tools: () => import('./tools.ts'),
+  },
+});

@@ -1,0 +1,30 @@
+import { given } from '../../base/given.ts';
+import type { Connection } from '../../interface/types.ts';
+import { defineCommand, text } from '../define.ts';
+import { listFlags, rowList } from '../list.ts';
+import { listOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { connectionColumns } from './record.ts';
+
+export default defineCommand({
+  summary: 'List the connections of the team',
+  options: { ...listFlags, type: text('TYPE', 'Connections of this type') },
+  operations: ['listConnections'],
+  examples: [
+    { command: 'aops connections list', text: 'All of them, with how they do' },
+    { command: "aops connections list --jq '.data[] | select(.broken_at) | .name'", text: 'Those that do not work' },
+  ],
+  result: returns('listConnections.integrations[]'),
+  output: listOutput<Connection>({
+    columns: connectionColumns,
+    empty: 'No connections. Make one with `aops connections create --name NAME --url URL`.',
+  }),
+  async run(context, { type, ...input }) {
+    const client = await context.client();
+    return rowList(input, async (limit, offset) => {
+      const query = { limit, offset, ...given({ type }) };
+      const page = await client.call('listConnections', { params: { teamId: context.teamId() }, query });
+      return { items: page.integrations, total: page.total };
+    });
+  },
+});

@@ -1,0 +1,22 @@
+import { argument, defineCommand } from '../define.ts';
+import { returns } from '../result.ts';
+import { findConnection } from './record.ts';
+import { toolList, toolOutput } from './tool-list.ts';
+
+export default defineCommand({
+  summary: 'List the tools of a connection, as its server has them now',
+  description: 'An argument with a question mark may be left out. --json shows the whole schema of each.',
+  arguments: { connection: argument('The connection, by id or name') },
+  operations: ['listConnectionTools', 'listConnections', 'getConnection'],
+  examples: [
+    { command: 'aops connections tools crm', text: 'What a procedure may call' },
+    { command: 'aops connections tools crm --jq \'.data[] | select(.name == "create_ticket").input_schema\'', text: 'What one takes' },
+  ],
+  result: returns('listConnectionTools.tools[]'),
+  output: toolOutput,
+  async run(context, input) {
+    const client = await context.client();
+    const { id } = await findConnection(context, input.connection);
+    return toolList(await client.call('listConnectionTools', { params: { connection_id: id } }));
+  },
+});

@@ -1,0 +1,47 @@
+import { UsageError } from '../../base/errors.ts';
+import { given } from '../../base/given.ts';
+import type { Connection } from '../../interface/types.ts';
+import { length, webAddress } from '../checks.ts';
+import { argument, choice, defineCommand, flag, text, texts, toggle } from '../define.ts';
+import { recordOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { headerOptions, mergedHeaders, readHeaders, sentHeaders } from './headers.ts';
+import { connectionRecord, findConnection } from './record.ts';
+
+export default defineCommand({
+  summary: 'Change a connection',
+  description:
+    'Headers that are not named stay as they are. Secrets are kept for the host they were given for: with a URL on another one, give them again.',
+  arguments: { connection: argument('The connection, by id or name') },
+  options: {
+    name: text('NAME', 'Call it this', { check: length(1, 100) }),
+    url: text('URL', 'Where the server answers', { check: webAddress }),
+    ...headerOptions,
+    removeHeader: texts('NAME', 'Send this header no more; may be repeated'),
+    replaceHeaders: flag('Send the headers given here, and no others'),
+    authMethod: choice(['url', 'apikey', 'headers', 'oauth'], 'What lets in', { metavar: 'METHOD' }),
+    shared: toggle('Whether others of the team may use it'),
+  },
+  operations: ['listConnections', 'getConnection', 'updateConnection'],
+  mutates: true,
+  examples: [
+    { command: 'aops connections update crm --header Authorization=@new-token.txt', text: 'A new token' },
+    { command: 'aops connections update crm --remove-header X-Debug', text: 'One header less' },
+  ],
+  result: returns('updateConnection'),
+  output: recordOutput<Connection>(connectionRecord),
+  async run(context, input) {
+    if (input.replaceHeaders && input.removeHeader.length > 0)
+      throw new UsageError('--replace-headers and --remove-header exclude each other.');
+    const fields = given({ name: input.name, server_url: input.url, auth_method: input.authMethod, shared: input.shared });
+    const touchesHeaders = input.replaceHeaders || [...input.header, ...input.plainHeader, ...input.removeHeader].length > 0;
+    if (Object.keys(fields).length === 0 && !touchesHeaders)
+      throw new UsageError('There is nothing to change.', 'Give --name, --url, --header, --plain-header, --remove-header or another flag.');
+    const client = await context.client();
+    const connection = await findConnection(context, input.connection);
+    const named = await readHeaders(context, input);
+    const headers = input.replaceHeaders ? named : mergedHeaders(connection, named, input.removeHeader);
+    const body = { ...fields, ...(headers === undefined ? {} : { headers: sentHeaders(context, headers) }) };
+    return client.call('updateConnection', { params: { connection_id: connection.id }, body }, { confidential: true });
+  },
+});

@@ -1,0 +1,135 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { McpServer } from '../support/mcp-server.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+import { whenDone } from '../support/temporary.ts';
+
+const nothing = '00000000-0000-4000-8000-000000000000';
+const secret = 'sk-live-0123456789abcdef';
+
+let service: TestService;
+let server: McpServer;
+beforeAll(async () => {
+  service = await startTestService();
+  server = await McpServer.start();
+  whenDone(() => server.close());
+  await service.file('key.txt', `${secret}\n`);
+});
+
+async function created(name: string, ...flags: string[]): Promise<string> {
+  const result = await service.cli(['connections', 'create', '--name', name, '--url', server.url, ...flags, '-o', 'id']);
+  expect(result).toMatchObject({ code: 0, stderr: '' });
+  return result.stdout.trim();
+}
+
+describe('connections create, list, get, update and delete', () => {
+  it('are the life of a connection', async () => {
+    const id = await created('life', '--header', 'X-Api-Key=@key.txt', '--plain-header', 'X-Team=blue', '--type', 'crm');
+    const shown = await service.cli(['connections', 'get', 'life', '--color', 'never'], { tty: true });
+    expect(shown).toMatchObject({ code: 0, stderr: '' });
+    expect(shown.stdout).toMatch(/Name: +life\n/);
+    expect(shown.stdout).toMatch(/Status: +ready\nAuth: +headers\nHeaders: +X-Team: blue, X-Api-Key: \(secret\)\nType: +crm\n/);
+    const list = await service.cli(['connections', 'list', '--type', 'crm', '--color', 'never'], { tty: true, columns: 120 });
+    expect(list.stdout).toMatch(new RegExp(`ID +STATUS +NAME +AUTH +URL\n${id} +ready +life +headers +${server.url}\n`));
+    const update = async (...flags: string[]) => {
+      const result = await service.cli(['connections', 'update', 'life', ...flags, '--json']);
+      expect(result).toMatchObject({ code: 0, stderr: '' });
+      return result.json().headers;
+    };
+    expect(await update('--plain-header', 'x-team=red')).toEqual({ plaintext: { 'x-team': 'red' }, secret: { 'X-Api-Key': '' } });
+    expect(await update('--header', 'X-Other=@key.txt', '--remove-header', 'X-Team')).toEqual({
+      plaintext: {},
+      secret: { 'X-Api-Key': '', 'X-Other': '' },
+    });
+    expect(await update('--replace-headers', '--plain-header', 'A=b')).toEqual({ plaintext: { A: 'b' }, secret: {} });
+    expect((await service.cli(['connections', 'delete', 'life'])).code).toBe(2);
+    const deleted = await service.cli(['connections', 'delete', 'life', '--yes']);
+    expect(deleted).toMatchObject({ code: 0, stdout: 'Deleted the connection life.\n', stderr: '' });
+    expect((await service.cli(['connections', 'get', id])).code).toBe(3);
+    expect((await service.cli(['connections', 'get', 'life'])).code).toBe(3);
+  });
+
+  it.each([
+    ['a URL that is none', ['create', '--name', 'a', '--url', 'nonsense'], 2, '--url'],
+    ['a host that may not be reached', ['create', '--name', 'a', '--url', 'http://10.1.2.3/'], 2, '--allow-connection-host 10.1.2.3'],
+    ['a secret as an argument', ['create', '--name', 'a', '--url', 'http://127.0.0.1/', '--header', `X-Key=${secret}`], 2, '@FILE'],
+    ['a secret that nobody can be asked for', ['create', '--name', 'a', '--url', 'http://127.0.0.1/', '--header', 'X-Key'], 2, '@FILE'],
+    ['a file that is not there', ['create', '--name', 'a', '--url', 'http://127.0.0.1/', '--header', 'X-Key=@no.txt'], 2, 'no.txt'],
+    ['a header that is none', ['create', '--name', 'a', '--url', 'http://127.0.0.1/', '--plain-header', 'X Key=1'], 2, 'X Key'],
+    ['a header without a value', ['create', '--name', 'a', '--url', 'http://127.0.0.1/', '--plain-header', 'X-Key'], 2, 'NAME=VALUE'],
+    ['the same header twice', ['probe', '--url', 'http://127.0.0.1/', '--plain-header', 'A=1', '--header', 'a=@key.txt'], 2, 'twice'],
+    ['nothing to change', ['update', nothing], 2, 'nothing to change'],
+    ['two ways to say it', ['update', nothing, '--replace-headers', '--remove-header', 'A'], 2, '--replace-headers'],
+    ['an unknown connection', ['update', nothing, '--name', 'b'], 3, nothing],
+    ['an unknown name', ['tools', 'nobody'], 3, 'nobody'],
+    ['nothing to try', ['probe'], 2, '--url'],
+    ['two things to try', ['probe', 'a', '--url', 'http://127.0.0.1/'], 2, '--url'],
+    ['headers of a connection', ['probe', 'a', '--plain-header', 'A=1'], 2, 'its own headers'],
+  ])('refuse %s', async (_, argv, code, word) => {
+    const refused = await service.cli(['connections', ...argv]);
+    expect(refused).toMatchObject({ code, stdout: '' });
+    expect(refused.stderr).toContain(word);
+    expect(refused.stderr).not.toContain(secret);
+  });
+
+  it('take an id where a name is not enough', async () => {
+    const ids = [await created('twin'), await created('twin')];
+    const refused = await service.cli(['connections', 'get', 'twin']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    for (const id of ids) {
+      expect(refused.stderr).toContain(id);
+      await service.cli(['connections', 'delete', id, '--yes']);
+    }
+  });
+
+  it('refuse to take away a header that is not there', async () => {
+    await created('bare');
+    const refused = await service.cli(['connections', 'update', 'bare', '--remove-header', 'X-Team']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('bare has no header X-Team');
+  });
+
+  it('show and keep no secret, in a dry run, a trace and the journal of changes', async () => {
+    const argv = ['connections', 'create', '--name', 'dry', '--url', server.url, '--header', 'X-Api-Key=-'];
+    const dry = await service.cli([...argv, '--dry-run'], { stdin: secret });
+    expect(dry.code).toBe(0);
+    expect(dry.stdout).toContain('"X-Api-Key": "***"');
+    const traced = await service.cli([...argv, '--debug'], { stdin: secret });
+    expect(traced.code).toBe(0);
+    expect(dry.stdout + dry.stderr + traced.stdout + traced.stderr).not.toContain(secret);
+    const lost = await service.cli([...argv], { stdin: secret, env: { AOPS_BASE_URL: 'http://127.0.0.1:9' } });
+    expect(lost.code).not.toBe(0);
+    const files = (await readdir(service.folder, { recursive: true })).filter((name) => name.endsWith('.json'));
+    for (const file of files) {
+      const text = await readFile(path.join(service.folder, file), 'utf8');
+      expect(text).not.toContain(secret);
+      expect(text).not.toContain(Buffer.from(secret).toString('base64').slice(0, 20));
+    }
+  });
+});
+
+describe('connections probe and tools', () => {
+  it('list the tools of a server', async () => {
+    const shown = await service.cli(['connections', 'probe', '--url', server.url, '--color', 'never'], { tty: true });
+    expect(shown).toMatchObject({ code: 0, stderr: '' });
+    expect(shown.stdout).toMatch(/^NAME +ARGUMENTS +DESCRIPTION\ncreate_ticket +title +Creates a ticket\n/);
+    await created('tickets');
+    const tools = await service.cli(['connections', 'tools', 'tickets', '--jq', '.data[0].input_schema.required']);
+    expect(JSON.parse(tools.stdout)).toEqual(['title']);
+    expect((await service.cli(['connections', 'probe', 'tickets', '--json'])).json()).toMatchObject({ total: 6 });
+  });
+
+  it('say why a server cannot be used, and keep that of a connection', async () => {
+    server.require('x-api-key', () => secret);
+    const failed = await service.cli(['connections', 'probe', '--url', server.url]);
+    expect(failed).toMatchObject({ code: 1, stdout: '' });
+    expect(failed.stderr).toContain('it refused the credentials (401)');
+    const json = await service.cli(['connections', 'tools', 'tickets', '--json']);
+    expect(JSON.parse(json.stderr)).toMatchObject({ error: { code: 'mcp_server_failed', exit: 1 } });
+    const shown = await service.cli(['connections', 'get', 'tickets']);
+    expect(shown.stdout).toContain('Status\tbroken\nBroken because\tit refused the credentials (401)\n');
+    const right = await service.cli(['connections', 'probe', '--url', server.url, '--header', 'X-Api-Key=@key.txt', '-o', 'json']);
+    expect(right.code).toBe(0);
+  });
+});
