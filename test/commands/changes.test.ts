@@ -44,6 +44,7 @@ async function state(): Promise<unknown> {
     [await json('queues', 'list'), await json('queues', 'labels', 'list', 'invoices'), await json('cases', 'list', 'invoices')],
     await json('agents', 'schedules', 'list', 'greeter'),
     await json('webhooks', 'secret', 'show'),
+    await ids('connections', 'list'),
     [await ids('local', 'token', 'list'), await ids('local', 'client', 'list'), await ids('local', 'team', 'list')],
     [await ids('revisions', 'list', 'proposing'), await ids('revisions', 'list', 'asking'), await ids('revisions', 'list', 'greeter')],
     [await json('revisions', 'builder-run', 'proposing@latest'), await json('revisions', 'builder-run', 'asking@latest')],
@@ -53,6 +54,7 @@ async function state(): Promise<unknown> {
 beforeAll(async () => {
   service = await startTestService();
   webhook = (await json<{ id: string }>('webhooks', 'create', '--url', 'http://127.0.0.1:9/hook', '--event', 'run.failed')).id;
+  await json('connections', 'create', '--name', 'crm', '--url', 'http://127.0.0.1:9/mcp');
   names = { token: 'a-token', client: 'a-client', team: 'a-team' };
   await json('local', 'token', 'create', '--name', names.token, '--reveal');
   await json('local', 'client', 'create', '--name', names.client, '--reveal');
@@ -119,6 +121,14 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
     'webhooks resend': { argv: [aId], method: 'POST', path: `${team}/webhook-deliveries/${aId}/resend` },
     'webhooks secret rotate': { argv: ['--reveal', '--yes'], method: 'POST', path: `${team}/webhook-secret/rotate` },
     'webhooks listen': { argv: ['--subscribe'], method: 'POST', path: `${team}/webhooks` },
+    'connections create': {
+      argv: ['--name', 'new', '--url', 'http://127.0.0.1:9/mcp'],
+      method: 'POST',
+      path: `${team}/connections`,
+      body: { name: 'new', server_url: 'http://127.0.0.1:9/mcp', provider: 'user', auth_method: 'url' },
+    },
+    'connections update': { argv: ['crm', '--name', 'sales'], method: 'PATCH', path: /^\/v2\/connections\/[^/]+$/, body: { name: 'sales' } },
+    'connections delete': { argv: ['crm', '--yes'], method: 'DELETE', path: /^\/v2\/connections\/[^/]+$/ },
     'local token create': { argv: ['--name', 'new', '--reveal'], method: 'POST', path: '/v2/local/tokens', body: { name: 'new' } },
     'local token revoke': { argv: [names.token, '--yes'], method: 'DELETE', path: /^\/v2\/local\/tokens\/[^/]+$/ },
     'local client create': { argv: ['--name', 'new', '--reveal'], method: 'POST', path: '/v2/local/clients', body: { name: 'new' } },
