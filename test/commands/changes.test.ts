@@ -127,7 +127,12 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
       path: `${team}/connections`,
       body: { name: 'new', server_url: 'http://127.0.0.1:9/mcp', provider: 'user', auth_method: 'url' },
     },
-    'connections update': { argv: ['crm', '--name', 'sales'], method: 'PATCH', path: /^\/v2\/connections\/[^/]+$/, body: { name: 'sales' } },
+    'connections update': {
+      argv: ['crm', '--name', 'sales'],
+      method: 'PATCH',
+      path: /^\/v2\/connections\/[^/]+$/,
+      body: { name: 'sales' },
+    },
     'connections delete': { argv: ['crm', '--yes'], method: 'DELETE', path: /^\/v2\/connections\/[^/]+$/ },
     'local token create': { argv: ['--name', 'new', '--reveal'], method: 'POST', path: '/v2/local/tokens', body: { name: 'new' } },
     'local token revoke': { argv: [names.token, '--yes'], method: 'DELETE', path: /^\/v2\/local\/tokens\/[^/]+$/ },

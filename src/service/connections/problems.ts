@@ -2,11 +2,17 @@
 import { formatDuration } from '../../base/duration.ts';
 import { OutboundError } from '../outbound/guarded-fetch.ts';
 
+/** Milliseconds after which a server that has not even begun to answer counts as one that does not work. */
+const enoughToBegin = 10_000;
+
 /** The session took longer than it may. */
 export class TimeLimitError extends Error {
+  readonly milliseconds: number;
+
   constructor(milliseconds: number) {
     super(`there was no answer within ${formatDuration(milliseconds)}`);
     this.name = 'TimeLimitError';
+    this.milliseconds = milliseconds;
   }
 }
 
@@ -21,10 +27,10 @@ export class AuthorizationNeededError extends Error {
 /**
  * Why a server could not be used. Its message is half a sentence.
  * `server`: it cannot be reached, refuses the credentials, or does not speak MCP. `call`: it is well and refused this one call.
- * `unclear`: it was there and did not answer in time.
+ * `slow`: it was given too little time to say that it is there. `unclear`: it was there, and what became of the call is not known.
  */
 export class ServerProblem extends Error {
-  readonly kind: 'server' | 'call' | 'unclear';
+  readonly kind: 'server' | 'call' | 'slow' | 'unclear';
 
   constructor(kind: ServerProblem['kind'], message: string, options?: ErrorOptions) {
     super(message, options);
@@ -45,7 +51,8 @@ export function serverProblem(error: unknown, sdk: Sdk, connected: boolean): Ser
   const needed = one(AuthorizationNeededError);
   if (needed) return broken(needed.message);
   const late = one(TimeLimitError);
-  if (late) return new ServerProblem(connected ? 'unclear' : 'server', late.message, { cause: error });
+  const beginning = late !== undefined && late.milliseconds < enoughToBegin ? 'slow' : 'server';
+  if (late) return new ServerProblem(connected ? 'unclear' : beginning, late.message, { cause: error });
   const outbound = one(OutboundError);
   if (outbound) return new ServerProblem(connected ? 'unclear' : 'server', outbound.message, { cause: error });
   const http = one(sdk.SdkHttpError);

@@ -1,14 +1,17 @@
 /** Executes a `builder_run` job: lets the runtime's builder work, and records what came of it. The same after a restart, from the start. */
+
 import { randomUUID } from 'node:crypto';
 import type { RevisionConfig } from '../../interface/types.ts';
 import { findChromium } from '../browser/chromium.ts';
 import { errorFields } from '../log.ts';
 import type { BuildOutcome } from '../runtimes/runtime.ts';
 import { builderRunById, changeBuilderRun } from '../store/builder-runs.ts';
+import { listConnectionRows } from '../store/connections.ts';
 import type { Queries } from '../store/database.ts';
 import { holdsJob, releaseJob, yieldJob } from '../store/jobs.ts';
 import type { BuilderRunRow, BuilderRunsTable, JobRow } from '../store/schema.ts';
 import { isoTime } from '../store/time.ts';
+import { mostConnections } from './connections/connections.ts';
 import type { Engine } from './engine.ts';
 import { inputText } from './procedure.ts';
 import { unlessAborted } from './unless-aborted.ts';
@@ -37,6 +40,13 @@ export async function driveBuilderRun(engine: Engine, job: JobRow, signal: Abort
   }
 }
 
+/** What procedures of the team may call its connections. */
+async function connectionWords({ store }: Engine, run: BuilderRunRow): Promise<string[]> {
+  const agent = await store.selectFrom('agents').select('team_id').where('id', '=', run.agent_id).executeTakeFirstOrThrow();
+  const { rows } = await listConnectionRows(store, { teamId: agent.team_id }, { limit: mostConnections, offset: 0 });
+  return rows.flatMap(({ id, name }) => [id, name]);
+}
+
 async function build(engine: Engine, run: BuilderRunRow, enter: (phase: string) => Promise<unknown>): Promise<BuildOutcome> {
   const builder = engine.runtimes.get(run.runtime)?.builder;
   if (builder === undefined) return { status: 'failed', error: `The runtime "${run.runtime}" has no builder in this service any more.` };
@@ -46,6 +56,7 @@ async function build(engine: Engine, run: BuilderRunRow, enter: (phase: string) 
     prompt: run.prompt,
     answers: JSON.parse(run.answers) as Record<string, string>,
     exec: engine.exec,
+    connections: await connectionWords(engine, run),
     browsing: engine.browsing.policy !== 'off' && (await findChromium(engine.browsing).then(Boolean, () => false)),
   };
   try {

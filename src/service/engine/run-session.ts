@@ -14,6 +14,7 @@ import { changeRun, runById } from '../store/runs.ts';
 import type { HumanRequestRow, RunRow, RunsTable } from '../store/schema.ts';
 import { isoTime } from '../store/time.ts';
 import { caseRunAsked, caseRunEnded } from './cases/run-end.ts';
+import { runConnections } from './connections/run-connections.ts';
 import type { Engine } from './engine.ts';
 import { readMemory, remember } from './memory.ts';
 import { eventMessage } from './messages.ts';
@@ -48,6 +49,7 @@ export class RunSession implements RunHost {
   readonly sandbox: Sandbox;
   readonly exec: 'host' | 'off';
   readonly browsing: RunHost['browsing'];
+  readonly connections: RunHost['connections'];
   readonly clock: RunHost['clock'];
   readonly signal: AbortSignal;
   readonly userMessages: string[] = [];
@@ -71,6 +73,7 @@ export class RunSession implements RunHost {
     this.sandbox = parts.sandbox;
     this.exec = parts.engine.exec;
     this.browsing = parts.engine.browsing;
+    this.connections = runConnections(parts.engine, parts.run);
     this.clock = parts.engine.clock;
     this.signal = parts.signal;
   }

@@ -71,6 +71,29 @@ export interface MemoryWrite {
   append: boolean;
 }
 
+/** What a tool of a connection answered. */
+export interface ConnectionAnswer {
+  /** As the protocol has it, without binary data. */
+  content: Record<string, unknown>[];
+  structured: unknown;
+  /** The texts among the content. */
+  text: string;
+  /** Why the call failed: what the tool said, or what is wrong with the connection. */
+  error: string | null;
+}
+
+/** A connection of the run's team. */
+export interface RunConnection {
+  readonly name: string;
+  /** Calls a tool. Rejects only with the signal's reason. @param timeoutMs for everything together */
+  call(tool: string, args: Record<string, unknown>, options: { timeoutMs: number; signal: AbortSignal }): Promise<ConnectionAnswer>;
+}
+
+export interface RunConnections {
+  /** Throws a ServiceError 404 when there is none, 409 when several have the name. */
+  open(idOrName: string): Promise<RunConnection>;
+}
+
 /** What a runtime is given to advance one run. */
 export interface RunHost {
   readonly run: { id: string; number: number; agentName: string };
@@ -83,6 +106,7 @@ export interface RunHost {
   readonly exec: 'host' | 'off';
   /** Whether and with what pages may be browsed. */
   readonly browsing: Browsing;
+  readonly connections: RunConnections;
   readonly clock: Clock;
   /** Aborted when the run is stopped or this worker has lost it. */
   readonly signal: AbortSignal;
@@ -121,6 +145,8 @@ export interface BuildRequest {
   exec: 'host' | 'off';
   /** Whether the service can open pages in a browser. */
   browsing: boolean;
+  /** Names and ids of the team's connections. */
+  connections: readonly string[];
 }
 
 /** Something outside the procedure that the proposal needs. */

@@ -13,7 +13,7 @@ import { changedHeaders, type GivenHeaders, type KeptHeaders } from './headers.t
 import { keptHeaders, sealedHeaders } from './secrets.ts';
 
 /** Connections that a team may have. */
-const most = 200;
+export const mostConnections = 200;
 
 export interface ConnectionFields {
   name?: string | undefined;
@@ -58,7 +58,8 @@ export async function insertNewConnection(
     Partial<Pick<ConnectionRow, 'headers' | 'secret_headers' | 'oauth' | 'oauth_scopes'>>,
 ): Promise<ConnectionRow> {
   const { total } = await listConnectionRows(trx, { teamId }, { limit: 1, offset: 0 });
-  if (total >= most) throw new ServiceError(409, 'too_many_connections', `A team has ${most} connections at the most; delete one first.`);
+  if (total >= mostConnections)
+    throw new ServiceError(409, 'too_many_connections', `A team has ${mostConnections} connections at the most; delete one first.`);
   const now = isoTime(engine.clock.now());
   return insertConnection(trx, {
     team_id: teamId,

@@ -44,7 +44,7 @@ async function used<T>(engine: Engine, row: ConnectionRow, use: (server: Server)
     await noteHealth(engine, row, null);
     return result;
   } catch (error) {
-    if (error instanceof ServerProblem && error.kind !== 'unclear')
+    if (error instanceof ServerProblem && (error.kind === 'server' || error.kind === 'call'))
       await noteHealth(engine, row, error.kind === 'server' ? error.message : null);
     throw error;
   }

@@ -2,6 +2,7 @@
 import type { RunDetail, WorkflowExecutionReport } from '../../../interface/types.ts';
 import { notFound } from '../../errors.ts';
 import { procedureText } from '../../store/builds.ts';
+import { runConnections } from '../../store/connections.ts';
 import type { Queries } from '../../store/database.ts';
 import { countRequests } from '../../store/human-requests.ts';
 import { countCompletedSteps } from '../../store/journal.ts';
@@ -72,7 +73,8 @@ async function runDetail(db: Queries, run: RunRow): Promise<RunDetail> {
     // The latest messages, oldest first.
     conversation: rows.map(messageView),
     conversationPagination: { total, included: rows.length, hasMore: rows.length < total },
-    integrationInstances: [],
+    // The connections that it has used.
+    integrationInstances: (await runConnections(db, run.id)).map(({ deleted_at, ...used }) => ({ ...used, deleted: deleted_at !== null })),
     handover: null,
     eval_summaries: {},
     bb_session_id: sessionId,

@@ -91,8 +91,8 @@ interface TextAt {
 function textsOf(step: Step): [TextAt[], TextAt[]] {
   switch (step.kind) {
     case 'tool': {
-      const { name, error } = step.payload;
-      return [deep({ name, error, arguments: step.payload.arguments, result: step.payload.result }), []];
+      const { connection, name, error } = step.payload;
+      return [deep({ connection, name, error, arguments: step.payload.arguments, result: step.payload.result }), []];
     }
     case 'exec':
       return [[{ path: ['run'], text: step.payload.run }], []];

@@ -1,7 +1,7 @@
 /** What a schema cannot say about a step: limits of durations, keys that exclude each other, texts that must differ. */
 import { formatDuration, parseDuration } from '../../../base/duration.ts';
 import type { Finding } from './payload.ts';
-import { longestBrowse, longestExec, longestSleep, type Payload, type Step } from './schema.ts';
+import { longestBrowse, longestExec, longestSleep, longestTool, type Payload, type Step } from './schema.ts';
 import type { Path } from './source.ts';
 
 /** Breaches of the rules by a step whose shape is right. */
@@ -14,11 +14,14 @@ export function checkRules(step: Step): Finding[] {
     case 'sleep':
       return duration(step.payload, [], { longest: longestSleep });
     case 'tool': {
+      if (step.payload.connection !== undefined) return calling(step.payload);
       const both = step.payload.error !== undefined && step.payload.result !== undefined;
       const findings = duration(step.payload.takes, ['takes'], { longest: longestSleep });
-      return both
-        ? [...findings, { message: '`tool` has a `result` and an `error`; give one of them', path: ['error'], onKey: true }]
-        : findings;
+      for (const key of ['timeout', 'on_error'] as const)
+        if (step.payload[key] !== undefined)
+          findings.push({ message: `\`${key}\` is for the tool of a \`connection\`, and there is none`, path: [key], onKey: true });
+      if (both) findings.push({ message: '`tool` has a `result` and an `error`; give one of them', path: ['error'], onKey: true });
+      return findings;
     }
     case 'write':
     case 'remember': {
@@ -40,6 +43,14 @@ export function checkRules(step: Step): Finding[] {
     default:
       return [];
   }
+}
+
+/** A tool of a connection answers itself. */
+function calling(payload: Payload<'tool'>): Finding[] {
+  const findings = (['result', 'error', 'takes'] as const)
+    .filter((key) => payload[key] !== undefined)
+    .map((key): Finding => ({ message: `\`tool\` has a \`connection\`, which gives the \`${key}\` itself`, path: [key], onKey: true }));
+  return [...findings, ...duration(payload.timeout, ['timeout'], { longest: longestTool, positive: true })];
 }
 
 function browsing({ url, actions = [] }: Payload<'browse'>): Finding[] {

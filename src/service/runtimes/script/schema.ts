@@ -5,6 +5,9 @@ import { Closed } from '../../../interface/schemas/common.ts';
 /** Limits of a procedure. Bytes of its text, and steps. */
 export const longestProcedure = 1024 * 1024;
 export const mostSteps = 1_000;
+/** The longest time a `tool` step may ask its connection for, and what it gets without asking. Milliseconds. */
+export const longestTool = 600_000;
+export const defaultTool = 60_000;
 /** The longest time an `exec` step may ask for, and what it gets without asking. Milliseconds. */
 export const longestExec = 600_000;
 export const defaultExec = 60_000;
@@ -94,13 +97,18 @@ const BrowseAction = Type.Object(
 /** The payload of each step, by the key that names the step. */
 export const stepSchemas = {
   say: Text('Says a text.'),
-  tool: describe('Shows a tool call and its result, without calling anything.', {
-    id: Type.Optional(Id('The result is found in steps.<id>.')),
+  tool: describe('Calls a tool of a connection. Without a connection it shows a call and its result, and calls nothing.', {
+    id: Type.Optional(Id('The result is found in steps.<id>; of a connection: structured, text, content and error.')),
+    connection: Type.Optional(FilledText('The connection whose tool is really called, by its name or id.')),
     name: FilledText('The name of the tool.'),
     arguments: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'What the tool is called with.' })),
-    result: Type.Optional(Type.Unknown({ description: 'What it answers: any value.' })),
-    error: Type.Optional(FilledText('What it fails with, instead of a result. The run goes on.')),
-    takes: Type.Optional(Duration('How long the call takes.')),
+    result: Type.Optional(Type.Unknown({ description: 'What it answers, without a connection: any value.' })),
+    error: Type.Optional(FilledText('What it fails with, without a connection and instead of a result. The run goes on.')),
+    takes: Type.Optional(Duration('How long the call takes, without a connection.')),
+    timeout: Type.Optional(Duration('How long the connection may take. 60s unless given, 10m at most.')),
+    on_error: Type.Optional(
+      Choice(['fail', 'continue'], 'What happens when the connection or its tool fails: the run fails (unless given), or goes on.'),
+    ),
   }),
   exec: describe('Runs a shell command in the workspace of the run.', {
     id: Type.Optional(Id('exit_code, stdout and stderr are found in steps.<id>.')),

@@ -8,6 +8,7 @@ import type { Outcome, RunHost, Runtime } from '../runtime.ts';
 import { browse } from './browse.ts';
 import { scriptBuilder } from './builder/builder.ts';
 import { exec, failedCall, screenshot, tool, write } from './calls.ts';
+import { connectedTool } from './connected-tool.ts';
 import { parseProcedure } from './parse.ts';
 import { remember } from './remember.ts';
 import { approve, ask } from './requests.ts';
@@ -92,7 +93,7 @@ async function perform(step: Step, turn: Turn): Promise<Done | Pause> {
     case 'say':
       return { entry: {}, events: [{ kind: 'text', id: step.key, text: render(step.payload, turn.scope) }] };
     case 'tool':
-      return await tool(step, turn);
+      return step.payload.connection === undefined ? await tool(step, turn) : await connectedTool(step, turn);
     case 'exec':
       return await exec(step, turn);
     case 'write':

@@ -32,7 +32,7 @@ steps: # in this order
 const build = (
   prompt: string,
   { procedure = base as string | null, answers = {} }: { procedure?: string | null; answers?: Record<string, string> } = {},
-) => scriptBuilder.build({ procedure, prompt, answers, exec: 'host', browsing: true }, async () => undefined);
+) => scriptBuilder.build({ procedure, prompt, answers, exec: 'host', browsing: true, connections: ['tickets'] }, async () => undefined);
 
 async function proposal(prompt: string, options: Parameters<typeof build>[1] = {}) {
   const outcome = await build(prompt, options);

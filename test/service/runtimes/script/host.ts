@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Browsing } from '../../../../src/service/browser/chromium.ts';
+import { notFound } from '../../../../src/service/errors.ts';
 import type { HumanAnswer, MemoryWrite, Outcome, RunHost, RuntimeEvent } from '../../../../src/service/runtimes/runtime.ts';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
 import { type Sandbox, SandboxStore } from '../../../../src/service/sandbox/sandbox.ts';
@@ -47,6 +48,7 @@ export class TestHost implements RunHost {
   readonly sandbox: Sandbox;
   readonly exec: 'host' | 'off';
   readonly browsing: Browsing;
+  readonly connections: RunHost['connections'] = { open: (name) => Promise.reject(notFound('connection', name)) };
   readonly signal: AbortSignal;
   readonly answers: Record<string, HumanAnswer>;
   readonly committed: Committed[];

@@ -165,6 +165,13 @@ describe('a step', () => {
     [['  - write: { path: a }'], ['3:5 `write` needs `content` or `json`']],
     [['  - write: { path: a, content: b, json: c }'], ['3:5 `write` has `content` and `json`; give one of them']],
     [['  - tool: { name: a, result: 1, error: b }'], ['3:33 `tool` has a `result` and an `error`; give one of them']],
+    [
+      ['  - tool: { name: a, connection: b, result: 1, takes: 1s }'],
+      ['3:37 `tool` has a `connection`, which gives the `result` itself', '3:48 `tool` has a `connection`, which gives the `takes` itself'],
+    ],
+    [['  - tool: { name: a, timeout: 1s }'], ['3:22 `timeout` is for the tool of a `connection`, and there is none']],
+    [['  - tool: { name: a, connection: b, timeout: 11m }'], ['3:46 `11m` is too long; 10m is the most']],
+    [['  - tool: { name: a, connection: "{{ massage }}" }'], ['3:34 `massage` is unknown; did you mean `message`?']],
     [['  - exec: { id: a, run: ls }', '  - approve: { id: a, title: Ok? }'], ['4:20 the id `a` is taken by the step on line 3']],
     [['  - if: 3', '    say: Hi'], ['3:9 `if` must be a condition, such as: answers.pay and steps.count.exit_code == 0']],
   ])('%j', (lines, problems) => {

@@ -7,7 +7,7 @@ const secretName = /\$\{?([A-Z][A-Z0-9_]*(?:TOKEN|KEY|SECRET|PASSWORD|CREDENTIAL
 const fileName = /(?<![\w./>-])(?<!>\s*)([\w][\w./-]*\.(?:csv|tsv|json|ya?ml|txt|md|xml|pdf|xlsx?|zip|png|jpe?g|webp))(?![\w/])/gi;
 
 /** What the service can do. */
-type Abilities = Pick<BuildRequest, 'exec' | 'browsing'>;
+type Abilities = Pick<BuildRequest, 'exec' | 'browsing' | 'connections'>;
 
 /** What the proposal needs and the procedure before it did not. */
 export function setupChanges(
@@ -22,13 +22,13 @@ export function setupChanges(
 
 const keyOf = ({ type, name }: SetupChange): string => `${type} ${name}`;
 
-function needs({ steps }: Procedure, { exec, browsing }: Abilities): SetupChange[] {
+function needs({ steps }: Procedure, { exec, browsing, connections }: Abilities): SetupChange[] {
   const found = new Map<string, SetupChange>();
   const written = new Set<string>();
   const need = (change: SetupChange): void => void (found.has(keyOf(change)) || found.set(keyOf(change), change));
   for (const step of steps) {
     if (step.kind === 'exec') for (const change of commandNeeds(step, exec, written)) need(change);
-    if (step.kind === 'tool') need(connection(step));
+    if (step.kind === 'tool') need(connection(step, connections));
     if (step.kind === 'screenshot' && !written.has(step.payload.path)) need(file(step, step.payload.path));
     if (step.kind === 'browse') need(browser(step, browsing));
     if (step.kind === 'write') written.add(step.payload.path);
@@ -69,15 +69,15 @@ const file = (step: Step, name: string): SetupChange => ({
   satisfied: false,
 });
 
-function connection(step: StepOf<'tool'>): SetupChange {
-  const name = step.payload.name.split('.')[0] as string;
-  return {
-    type: 'connection',
-    name,
-    title: `A connection to ${name}`,
-    description: `Step ${step.number} shows a call of ${step.payload.name}; the script runtime makes no such call. A runtime that does needs the connection.`,
-    satisfied: false,
-  };
+function connection({ number, payload }: StepOf<'tool'>, known: readonly string[]): SetupChange {
+  const name = payload.connection ?? (payload.name.split('.')[0] as string);
+  const title = `A connection to ${name}`;
+  if (payload.connection === undefined) {
+    const description = `Step ${number} shows a call of ${payload.name} and makes none. To make it, connect to the system (aops connections create) and name the connection in the step.`;
+    return { type: 'connection', name, title, description, satisfied: false };
+  }
+  const description = `Step ${number} calls its tool ${payload.name}. Make the connection with aops connections create --name ${name}.`;
+  return { type: 'connection', name, title, description, satisfied: known.includes(name) };
 }
 
 const browser = (step: Step, browsing: boolean): SetupChange => ({

@@ -1,0 +1,76 @@
+/** The connections of a team as its runs use them. */
+import type { CallToolResult } from '@modelcontextprotocol/client';
+import { ServerProblem } from '../../connections/problems.ts';
+import { notFound, ServiceError } from '../../errors.ts';
+import type { ConnectionAnswer, RunConnections } from '../../runtimes/runtime.ts';
+import { findConnection, findConnectionsNamed, noteRunConnection } from '../../store/connections.ts';
+import type { ConnectionRow, RunRow } from '../../store/schema.ts';
+import { isoTime } from '../../store/time.ts';
+import type { Engine } from '../engine.ts';
+import { callConnectionTool } from './use.ts';
+
+export const runConnections = (engine: Engine, run: Pick<RunRow, 'id' | 'team_id'>): RunConnections => ({
+  async open(idOrName) {
+    const row = await connectionOf(engine, run.team_id, idOrName);
+    return {
+      name: row.name,
+      async call(tool, args, { timeoutMs, signal }) {
+        const first_used_at = isoTime(engine.clock.now());
+        await noteRunConnection(engine.store, { run_id: run.id, connection_id: row.id, name: row.name, first_used_at });
+        try {
+          return answerOf(await callConnectionTool(engine, row, { name: tool, arguments: args }, { limit: timeoutMs, signal }));
+        } catch (error) {
+          if (!(error instanceof ServerProblem)) throw error;
+          return { content: [], structured: null, text: '', error: problemOf(row, error) };
+        }
+      },
+    };
+  },
+});
+
+async function connectionOf({ store }: Engine, teamId: string, idOrName: string): Promise<ConnectionRow> {
+  const named = await findConnectionsNamed(store, teamId, idOrName);
+  const [first] = named;
+  if (named.length > 1)
+    throw new ServiceError(409, 'connection_ambiguous', `${named.length} connections are called ${idOrName}; use the id of one.`);
+  const found = first ?? (await findConnection(store, teamId, idOrName));
+  if (found === undefined) throw notFound('connection', idOrName);
+  return found;
+}
+
+function problemOf({ name }: ConnectionRow, { kind, message }: ServerProblem): string {
+  if (kind === 'call') return `the server of the connection ${name} said: ${message}`;
+  const unknown = kind === 'unclear' ? '; whether the tool did its work is not known' : '';
+  return `the connection ${name} could not be used: ${message}${unknown}`;
+}
+
+function answerOf({ content, structuredContent, isError }: CallToolResult): ConnectionAnswer {
+  const blocks = content.map((block) => shownBlock(block as Record<string, unknown>));
+  const texts = blocks.flatMap((block) => (block.type === 'text' ? [String(block.text)] : []));
+  const text = texts.join('\n');
+  return {
+    content: blocks,
+    structured: structuredContent ?? (texts.length === 1 ? objectIn(text) : null),
+    text,
+    error: isError ? text.trim() || 'the tool failed and does not say why' : null,
+  };
+}
+
+/** Many servers write their results as JSON into a text. */
+function objectIn(text: string): unknown {
+  try {
+    const value = JSON.parse(text) as unknown;
+    return typeof value === 'object' ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A part of an answer with the size of binary data in place of it: messages and templates are for texts. */
+function shownBlock(block: Record<string, unknown>): Record<string, unknown> {
+  const { data, resource, ...rest } = block;
+  if (typeof data === 'string') return { ...rest, size: Buffer.byteLength(data, 'base64') };
+  if (resource === undefined) return block;
+  const { blob, ...described } = resource as Record<string, unknown>;
+  return typeof blob === 'string' ? { ...rest, resource: { ...described, size: Buffer.byteLength(blob, 'base64') } } : block;
+}

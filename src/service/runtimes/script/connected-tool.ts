@@ -1,0 +1,48 @@
+/** The tool step that really calls something: a tool of one of the team's connections. */
+import { parseDuration } from '../../../base/duration.ts';
+import { ServiceError } from '../../errors.ts';
+import type { ConnectionAnswer, RunConnection } from '../runtime.ts';
+import { callEvent, resultEvent } from './calls.ts';
+import { defaultTool, type StepOf } from './schema.ts';
+import { render, renderDeep } from './template.ts';
+import { type Done, nameOf, type Turn } from './turn.ts';
+
+interface Call {
+  connection: string;
+  tool: string;
+  arguments: Record<string, unknown>;
+}
+
+export async function connectedTool(step: StepOf<'tool'>, turn: Turn): Promise<Done> {
+  const { payload } = step;
+  const { host, scope } = turn;
+  // Rendered once: a call that is made again after a crash is the same call, whatever was posted meanwhile.
+  const call = await turn.once<Call>(step, 'until', () => ({
+    connection: render(payload.connection as string, scope),
+    tool: render(payload.name, scope),
+    arguments: renderDeep(payload.arguments ?? {}, scope) as Record<string, unknown>,
+  }));
+  const connection = await opened(turn, call.connection);
+  await host.emit([callEvent(step, `${connection.name}.${call.tool}`, call.arguments)]);
+  const timeoutMs = parseDuration(payload.timeout ?? '') ?? defaultTool;
+  const { content, structured, text, error } = await connection.call(call.tool, call.arguments, { timeoutMs, signal: host.signal });
+  const entry = { result: { structured, text, content, error } };
+  const shown = { content, ...(structured === null ? {} : { structuredContent: structured }) };
+  if (error === null) return { entry, events: [resultEvent(step, { result: shown })] };
+  const events = [resultEvent(step, { ...(content.length > 0 ? { result: shown } : {}), error })];
+  if (payload.on_error === 'continue') return { entry, events };
+  return { entry: { ...entry, ends: { status: 'failed', error: `${nameOf(step)}: ${sentence(error)}` } }, events };
+}
+
+/** The connection, or one that answers that there is none: `on_error` is for that, too. */
+async function opened({ host }: Turn, word: string): Promise<RunConnection> {
+  try {
+    return await host.connections.open(word);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const answer: ConnectionAnswer = { content: [], structured: null, text: '', error: error.message };
+    return { name: word, call: async () => answer };
+  }
+}
+
+const sentence = (words: string): string => (/[.!?]$/.test(words) ? words : `${words}.`);

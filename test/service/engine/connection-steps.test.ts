@@ -1,0 +1,147 @@
+/** Runs that call tools of connections: real servers, real runs, and what everybody gets to see of it. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { RunMessage } from '../../../src/interface/types.ts';
+import { eventually } from '../../support/eventually.ts';
+import { McpServer } from '../../support/mcp-server.ts';
+import { startTestService, type TestService } from '../../support/service.ts';
+import { whenDone } from '../../support/temporary.ts';
+import { ManualClock } from '../helpers/clock.ts';
+
+let service: TestService;
+let server: McpServer;
+beforeAll(async () => {
+  service = await startTestService();
+  server = await mcpServer();
+  await connect('tickets', server.url);
+});
+
+async function mcpServer(era?: 'both' | 'legacy'): Promise<McpServer> {
+  const started = await McpServer.start(era);
+  whenDone(() => started.close());
+  return started;
+}
+
+async function connect(name: string, url: string, headers: object = {}): Promise<string> {
+  const body = { name, provider: 'user', auth_method: 'headers', server_url: url, headers };
+  return (await service.api<{ id: string }>('POST', `/teams/${service.service.teamId}/connections`, body)).id;
+}
+
+const tools = (messages: RunMessage[]) => messages.map(({ tool_call, tool_result }) => tool_call ?? tool_result).filter(Boolean);
+
+describe('a tool step with a connection', () => {
+  it.each(['both', 'legacy'] as const)('calls a tool of a server of the era %s', async (era) => {
+    const other = await mcpServer(era);
+    other.require('x-api-key', () => 'k-1');
+    const id = await connect(`era-${era}`, other.url, { secret: { 'X-Api-Key': 'k-1' } });
+    const run = await service.run(
+      `
+- tool: { id: t, connection: era-${era}, name: create_ticket, arguments: { title: "About {{ message }}", count: 2, list: ["{{ run.number }}"] } }
+- say: "{{ steps.t.structured.id }}, {{ steps.t.text }}, {{ steps.t.error }}."`,
+      'the "March" invoices',
+    );
+    const { run: ended } = await service.until(run, 'completed', 'failed');
+    expect(ended.status).toBe('completed');
+    expect(other.calls).toEqual([
+      {
+        name: 'create_ticket',
+        arguments: { title: 'About the "March" invoices', count: 2, list: [expect.any(Number)] },
+      },
+    ]);
+    const messages = await service.messages(run);
+    expect(messages.at(-1)?.text_content).toBe('T-1, Created T-1, .');
+    const result = {
+      content: [{ type: 'text', text: 'Created T-1' }],
+      structuredContent: { id: 'T-1', title: 'About the "March" invoices' },
+    };
+    expect(tools(messages)).toMatchObject([
+      { id: '1-tool:call', name: `era-${era}.create_ticket`, arguments: { count: 2 } },
+      { tool_call_id: '1-tool:call', result },
+    ]);
+    const detail = await service.api<{ integrationInstances: unknown[] }>('GET', `/agent/${ended.agent_id}/runs/${run}`);
+    expect(detail.integrationInstances).toMatchObject([
+      { id, name: `era-${era}`, provider: 'user', server_url: other.url, deleted: false },
+    ]);
+    expect(JSON.stringify([messages, detail])).not.toContain('k-1');
+    if (era === 'legacy') expect(other.ended).toBe(1);
+  });
+
+  it('reads JSON in a text, and leaves binary data out', async () => {
+    const run = await service.run(`
+- tool: { id: j, connection: tickets, name: json_text }
+- tool: { id: p, connection: tickets, name: picture }
+- say: "{{ steps.j.structured.open }} {{ steps.p.content[0].mimeType }} {{ steps.p.content[0].size }}"`);
+    await service.until(run, 'completed');
+    expect((await service.texts(run)).at(-1)).toBe('3 image/png 5');
+    expect(JSON.stringify(await service.messages(run))).not.toContain('aGVsbG8=');
+  });
+
+  it.each([
+    ['the tool says so', 'tickets', 'fail', 'Step 1 (tool, line 3): There is no such queue.'],
+    ['there is no such tool', 'tickets', 'nothing', 'Unknown tool nothing'],
+    ['there is no such connection', 'nobody', 'x', 'Step 1 (tool, line 3): There is no connection nobody.'],
+    ['the server is gone', 'gone', 'x', 'the connection gone could not be used: the connection was refused.'],
+    ['the answer is too large', 'tickets', 'huge', 'whether the tool did its work is not known'],
+  ])('fails the run when %s, unless it may go on', async (_, connection, tool, words) => {
+    if (connection === 'gone') await connect('gone', 'http://127.0.0.1:9/mcp');
+    const step = (more: string) => `- tool: { id: t, connection: ${connection}, name: ${tool}${more} }\n- say: "Next: {{ steps.t.error }}"`;
+    const failed = await service.run(step(''));
+    const { run } = await service.until(failed, 'failed', 'completed');
+    expect(run.status).toBe('failed');
+    expect(run.error).toContain(words);
+    expect(tools(await service.messages(failed))).toMatchObject([{ name: `${connection}.${tool}` }, { error: expect.any(String) }]);
+    const tolerant = await service.run(step(', on_error: continue'));
+    await service.until(tolerant, 'completed');
+    expect((await service.texts(tolerant)).at(-1)).toMatch(/^Next: ./);
+  });
+
+  it('is ended by its time limit', async () => {
+    const clock = new ManualClock();
+    const still = await startTestService({ clock });
+    const body = { name: 'tickets', provider: 'user', auth_method: 'url', server_url: server.url };
+    await still.api('POST', `/teams/${still.service.teamId}/connections`, body);
+    const before = server.calls.length;
+    const run = await still.run('- tool: { connection: tickets, name: hang, timeout: 20s }');
+    await eventually('the tool was called', () => Promise.resolve(server.calls.length > before));
+    clock.advance(20_000);
+    const ended = await still.until(run, 'failed');
+    expect(ended.run.error).toContain('there was no answer within 20s; whether the tool did its work is not known.');
+    const { integrations } = await still.api<{ integrations: object[] }>('GET', `/teams/${still.service.teamId}/connections`);
+    expect(integrations).toMatchObject([{ broken_at: null }]);
+  });
+
+  it('is ended with its run', async () => {
+    const before = server.calls.length;
+    const hanging = await service.run('- tool: { connection: tickets, name: hang }');
+    await eventually('the tool was called', () => Promise.resolve(server.calls.length > before));
+    await service.api('POST', `/runs/${hanging}/stop`);
+    expect((await service.get(hanging)).run.status).toBe('interrupted');
+    const connections = await service.api<{ integrations: { name: string; broken_at: string | null }[] }>(
+      'GET',
+      `/teams/${service.service.teamId}/connections`,
+    );
+    expect(connections.integrations.find(({ name }) => name === 'tickets')?.broken_at).toBeNull();
+    expect(connections.integrations.find(({ name }) => name === 'gone')?.broken_at).not.toBeNull();
+  });
+
+  it('does not use the connection of another team, and needs an id where names are not enough', async () => {
+    await connect('twin', server.url);
+    const id = await connect('twin', server.url);
+    const twin = await service.run('- tool: { connection: twin, name: json_text }');
+    expect((await service.until(twin, 'failed')).run.error).toContain('2 connections are called twin; use the id of one.');
+    const one = await service.run(`- tool: { connection: "${id}", name: json_text }`);
+    await service.until(one, 'completed');
+    expect(tools(await service.messages(one))[0]).toMatchObject({ name: 'twin.json_text' });
+    const { team } = await service.api<{ team: { id: string } }>('POST', '/local/teams', { name: 'Others' });
+    const { secret } = await service.api<{ secret: string }>('POST', '/local/tokens', { name: 't', team_id: team.id });
+    const theirs = await fetch(`${service.service.url}/v2/teams/${team.id}/connections`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'theirs', provider: 'user', auth_method: 'url', server_url: server.url }),
+    });
+    const foreign = (await theirs.json()) as { id: string };
+    for (const word of ['theirs', foreign.id]) {
+      const run = await service.run(`- tool: { connection: "${word}", name: json_text }`);
+      expect((await service.until(run, 'failed')).run.error).toContain(`There is no connection ${word}`);
+    }
+  });
+});
