@@ -52,7 +52,8 @@ async function state(): Promise<unknown> {
 }
 
 beforeAll(async () => {
-  service = await startTestService();
+  // What there is is read before and after every command.
+  service = await startTestService({ rateLimit: { limit: 1_000_000, windowSeconds: 60 } });
   webhook = (await json<{ id: string }>('webhooks', 'create', '--url', 'http://127.0.0.1:9/hook', '--event', 'run.failed')).id;
   await json('connections', 'create', '--name', 'crm', '--url', 'http://127.0.0.1:9/mcp');
   names = { token: 'a-token', client: 'a-client', team: 'a-team' };
