@@ -261,6 +261,8 @@ export type CommandLoader = () => Promise<{ default: AnyCommand }>;
 export interface Group {
   readonly summary: string;
   readonly commands: Readonly<Record<string, CommandLoader | Group>>;
+  /** The title it stands under in the overview, on the first level. */
+  readonly section?: string;
 }
 
 export const defineGroup = (group: Group): Group => group;

@@ -6,7 +6,7 @@ export const globalFlags = {
   profile: text('NAME', 'Use this profile', { complete: 'profiles' }),
   team: text('ID', 'Act on this team'),
   baseUrl: text('URL', 'Address of the service'),
-  output: choice(outputFormats, 'Output format', { short: 'o' }),
+  output: choice(outputFormats, `Output format: ${outputFormats.join(', ')}`, { short: 'o', metavar: 'FORMAT' }),
   json: flag('Same as --output json'),
   fields: text('a,b.c', 'Only these fields of the result'),
   jq: text('EXPR', 'Filter the JSON result with a jq expression'),

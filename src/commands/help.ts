@@ -23,15 +23,25 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   [exitCodes.terminated]: 'terminated',
 };
 
-/** Text that follows the options in a command's help. */
-export function helpSections(command: AnyCommand, result?: ResultFields): string {
+/**
+ * Text that follows the options in a command's help.
+ * @param width columns that prose may take
+ */
+export function helpSections(command: AnyCommand, width: number, result?: ResultFields): string {
   const sections: string[] = [];
-  if (command.description) sections.push(command.description.trim());
+  if (command.description)
+    sections.push(
+      command.description
+        .trim()
+        .split('\n')
+        .map((line) => wrapped(line, width))
+        .join('\n'),
+    );
   sections.push(`Examples:\n${command.examples.map(({ command: line, text }) => `  ${line}\n      ${text}`).join('\n')}`);
-  if (result) sections.push(`${jsonForm(result)}\n${wrapped(Object.keys(result.fields).join(', '))}`);
+  if (result) sections.push(`${wrapped(jsonForm(result), width)}\n${wrapped(`  ${Object.keys(result.fields).join(', ')}`, width)}`);
   const codes = exitsOf(command).map((code) => `  ${String(code).padStart(2)}  ${exitMeanings[code]}`);
   sections.push(`Exit codes (beside 0, 1 and 130):\n${codes.join('\n')}`);
-  sections.push('Global flags: see `aops --help`. More: `aops help scripting`, `aops help formatting`.');
+  sections.push(wrapped('Global flags: see `aops --help`. More: `aops help scripting`, `aops help formatting`.', width));
   return `\n${sections.join('\n\n')}`;
 }
 
@@ -39,15 +49,14 @@ export function helpSections(command: AnyCommand, result?: ResultFields): string
 const jsonForm = ({ list }: ResultFields): string =>
   list ? 'JSON fields of each row, in {"data": [...], "total", "limit", "offset"}:' : 'JSON fields:';
 
-const helpWidth = 78;
-
-/** Words on lines of two spaces and no more than the width of a help text. */
-function wrapped(text: string): string {
+/** Words on lines no longer than the width; each line begins like the text. */
+function wrapped(text: string, width: number): string {
+  const indent = /^ */.exec(text)?.[0] ?? '';
   const lines: string[] = [];
-  for (const word of text.split(' ')) {
+  for (const word of text.trim().split(' ')) {
     const line = lines.at(-1);
-    if (line !== undefined && line.length + 1 + word.length <= helpWidth) lines[lines.length - 1] = `${line} ${word}`;
-    else lines.push(`  ${word}`);
+    if (line !== undefined && line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(`${indent}${word}`);
   }
   return lines.join('\n');
 }

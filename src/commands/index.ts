@@ -18,31 +18,37 @@ import { teams } from './teams/index.ts';
 import type { Leaf } from './tree.ts';
 import { webhooks } from './webhooks/index.ts';
 
-/** What stands on the first level, in the order of the help. */
-export const commandTree: Readonly<Record<string, Group | Leaf>> = {
-  runs,
-  inbox: { summary: 'See what runs ask of people, and answer it', load: () => import('./inbox/inbox.ts') },
-  agents,
-  revisions,
-  queues,
-  cases,
-  sandbox,
-  webhooks,
-  connections,
-  teams,
-  mcp,
-  plugins,
-  billing,
-  auth,
-  profiles,
-  config,
-  local,
-  serve: { summary: 'Run the service in the foreground, for a server', load: () => import('./serve.ts') },
-  api: { summary: 'Send any request to the service, signed in', load: () => import('./api/api.ts') },
-  doctor: { summary: 'Look at everything aops needs, and say what to do about what is wrong', load: () => import('./doctor/doctor.ts') },
-  retry: { summary: 'Settle a change whose outcome is unknown, or list those there are', load: () => import('./retry.ts') },
-  commands: { summary: 'Describe every command, for programs', load: () => import('./commands.ts') },
-  completion: { summary: 'Print the completion script of a shell', load: () => import('./completion/completion.ts') },
-  __complete: { summary: 'Complete a command line', load: () => import('./completion/complete.ts'), hidden: true },
-  __refresh: { summary: 'Bring the words of completion up to date', load: () => import('./completion/refresh.ts'), hidden: true },
+/** What stands on the first level, in sections, in the order of the help. */
+const sections: Readonly<Record<string, Readonly<Record<string, Group | Leaf>>>> = {
+  Runs: {
+    runs,
+    inbox: { summary: 'See what runs ask of people, and answer it', load: () => import('./inbox/inbox.ts') },
+    sandbox,
+  },
+  Agents: { agents, revisions, plugins },
+  'Work for agents': { queues, cases },
+  'Team and integrations': { teams, billing, connections, webhooks, mcp },
+  'A service of your own': {
+    local,
+    serve: { summary: 'Run the service in the foreground, for a server', load: () => import('./serve.ts') },
+  },
+  'You and the service': {
+    auth,
+    profiles,
+    config,
+    doctor: { summary: 'Check everything aops needs, and say what to do about it', load: () => import('./doctor/doctor.ts') },
+    retry: { summary: 'Settle a change whose outcome is unknown, or list those there are', load: () => import('./retry.ts') },
+    api: { summary: 'Send any request to the service, signed in', load: () => import('./api/api.ts') },
+  },
+  'Shells and programs': {
+    commands: { summary: 'Describe every command, for programs', load: () => import('./commands.ts') },
+    completion: { summary: 'Print the completion script of a shell', load: () => import('./completion/completion.ts') },
+    __complete: { summary: 'Complete a command line', load: () => import('./completion/complete.ts'), hidden: true },
+    __refresh: { summary: 'Bring the words of completion up to date', load: () => import('./completion/refresh.ts'), hidden: true },
+  },
 };
+
+/** All of it on one level, each entry with the title of its section. */
+export const commandTree: Readonly<Record<string, Group | Leaf>> = Object.fromEntries(
+  Object.entries(sections).flatMap(([section, entries]) => Object.entries(entries).map(([name, entry]) => [name, { ...entry, section }])),
+);

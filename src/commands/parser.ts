@@ -39,7 +39,7 @@ export function commandParser(
     parser.argument(required ? `<${word}>` : `[${word}]`, summary);
   }
   addOptions(parser, optionsOf(command));
-  parser.addHelpText('after', () => helpSections(command, result));
+  parser.addHelpText('after', () => helpSections(command, parser.configureOutput().getOutHelpWidth?.() ?? 80, result));
   parser.action(async (...values: unknown[]) => run(values.slice(0, -2), parser.opts()));
   return parser;
 }

@@ -12,11 +12,12 @@ import type { AnyCommand } from './define.ts';
 import { type ChangeFlags, type GlobalFlags, globalFlags } from './global-flags.ts';
 import type { Host } from './host.ts';
 import { commandTree } from './index.ts';
+import { overviewText } from './overview.ts';
 import { addOptions, argumentValues, commandParser, newParser, optionsOf, optionValues, usageError } from './parser.ts';
 import { presentError, presentResult } from './present.ts';
 import type { ResultFields } from './result-fields.ts';
 import { Session } from './session.ts';
-import { type Entries, type Entry, entryOf, isGroup, isHidden, loaderOf } from './tree.ts';
+import { type Entries, type Entry, entryOf, isGroup, isHidden, loaderOf, sectionOf } from './tree.ts';
 
 /** Runs the command line of `host` and resolves to the exit code. */
 export async function runProgram(host: Host, tree: Entries = commandTree): Promise<number> {
@@ -97,7 +98,8 @@ class Program {
     if (chosen) path.push(word);
     for (const [name, entry] of Object.entries(entries)) {
       const added = entry === chosen ? await this.#entered(name, entry, rest, path) : await this.#mentioned(name, entry, word === '');
-      parser.addCommand(added, { hidden: isHidden(entry) });
+      const section = sectionOf(entry);
+      parser.addCommand(section === undefined ? added : added.helpGroup(`${section}:`), { hidden: isHidden(entry) });
     }
     // Only without a word: with a handler, commander takes a mistyped word for an argument and suggests nothing.
     return word === '' ? parser.action(() => parser.help()) : parser;
@@ -120,7 +122,7 @@ class Program {
   #newRoot(): Parser {
     const root = this.#quiet(newParser('aops', 'Operate AI agents and their runs.'));
     addOptions(root, globalFlags);
-    return root.usage('[flags] <group> <command>').addHelpText('after', rootHelp);
+    return root.usage('[flags] <group> <command>').configureHelp({ formatHelp: overviewText, minWidthToWrap: 20 });
   }
 
   #leaf(name: string, command: AnyCommand, result?: ResultFields): Parser {
@@ -186,12 +188,3 @@ async function presentFailure(context: Context, command: AnyCommand, error: unkn
   if (error instanceof ResultError) await presentResult(context, command.output, error.result);
   throw error;
 }
-
-const rootHelp = `
-Start here:
-  aops local up                     a service of your own, on this machine
-  aops auth login                   or sign in to a hosted one
-  aops runs start --agent A --watch start a run, watch it, answer it
-
-Help: \`aops GROUP --help\`, \`aops GROUP COMMAND --help\`.
-Topics: \`aops help environment\`, \`exit-codes\`, \`formatting\`, \`scripting\`.`;

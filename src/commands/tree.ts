@@ -6,6 +6,8 @@ export interface Leaf {
   readonly summary: string;
   readonly load: CommandLoader;
   readonly hidden?: boolean;
+  /** The title it stands under in the overview. */
+  readonly section?: string;
 }
 
 /** What a word can name. */
@@ -20,6 +22,8 @@ export const isHidden = (entry: Entry): boolean => 'hidden' in entry && entry.hi
 export const loaderOf = (entry: Leaf | CommandLoader): CommandLoader => (typeof entry === 'function' ? entry : entry.load);
 
 export const entryOf = (entries: Entries, word: string): Entry | undefined => (Object.hasOwn(entries, word) ? entries[word] : undefined);
+
+export const sectionOf = (entry: Entry): string | undefined => ('section' in entry ? entry.section : undefined);
 
 /** One line about an entry; loads a command that does not have its summary in the tree. */
 export const summaryOf = async (entry: Entry): Promise<string> =>

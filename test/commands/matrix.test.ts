@@ -98,6 +98,8 @@ describe.each(named)('aops %s', (id, { path, command }) => {
       expect(line).toContain('aops');
     }
     expect(await run(['help', ...path])).toMatchObject({ code: 0, stdout: help.stdout });
+    // Prose fits the terminal; what is to be copied is left as it is.
+    for (const line of help.stdout.split('\n')) if (/^[A-Z]/.test(line)) expect(line.length, line).toBeLessThanOrEqual(80);
   });
 
   it('ends silently when nobody reads', async () => {
@@ -210,6 +212,19 @@ describe('the tree of commands', () => {
       expect(help).toMatchObject({ code: 0, stderr: '' });
       for (const [name, entry] of Object.entries(commandTree)) if (!isHidden(entry)) expect(help.stdout).toContain(`  ${name}`);
       expect(help.stdout).not.toContain('__complete');
+    }
+  });
+
+  it('puts every group into a section of the first help, and the flags after them', async () => {
+    for (const columns of [72, 80, 120]) {
+      const help = (await runCli(['--help'], { env, tty: true, columns })).stdout;
+      const titles = help.split('\n').filter((line) => /^[A-Z].*:$/.test(line));
+      expect(titles).toEqual([
+        'Start here:',
+        ...new Set(Object.values(commandTree).map((entry) => `${entry.section}:`)),
+        'Flags of every command:',
+      ]);
+      for (const line of help.split('\n')) expect(line.length, line).toBeLessThanOrEqual(columns);
     }
   });
 

@@ -37,7 +37,7 @@ export function secretKey(text: string, name: string): Uint8Array {
   if (key !== undefined && key.length >= 16 && key.toString('base64') === encoded) return key;
   throw new UsageError(
     `${name} is no webhook secret.`,
-    'A secret is whsec_ and base64, as `aops webhooks secret show --reveal` prints it.',
+    'A secret is whsec_ and base64, as `aops webhooks secret show --reveal --jq .secret` prints it.',
   );
 }
 

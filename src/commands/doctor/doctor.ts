@@ -18,7 +18,7 @@ interface Diagnosis {
 const styles = { ok: undefined, warn: 'warning', fail: 'error', skip: 'dim' } as const;
 
 export default defineCommand({
-  summary: 'Look at everything aops needs, and say what to do about what is wrong',
+  summary: 'Check everything aops needs, and say what to do about it',
   description:
     'Configuration and where it comes from, credential, proxy, certificates, the service with its latency, clock, rate limit and interface, Node, folders, the local service, completion, changes that are open. Shows no secret. Exit 1 when something fails; a warning does not fail.',
   options: { offline: flag('Ask the service nothing') },

@@ -4,7 +4,7 @@ import { team } from './team/index.ts';
 import { token } from './token/index.ts';
 
 export const local = defineGroup({
-  summary: 'A service of your own on this machine: start, look at, stop it, and say who may use it',
+  summary: 'A service on this machine: start and stop it, say who may use it',
   commands: {
     up: () => import('./up.ts'),
     down: () => import('./down.ts'),

@@ -1,7 +1,7 @@
 import { defineGroup } from '../define.ts';
 
 export const mcp = defineGroup({
-  summary: 'Tools of the service for agents of others, by the Model Context Protocol',
+  summary: 'Tools of the service for assistants of others (MCP)',
   commands: {
     tools: () => import('./tools.ts'),
     describe: () => import('./describe.ts'),

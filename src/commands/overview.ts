@@ -1,0 +1,40 @@
+/** What `aops --help` shows: where to start, the commands by section, and the flags that all of them take. */
+import type { Help, Command as Parser } from 'commander';
+
+const start = [
+  ['aops local up', 'a service of your own, on this machine'],
+  ['aops auth login', 'or sign in to a hosted one'],
+  ['aops runs start --agent A --watch', 'start a run, watch it, answer it'],
+] as const;
+
+const more = `Help:   \`aops GROUP --help\`, \`aops GROUP COMMAND --help\`
+Topics: \`aops help environment\`, \`exit-codes\`, \`formatting\`, \`scripting\`
+`;
+
+/** The overview of the first level. Each list has a width of its own: the flags are longer than the words. */
+export function overviewText(root: Parser, helper: Help): string {
+  const list = (title: string, items: readonly (readonly [string, string])[], width: number): string => {
+    const lines = items.map(([term, text]) => helper.formatItem(term, width, text, helper));
+    return helper.formatItemList(title, lines, helper).join('\n');
+  };
+  const commands = helper.visibleCommands(root);
+  const wordWidth = Math.max(...commands.map((command) => command.name().length));
+  const sections = helper.groupItems([...root.commands], commands, (command) => command.helpGroup() || 'Commands:');
+  const flags = helper.visibleOptions(root).map((option) => [helper.optionTerm(option), helper.optionDescription(option)] as const);
+  return [
+    `Usage: ${helper.commandUsage(root)}\n`,
+    `${helper.commandDescription(root)}\n`,
+    list('Start here:', start, widest(start)),
+    ...[...sections].map(([title, members]) =>
+      list(
+        title,
+        members.map((command) => [command.name(), helper.subcommandDescription(command)] as const),
+        wordWidth,
+      ),
+    ),
+    list('Flags of every command:', flags, widest(flags)),
+    more,
+  ].join('\n');
+}
+
+const widest = (items: readonly (readonly [string, string])[]): number => Math.max(...items.map(([term]) => term.length));
