@@ -28,6 +28,12 @@ const hintOfCode: Record<string, string> = {
   route_not_found: 'This service does not offer the operation: it may be of another version, or one that the local service alone has.',
   insufficient_scope: 'Use a credential that has the scope: another profile with --profile, or a new one from the owner of the service.',
   owner_only: 'Use the profile of the owner, which `aops local up` makes: --profile local.',
+  run_not_found: 'See the runs with `aops runs list`.',
+  agent_not_found: 'See the agents with `aops agents list`.',
+  revision_not_found: 'See the revisions of an agent with `aops revisions list AGENT`.',
+  queue_not_found: 'See the queues with `aops queues list`.',
+  case_not_found: 'See the cases with `aops cases list`.',
+  delivery_not_found: 'See the deliveries with `aops webhooks deliveries`.',
   plan_limit_reached: 'See what is used with `aops billing usage`.',
 };
 

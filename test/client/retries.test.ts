@@ -197,7 +197,11 @@ describe('a change', () => {
       json(404, { error: 'agent_not_found', message: 'No such agent.' }, { 'idempotency-replayed': 'true' }),
     );
     const { client } = newClient(server.url);
-    expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 3, code: 'agent_not_found' });
+    expect(await failureOf(client.call('startRun', start))).toMatchObject({
+      exit: 3,
+      code: 'agent_not_found',
+      hint: 'See the agents with `aops agents list`.',
+    });
   });
 
   it('waits for an attempt in progress', async () => {

@@ -273,7 +273,7 @@ describe('auth logout', () => {
     await cli(['agents', 'list']);
     await cli(['agents', 'list'], { env: { ...signedIn(), AOPS_BASE_URL: service.service.url.replace('127.0.0.1', 'localhost') } });
     expect(await tokenFiles()).toHaveLength(2);
-    expect((await cli(['profiles', 'remove', 'default', '--yes'])).code).toBe(0);
+    expect((await cli(['profiles', 'delete', 'default', '--yes'])).code).toBe(0);
     expect(await tokenFiles()).toHaveLength(1);
   });
 });

@@ -44,7 +44,7 @@ describe('no profile at all', () => {
     expect((await cli(['profiles', 'list', '--json'])).json()).toMatchObject({ data: [], total: 0 });
   });
 
-  it.each([['use'], ['remove', '--yes'], ['rename', 'other']])('has none to %s', async (verb, ...more) => {
+  it.each([['use'], ['delete', '--yes'], ['rename', 'other']])('has none to %s', async (verb, ...more) => {
     const refused = await cli(['profiles', verb as string, 'ci', ...more]);
     expect(refused).toMatchObject({ code: 3, stdout: '' });
     expect(refused.stderr).toContain('There is no profile called "ci"');
@@ -159,7 +159,7 @@ describe('auth status, token, logout', () => {
 });
 
 describe('profiles', () => {
-  it('are used, renamed and removed', async () => {
+  it('are used, renamed and deleted', async () => {
     await login('--profile', 'one');
     await login('--profile', 'two');
     const listed = (await cli(['profiles', 'list', '--json'])).json<{ data: unknown[] }>();
@@ -177,12 +177,12 @@ describe('profiles', () => {
     const taken = await cli(['profiles', 'rename', 'first', 'two']);
     expect([2, 6]).toContain(taken.code);
     expect(taken.stderr).toContain('two');
-    const refused = await cli(['profiles', 'remove', 'first']);
+    const refused = await cli(['profiles', 'delete', 'first']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain('--yes');
-    expect(await cli(['profiles', 'remove', 'first', '--yes'])).toMatchObject({
+    expect(await cli(['profiles', 'delete', 'first', '--yes'])).toMatchObject({
       code: 0,
-      stdout: 'Removed profile "first".\n',
+      stdout: 'Deleted profile "first".\n',
       stderr: '',
     });
     expect((await cli(['profiles', 'list', '-o', 'id'])).stdout).toBe('two\n');

@@ -59,7 +59,7 @@ beforeAll(async () => {
   names = { token: 'a-token', client: 'a-client', team: 'a-team' };
   await json('local', 'token', 'create', '--name', names.token, '--reveal');
   await json('local', 'client', 'create', '--name', names.client, '--reveal');
-  await json('local', 'team', 'create', names.team);
+  await json('local', 'team', 'create', '--name', names.team);
   await builderRun('proposing', 'say "Bye"', /"waiting_for_approve"/);
   await builderRun('asking', 'remove the approval', /Which one is meant/);
   agent = await service.agent('- say: "Hello {{message}}"', 'greeter');
@@ -139,8 +139,13 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
     'local token revoke': { argv: [names.token, '--yes'], method: 'DELETE', path: /^\/v2\/local\/tokens\/[^/]+$/ },
     'local client create': { argv: ['--name', 'new', '--reveal'], method: 'POST', path: '/v2/local/clients', body: { name: 'new' } },
     'local client revoke': { argv: [names.client, '--yes'], method: 'DELETE', path: /^\/v2\/local\/clients\/[^/]+$/ },
-    'local team create': { argv: ['new'], method: 'POST', path: '/v2/local/teams', body: { name: 'new' } },
-    'local team rename': { argv: [names.team, 'renamed'], method: 'PATCH', path: /^\/v2\/local\/teams\/[^/]+$/, body: { name: 'renamed' } },
+    'local team create': { argv: ['--name', 'new'], method: 'POST', path: '/v2/local/teams', body: { name: 'new' } },
+    'local team update': {
+      argv: [names.team, '--name', 'renamed'],
+      method: 'PATCH',
+      path: /^\/v2\/local\/teams\/[^/]+$/,
+      body: { name: 'renamed' },
+    },
     'local team delete': { argv: [names.team, '--yes'], method: 'DELETE', path: /^\/v2\/local\/teams\/[^/]+$/ },
     'agents schedules create': {
       argv: ['greeter', '--frequency', 'daily', '--time', '08:30', '--timezone', 'Europe/Berlin'],

@@ -233,7 +233,7 @@ describe('local client', () => {
 
   it('becomes a profile at once, of the team it is for', async () => {
     const team = unique('Finance');
-    await ok('local', 'team', 'create', team);
+    await ok('local', 'team', 'create', '--name', team);
     const created = await ok('local', 'client', 'create', '--name', unique('c'), '--team', team, '--save-profile', 'finance', '--json');
     expect(created.stdout).not.toContain('aops_secret_');
     expect((await ok('auth', 'status', '--profile', 'finance', '--json')).json()).toMatchObject({
@@ -250,15 +250,18 @@ describe('local client', () => {
 describe('local team', () => {
   it('is created, renamed, listed and deleted, by id or name', async () => {
     const [first, second] = [unique('A'), unique('B')];
-    const id = (await ok('local', 'team', 'create', first, '-o', 'id')).stdout.trim();
-    expect(errorOf(await cli(['local', 'team', 'create', first, '--json']))).toMatchObject({ code: 'team_name_taken', exit: 6 });
-    expect((await ok('local', 'team', 'rename', first, second)).stdout).toContain(`Name\t${second}\n`);
+    const id = (await ok('local', 'team', 'create', '--name', first, '-o', 'id')).stdout.trim();
+    expect(errorOf(await cli(['local', 'team', 'create', '--name', first, '--json']))).toMatchObject({ code: 'team_name_taken', exit: 6 });
+    expect((await ok('local', 'team', 'update', first, '--name', second)).stdout).toContain(`Name\t${second}\n`);
     expect(await names('local', 'team', 'list')).toEqual(expect.arrayContaining(['Local', second]));
     await ok('local', 'token', 'create', '--name', 'its', '--team', second, '--save-profile', 'its');
     expect(await cli(['local', 'team', 'delete', id])).toMatchObject({ code: 2 });
     expect((await ok('local', 'team', 'delete', id, '--yes')).stdout).toBe(`Deleted ${second}.\n`);
     expect((await cli(['auth', 'status', '--profile', 'its'])).code).toBe(4);
-    expect(errorOf(await cli(['local', 'team', 'rename', second, first, '--json']))).toMatchObject({ code: 'team_not_found', exit: 3 });
+    expect(errorOf(await cli(['local', 'team', 'update', second, '--name', first, '--json']))).toMatchObject({
+      code: 'team_not_found',
+      exit: 3,
+    });
     expect(errorOf(await cli(['local', 'team', 'delete', 'Local', '--yes', '--json']))).toMatchObject({ code: 'own_team', exit: 6 });
   });
 });

@@ -278,7 +278,24 @@ describe.concurrent('a review', () => {
     expect(accepted).toMatchObject({ code: 0, stderr: 'The builder run was asked: say "Bye"\n- Added a step (say): Bye\n' });
     const twice = await service.cli(['revisions', 'accept', `${name}@latest`]);
     expect(twice.code).toBe(6);
-    expect(twice.stderr).toContain('its proposal was accepted already');
+    expect(twice.stderr).toContain('error: The builder run was accepted already.\n');
+  });
+
+  it('of one that failed is refused without repeating why', async () => {
+    const name = await agent();
+    expect((await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'write a poem', '--accept'])).code).toBe(10);
+    const refused = await service.cli(['revisions', 'accept', `${name}@latest`]);
+    expect(refused.code).toBe(6);
+    expect(refused.stderr).toContain('error: The builder run failed, so it proposes nothing.\n');
+    expect(refused.stderr).not.toContain('understands');
+  });
+
+  it('is what following it afterwards tells', async () => {
+    const name = await agent();
+    await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "Bye"', '--decline']);
+    const followed = await service.cli(['revisions', 'watch', `${name}@latest`]);
+    expect(followed.code).toBe(11);
+    expect(followed.stderr).toContain('error: The builder run was declined.\n');
   });
 
   it('is refused when another builder run has taken its place, and says which', async () => {

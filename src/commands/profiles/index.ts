@@ -6,6 +6,6 @@ export const profiles = defineGroup({
     list: () => import('./list.ts'),
     use: () => import('./use.ts'),
     rename: () => import('./rename.ts'),
-    remove: () => import('./remove.ts'),
+    delete: () => import('./delete.ts'),
   },
 });

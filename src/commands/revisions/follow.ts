@@ -137,10 +137,15 @@ function ended(context: Context, run: Followed): Followed | undefined {
     return prints(context) ? run : undefined;
   }
   const failed = run.status === 'failed';
-  const error = new AopsError(failed ? `The builder run failed: ${run.error ?? ''}`.trimEnd() : 'The builder run was cancelled.', {
-    code: failed ? 'builder_run_failed' : 'builder_run_cancelled',
-    exit: failed ? exitCodes.runFailed : exitCodes.runInterrupted,
-    hint: 'Ask again with `aops revisions generate`; docs/revisions.md lists what the builder of the local service understands.',
-  });
+  const error = new AopsError(
+    failed
+      ? `The builder run failed: ${run.error ?? ''}`.trimEnd()
+      : `The builder run was ${('resolution' in run && run.resolution) || 'cancelled'}.`,
+    {
+      code: failed ? 'builder_run_failed' : 'builder_run_cancelled',
+      exit: failed ? exitCodes.runFailed : exitCodes.runInterrupted,
+      hint: 'Ask again with `aops revisions generate`; docs/revisions.md lists what the builder of the local service understands.',
+    },
+  );
   throw prints(context) ? new ResultError(error, run) : error;
 }

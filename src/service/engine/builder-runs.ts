@@ -202,13 +202,13 @@ async function reviewed(trx: Queries, revision: Revision, guard: ReviewGuard): P
   checkGuard(run, guard);
   if (run.status === 'waiting_for_approve') return run;
   const why = {
-    running: 'it has not proposed anything yet',
-    waiting_for_input: 'it waits for answers to its questions',
-    completed: 'its proposal was accepted already',
-    cancelled: `it was ${run.resolution ?? 'cancelled'}`,
-    failed: `it failed: ${run.error}`,
+    running: 'has not proposed anything yet',
+    waiting_for_input: 'waits for answers to its questions',
+    completed: 'was accepted already',
+    cancelled: `was ${run.resolution ?? 'cancelled'}`,
+    failed: 'failed, so it proposes nothing',
   }[run.status];
-  throw new ServiceError(409, 'builder_run_not_waiting_for_approve', `The builder run is ${run.status}: ${why}.`);
+  throw new ServiceError(409, 'builder_run_not_waiting_for_approve', `The builder run ${why}.`);
 }
 
 /** Refuses a review of something else than what is there now, and says what changed. */

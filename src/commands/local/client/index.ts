@@ -3,8 +3,8 @@ import { defineGroup } from '../../define.ts';
 export const client = defineGroup({
   summary: 'Create, list and revoke OAuth clients of the local service',
   commands: {
-    create: () => import('./create.ts'),
     list: () => import('./list.ts'),
+    create: () => import('./create.ts'),
     revoke: () => import('./revoke.ts'),
   },
 });

@@ -3,9 +3,9 @@ import { defineGroup } from '../../define.ts';
 export const team = defineGroup({
   summary: 'Teams of the local service, which see nothing of each other',
   commands: {
-    create: () => import('./create.ts'),
     list: () => import('./list.ts'),
-    rename: () => import('./rename.ts'),
+    create: () => import('./create.ts'),
+    update: () => import('./update.ts'),
     delete: () => import('./delete.ts'),
   },
 });

@@ -5,15 +5,15 @@ import { textOutput } from '../output.ts';
 import { returns } from '../result.ts';
 
 export default defineCommand({
-  summary: 'Remove a profile and its credential',
+  summary: 'Delete a profile and its credential',
   arguments: { name: argument('The profile', { complete: 'profiles' }) },
   destructive: true,
-  examples: [{ command: 'aops profiles remove ci --yes', text: 'Without asking' }],
+  examples: [{ command: 'aops profiles delete ci --yes', text: 'Without asking' }],
   result: returns({ name: 'string' }),
-  output: textOutput<{ name: string }>(({ name }) => `Removed profile "${name}".`),
+  output: textOutput<{ name: string }>(({ name }) => `Deleted profile "${name}".`),
   async run(context, input) {
     const { name, base_url } = context.store.profile(input.name);
-    await confirm(context, `Remove profile "${name}" (${base_url}) and its credential?`);
+    await confirm(context, `Delete profile "${name}" (${base_url}) and its credential?`);
     await context.store.removeProfile(name);
     const { dropTokens } = await import('../../client/access/token-cache.ts');
     dropTokens(context.paths.cache, originOf(base_url));

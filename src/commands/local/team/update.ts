@@ -1,16 +1,17 @@
 import type { LocalTeam } from '../../../interface/types.ts';
 import { length } from '../../checks.ts';
-import { argument, defineCommand } from '../../define.ts';
+import { argument, defineCommand, requiredText } from '../../define.ts';
 import { recordOutput } from '../../output.ts';
 import { returns } from '../../result.ts';
 import { requireTeam, teamRecord } from '../teams.ts';
 
 export default defineCommand({
   summary: 'Rename a team',
-  arguments: { team: argument('The team, by id or name'), name: argument('Its new name', { check: length(1, 100) }) },
+  arguments: { team: argument('The team, by id or name') },
+  options: { name: requiredText('NAME', 'Its new name', { check: length(1, 100) }) },
   operations: ['listLocalTeams', 'updateLocalTeam'],
   mutates: true,
-  examples: [{ command: 'aops local team rename finance accounting', text: 'Another name; its id stays' }],
+  examples: [{ command: 'aops local team update finance --name accounting', text: 'Another name; its id stays' }],
   result: returns('updateLocalTeam.team'),
   output: recordOutput<LocalTeam>(teamRecord),
   async run(context, input) {
