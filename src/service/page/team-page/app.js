@@ -1,7 +1,7 @@
 /** The team page: who is signed in, which view an address shows, and the one loop that reads. */
 import { Unreachable } from './api.js';
 import { Banner } from './banner.js';
-import { announce, el, fill } from './dom.js';
+import { announce, el, fill, fillKeepingFocus } from './dom.js';
 import { InboxView } from './inbox-view.js';
 import { Poller } from './poller.js';
 import { RunView } from './run-view.js';
@@ -126,7 +126,7 @@ class TeamPage {
   /** @param {unknown} error */
   #fail(error) {
     const text = error instanceof Error ? error.message : String(error);
-    fill(
+    fillKeepingFocus(
       main,
       el(
         'div',

@@ -26,6 +26,13 @@ export function el(tag, attributes = {}, ...children) {
 /** Replaces what is in an element. @param {Element} element @param {Child[]} children */
 export const fill = (element, ...children) => element.replaceChildren(...shown(children));
 
+/** Replaces what is in an element. Who had the focus in it has it on the heading that comes. @param {Element} element @param {Child[]} children */
+export function fillKeepingFocus(element, ...children) {
+  const hadFocus = element.contains(document.activeElement);
+  fill(element, ...children);
+  if (hadFocus) element.querySelector('h1')?.focus({ preventScroll: true });
+}
+
 /** @param {Child[]} children @returns {(Node | string)[]} */
 const shown = (children) =>
   children
@@ -86,13 +93,17 @@ export function reconcile(list, rows, items, key, create) {
   }
 }
 
-/** Tells people who listen to the page. @param {string} text */
+/** What is still to be told. @type {string[]} */
+const news = [];
+
+/** Tells people who listen to the page. What comes at the same time is told together. @param {string} text */
 export function announce(text) {
+  news.push(text.slice(0, 300));
   const live = document.getElementById('live');
-  if (live === null) return;
+  if (live === null || news.length > 1) return;
   live.textContent = '';
   // After a moment: the same text said twice is otherwise no change.
   setTimeout(() => {
-    live.textContent = text.slice(0, 300);
+    live.textContent = news.splice(0).join('. ');
   }, 60);
 }

@@ -1,6 +1,6 @@
 /** One run: what it is, how it goes, and what it asks. Its screenshots and files are views below it. */
 import { ApiError } from './api.js';
-import { announce, el, fill, icon } from './dom.js';
+import { announce, el, fill, fillKeepingFocus, icon } from './dom.js';
 import { FilesPanel } from './files-panel.js';
 import { MessageBox } from './message-box.js';
 import { RequestCard } from './request-card.js';
@@ -240,7 +240,7 @@ export class RunView {
 
   /** @param {ApiError} error */
   #showMissing(error) {
-    fill(
+    fillKeepingFocus(
       this.element,
       el('a', { class: 'up', href: '#/' }, icon('back'), 'Runs'),
       el(

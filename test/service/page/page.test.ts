@@ -1,0 +1,291 @@
+/** The team page in a real browser, against a real service. */
+import type { Page } from 'playwright-core';
+import { beforeAll, expect, it } from 'vitest';
+import { newPage } from '../../support/browser-page.ts';
+import { describeWithChromium } from '../../support/chromium.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startTestService, type TestService } from '../../support/service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+
+const code = async (): Promise<string> => (await service.api<{ code: string }>('POST', '/local/page-codes')).code;
+
+/** The page at a view, signed in. */
+async function opened(view = '/', options = {}): Promise<{ page: Page; troubles: string[] }> {
+  const seen = await newPage(options);
+  await seen.page.goto(`${service.service.url}/#code=${await code()}&view=${view}`);
+  await seen.page.getByRole('link', { name: 'Inbox' }).waitFor();
+  return seen;
+}
+
+const lastAnswer = async (run: string) => (await service.messages(run)).findLast(({ type }) => type === 'human_response')?.text_content;
+const respond = async (run: string, body: unknown): Promise<void> => {
+  const { request } = await service.get(run);
+  await service.api('POST', `/runs/${run}/human-requests/${request?.id}/respond`, body);
+};
+/** Waits for what the policy of the page forbids Playwright to wait for by itself. */
+const isTrue = (page: Page, expression: string) => eventually(expression, () => page.evaluate<boolean>(expression));
+/** The network is back: the page reads at once, not when it would have. */
+const nudge = (page: Page) => page.evaluate('dispatchEvent(new Event("online"))');
+/** A step that lasts until the run is stopped. */
+const endless = '- exec: { run: sleep 300, timeout: 9m }';
+
+describeWithChromium('the team page', () => {
+  it('signs in with a code that leaves no trace, once, and out again', async () => {
+    const { page, troubles } = await newPage();
+    const url = `${service.service.url}/#code=${await code()}&view=/inbox`;
+    await page.goto(url);
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+    expect(page.url()).toBe(`${service.service.url}/#/inbox`);
+    const kept = (await page.evaluate('sessionStorage.getItem("aops.token")')) as string;
+    expect(kept).toMatch(/^aops_page_/);
+    expect(await page.evaluate('[localStorage.length, document.cookie]')).toEqual([0, '']);
+    // Loaded again, it is still signed in.
+    await page.reload();
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+    expect(troubles).toEqual([]);
+    await eventually('the session has ended', async () => {
+      const answer = await fetch(`${service.service.url}/v2/local/credential`, { headers: { authorization: `Bearer ${kept}` } });
+      return answer.status === 401;
+    });
+    const second = await newPage();
+    await second.page.goto(url);
+    expect(await second.page.getByRole('alert').textContent()).toContain('used already');
+  });
+
+  it('signs in with a pasted token, and shows what it allows', async () => {
+    const run = await service.waiting('- approve: { id: a, title: Pay it? }');
+    const { secret } = await service.api<{ secret: string }>('POST', '/local/tokens', { name: 'looker', scopes: ['runs:read'] });
+    const { page } = await newPage();
+    await page.goto(`${service.service.url}/#/runs/${run}`);
+    const field = page.getByLabel('Or paste a token of your team');
+    await field.fill('aops_token_wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('main').getByText('does not know this token').waitFor();
+    await field.fill(secret);
+    await field.press('Enter');
+    // Where the address led to begin with.
+    await page.getByRole('main').getByText('Pay it?').waitFor();
+    await page.getByRole('main').getByText('lacks the scope approvals:write').waitFor();
+    expect(await page.getByRole('button', { name: /Approve|Stop/ }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Files' }).click();
+    await page.getByRole('main').getByText('Files need the scope files:read.').waitFor();
+    await respond(run, { approved: true });
+  });
+
+  it('lists runs as they come, finds them, and leads to them', async () => {
+    const { page, troubles } = await opened();
+    const run = await service.run('- say: hi', 'the quick 請求書 fox');
+    const row = page.getByRole('link', { name: 'the quick 請求書 fox' });
+    await nudge(page);
+    await row.waitFor();
+    await page.getByLabel('Search runs').fill('no such run');
+    await page.getByRole('main').getByText('No run is like that').waitFor();
+    await page.getByLabel('Search runs').fill('quick');
+    await row.waitFor();
+    await page.getByLabel('Show', { exact: true }).selectOption('failed');
+    await page.getByRole('main').getByText('No run is like that').waitFor();
+    await page.getByLabel('Show', { exact: true }).selectOption('');
+    await row.click();
+    await page.getByRole('main').getByText('Completed').first().waitFor();
+    expect(page.url()).toBe(`${service.service.url}/#/runs/${run}`);
+    expect(await page.title()).toMatch(/agent-\d+ #\d+ · Local · aops/);
+    await page.goBack();
+    await row.waitFor();
+    expect(troubles).toEqual([]);
+  });
+
+  it('adds to the timeline without touching what is there, and follows who is at its end', async () => {
+    const run = await service.waiting(
+      `- say: "${'A first line that is quite long. '.repeat(80)}"\n- ask: { id: a, title: Go on, questions: [{ question: Go on? }] }\n- say: "${'second '.repeat(400)}"\n- say: the very last words\n${endless}`,
+    );
+    const { page, troubles } = await opened(`/runs/${run}`);
+    await page.getByRole('heading', { name: 'Go on' }).waitFor();
+    await page.evaluate('document.querySelector(".said").dataset.mine = "yes"; scrollTo({ top: 0, behavior: "instant" })');
+    await respond(run, { answers: { 'Go on?': 'yes' } });
+    await page.getByRole('main').getByText('the very last words').waitFor();
+    // It was read from its beginning: there it stays, and is told.
+    expect(await page.evaluate('scrollY')).toBe(0);
+    expect(await page.evaluate('document.querySelector(".said").dataset.mine')).toBe('yes');
+    await page.getByRole('button', { name: /\d+ new/ }).click();
+    await isTrue(page, 'document.documentElement.scrollHeight - innerHeight - scrollY < 5');
+    await eventually('who listens is told', async () => (await page.locator('#live').textContent())?.includes('the very last words'));
+    await service.api('POST', `/runs/${run}/messages`, { message: 'a word in between' });
+    await page.getByRole('main').getByText('a word in between').waitFor();
+    await isTrue(page, 'document.documentElement.scrollHeight - innerHeight - scrollY < 5');
+    // Stopping is asked once more, and can be left.
+    await page.getByRole('button', { name: 'Stop', exact: true }).click();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Stop', exact: true }).click();
+    await page.getByRole('button', { name: 'Stop it' }).click();
+    await page.getByRole('main').getByText('The run was stopped.').waitFor();
+    expect((await service.get(run)).run.status).toBe('interrupted');
+    expect(troubles).toEqual([]);
+  });
+
+  it('answers approvals, options, several options and words, with the keyboard alone', async () => {
+    const steps = `
+- approve: { id: yes, title: "Pay 120 EUR?", on_deny: continue }
+- approve: { id: no, title: "Pay 9,000 EUR?", on_deny: continue }
+- ask:
+    id: all
+    title: Details
+    questions:
+      - { question: Which vendor?, options: [{ label: Acme GmbH, description: Hamburg }, { label: "Acme, Inc" }] }
+      - { question: Which centres?, multi_select: true, options: [{ label: Product }, { label: "Rome, Italy" }, { label: Ops }] }
+      - { question: A note? }
+- say: "{{ answers.yes }} {{ answers.no }}"`;
+    const run = await service.waiting(steps);
+    const { page, troubles } = await opened(`/runs/${run}`);
+    await page.getByRole('button', { name: 'Approve' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Pay 9,000 EUR?' }).waitFor();
+    await page.getByRole('button', { name: 'Deny' }).press('Space');
+    await page.getByRole('heading', { name: 'Details' }).waitFor();
+    const send = page.getByRole('button', { name: 'Send answer' });
+    await send.press('Enter');
+    // What is missing is said, and the first of it has the focus.
+    await page.getByRole('main').getByText('Choose one.').waitFor();
+    await page.getByRole('main').getByText('Choose one or more.').waitFor();
+    await page.getByRole('main').getByText('Write an answer.').waitFor();
+    expect(await page.evaluate('document.activeElement.type')).toBe('radio');
+    await page.keyboard.press('ArrowDown');
+    await page.getByRole('checkbox', { name: 'Product' }).press('Space');
+    await page.getByRole('checkbox', { name: 'Rome, Italy' }).press('Space');
+    await page.getByLabel('A note?').fill('two lines\nof words');
+    await page.getByLabel('A note?').press('Control+Enter');
+    await page.getByRole('main').getByText('true false').waitFor();
+    expect(await lastAnswer(run)).toBe('Which vendor? Acme, Inc\nWhich centres? Product, Rome, Italy\nA note? two lines\nof words');
+    const answers = (await service.messages(run)).filter(({ type }) => type === 'human_response');
+    expect(answers.map(({ text_content }) => text_content?.split('\n')[0])).toEqual([
+      'Approved: Pay 120 EUR?',
+      'Denied: Pay 9,000 EUR?',
+      'Which vendor? Acme, Inc',
+    ]);
+    expect(troubles).toEqual([]);
+  });
+
+  it('keeps what was written through reading and loading, and says when somebody else was faster', async () => {
+    const run = await service.waiting('- ask: { id: a, title: Who is it?, questions: [{ question: Who is it? }] }\n- say: thanks');
+    const { page, troubles } = await opened('/inbox');
+    const card = page.getByRole('article', { name: 'Who is it?' });
+    await card.getByRole('textbox').fill('half an ans');
+    for (let time = 0; time < 2; time++) {
+      const read = page.waitForResponse(/\/runs\?status=waiting/);
+      await nudge(page);
+      await read;
+    }
+    expect(await card.getByRole('textbox').inputValue()).toBe('half an ans');
+    await page.reload();
+    expect(await card.getByRole('textbox').inputValue()).toBe('half an ans');
+    await card.getByRole('textbox').focus();
+    await respond(run, { answers: { 'Who is it?': 'the other one' } });
+    await nudge(page);
+    await card.getByText('Somebody else answered:').waitFor();
+    expect(await card.textContent()).toContain('the other one');
+    expect(await card.textContent()).toContain('half an ans');
+    // The focus was in the field that is gone: it is with what took its place.
+    expect(await page.evaluate('document.activeElement.className')).toBe('outcome');
+    expect(await card.getByRole('button').count()).toBe(0);
+    expect(troubles).toEqual([]);
+  });
+
+  it('never answers twice: not when somebody else was faster by a moment, not when the reply is lost, not when pressed again', async () => {
+    const raced = await service.waiting('- ask: { id: a, title: Race, questions: [{ question: Race? }] }\n- say: done');
+    const first = await opened(`/runs/${raced}`);
+    await first.page.getByRole('textbox', { name: 'Race?' }).fill('mine');
+    await first.page.route('**/respond', async (route) => {
+      await respond(raced, { answers: { 'Race?': 'theirs' } });
+      await route.continue();
+    });
+    await first.page.getByRole('button', { name: 'Send answer' }).click();
+    await first.page.getByRole('main').getByText('answered by somebody else').waitFor();
+    expect(await lastAnswer(raced)).toBe('Race? theirs');
+    expect(first.troubles).toEqual([expect.stringContaining('409')]);
+
+    const lost = await service.waiting('- approve: { id: a, title: Lost? }\n- say: done');
+    const { page } = await opened(`/runs/${lost}`);
+    await page.getByRole('button', { name: 'Approve' }).waitFor();
+    const keys: (string | undefined)[] = [];
+    // It arrives, and the page never hears of it. What is read meanwhile does not come either.
+    await page.route('**/v2/**', (route) => route.abort('connectionreset'));
+    await page.route('**/respond', async (route) => {
+      keys.push(route.request().headers()['idempotency-key']);
+      await route.fetch();
+      await route.abort('connectionreset');
+    });
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('main').getByText('Sending it again is safe').waitFor();
+    await service.until(lost, 'completed');
+    await page.unroute('**/respond');
+    await page.route('**/respond', (route) => {
+      keys.push(route.request().headers()['idempotency-key']);
+      return route.continue();
+    });
+    await page.getByRole('button', { name: 'Approve' }).dblclick();
+    await page.getByRole('main').getByText('You approved this.').waitFor();
+    expect(keys).toEqual([keys[0], keys[0]]);
+    expect((await service.messages(lost)).filter(({ type }) => type === 'human_response')).toHaveLength(1);
+  });
+
+  it('says that the service is away, comes back by itself, and keeps to a pause that it is asked for', async () => {
+    const { page } = await opened();
+    const heading = page.getByRole('heading', { name: 'Runs' });
+    await heading.waitFor();
+    await page.route('**/v2/**', (route) => route.abort('connectionrefused'));
+    await nudge(page);
+    await page.getByText('The service is not reachable.').waitFor();
+    await page.getByText(/Trying again in \d+ s\./).waitFor();
+    expect(await heading.isVisible()).toBe(true);
+    await page.unroute('**/v2/**');
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await page.getByText('The service is not reachable.').waitFor({ state: 'hidden' });
+
+    let asked = 0;
+    await page.route('**/v2/**', (route) => {
+      asked += 1;
+      return route.fulfill({ status: 429, headers: { 'retry-after': '600' }, json: { error: 'rate_limited', message: 'Slowly.' } });
+    });
+    await nudge(page);
+    await page.getByText('The service asks for a pause.').waitFor();
+    await page.getByText(/Going on in \d+ s\./).waitFor();
+    expect(asked).toBe(1);
+    // Also when something else is looked at.
+    await page.getByRole('link', { name: 'Inbox' }).click();
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+    await eventually('the countdown goes on', async () => !(await page.getByText('in 600 s').isVisible()));
+    expect(asked).toBe(1);
+  });
+
+  it('sends messages, which begin another turn', async () => {
+    const run = await service.run('- say: "You wrote: {{ message }}"', 'one');
+    const { page, troubles } = await opened(`/runs/${run}`);
+    await page.getByRole('main').getByText('You wrote: one').waitFor();
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('main').getByText('Write a message.').waitFor();
+    await page.getByLabel('Message to the run').fill('two');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('main').getByText('You wrote: two').waitFor();
+    expect(await page.getByLabel('Message to the run').inputValue()).toBe('');
+    expect(troubles).toEqual([]);
+  });
+
+  it('is signed out when the session ends, and goes on where it was', async () => {
+    const run = await service.waiting('- ask: { id: a, title: Still there?, questions: [{ question: Still there? }] }');
+    const { page } = await opened(`/runs/${run}`);
+    await page.getByRole('textbox', { name: 'Still there?' }).fill('unsent');
+    const token = (await page.evaluate('sessionStorage.getItem("aops.token")')) as string;
+    await fetch(`${service.service.url}/page/session`, { method: 'DELETE', headers: { authorization: `Bearer ${token}` } });
+    await page.getByRole('main').getByText('the session has ended').waitFor();
+    await page.goto(`${service.service.url}/#code=${await code()}&view=/runs/${run}`);
+    await page.getByRole('textbox', { name: 'Still there?' }).waitFor();
+    expect(await page.getByRole('textbox', { name: 'Still there?' }).inputValue()).toBe('unsent');
+    await respond(run, { answers: { 'Still there?': 'x' } });
+  });
+});

@@ -1,0 +1,34 @@
+/** Pages of a real browser for the tests of one file, each watched for what must never happen on it. */
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { chromium } from './chromium.ts';
+import { whenDone } from './temporary.ts';
+
+let browser: Promise<Browser> | undefined;
+
+async function start(): Promise<Browser> {
+  const { chromium: driver } = await import('playwright-core');
+  const started = await driver.launch({ ...(chromium === undefined ? {} : { executablePath: chromium }) });
+  whenDone(() => started.close());
+  return started;
+}
+
+/** A page of its own profile, and everything that went wrong on it so far: errors, policy violations, dialogs. */
+export async function newPage(options: BrowserContextOptions = {}): Promise<{ page: Page; troubles: string[] }> {
+  browser ??= start();
+  const context = await (await browser).newContext({ viewport: { width: 1000, height: 700 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const troubles: string[] = [];
+  page.on('pageerror', (error) => troubles.push(`error: ${error.message}`));
+  page.on('console', (message) => message.type() === 'error' && troubles.push(`console: ${message.text()}`));
+  page.on('dialog', (dialog) => {
+    troubles.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on('popup', (popup) => troubles.push(`popup: ${popup.url()}`));
+  await page.exposeFunction('reportViolation', (text: string) => troubles.push(`policy: ${text}`));
+  await page.addInitScript({
+    content: `document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => reportViolation(violatedDirective + ' ' + blockedURI));`,
+  });
+  return { page, troubles };
+}
