@@ -1,6 +1,7 @@
 /** What the benchmarks share: running programs, medians, and the table. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { availableParallelism, loadavg } from 'node:os';
 import path from 'node:path';
@@ -71,3 +72,57 @@ export const ratioCells = (ratio, goal) => [
 /** Under which circumstances the figures came about. */
 export const circumstances = (rounds) =>
   `Node ${process.version}, ${availableParallelism()} CPUs, load ${loadavg()[0].toFixed(1)}, ${rounds} rounds`;
+
+/**
+ * A service of its own in the foreground: where it is, its process, its team and token, and `stop`, which ends it and waits for
+ * that. Throws when it does not start.
+ */
+export async function startService(env, data, flags = []) {
+  const child = spawn(process.execPath, [launcher, 'serve', '--data-dir', data, ...flags], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const ended = once(child, 'close');
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await ended;
+  };
+  try {
+    const { url, team, tokenFile } = await listening(child.stderr);
+    child.stderr.resume();
+    return { url, team, token: (await readFile(tokenFile, 'utf8')).trim(), pid: child.pid, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** What the service says once it can be reached. */
+async function listening(stderr) {
+  let text = '';
+  for await (const chunk of stderr.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+    text += chunk;
+    const said = /Listening on (?<url>\S+); team (?<team>\S+); token in (?<tokenFile>[^;]+);/.exec(text);
+    if (said) return said.groups;
+  }
+  throw new Error(`The service did not start: ${text}`);
+}
+
+/** Milliseconds of CPU time that a process has used; undefined where that cannot be read. */
+export function processCpu(pid) {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1].split(' ');
+    // In ticks of which Linux has 100 a second.
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  } catch {
+    return undefined;
+  }
+}
+
+/** MiB of memory that a process takes now, and took at most; undefined where that cannot be read. */
+export function processMemory(pid) {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+    const of = (name) => Math.round(Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)[1]) / 1_024);
+    return { now: of('VmRSS'), peak: of('VmHWM') };
+  } catch {
+    return undefined;
+  }
+}

@@ -11,14 +11,12 @@
  * Needs curl, and as much free disk as the large file has. Exits with 0 whether the goals are met or not; otherwise only
  * when measuring failed.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { circumstances, cleanEnvironment, launcher, measured, median, ratioCells } from './support.js';
+import { circumstances, cleanEnvironment, launcher, measured, median, ratioCells, startService } from './support.js';
 
 const filesInFolder = 100;
 const sizeOfFile = 2_048;
@@ -28,33 +26,17 @@ async function withService(work) {
   const folder = await mkdtemp(path.join(tmpdir(), 'aops-transfers-'));
   const data = path.join(folder, 'data');
   const env = cleanEnvironment(folder);
-  const service = spawn(process.execPath, [launcher, 'serve', '--data-dir', data, '--rate-limit', '1000000'], {
-    env,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const ended = once(service, 'close');
   try {
-    const { url, team, tokenFile } = await listening(service.stderr);
-    service.stderr.resume();
-    const token = (await readFile(tokenFile, 'utf8')).trim();
-    const signedIn = { ...env, AOPS_BASE_URL: url, AOPS_API_KEY: token, AOPS_TEAM_ID: team };
-    return await work({ folder, data, env: signedIn, url, token });
+    const { url, team, token, stop } = await startService(env, data, ['--rate-limit', '1000000']);
+    try {
+      const signedIn = { ...env, AOPS_BASE_URL: url, AOPS_API_KEY: token, AOPS_TEAM_ID: team };
+      return await work({ folder, data, env: signedIn, url, token });
+    } finally {
+      await stop();
+    }
   } finally {
-    service.kill('SIGTERM');
-    await ended;
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   }
-}
-
-/** What the service says once it can be reached. */
-async function listening(stderr) {
-  let text = '';
-  for await (const chunk of stderr.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
-    text += chunk;
-    const said = /Listening on (?<url>\S+); team (?<team>\S+); token in (?<tokenFile>[^;]+);/.exec(text);
-    if (said) return said.groups;
-  }
-  throw new Error(`The service did not start: ${text}`);
 }
 
 /** A run that has ended, and the folder in which its files are on disk. */

@@ -1,0 +1,82 @@
+/** Requests on several connections, one at a time on each. It does little but write and look for the end of an answer: who measures is not to be slower than what is measured. */
+import { connect } from 'node:net';
+
+const headEnd = Buffer.from('\r\n\r\n');
+
+class Connection {
+  #socket;
+  #chunks = Buffer.alloc(0);
+  #waiting;
+
+  static async open(url) {
+    const { hostname, port } = new URL(url);
+    const connection = new Connection();
+    connection.#socket = connect(Number(port), hostname);
+    connection.#socket.setNoDelay(true);
+    await new Promise((resolve, reject) => {
+      connection.#socket.once('connect', resolve);
+      connection.#socket.once('error', reject);
+    });
+    connection.#socket.on('data', (chunk) => connection.#take(chunk));
+    for (const event of ['error', 'close'])
+      connection.#socket.on(event, () => connection.#waiting?.reject(new Error('The connection ended.')));
+    return connection;
+  }
+
+  /** Sends a request; its whole answer. */
+  send(bytes) {
+    this.#socket.write(bytes);
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject };
+    });
+  }
+
+  close() {
+    this.#waiting = undefined;
+    this.#socket.destroy();
+  }
+
+  #take(chunk) {
+    this.#chunks = this.#chunks.length === 0 ? chunk : Buffer.concat([this.#chunks, chunk]);
+    const end = this.#chunks.indexOf(headEnd);
+    if (end < 0) return;
+    const length = Number(/content-length: (\d+)/i.exec(this.#chunks.latin1Slice(0, end))?.[1] ?? 0);
+    if (this.#chunks.length < end + 4 + length) return;
+    const answer = this.#chunks;
+    this.#chunks = Buffer.alloc(0);
+    this.#waiting.resolve(answer);
+  }
+}
+
+export class LoadConnections {
+  #connections;
+
+  static async open(url, count) {
+    const opened = new LoadConnections();
+    opened.#connections = await Promise.all(Array.from({ length: count }, () => Connection.open(url)));
+    return opened;
+  }
+
+  /** One request on one of them. */
+  once(bytes) {
+    return this.#connections[0].send(bytes);
+  }
+
+  /** So many requests, each made anew by `make`. Throws when one is not answered with success. */
+  async run(requests, make) {
+    let left = requests;
+    const work = async (connection) => {
+      while (left > 0) {
+        left -= 1;
+        const answer = await connection.send(make());
+        // HTTP/1.1 2..
+        if (answer[9] !== 50) throw new Error(`An answer was no success: ${answer.toString('utf8')}`);
+      }
+    };
+    await Promise.all(this.#connections.map(work));
+  }
+
+  close() {
+    for (const connection of this.#connections) connection.close();
+  }
+}
