@@ -62,18 +62,20 @@ export class LoadConnections {
     return this.#connections[0].send(bytes);
   }
 
-  /** So many requests, each made anew by `make`. Throws when one is not answered with success. */
-  async run(requests, make) {
-    let left = requests;
+  /** Requests for so many milliseconds, or just as many as `limit`, each made anew by `make`; how many there were. Throws when one is not answered with success. */
+  async run(make, { milliseconds = Number.POSITIVE_INFINITY, limit = Number.POSITIVE_INFINITY }) {
+    const end = performance.now() + milliseconds;
+    let sent = 0;
     const work = async (connection) => {
-      while (left > 0) {
-        left -= 1;
+      while (sent < limit && performance.now() < end) {
+        sent += 1;
         const answer = await connection.send(make());
         // HTTP/1.1 2..
         if (answer[9] !== 50) throw new Error(`An answer was no success: ${answer.toString('utf8')}`);
       }
     };
     await Promise.all(this.#connections.map(work));
+    return sent;
   }
 
   close() {

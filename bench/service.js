@@ -6,7 +6,7 @@
  * Besides the time by the clock it tells the CPU time that the two servers used for a request (Linux): on a busy machine
  * that is the figure to go by.
  *
- *   node bench/service.js [--rounds N] [--requests N] [--runs N] [--connections N] [--only NAME] [--json]   (npm run bench builds first)
+ *   node bench/service.js [--rounds N] [--milliseconds N] [--runs N] [--connections N] [--only NAME] [--json]   (npm run bench builds first)
  *
  * Exits with 0 whether the goals are met or not; otherwise only when measuring failed.
  */
@@ -153,11 +153,11 @@ async function recorded(service, make) {
 }
 
 /** Milliseconds for a request by the clock, and of the CPU of the process that answers. */
-async function load(target, make, { requests, connections }) {
+async function load(target, make, { milliseconds, connections }) {
   const opened = await LoadConnections.open(target.url, connections);
   const cpuBefore = processCpu(target.pid);
   const started = process.hrtime.bigint();
-  await opened.run(requests, make);
+  const requests = await opened.run(make, { milliseconds });
   const wall = Number(process.hrtime.bigint() - started) / 1e6 / requests;
   const cpuAfter = processCpu(target.pid);
   opened.close();
@@ -204,7 +204,7 @@ async function completedPerSecond(service) {
   const cpu = processCpu(service.pid);
   const started = process.hrtime.bigint();
   const connections = await LoadConnections.open(service.url, 16);
-  await connections.run(completedRuns, make);
+  await connections.run(make, { limit: completedRuns });
   connections.close();
   while ((await countOf('completed')) < completedRuns) if ((await countOf('failed')) > 0) throw new Error('A run failed.');
   const seconds = Number(process.hrtime.bigint() - started) / 1e9;
@@ -284,7 +284,7 @@ async function flatness(folder, many, options) {
       for (let round = -1; round < options.rounds; round += 1)
         for (const [key, service] of Object.entries({ few, many })) {
           const make = requestBytes({ method: 'GET', pathname: `/v2/teams/${service.team}/runs${query}` }, service.token);
-          const { cpu, wall } = await load(service, make, { ...options, requests: Math.ceil(options.requests / 4) });
+          const { cpu, wall } = await load(service, make, options);
           if (round >= 0) times[key].push(cpu ?? wall);
         }
       results.push({
@@ -342,13 +342,13 @@ function report({ requests, flat = [], runs, start, memory }, options) {
       `memory: idle ${idle_mib} MiB, goal ${verdict(idle_mib <= goal, `${goal} MiB`)}; after the load ${loaded_mib} MiB, at most ${peak_mib} MiB`,
     );
   parts.push(lines.join('\n'));
-  return `${parts.filter((part) => part !== '').join('\n\n')}\n\n${circumstances(options.rounds)}, ${options.connections} connections, ${options.requests} requests a round\n`;
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n\n${circumstances(options.rounds)}, ${options.connections} connections, ${options.milliseconds} ms each\n`;
 }
 
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
-    requests: { type: 'string', default: '4000' },
+    milliseconds: { type: 'string', default: '1000' },
     runs: { type: 'string', default: '100000' },
     connections: { type: 'string', default: '16' },
     only: { type: 'string' },
@@ -358,7 +358,7 @@ const { values } = parseArgs({
 });
 if (values.bare) serveBare();
 else {
-  const numbers = ['rounds', 'requests', 'runs', 'connections'].map((name) => [name, Number(values[name])]);
+  const numbers = ['rounds', 'milliseconds', 'runs', 'connections'].map((name) => [name, Number(values[name])]);
   for (const [name, value] of numbers) if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} is a whole number from 1 on.`);
   const options = { ...Object.fromEntries(numbers), only: values.only };
   const folder = await mkdtemp(path.join(tmpdir(), 'aops-service-bench-'));

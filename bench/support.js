@@ -77,8 +77,8 @@ export const circumstances = (rounds) =>
  * A service of its own in the foreground: where it is, its process, its team and token, and `stop`, which ends it and waits for
  * that. Throws when it does not start.
  */
-export async function startService(env, data, flags = []) {
-  const child = spawn(process.execPath, [launcher, 'serve', '--data-dir', data, ...flags], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+export async function startService(env, data, flags = [], nodeFlags = []) {
+  const child = spawn(process.execPath, [...nodeFlags, launcher, 'serve', '--data-dir', data, ...flags], { env, stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = once(child, 'close');
   const stop = async () => {
     child.kill('SIGTERM');

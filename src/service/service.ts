@@ -23,9 +23,11 @@ import { Sender } from './engine/webhooks/sender.ts';
 import { Worker } from './engine/worker.ts';
 import { IdempotencyLayer } from './http/idempotency.ts';
 import type { IdempotencyBounds } from './http/idempotency-bounds.ts';
+import { KnownTokens } from './http/known-tokens.ts';
 import { defaultHttpLimits, type HttpLimits } from './http/limits.ts';
 import { originCheck } from './http/origin.ts';
 import { type RateLimit, RateLimiter } from './http/rate-limit.ts';
+import { RememberedAnswers } from './http/remembered.ts';
 import { Router } from './http/router.ts';
 import { type HttpServer, listen } from './http/server.ts';
 import { createLog, type LogEntry } from './log.ts';
@@ -146,6 +148,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         attempts: new RateLimiter({ limit: 10, windowSeconds: 60 }, clock),
         idempotency: new IdempotencyLayer({ store, clock, owner: instanceId, log, bounds: options.idempotencyBounds }),
         router: new Router(),
+        tokens: new KnownTokens(store),
+        remembered: new RememberedAnswers(store.changes),
       },
       { host, port },
     );

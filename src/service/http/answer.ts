@@ -20,6 +20,9 @@ export const jsonAnswer = (status: number, body: unknown, headers: Record<string
   body: JSON.stringify(body),
 });
 
+/** What is JSON already. */
+export const jsonText = (status: number, body: string): Answer => ({ status, headers: json, body });
+
 /** The answer to a failure: `{error, message, scope?, details?}` (interface part 7). What is not a ServiceError is a 500 that tells nothing. */
 export function errorAnswer(error: unknown): Answer {
   if (!(error instanceof ServiceError)) {

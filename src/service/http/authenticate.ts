@@ -1,10 +1,9 @@
 /** Who calls: the credential behind the Bearer token (interface part 5). */
 import { ServiceError } from '../errors.ts';
 import { isSameHash, secretHash } from '../oauth/secrets.ts';
-import { findToken } from '../store/credentials.ts';
-import type { Queries } from '../store/database.ts';
 import type { CredentialKind } from '../store/schema.ts';
 import { type Rights, scopeSet } from './access.ts';
+import type { KnownTokens } from './known-tokens.ts';
 
 export interface Caller extends Rights {
   readonly credentialId: string;
@@ -14,12 +13,12 @@ export interface Caller extends Rights {
 }
 
 /** The caller of a request. Throws 401 `invalid_token` (RFC 6750 section 3). */
-export async function authenticate(db: Queries, authorization: string | undefined, now: number): Promise<Caller> {
+export async function authenticate(tokens: KnownTokens, authorization: string | undefined, now: number): Promise<Caller> {
   const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
   // Without a token of the right form there is nothing to say of it, so the challenge stands alone.
   if (token === undefined) throw invalidToken('Send a token in the header "Authorization: Bearer <token>".', 'Bearer');
   const hash = secretHash(token);
-  const found = await findToken(db, hash, now);
+  const found = await tokens.find(hash, now);
   if (found === undefined || !isSameHash(found.hash, hash)) {
     throw invalidToken('The token is not valid, or not any more: it may have expired or been revoked.', 'Bearer error="invalid_token"');
   }

@@ -36,10 +36,16 @@ export function originCheck(host: string): OriginCheck {
  * first, and a request without a Host (RFC 9112 section 3.2). Throws 400 `invalid_request`.
  */
 export function requireSingleHeaders({ rawHeaders }: { rawHeaders: readonly string[] }): void {
-  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
-  const count = (header: string): number => names.filter((name) => name === header).length;
-  if (count('host') !== 1) throw new ServiceError(400, 'invalid_request', 'Send one Host header.');
-  if (count('authorization') > 1) throw new ServiceError(400, 'invalid_request', 'Send one Authorization header.');
+  let hosts = 0;
+  let authorizations = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string;
+    // The length first: every request passes here.
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+    else if (name.length === 13 && name.toLowerCase() === 'authorization') authorizations += 1;
+  }
+  if (hosts !== 1) throw new ServiceError(400, 'invalid_request', 'Send one Host header.');
+  if (authorizations > 1) throw new ServiceError(400, 'invalid_request', 'Send one Authorization header.');
 }
 
 function hostnameOf(url: string): string | undefined {

@@ -11,17 +11,20 @@ import { ServiceError } from '../errors.ts';
 import { errorFields } from '../log.ts';
 import type { UrlSigner } from '../signed-urls.ts';
 import { requirePermission } from './access.ts';
-import { type Answer, errorAnswer, jsonAnswer } from './answer.ts';
+import { type Answer, errorAnswer, jsonAnswer, jsonText } from './answer.ts';
 import { authenticate, type Caller } from './authenticate.ts';
 import { jsonLimit, parseJson, parseMultipart, readBody, uploadLimit } from './body.ts';
 import type { RequestContext } from './context.ts';
 import type { IdempotencyLayer } from './idempotency.ts';
 import { fingerprint, idempotencyKey } from './idempotency-request.ts';
+import type { KnownTokens } from './known-tokens.ts';
+import type { Lifetime } from './lifetime.ts';
 import type { HttpLimits } from './limits.ts';
 import { openAnswer } from './open-routes.ts';
 import { callOperation, operationCaller } from './operation-call.ts';
 import { type OriginCheck, requireSingleHeaders } from './origin.ts';
 import type { RateLimiter } from './rate-limit.ts';
+import { isRemembered, type RememberedAnswers } from './remembered.ts';
 import { type Match, pathSegments, type Router, routeNotFound } from './router.ts';
 import { rawHandlerOf } from './routes/index.ts';
 
@@ -36,6 +39,8 @@ export interface HttpParts {
   attempts: RateLimiter;
   idempotency: IdempotencyLayer;
   router: Router;
+  tokens: KnownTokens;
+  remembered: RememberedAnswers;
 }
 
 /** A request on its way through the pipeline. */
@@ -46,8 +51,7 @@ export interface Exchange {
   readonly segments: string[];
   readonly search: URLSearchParams;
   readonly baseUrl: string;
-  /** Aborted when the client has left, or the service ends. */
-  readonly signal: AbortSignal;
+  readonly lifetime: Lifetime;
 }
 
 export interface Outcome {
@@ -59,14 +63,13 @@ export interface Outcome {
 
 /**
  * Handles a request from its first header to its answer. Never throws.
- * @param signal aborted when the client has left, or the service ends
  */
-export async function handle(parts: HttpParts, request: IncomingMessage, requestId: string, signal: AbortSignal): Promise<Outcome> {
+export async function handle(parts: HttpParts, request: IncomingMessage, requestId: string, lifetime: Lifetime): Promise<Outcome> {
   const outcome: { caller: string; operation?: OperationId } = { caller: addressOf(request) };
   try {
     requireSingleHeaders(request);
     parts.checkOrigin(request.headers);
-    const exchange = readRequestLine(request, requestId, signal);
+    const exchange = readRequestLine(request, requestId, lifetime);
     const open = await openAnswer(parts, exchange);
     if (open !== undefined) return { ...outcome, ...open };
     const caller = await letIn(parts, request, outcome.caller);
@@ -84,7 +87,7 @@ export async function handle(parts: HttpParts, request: IncomingMessage, request
 /** Attempts without a valid token count against the address they come from. */
 async function letIn(parts: HttpParts, request: IncomingMessage, address: string): Promise<Caller> {
   try {
-    return await authenticate(parts.engine.store, request.headers.authorization, parts.engine.clock.now());
+    return await authenticate(parts.tokens, request.headers.authorization, parts.engine.clock.now());
   } catch (error) {
     parts.limiter.take(address);
     throw error;
@@ -94,16 +97,20 @@ async function letIn(parts: HttpParts, request: IncomingMessage, address: string
 async function answer(parts: HttpParts, exchange: Exchange, caller: Caller, match: Match): Promise<Answer> {
   const { request, requestId, method, segments, search } = exchange;
   const target = operation(match.id);
+  const context: RequestContext = { engine: parts.engine, signer: parts.signer, ...caller, requestId, baseUrl: exchange.baseUrl };
+  if (isRemembered(match.id)) {
+    const read = async () => JSON.stringify((await callOperation(context, match, search, undefined)).body);
+    return jsonText(target.success, await parts.remembered.body(caller.teamId, request.url ?? '', read));
+  }
   const key = target.idempotent ? idempotencyKey(request.rawHeaders) : undefined;
   const limit = target.request === undefined ? jsonLimit : uploadLimit;
   const body = target.method === 'GET' ? Buffer.alloc(0) : await readBody(request, limit, parts.limits.bodyMilliseconds);
-  const context: RequestContext = { engine: parts.engine, signer: parts.signer, ...caller, requestId, baseUrl: exchange.baseUrl };
   const execute = async (): Promise<Answer> => {
     try {
       const raw = rawHandlerOf(match.id);
       if (raw === undefined) return await callHandler(context, match, search, body, request.headers['content-type']);
       const { headers } = request;
-      return await raw(context, { headers, body, keyed: key !== undefined, signal: exchange.signal, call: operationCaller(context) });
+      return await raw(context, { headers, body, keyed: key !== undefined, signal: exchange.lifetime.signal, call: operationCaller(context) });
     } catch (error) {
       return failed(parts, error, request, requestId);
     }
@@ -127,7 +134,7 @@ async function callHandler(
   return jsonAnswer(status, result, headers);
 }
 
-function readRequestLine(request: IncomingMessage, requestId: string, signal: AbortSignal): Exchange {
+function readRequestLine(request: IncomingMessage, requestId: string, lifetime: Lifetime): Exchange {
   // A proxy's form of the request line begins with the origin.
   const target = (request.url ?? '/').replace(/^https?:\/\/[^/?#]*/i, '') || '/';
   const [path = '', ...query] = target.split('?');
@@ -139,7 +146,7 @@ function readRequestLine(request: IncomingMessage, requestId: string, signal: Ab
     segments: pathSegments(path),
     search: new URLSearchParams(query.join('?')),
     baseUrl: `http://${request.headers.host}`,
-    signal,
+    lifetime,
   };
 }
 

@@ -10,6 +10,7 @@ import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { errorFields } from '../log.ts';
 import { type Answer, jsonAnswer, rawResponse } from './answer.ts';
 import { drainBody, hasUnreadBody, holdBody } from './body.ts';
+import { Lifetime } from './lifetime.ts';
 import { addressOf, type HttpParts, handle } from './pipeline.ts';
 
 export interface HttpServer {
@@ -103,13 +104,7 @@ async function serve(parts: HttpParts, request: IncomingMessage, response: Serve
   const startedAt = clock.now();
   const requestId = randomUUID();
   responses.set(request.socket, response);
-  const ended = new AbortController();
-  const end = (): void => ended.abort();
-  closing.addEventListener('abort', end, { once: true });
-  // Also after the last byte: whoever listens then has nothing left to end.
-  response.once('close', end);
-  if (closing.aborted) end();
-  const { answer, caller, operation } = await handle(parts, request, requestId, ended.signal);
+  const { answer, caller, operation } = await handle(parts, request, requestId, new Lifetime(response, closing));
   try {
     response.sendDate = false;
     const unread = hasUnreadBody(request);
@@ -136,7 +131,6 @@ async function serve(parts: HttpParts, request: IncomingMessage, response: Serve
     if (typeof answer.body !== 'string') answer.body.destroy();
     log('debug', 'a response was cut off', { request: requestId, ...errorFields(error) });
   }
-  closing.removeEventListener('abort', end);
   log(answer.status >= 500 ? 'error' : 'debug', 'request', {
     request: requestId,
     method: request.method ?? '',

@@ -1,6 +1,7 @@
 /** Credentials, and the tokens that they present. */
 import type { Insertable } from 'kysely';
 import type { Queries } from './database.ts';
+import { prepared } from './prepared.ts';
 import type { CredentialKind, CredentialRow, CredentialsTable, TokenRow, TokensTable } from './schema.ts';
 
 export async function insertCredential(db: Queries, credential: Insertable<CredentialsTable>): Promise<CredentialRow> {
@@ -87,19 +88,33 @@ export interface FoundToken {
   kind: CredentialKind;
   /** Those of the token, or else of its credential; null has full access. */
   scopes: string | null;
+  /** Milliseconds; the earlier of the token's and the credential's end. */
+  expiresAt: number | null;
 }
 
-/** The token of that hash with its credential, unless one of them has expired or is revoked. */
-export async function findToken(db: Queries, hash: string, now: number): Promise<FoundToken | undefined> {
-  const found = await db
+const byHash = prepared((db, { hash, now }: { hash: string; now: number }) =>
+  db
     .selectFrom('tokens')
     .innerJoin('credentials', 'credentials.id', 'tokens.credential_id')
-    .select(['tokens.hash', 'tokens.scopes', 'credentials.id', 'credentials.team_id', 'credentials.kind', 'credentials.scopes as all'])
+    .select(['tokens.hash', 'tokens.scopes', 'tokens.expires_at', 'credentials.id', 'credentials.team_id', 'credentials.kind'])
+    .select(['credentials.scopes as all', 'credentials.expires_at as ends_at'])
     .where('tokens.hash', '=', hash)
     .where('credentials.revoked_at', 'is', null)
     .where((where) => where.or([where('tokens.expires_at', 'is', null), where('tokens.expires_at', '>', now)]))
-    .where((where) => where.or([where('credentials.expires_at', 'is', null), where('credentials.expires_at', '>', now)]))
-    .executeTakeFirst();
+    .where((where) => where.or([where('credentials.expires_at', 'is', null), where('credentials.expires_at', '>', now)])),
+);
+
+/** The token of that hash with its credential, unless one of them has expired or is revoked. */
+export async function findToken(db: Queries, hash: string, now: number): Promise<FoundToken | undefined> {
+  const found = await byHash.first(db, { hash, now });
   if (found === undefined) return undefined;
-  return { hash: found.hash, credentialId: found.id, teamId: found.team_id, kind: found.kind, scopes: found.scopes ?? found.all };
+  const ends = [found.expires_at, found.ends_at].filter((end) => end !== null).map(Number);
+  return {
+    hash: found.hash,
+    credentialId: found.id,
+    teamId: found.team_id,
+    kind: found.kind,
+    scopes: found.scopes ?? found.all,
+    expiresAt: ends.length === 0 ? null : Math.min(...ends),
+  };
 }

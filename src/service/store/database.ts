@@ -7,13 +7,15 @@ import { join } from 'node:path';
 import { Kysely, type Transaction } from 'kysely';
 import Libsql from 'libsql';
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import type { Changes } from './changes.ts';
 import { LibsqlDialect } from './dialect.ts';
 import { migrate } from './migrate.ts';
 import type { Database } from './schema.ts';
 
 /** What queries take: the database, or the transaction they are part of. */
 export type Queries = Kysely<Database> | Transaction<Database>;
-export type Store = Kysely<Database>;
+/** The database as a whole. Whoever alone writes to it knows what has changed. */
+export type Store = Kysely<Database> & { readonly changes: Changes };
 
 /**
  * Opens `<dataDirectory>/aops.db`, creating or migrating it.
@@ -21,7 +23,8 @@ export type Store = Kysely<Database>;
  */
 export async function openDatabase(dataDirectory: string): Promise<Store> {
   const database = await openExclusively(dataDirectory);
-  const store = new Kysely<Database>({ dialect: new LibsqlDialect(database) });
+  const dialect = new LibsqlDialect(database);
+  const store = Object.assign(new Kysely<Database>({ dialect }), { changes: dialect.changes });
   try {
     await migrate(store, dataDirectory);
   } catch (error) {

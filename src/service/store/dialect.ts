@@ -1,7 +1,9 @@
 /** Kysely's SQLite dialect over libsql, with what the stock one gets wrong put right. */
 
-import { SqliteAdapter, type SqliteDatabase, SqliteDialect } from 'kysely';
+import { type Driver, SqliteAdapter, SqliteDialect } from 'kysely';
 import type { Database as LibsqlDatabase } from 'libsql';
+import { Changes } from './changes.ts';
+import { GroupCommitDriver } from './group-commit.ts';
 
 /** The stock adapter declares none, and a migration that fails half-way would leave its tables behind, unrecorded. */
 class TransactionalSqliteAdapter extends SqliteAdapter {
@@ -12,28 +14,21 @@ class TransactionalSqliteAdapter extends SqliteAdapter {
 
 /** A dialect for one open libsql database. */
 export class LibsqlDialect extends SqliteDialect {
+  readonly changes = new Changes();
+  readonly #database: LibsqlDatabase;
+
   constructor(database: LibsqlDatabase) {
-    super({ database: guarded(database) });
+    super({ database: async () => Promise.reject(new Error('The driver has the database.')) });
+    this.#database = database;
+  }
+
+  override createDriver(): Driver {
+    return new GroupCommitDriver(this.#database, { changes: this.changes, close: () => closeAndUnlock(this.#database) });
   }
 
   override createAdapter(): SqliteAdapter {
     return new TransactionalSqliteAdapter();
   }
-}
-
-function guarded(database: LibsqlDatabase): SqliteDatabase {
-  return {
-    close: () => closeAndUnlock(database),
-    prepare(sql) {
-      const statement = database.prepare(sql);
-      return {
-        reader: statement.reader,
-        all: (parameters) => statement.all(parameters.map(bindable)),
-        run: (parameters) => statement.run(parameters.map(bindable)) as { changes: number; lastInsertRowid: number },
-        iterate: (parameters) => statement.iterate(parameters.map(bindable)) as IterableIterator<unknown>,
-      };
-    },
-  };
 }
 
 /**
@@ -50,11 +45,4 @@ function closeAndUnlock(database: LibsqlDatabase): void {
     // In the middle of a transaction, or on a full disk: the lock then lasts as long as the process.
   }
   database.close();
-}
-
-/** libsql aborts the whole process on a boolean, and cuts a text at its first NUL character without a word. */
-function bindable(value: unknown): unknown {
-  if (typeof value === 'boolean') throw new TypeError('A boolean cannot be bound; columns of that kind hold 1 or 0.');
-  if (typeof value === 'string' && value.includes('\0')) return value.replaceAll('\0', '\uFFFD');
-  return value;
 }

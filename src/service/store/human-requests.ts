@@ -2,6 +2,7 @@
 import type { Insertable } from 'kysely';
 import type { HumanAnswer } from '../runtimes/runtime.ts';
 import type { Queries } from './database.ts';
+import { prepared } from './prepared.ts';
 import type { HumanRequestRow, HumanRequestsTable } from './schema.ts';
 
 export async function insertHumanRequest(db: Queries, request: Insertable<HumanRequestsTable>): Promise<HumanRequestRow> {
@@ -12,9 +13,11 @@ export async function findHumanRequest(db: Queries, runId: string, id: string): 
   return db.selectFrom('human_requests').selectAll().where('id', '=', id).where('run_id', '=', runId).executeTakeFirst();
 }
 
-export async function pendingRequest(db: Queries, runId: string): Promise<HumanRequestRow | undefined> {
-  return db.selectFrom('human_requests').selectAll().where('run_id', '=', runId).where('status', '=', 'pending').executeTakeFirst();
-}
+const pending = prepared((db, { runId }: { runId: string }) =>
+  db.selectFrom('human_requests').selectAll().where('run_id', '=', runId).where('status', '=', 'pending'),
+);
+
+export const pendingRequest = (db: Queries, runId: string): Promise<HumanRequestRow | undefined> => pending.first(db, { runId });
 
 /** The pending requests of several runs, by run. */
 export async function pendingRequests(db: Queries, runIds: string[]): Promise<Map<string, HumanRequestRow>> {

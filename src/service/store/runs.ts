@@ -2,6 +2,7 @@
 import type { Insertable, Updateable } from 'kysely';
 import type { RunStatus } from '../../interface/types.ts';
 import type { Queries } from './database.ts';
+import { prepared } from './prepared.ts';
 import type { RunRow, RunsTable } from './schema.ts';
 
 /** Statuses that nothing but a posted message leaves. */
@@ -26,13 +27,15 @@ export async function insertRun(db: Queries, run: Insertable<RunsTable>): Promis
   return db.insertInto('runs').values(run).returningAll().executeTakeFirstOrThrow();
 }
 
-export async function runById(db: Queries, id: string): Promise<RunRow | undefined> {
-  return db.selectFrom('runs').selectAll().where('id', '=', id).executeTakeFirst();
-}
+const byId = prepared((db, { id }: { id: string }) => db.selectFrom('runs').selectAll().where('id', '=', id));
 
-export async function findRun(db: Queries, teamId: string, id: string): Promise<RunRow | undefined> {
-  return db.selectFrom('runs').selectAll().where('id', '=', id).where('team_id', '=', teamId).executeTakeFirst();
-}
+export const runById = (db: Queries, id: string): Promise<RunRow | undefined> => byId.first(db, { id });
+
+const ofTeam = prepared((db, { id, teamId }: { id: string; teamId: string }) =>
+  db.selectFrom('runs').selectAll().where('id', '=', id).where('team_id', '=', teamId),
+);
+
+export const findRun = (db: Queries, teamId: string, id: string): Promise<RunRow | undefined> => ofTeam.first(db, { id, teamId });
 
 /** Changes a run that is in one of the given statuses; the changed run, or undefined when it is in another. */
 export async function changeRun(

@@ -1,0 +1,213 @@
+/**
+ * Kysely's driver for one libsql database, in which transactions that happen at the same moment reach the disk together:
+ * each is a savepoint of one transaction of SQLite, which is committed once the event loop has seen what had arrived.
+ * Nobody is told of anything before that: neither the one who wrote, whose commit resolves then, nor the one who read it.
+ */
+import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
+import type { Database as LibsqlDatabase, Statement } from 'libsql';
+import { Changes } from './changes.ts';
+import { Lock } from './lock.ts';
+import { changedTable, kindOf, Statements } from './statements.ts';
+
+/** What is committed together. */
+class Group {
+  /** Resolves when all of it is on the disk, rejects when none of it is. */
+  readonly durable: Promise<void>;
+  settle!: () => void;
+  fail!: (error: unknown) => void;
+  /** Whether there is something in it that is not on the disk yet. */
+  dirty = false;
+  failure: unknown;
+
+  constructor() {
+    this.durable = new Promise((resolve, reject) => {
+      this.settle = resolve;
+      this.fail = reject;
+    });
+    // A group may fail that nobody waits for.
+    this.durable.catch(() => undefined);
+  }
+}
+
+export class GroupCommitDriver implements Driver {
+  readonly #changes: Changes;
+  readonly #database: LibsqlDatabase;
+  readonly #close: () => void;
+  readonly #statements: Statements;
+  readonly #control: Record<'begin' | 'savepoint' | 'release' | 'commit', Statement>;
+  /** SQLite has one connection: one transaction or query at a time. */
+  readonly #lock = new Lock();
+  #group: Group | undefined;
+
+  /** @param parts where changes are counted, and what closes the database */
+  constructor(database: LibsqlDatabase, { changes, close }: { changes: Changes; close: () => void }) {
+    this.#database = database;
+    this.#changes = changes;
+    this.#close = close;
+    this.#statements = new Statements(database);
+    this.#control = {
+      begin: database.prepare('begin immediate'),
+      savepoint: database.prepare('savepoint one'),
+      release: database.prepare('release one'),
+      commit: database.prepare('commit'),
+    };
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<Connection> {
+    return new Connection((query) => this.#alone(query));
+  }
+
+  async releaseConnection(): Promise<void> {}
+
+  async beginTransaction(connection: Connection): Promise<void> {
+    await this.#lock.acquire();
+    try {
+      const group = this.#join();
+      this.#control.savepoint.run([]);
+      connection.transaction = { group, wrote: false, run: (query) => this.#inGroup(group, query) };
+    } catch (error) {
+      this.#lock.release();
+      throw error;
+    }
+  }
+
+  async commitTransaction(connection: Connection): Promise<void> {
+    const { group, wrote } = connection.end();
+    try {
+      if (group.failure !== undefined) throw group.failure;
+      this.#control.release.run([]);
+      group.dirty ||= wrote;
+    } finally {
+      this.#lock.release();
+    }
+    if (group.dirty) await group.durable;
+  }
+
+  async rollbackTransaction(connection: Connection): Promise<void> {
+    // A commit that failed has left nothing to take back.
+    if (connection.transaction === undefined) return;
+    const { group } = connection.end();
+    try {
+      if (group.failure === undefined) this.#database.exec('rollback to one; release one');
+    } finally {
+      this.#lock.release();
+    }
+    // What made it fail may have been read from the others.
+    if (group.dirty) await group.durable.catch(() => undefined);
+  }
+
+  async destroy(): Promise<void> {
+    await this.#lock.acquire();
+    this.#commit();
+    this.#close();
+  }
+
+  /** A query that is no part of a transaction. */
+  async #alone(query: CompiledQuery): Promise<QueryResult<never>> {
+    const wait = this.#lock.acquire();
+    if (wait !== undefined) await wait;
+    let group: Group | undefined;
+    let result: QueryResult<never>;
+    try {
+      const kind = kindOf(query.query);
+      // It may be what SQLite does outside of transactions alone.
+      if (kind === 'other') {
+        this.#commit();
+        this.#changes.count(undefined);
+      }
+      group = kind === 'write' ? this.#join() : this.#group;
+      result = group === undefined ? this.#statements.run(query) : this.#inGroup(group, query);
+      if (group !== undefined && kind === 'write') group.dirty = true;
+    } finally {
+      this.#lock.release();
+    }
+    if (group?.dirty) await group.durable;
+    return result;
+  }
+
+  #inGroup(group: Group, query: CompiledQuery): QueryResult<never> {
+    if (group.failure !== undefined) throw group.failure;
+    if (kindOf(query.query) !== 'read') this.#changes.count(changedTable(query.query));
+    try {
+      return this.#statements.run(query);
+    } catch (error) {
+      // A full disk and the like make SQLite give up the whole transaction; what follows must not be taken for one of its own.
+      if (!this.#database.inTransaction) this.#abandon(group, error);
+      throw error;
+    }
+  }
+
+  /** The open group. A new one is committed after everything that has arrived by now has been looked at. */
+  #join(): Group {
+    if (this.#group !== undefined) return this.#group;
+    this.#control.begin.run([]);
+    const group = new Group();
+    this.#group = group;
+    setImmediate(() => void this.#commitLater(group));
+    return group;
+  }
+
+  async #commitLater(group: Group): Promise<void> {
+    await this.#lock.acquire();
+    if (this.#group === group) this.#commit();
+    this.#lock.release();
+  }
+
+  /** Commits the open group, if there is one. Whoever calls it holds the lock. Never throws: those who wait are told. */
+  #commit(): void {
+    const group = this.#group;
+    if (group === undefined) return;
+    try {
+      this.#control.commit.run([]);
+      this.#group = undefined;
+      group.settle();
+    } catch (error) {
+      this.#abandon(group, error);
+    }
+  }
+
+  #abandon(group: Group, error: unknown): void {
+    if (this.#database.inTransaction) this.#database.exec('rollback');
+    this.#group = undefined;
+    // Somebody may have read what has not come to pass.
+    this.#changes.count(undefined);
+    group.failure = error;
+    group.fail(error);
+  }
+}
+
+interface OpenTransaction {
+  readonly group: Group;
+  wrote: boolean;
+  run(query: CompiledQuery): QueryResult<never>;
+}
+
+class Connection implements DatabaseConnection {
+  readonly #alone: (query: CompiledQuery) => Promise<QueryResult<never>>;
+  transaction: OpenTransaction | undefined;
+
+  constructor(alone: (query: CompiledQuery) => Promise<QueryResult<never>>) {
+    this.#alone = alone;
+  }
+
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    const { transaction } = this;
+    if (transaction === undefined) return this.#alone(query);
+    if (kindOf(query.query) !== 'read') transaction.wrote = true;
+    return transaction.run(query);
+  }
+
+  // biome-ignore lint/correctness/useYield: nothing here is ever streamed
+  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
+    throw new Error('Queries are not streamed; page through them.');
+  }
+
+  end(): OpenTransaction {
+    const { transaction } = this;
+    if (transaction === undefined) throw new Error('There is no transaction.');
+    this.transaction = undefined;
+    return transaction;
+  }
+}

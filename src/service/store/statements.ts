@@ -1,0 +1,90 @@
+/** Statements of one libsql database, prepared once, and what running them has to mind. */
+import {
+  type CompiledQuery,
+  DeleteQueryNode,
+  InsertQueryNode,
+  type OperationNode,
+  type QueryResult,
+  SelectQueryNode,
+  TableNode,
+  UpdateQueryNode,
+} from 'kysely';
+import type { Database as LibsqlDatabase, Statement } from 'libsql';
+
+/** `other` is what may not be part of a transaction, or change anything: SQL written by hand. */
+export type StatementKind = 'read' | 'write' | 'other';
+
+interface Prepared {
+  readonly statement: Statement;
+  /** Of the rows it returns; undefined when it returns none. */
+  readonly columns: readonly string[] | undefined;
+}
+
+/** Preparing takes longer than executing; so many are kept, which is more than there are but for lists of many lengths. */
+const kept = 500;
+
+export class Statements {
+  readonly #database: LibsqlDatabase;
+  readonly #prepared = new Map<string, Prepared>();
+
+  constructor(database: LibsqlDatabase) {
+    this.#database = database;
+  }
+
+  run({ sql, parameters, query }: CompiledQuery): QueryResult<never> {
+    const byHand = kindOf(query) === 'other';
+    // It may change the schema that the others were prepared for.
+    if (byHand) this.#prepared.clear();
+    const { statement, columns } = byHand ? this.#prepare(sql) : this.#keep(sql);
+    const values = parameters.map(bindable);
+    if (columns !== undefined) return { rows: (statement.all(values) as unknown[][]).map((row) => named(columns, row)) as never[] };
+    const { changes, lastInsertRowid } = statement.run(values);
+    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+  }
+
+  #keep(sql: string): Prepared {
+    let prepared = this.#prepared.get(sql);
+    if (prepared === undefined) {
+      prepared = this.#prepare(sql);
+      if (this.#prepared.size >= kept) this.#prepared.delete(this.#prepared.keys().next().value as string);
+      this.#prepared.set(sql, prepared);
+    }
+    return prepared;
+  }
+
+  #prepare(sql: string): Prepared {
+    const statement = this.#database.prepare(sql);
+    if (!statement.reader) return { statement, columns: undefined };
+    // Rows as arrays are made in less time than objects.
+    statement.raw(true);
+    return { statement, columns: (statement.columns() as { name: string }[]).map(({ name }) => name) };
+  }
+}
+
+export function kindOf(query: OperationNode): StatementKind {
+  if (SelectQueryNode.is(query)) return 'read';
+  return InsertQueryNode.is(query) || UpdateQueryNode.is(query) || DeleteQueryNode.is(query) ? 'write' : 'other';
+}
+
+/** The table that a change is about; undefined for what was written by hand. */
+export function changedTable(query: OperationNode): string | undefined {
+  if (InsertQueryNode.is(query)) return tableName(query.into);
+  if (UpdateQueryNode.is(query)) return tableName(query.table);
+  return DeleteQueryNode.is(query) ? tableName(query.from.froms[0]) : undefined;
+}
+
+const tableName = (node: OperationNode | undefined): string | undefined =>
+  node !== undefined && TableNode.is(node) ? node.table.identifier.name : undefined;
+
+function named(columns: readonly string[], values: readonly unknown[]): Record<string, unknown> {
+  const row: Record<string, unknown> = {};
+  for (let index = 0; index < columns.length; index++) row[columns[index] as string] = values[index];
+  return row;
+}
+
+/** libsql aborts the whole process on a boolean, and cuts a text at its first NUL character without a word. */
+function bindable(value: unknown): unknown {
+  if (typeof value === 'boolean') throw new TypeError('A boolean cannot be bound; columns of that kind hold 1 or 0.');
+  if (typeof value === 'string' && value.includes('\0')) return value.replaceAll('\0', '\uFFFD');
+  return value;
+}
