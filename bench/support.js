@@ -78,7 +78,10 @@ export const circumstances = (rounds) =>
  * that. Throws when it does not start.
  */
 export async function startService(env, data, flags = [], nodeFlags = []) {
-  const child = spawn(process.execPath, [...nodeFlags, launcher, 'serve', '--data-dir', data, ...flags], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, [...nodeFlags, launcher, 'serve', '--data-dir', data, ...flags], {
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   const ended = once(child, 'close');
   const stop = async () => {
     child.kill('SIGTERM');

@@ -7,9 +7,9 @@ import { contentEssence } from './body.ts';
 /** The key of a request, from its headers as received; undefined when there is none. Throws 400 `invalid_idempotency_key`. */
 export function idempotencyKey(rawHeaders: readonly string[]): string | undefined {
   // node:http joins repeated headers with a comma, which would make one key of two.
-  const keys = rawHeaders.flatMap((name, index) =>
-    index % 2 === 0 && name.toLowerCase() === 'idempotency-key' ? [rawHeaders[index + 1] ?? ''] : [],
-  );
+  const keys: string[] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    if (rawHeaders[index]?.toLowerCase() === 'idempotency-key') keys.push(rawHeaders[index + 1] ?? '');
   if (keys.length > 1) throw new ServiceError(400, 'invalid_idempotency_key', 'Send one Idempotency-Key header.');
   const key = keys[0];
   if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key)) {

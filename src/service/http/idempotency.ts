@@ -83,14 +83,11 @@ export class IdempotencyLayer {
 
   async #claimIn(trx: Queries, request: KeyedRequest, now: number): Promise<IdempotencyRow | undefined | 'full'> {
     await this.#kept.load(trx);
-    this.#kept.forget(await forgetStaleKey(trx, request, now));
     if (now - this.#cleanedAt >= cleaningInterval || this.#kept.isFull(request.credentialId)) {
       this.#cleanedAt = now;
       this.#kept.forget(await forgetExpiredKeys(trx, now));
     }
-    const earlier = await findKey(trx, request);
-    if (earlier !== undefined) return earlier;
-    if (this.#kept.isFull(request.credentialId)) return 'full';
+    if (this.#kept.isFull(request.credentialId)) return (await this.#earlier(trx, request, now)) ?? 'full';
     const row = {
       credential_id: request.credentialId,
       key: request.key,
@@ -100,9 +97,20 @@ export class IdempotencyLayer {
       lease_until: now + crashLease,
       expires_at: now + life,
     };
-    if (!(await claimKey(trx, row))) return findKey(trx, request);
+    if (!(await claimKey(trx, row))) {
+      const earlier = await this.#earlier(trx, request, now);
+      if (earlier !== undefined) return earlier;
+      // The one that was there is gone.
+      await claimKey(trx, row);
+    }
     this.#kept.count(request.credentialId, 1, 0);
     return undefined;
+  }
+
+  /** The row of the key, unless it is stale. */
+  async #earlier(trx: Queries, request: KeyedRequest, now: number): Promise<IdempotencyRow | undefined> {
+    this.#kept.forget(await forgetStaleKey(trx, request, now));
+    return findKey(trx, request);
   }
 
   async #settle(request: KeyedRequest, answer: Answer): Promise<void> {

@@ -110,7 +110,13 @@ async function answer(parts: HttpParts, exchange: Exchange, caller: Caller, matc
       const raw = rawHandlerOf(match.id);
       if (raw === undefined) return await callHandler(context, match, search, body, request.headers['content-type']);
       const { headers } = request;
-      return await raw(context, { headers, body, keyed: key !== undefined, signal: exchange.lifetime.signal, call: operationCaller(context) });
+      return await raw(context, {
+        headers,
+        body,
+        keyed: key !== undefined,
+        signal: exchange.lifetime.signal,
+        call: operationCaller(context),
+      });
     } catch (error) {
       return failed(parts, error, request, requestId);
     }

@@ -1,32 +1,29 @@
 /** Agents. Deleted ones stay for the runs that name them, and are found no more. */
 import type { Insertable, Updateable } from 'kysely';
 import type { Queries } from './database.ts';
+import { columnsOf, namesOf, prepared } from './prepared.ts';
 import type { AgentRow, AgentsTable } from './schema.ts';
 
-export async function insertAgent(db: Queries, agent: Insertable<AgentsTable>): Promise<AgentRow> {
-  return db.insertInto('agents').values(agent).returningAll().executeTakeFirstOrThrow();
-}
+export const insertAgent = (db: Queries, agent: Insertable<AgentsTable>): Promise<AgentRow> => inserted.only(db, agent);
 
-export async function findAgent(db: Queries, teamId: string, id: string): Promise<AgentRow | undefined> {
-  return db
-    .selectFrom('agents')
-    .selectAll()
-    .where('id', '=', id)
-    .where('team_id', '=', teamId)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst();
-}
+const inserted = prepared(
+  (db, agent: Insertable<AgentsTable>, values) => db.insertInto('agents').values(columnsOf(agent, values)).returningAll(),
+  (agent) => namesOf(agent).join(),
+);
+
+export const findAgent = (db: Queries, teamId: string, id: string): Promise<AgentRow | undefined> => byId.first(db, { teamId, id });
+
+const byId = prepared((db, { teamId, id }: { teamId: string; id: string }) =>
+  db.selectFrom('agents').selectAll().where('id', '=', id).where('team_id', '=', teamId).where('deleted_at', 'is', null),
+);
 
 /** The agent of that exact name, if the team has one. */
-export async function findAgentNamed(db: Queries, teamId: string, name: string): Promise<AgentRow | undefined> {
-  return db
-    .selectFrom('agents')
-    .selectAll()
-    .where('team_id', '=', teamId)
-    .where('name', '=', name)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst();
-}
+export const findAgentNamed = (db: Queries, teamId: string, name: string): Promise<AgentRow | undefined> =>
+  byName.first(db, { teamId, name });
+
+const byName = prepared((db, { teamId, name }: { teamId: string; name: string }) =>
+  db.selectFrom('agents').selectAll().where('team_id', '=', teamId).where('name', '=', name).where('deleted_at', 'is', null),
+);
 
 export async function updateAgentRow(db: Queries, id: string, changes: Updateable<AgentsTable>): Promise<AgentRow> {
   return db.updateTable('agents').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
@@ -53,11 +50,18 @@ export async function listAgentRows(
 /** When each of the agents last had a run started. */
 export async function lastRunTimes(db: Queries, agentIds: string[]): Promise<Map<string, string>> {
   if (agentIds.length === 0) return new Map();
+  // One look into the index for each; grouping would read all of their runs.
   const rows = await db
-    .selectFrom('runs')
-    .select((select) => ['agent_id', select.fn.max('created_at').as('last')])
-    .where('agent_id', 'in', agentIds)
-    .groupBy('agent_id')
+    .selectFrom('agents')
+    .select((select) => [
+      'id',
+      select
+        .selectFrom('runs')
+        .select((last) => last.fn.max('runs.created_at').as('last'))
+        .whereRef('runs.agent_id', '=', 'agents.id')
+        .as('last'),
+    ])
+    .where('id', 'in', agentIds)
     .execute();
-  return new Map(rows.map((row) => [row.agent_id, row.last]));
+  return new Map(rows.flatMap(({ id, last }) => (last === null ? [] : [[id, last]])));
 }

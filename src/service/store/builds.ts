@@ -1,6 +1,7 @@
 /** Revisions of agents; the interface's field names call them builds. */
 import type { Insertable, Updateable } from 'kysely';
 import type { Queries } from './database.ts';
+import { prepared } from './prepared.ts';
 import type { BuildRow, BuildsTable } from './schema.ts';
 
 /** Inserts a revision with the agent's next number. Call it in a transaction. */
@@ -18,16 +19,17 @@ export async function insertBuild(db: Queries, build: Omit<Insertable<BuildsTabl
 }
 
 /** A revision of an agent of the team that is not deleted. */
-export async function findBuild(db: Queries, teamId: string, id: string): Promise<BuildRow | undefined> {
-  return db
+export const findBuild = (db: Queries, teamId: string, id: string): Promise<BuildRow | undefined> => byId.first(db, { teamId, id });
+
+const byId = prepared((db, { teamId, id }: { teamId: string; id: string }) =>
+  db
     .selectFrom('builds')
     .innerJoin('agents', 'agents.id', 'builds.agent_id')
     .selectAll('builds')
     .where('builds.id', '=', id)
     .where('agents.team_id', '=', teamId)
-    .where('agents.deleted_at', 'is', null)
-    .executeTakeFirst();
-}
+    .where('agents.deleted_at', 'is', null),
+);
 
 export async function updateBuildRow(db: Queries, id: string, changes: Updateable<BuildsTable>): Promise<BuildRow> {
   return db.updateTable('builds').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
@@ -64,13 +66,16 @@ export async function latestBuilds(db: Queries, agentIds: string[]): Promise<Map
 
 /** Keeps a procedure text under its hash; the same text is kept once. */
 export async function keepProcedure(db: Queries, hash: string, text: string): Promise<void> {
-  await db
-    .insertInto('procedures')
-    .values({ hash, text })
-    .onConflict((conflict) => conflict.column('hash').doNothing())
-    .execute();
+  await kept.change(db, { hash, text });
 }
 
-export async function procedureText(db: Queries, hash: string): Promise<string> {
-  return (await db.selectFrom('procedures').select('text').where('hash', '=', hash).executeTakeFirstOrThrow()).text;
-}
+const kept = prepared((db, { hash, text }: { hash: string; text: string }) =>
+  db
+    .insertInto('procedures')
+    .values({ hash, text })
+    .onConflict((conflict) => conflict.column('hash').doNothing()),
+);
+
+export const procedureText = async (db: Queries, hash: string): Promise<string> => (await ofHash.only(db, { hash })).text;
+
+const ofHash = prepared((db, { hash }: { hash: string }) => db.selectFrom('procedures').select('text').where('hash', '=', hash));

@@ -5,7 +5,7 @@
  */
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
 import type { Database as LibsqlDatabase, Statement } from 'libsql';
-import { Changes } from './changes.ts';
+import type { Changes } from './changes.ts';
 import { Lock } from './lock.ts';
 import { changedTable, kindOf, Statements } from './statements.ts';
 

@@ -47,16 +47,19 @@ export async function withdrawRequests(db: Queries, runId: string): Promise<void
 
 /** The answers given in a turn, by the step that asked; a step that asked again has its latest. */
 export async function turnAnswers(db: Queries, runId: string, turn: number): Promise<Map<string, HumanAnswer>> {
-  const rows = await db
+  const rows = await answersOfTurn.all(db, { runId, turn });
+  return new Map(rows.map((row) => [row.step, JSON.parse(row.answer as string) as HumanAnswer]));
+}
+
+const answersOfTurn = prepared((db, { runId, turn }: { runId: string; turn: number }) =>
+  db
     .selectFrom('human_requests')
     .select(['step', 'answer'])
     .where('run_id', '=', runId)
     .where('turn', '=', turn)
     .where('status', '=', 'answered')
-    .orderBy('responded_at')
-    .execute();
-  return new Map(rows.map((row) => [row.step, JSON.parse(row.answer as string) as HumanAnswer]));
-}
+    .orderBy('responded_at'),
+);
 
 export async function countRequests(db: Queries, runId: string, turn: number): Promise<number> {
   const { total } = await db

@@ -2,6 +2,7 @@
 
 import type { Insertable, Selectable } from 'kysely';
 import type { Queries } from './database.ts';
+import { prepared } from './prepared.ts';
 import type { IdempotencyKeysTable } from './schema.ts';
 
 export type IdempotencyRow = Selectable<IdempotencyKeysTable>;
@@ -22,14 +23,12 @@ export interface KeptUsage {
 type Removed = { credential_id: string; size: number }[];
 
 /** The row of a key. */
-export async function findKey(db: Queries, id: KeyId): Promise<IdempotencyRow | undefined> {
-  return db
-    .selectFrom('idempotency_keys')
-    .selectAll()
-    .where('credential_id', '=', id.credentialId)
-    .where('key', '=', id.key)
-    .executeTakeFirst();
-}
+export const findKey = (db: Queries, { credentialId, key }: KeyId): Promise<IdempotencyRow | undefined> =>
+  byKey.first(db, { credentialId, key });
+
+const byKey = prepared((db, id: KeyId) =>
+  db.selectFrom('idempotency_keys').selectAll().where('credential_id', '=', id.credentialId).where('key', '=', id.key),
+);
 
 /** Removes the row of a key if it has expired, or is that of a dead process whose lease is over. */
 export async function forgetStaleKey(db: Queries, id: KeyId, now: number): Promise<Removed> {
@@ -43,31 +42,35 @@ export async function forgetStaleKey(db: Queries, id: KeyId, now: number): Promi
 }
 
 /** Claims a key. Resolves to whether nobody had it. */
-export async function claimKey(db: Queries, row: Insertable<IdempotencyKeysTable>): Promise<boolean> {
-  const inserted = await db
+export const claimKey = async (db: Queries, row: ClaimedKey): Promise<boolean> => (await claimed.change(db, row)) > 0;
+
+type ClaimedKey = Required<Pick<Insertable<IdempotencyKeysTable>, (typeof claimedColumns)[number]>>;
+
+const claimedColumns = ['credential_id', 'key', 'fingerprint', 'request_id', 'owner', 'lease_until', 'expires_at'] as const;
+
+const claimed = prepared((db, row: ClaimedKey) =>
+  db
     .insertInto('idempotency_keys')
-    .values(row)
-    .onConflict((conflict) => conflict.columns(['credential_id', 'key']).doNothing())
-    .returning('key')
-    .executeTakeFirst();
-  return inserted !== undefined;
-}
+    .values(Object.fromEntries(claimedColumns.map((name) => [name, row[name]])) as ClaimedKey)
+    .onConflict((conflict) => conflict.columns(['credential_id', 'key']).doNothing()),
+);
 
 export async function storeResponse(
   db: Queries,
   id: KeyId,
   response: { status: number; contentType: string; location: string | null; body: string },
 ): Promise<void> {
-  await byId(db, id)
-    .set({
-      status: response.status,
-      content_type: response.contentType,
-      location: response.location,
-      body: response.body,
-      size: response.body.length,
-    })
-    .execute();
+  await answered.change(db, { ...response, credentialId: id.credentialId, key: id.key, size: response.body.length });
 }
+
+const answered = prepared(
+  (db, given: KeyId & { status: number; contentType: string; location: string | null; body: string; size: number }) =>
+    db
+      .updateTable('idempotency_keys')
+      .set({ status: given.status, content_type: given.contentType, location: given.location, body: given.body, size: given.size })
+      .where('credential_id', '=', given.credentialId)
+      .where('key', '=', given.key),
+);
 
 /** Forgets a key, so that a retry executes. */
 export async function releaseKey(db: Queries, id: KeyId): Promise<void> {
@@ -98,6 +101,3 @@ export async function nextExpiry(db: Queries, credentialId: string): Promise<num
     .executeTakeFirst();
   return row?.first == null ? undefined : Number(row.first);
 }
-
-const byId = (db: Queries, id: KeyId) =>
-  db.updateTable('idempotency_keys').where('credential_id', '=', id.credentialId).where('key', '=', id.key);

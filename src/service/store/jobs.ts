@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Queries } from './database.ts';
+import { namesOf, prepared } from './prepared.ts';
 import type { JobRow, JobStatus } from './schema.ts';
 
 /** The right to work on a job, as long as nobody has claimed or revoked it since. */
@@ -24,18 +25,22 @@ export interface NewJob {
 /** Makes a job due, new or not. Whoever works on it loses it. */
 export async function enqueueJob(db: Queries, { kind, subjectId, dueAt, ...job }: NewJob): Promise<void> {
   const payload = job.payload === undefined ? null : JSON.stringify(job.payload);
-  await db
+  await enqueued.change(db, { id: randomUUID(), kind, subjectId, dueAt, payload, lane: job.lane ?? null });
+}
+
+interface Enqueued {
+  id: string;
+  kind: string;
+  subjectId: string;
+  dueAt: number;
+  payload: string | null;
+  lane: string | null;
+}
+
+const enqueued = prepared((db, { id, kind, subjectId, dueAt, payload, lane }: Enqueued) =>
+  db
     .insertInto('jobs')
-    .values({
-      id: randomUUID(),
-      kind,
-      subject_id: subjectId,
-      status: 'queued',
-      due_at: dueAt,
-      owner: null,
-      payload,
-      lane: job.lane ?? null,
-    })
+    .values({ id, kind, subject_id: subjectId, status: 'queued', due_at: dueAt, owner: null, payload, lane })
     .onConflict((conflict) =>
       conflict.columns(['kind', 'subject_id']).doUpdateSet((set) => ({
         status: 'queued',
@@ -45,9 +50,8 @@ export async function enqueueJob(db: Queries, { kind, subjectId, dueAt, ...job }
         attempts: 0,
         epoch: set('jobs.epoch', '+', 1),
       })),
-    )
-    .execute();
-}
+    ),
+);
 
 /**
  * Makes a job due at that time at the latest. Unlike `enqueueJob` it leaves the one who works on it alone, and writes the row all
@@ -92,39 +96,49 @@ export interface ClaimBy {
 
 /** Takes the job of a kind that is due first, expired leases before queued work, which could otherwise starve them. */
 export async function claimJob(db: Queries, kind: string, by: ClaimBy): Promise<JobRow | undefined> {
-  return takeJob(db, by)
-    .where('id', '=', (where) => where.fn.coalesce(firstDue(db, kind, 'running', by.now), firstDue(db, kind, 'queued', by.now)))
-    .returningAll()
-    .executeTakeFirst();
+  return (await takeFirst(db, { kind, status: 'running' }, by)) ?? takeFirst(db, { kind, status: 'queued' }, by);
 }
 
 /** Takes the job of a kind whose lease ended first. */
-export async function takeAbandoned(db: Queries, kind: string, by: ClaimBy): Promise<JobRow | undefined> {
-  return takeJob(db, by)
-    .where('id', '=', firstDue(db, kind, 'running', by.now))
-    .returningAll()
-    .executeTakeFirst();
+export const takeAbandoned = (db: Queries, kind: string, by: ClaimBy): Promise<JobRow | undefined> =>
+  takeFirst(db, { kind, status: 'running' }, by);
+
+/** Looks before it takes: mostly there is nothing, and a change that changes nothing still takes the way of one. */
+async function takeFirst(db: Queries, of: { kind: string; status: JobStatus }, by: ClaimBy): Promise<JobRow | undefined> {
+  for (;;) {
+    const found = await firstDue.first(db, { ...of, now: by.now });
+    const job = found === undefined ? undefined : await takeJob(db, found, by);
+    // Otherwise another worker was faster; then there may be a next one.
+    if (found === undefined || job !== undefined) return job;
+  }
 }
 
-/** The change that makes a job the claimer's; the caller says which one. */
-export const takeJob = (db: Queries, by: ClaimBy) =>
-  db.updateTable('jobs').set((set) => ({
-    status: 'running',
-    owner: by.owner,
-    due_at: by.now + by.lease,
-    epoch: set('epoch', '+', 1),
-    attempts: set('attempts', '+', 1),
-  }));
+/** Makes a job the claimer's as it was found; undefined when somebody else was faster. */
+export const takeJob = (db: Queries, { id, epoch, status }: Found, { owner, now, lease }: ClaimBy): Promise<JobRow | undefined> =>
+  taken.first(db, { id, epoch, status, owner, until: now + lease });
 
-const firstDue = (db: Queries, kind: string, status: JobStatus, now: number) =>
+type Found = Pick<JobRow, 'id' | 'epoch' | 'status'>;
+
+const taken = prepared((db, { id, epoch, status, owner, until }: Found & { owner: string; until: number }) =>
+  db
+    .updateTable('jobs')
+    .set((set) => ({ status: 'running', owner, due_at: until, epoch: set('epoch', '+', 1), attempts: set('attempts', '+', 1) }))
+    .where('id', '=', id)
+    .where('status', '=', status)
+    .where('epoch', '=', epoch)
+    .returningAll(),
+);
+
+const firstDue = prepared((db, { kind, status, now }: { kind: string; status: JobStatus; now: number }) =>
   db
     .selectFrom('jobs')
-    .select('id')
+    .select(['id', 'epoch', 'status'])
     .where('kind', '=', kind)
     .where('status', '=', status)
     .where('due_at', '<=', now)
     .orderBy('due_at')
-    .limit(1);
+    .limit(1),
+);
 
 /** Prolongs a lease; false when the job was lost. */
 export async function prolongLease(db: Queries, claim: Claim, until: number): Promise<boolean> {
@@ -134,17 +148,22 @@ export async function prolongLease(db: Queries, claim: Claim, until: number): Pr
 
 /** Whether the claim still holds. In the transaction of a write, this is the fence. */
 export async function holdsJob(db: Queries, claim: Claim): Promise<boolean> {
-  const row = await db.selectFrom('jobs').select(['epoch', 'status']).where('id', '=', claim.id).executeTakeFirst();
+  const row = await stateOf.first(db, { id: claim.id });
   return row?.epoch === claim.epoch && row.status === 'running';
 }
 
+const stateOf = prepared((db, { id }: { id: string }) => db.selectFrom('jobs').select(['epoch', 'status']).where('id', '=', id));
+
 /** Gives a claimed job back: done, parked, or queued for later. False when it was lost. */
 export async function releaseJob(db: Queries, claim: Claim, to: { status: JobStatus; dueAt?: number }): Promise<boolean> {
-  const result = await held(db, claim)
-    .set({ status: to.status, owner: null, ...(to.dueAt === undefined ? {} : { due_at: to.dueAt }) })
-    .executeTakeFirst();
-  return result.numUpdatedRows > 0n;
+  return (await released.change(db, { id: claim.id, epoch: claim.epoch, status: to.status, dueAt: to.dueAt })) > 0;
 }
+
+const released = prepared(
+  (db, { id, epoch, status, dueAt }: Claim & { status: JobStatus; dueAt: number | undefined }, values) =>
+    held(db, { id, epoch }).set({ status, owner: null, ...(values.dueAt === undefined ? {} : { due_at: dueAt as number }) }),
+  (values) => namesOf(values).join(),
+);
 
 /** Gives a claimed job up where it stands: whoever looks next goes on with it, before anything that is queued. */
 export async function yieldJob(db: Queries, claim: Claim, now: number): Promise<void> {
@@ -174,17 +193,20 @@ export async function reclaimJobs(db: Queries, now: number): Promise<number> {
 
 /** When the next queued job of a kind becomes due after a moment, in milliseconds. */
 export async function nextDueTime(db: Queries, kind: string, after: number): Promise<number | undefined> {
-  const row = await db
+  const row = await nextDue.first(db, { kind, after });
+  return row === undefined ? undefined : Number(row.due_at);
+}
+
+const nextDue = prepared((db, { kind, after }: { kind: string; after: number }) =>
+  db
     .selectFrom('jobs')
     .select('due_at')
     .where('kind', '=', kind)
     .where('status', '=', 'queued')
     .where('due_at', '>', after)
     .orderBy('due_at')
-    .limit(1)
-    .executeTakeFirst();
-  return row === undefined ? undefined : Number(row.due_at);
-}
+    .limit(1),
+);
 
 const held = (db: Queries, claim: Claim) =>
   db.updateTable('jobs').where('id', '=', claim.id).where('epoch', '=', claim.epoch).where('status', '=', 'running');

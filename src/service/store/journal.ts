@@ -1,5 +1,6 @@
 /** The journal: which steps of a run's turn have completed, and with what result. */
 import type { Queries } from './database.ts';
+import { prepared } from './prepared.ts';
 
 export interface StepKey {
   runId: string;
@@ -9,16 +10,23 @@ export interface StepKey {
 
 /** Records a completed step. A step that is there already keeps its first result. */
 export async function recordStep(db: Queries, key: StepKey, result: unknown, now: string): Promise<void> {
-  await db
-    .insertInto('journal')
-    // A step without a result has completed all the same; JSON has no undefined.
-    .values({ run_id: key.runId, turn: key.turn, step: key.step, result: JSON.stringify(result ?? null), created_at: now })
-    .onConflict((conflict) => conflict.columns(['run_id', 'turn', 'step']).doNothing())
-    .execute();
+  // A step without a result has completed all the same; JSON has no undefined.
+  await recorded.change(db, { ...key, result: JSON.stringify(result ?? null), now });
 }
 
+const recorded = prepared((db, { runId, turn, step, result, now }: StepKey & { result: string; now: string }) =>
+  db
+    .insertInto('journal')
+    .values({ run_id: runId, turn, step, result, created_at: now })
+    .onConflict((conflict) => conflict.columns(['run_id', 'turn', 'step']).doNothing()),
+);
+
+const ofTurn = prepared((db, { runId, turn }: { runId: string; turn: number }) =>
+  db.selectFrom('journal').select(['step', 'result']).where('run_id', '=', runId).where('turn', '=', turn),
+);
+
 export async function completedSteps(db: Queries, runId: string, turn: number): Promise<Map<string, unknown>> {
-  const rows = await db.selectFrom('journal').select(['step', 'result']).where('run_id', '=', runId).where('turn', '=', turn).execute();
+  const rows = await ofTurn.all(db, { runId, turn });
   return new Map(rows.map((row) => [row.step, JSON.parse(row.result) as unknown]));
 }
 

@@ -1,5 +1,6 @@
 /** Messages of runs, in the order they were written. */
 import type { Queries } from './database.ts';
+import { columnsOf, namesOf, prepared } from './prepared.ts';
 import type { MessageRow, NewMessage } from './schema.ts';
 
 /** Appends messages; those whose event the run's turn already has are left out. Call it in a transaction. */
@@ -11,8 +12,15 @@ export async function appendMessages(db: Queries, runId: string, messages: NewMe
     .filter((message) => message.event_id === null || message.event_id === undefined || !seen.has(message.event_id))
     .map((message) => ({ ...message, seq: ++seq }));
   if (rows.length === 0) return [];
-  return db.insertInto('messages').values(rows).returningAll().execute();
+  const written: MessageRow[] = [];
+  for (const row of rows) written.push(await inserted.only(db, row));
+  return written;
 }
+
+const inserted = prepared(
+  (db, row: NewMessage & { seq: number }, values) => db.insertInto('messages').values(columnsOf(row, values)).returningAll(),
+  (row) => namesOf(row).join(),
+);
 
 async function seenEvents(db: Queries, runId: string, messages: NewMessage[]): Promise<Set<string>> {
   const ids = messages.flatMap((message) => (typeof message.event_id === 'string' ? [message.event_id] : []));
@@ -30,39 +38,40 @@ async function seenEvents(db: Queries, runId: string, messages: NewMessage[]): P
 
 /** How many messages a run has. Messages are never deleted, so it is the number of the last. */
 export async function countMessages(db: Queries, runId: string): Promise<number> {
-  const { last } = await db
-    .selectFrom('messages')
-    .select((select) => select.fn.max('seq').as('last'))
-    .where('run_id', '=', runId)
-    .executeTakeFirstOrThrow();
-  return Number(last ?? 0);
+  return Number((await lastNumber.only(db, { runId })).last ?? 0);
 }
 
-export async function listMessageRows(db: Queries, runId: string, page: { limit: number; offset: number }): Promise<MessageRow[]> {
-  // Numbers have no gaps, so an offset is a number to start after.
-  return db
+const lastNumber = prepared((db, { runId }: { runId: string }) =>
+  db
     .selectFrom('messages')
-    .selectAll()
-    .where('run_id', '=', runId)
-    .where('seq', '>', page.offset)
-    .orderBy('seq')
-    .limit(page.limit)
-    .execute();
-}
+    .select((select) => select.fn.max('seq').as('last'))
+    .where('run_id', '=', runId),
+);
+
+export const listMessageRows = (db: Queries, runId: string, { limit, offset }: { limit: number; offset: number }): Promise<MessageRow[]> =>
+  // Numbers have no gaps, so an offset is a number to start after.
+  after.all(db, { runId, limit, offset });
+
+const after = prepared((db, { runId, limit, offset }: { runId: string; limit: number; offset: number }) =>
+  db.selectFrom('messages').selectAll().where('run_id', '=', runId).where('seq', '>', offset).orderBy('seq').limit(limit),
+);
 
 /** What people posted to a run, oldest first, after a message number. */
 export async function postedTexts(db: Queries, runId: string, after: number): Promise<{ seq: number; text: string }[]> {
-  const rows = await db
+  const rows = await posted.all(db, { runId, after });
+  return rows.map((row) => ({ seq: row.seq, text: row.text_content ?? '' }));
+}
+
+const posted = prepared((db, { runId, after: last }: { runId: string; after: number }) =>
+  db
     .selectFrom('messages')
     .select(['seq', 'text_content'])
     .where('run_id', '=', runId)
     .where('role', '=', 'user')
     .where('type', '=', 'message')
-    .where('seq', '>', after)
-    .orderBy('seq')
-    .execute();
-  return rows.map((row) => ({ seq: row.seq, text: row.text_content ?? '' }));
-}
+    .where('seq', '>', last)
+    .orderBy('seq'),
+);
 
 /** The message of the call that a result belongs to; calls are numbered by their event, and after the first turn by its turn too. */
 export async function toolCallMessage(db: Queries, result: MessageRow, callId: string): Promise<MessageRow | undefined> {

@@ -1,6 +1,7 @@
 /** Plans of teams, and what has been used of them. */
 import { defaultPlan, type Limit, type Period, type Plan, type RunCountingMode } from '../plans/plan.ts';
 import type { Queries } from './database.ts';
+import { prepared } from './prepared.ts';
 import type { PlanRow } from './schema.ts';
 
 export async function savePlan(db: Queries, teamId: string, plan: Plan, now: string): Promise<void> {
@@ -24,9 +25,11 @@ export async function savePlan(db: Queries, teamId: string, plan: Plan, now: str
 
 /** The team's plan; the default one when it was given none. */
 export async function planOf(db: Queries, teamId: string): Promise<Plan> {
-  const row = await db.selectFrom('plans').selectAll().where('team_id', '=', teamId).executeTakeFirst();
+  const row = await ofTeam.first(db, { teamId });
   return row === undefined ? defaultPlan : planFrom(row);
 }
+
+const ofTeam = prepared((db, { teamId }: { teamId: string }) => db.selectFrom('plans').selectAll().where('team_id', '=', teamId));
 
 /** The most runs that any team may execute at the same time. */
 export async function largestConcurrency(db: Queries): Promise<number> {

@@ -58,6 +58,13 @@ export function prepared<Values extends object, Row>(
   };
 }
 
+/** The parameters of the columns that `values` has, for a change of columns that are not always the same. */
+export const columnsOf = <Columns extends object>(parameters: Columns, values: Partial<Columns>): Columns =>
+  Object.fromEntries(namesOf(values).map((name) => [name, parameters[name as keyof Columns]])) as Columns;
+
+/** What is given, of values that may be undefined; for the shape of a query. */
+export const namesOf = (values: object): string[] => Object.keys(values).filter((name) => values[name as never] !== undefined);
+
 function planOf(compiled: CompiledQuery): Plan {
   const places = compiled.parameters;
   return (values) => ({ ...compiled, parameters: places.map((place) => (place instanceof Parameter ? values[place.name] : place)) });

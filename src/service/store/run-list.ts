@@ -1,9 +1,11 @@
 /** The run list with its filters. Every filter but the search is an index; the order is that of creation. */
-import { sql } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
 import type { RunStatus } from '../../interface/types.ts';
 import type { Queries } from './database.ts';
 import { escapeLike } from './like.ts';
-import type { RunRow } from './schema.ts';
+import { namesOf, prepared } from './prepared.ts';
+import { sumTotals } from './run-totals.ts';
+import type { Database, RunRow } from './schema.ts';
 
 export interface RunFilter {
   teamId: string;
@@ -26,7 +28,25 @@ export interface RunPage {
   order: 'asc' | 'desc';
 }
 
-export type ListedRun = RunRow & {
+const columns = [
+  'id',
+  'agent_id',
+  'build_id',
+  'run_number',
+  'title',
+  'status',
+  'source',
+  'sandbox_id',
+  'case_id',
+  'submitted_prompt_count',
+  'error',
+  'created_at',
+  'updated_at',
+  'started_at',
+  'completed_at',
+] as const satisfies readonly (keyof RunRow)[];
+
+export type ListedRun = Pick<RunRow, (typeof columns)[number]> & {
   agent_name: string;
   /** Of its case, unless that is gone. */
   case_queue_id: string | null;
@@ -36,56 +56,117 @@ export type ListedRun = RunRow & {
 };
 
 export async function listRunRows(db: Queries, filter: RunFilter, page: RunPage): Promise<ListedRun[]> {
-  return filtered(db, filter)
-    .leftJoin('cases', 'cases.id', 'runs.case_id')
-    .leftJoin('queues', 'queues.id', 'cases.queue_id')
-    .selectAll('runs')
-    .select([
-      'agents.name as agent_name',
-      'cases.queue_id as case_queue_id',
-      'queues.name as case_queue_name',
-      'cases.title as case_title',
-      'cases.postponed_to as postponed_to',
-    ])
-    .orderBy('runs.created_at', page.order)
-    .orderBy('runs.run_number', page.order)
-    .limit(page.limit)
-    .offset(page.offset)
-    .execute();
+  const { statuses } = filter;
+  if (statuses?.length === 0) return [];
+  if (statuses === undefined || statuses.length === 1) return listed.all(db, { ...valuesOf(filter), ...page });
+  // An index has the runs of one status in order, not those of several: so many of each, and then the right ones of those.
+  const { limit, offset, order } = page;
+  const of = (status: RunStatus) => listRunRows(db, { ...filter, statuses: [status] }, { limit: offset + limit, offset: 0, order });
+  const rows = (await Promise.all(statuses.map(of))).flat();
+  const direction = order === 'asc' ? 1 : -1;
+  rows.sort((a, b) => direction * (a.created_at === b.created_at ? a.run_number - b.run_number : a.created_at < b.created_at ? -1 : 1));
+  return rows.slice(offset, offset + limit);
 }
 
 export async function countRuns(db: Queries, filter: RunFilter): Promise<number> {
-  // The agent's name is only of interest to a search; without it the count reads one index.
-  const { total } = await (filter.search === undefined ? unjoined(db, filter) : filtered(db, filter))
-    .select((select) => select.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
-  return Number(total);
+  const { since, until, caseQueueId, search } = filter;
+  if (since === undefined && until === undefined && caseQueueId === undefined && search === undefined) return sumTotals(db, filter);
+  if (filter.statuses?.length === 0) return 0;
+  return Number((await counted.only(db, valuesOf(filter))).total);
 }
 
-function filtered(db: Queries, filter: RunFilter) {
-  const query = unjoined(db, filter).innerJoin('agents', 'agents.id', 'runs.agent_id');
-  if (filter.search === undefined) return query;
-  const text = filter.search.trim().toLowerCase();
-  const contains = `%${escapeLike(text)}%`;
-  return query.where((where) =>
-    where.or([
-      sql<boolean>`runs.title_folded like ${contains} escape '\\'`,
-      sql<boolean>`agents.name_folded like ${contains} escape '\\'`,
-      sql<boolean>`runs.id like ${`${escapeLike(text)}%`} escape '\\'`,
-    ]),
-  );
+/** The filter as the values of a query. */
+interface Values {
+  teamId: string;
+  agentId: string | undefined;
+  /** One for each status. */
+  [status: `status${number}`]: RunStatus;
+  since: string | undefined;
+  until: string | undefined;
+  source: string | undefined;
+  caseQueueId: string | undefined;
+  contains: string | undefined;
+  begins: string | undefined;
 }
 
-function unjoined(db: Queries, filter: RunFilter) {
-  let query = db.selectFrom('runs').where('runs.team_id', '=', filter.teamId);
-  if (filter.agentId !== undefined) query = query.where('runs.agent_id', '=', filter.agentId);
-  if (filter.statuses !== undefined) query = query.where('runs.status', 'in', [...filter.statuses]);
-  if (filter.since !== undefined) query = query.where('runs.created_at', '>=', filter.since);
-  if (filter.until !== undefined) query = query.where('runs.created_at', '<', filter.until);
-  if (filter.source !== undefined) query = query.where('runs.source', '=', filter.source);
-  const { caseQueueId } = filter;
-  if (caseQueueId !== undefined) {
-    query = query.where('runs.case_id', 'in', (where) => where.selectFrom('cases').select('id').where('queue_id', '=', caseQueueId));
+function valuesOf({ search, statuses = [], agentId, since, until, source, caseQueueId, teamId }: RunFilter): Values {
+  const text = search === undefined ? undefined : escapeLike(search.trim().toLowerCase());
+  return {
+    ...{ teamId, agentId, since, until, source, caseQueueId },
+    contains: text === undefined ? undefined : `%${text}%`,
+    begins: text === undefined ? undefined : `${text}%`,
+    ...Object.fromEntries(statuses.map((status, index) => [`status${index}`, status])),
+  };
+}
+
+const listed = prepared(
+  (db, parameters: Values & RunPage, values) => {
+    // The page is found in the index alone, also when it is far down; only its runs are then read.
+    const page = filtered(db, parameters, values)
+      .select('runs.id')
+      .orderBy('runs.created_at', values.order)
+      .orderBy('runs.run_number', values.order)
+      .limit(parameters.limit)
+      .offset(parameters.offset);
+    return db
+      .selectFrom('runs')
+      .innerJoin('agents', 'agents.id', 'runs.agent_id')
+      .leftJoin('cases', 'cases.id', 'runs.case_id')
+      .leftJoin('queues', 'queues.id', 'cases.queue_id')
+      .where('runs.id', 'in', page)
+      .select(columns.map((column) => `runs.${column}` as const))
+      .select([
+        'agents.name as agent_name',
+        'cases.queue_id as case_queue_id',
+        'queues.name as case_queue_name',
+        'cases.title as case_title',
+        'cases.postponed_to as postponed_to',
+      ])
+      .orderBy('runs.created_at', values.order)
+      .orderBy('runs.run_number', values.order);
+  },
+  (values) => `${values.order} ${namesOf(values).join()}`,
+);
+
+const counted = prepared(
+  (db, parameters: Values, values) => filtered(db, parameters, values).select((select) => select.fn.countAll<number>().as('total')),
+  (values) => namesOf(values).join(),
+);
+
+function filtered(db: Queries, parameters: Values, values: Values) {
+  const { teamId } = parameters;
+  let query = db.selectFrom('runs');
+  if (values.agentId === undefined) query = query.where('runs.team_id', '=', teamId);
+  else {
+    // The team of the agent is that of its runs; to look at theirs would mean to read every one of them.
+    const agentId = parameters.agentId as string;
+    query = query.where('runs.agent_id', '=', (from) =>
+      from.selectFrom('agents').select('id').where('id', '=', agentId).where('team_id', '=', teamId),
+    );
   }
-  return query;
+  const statuses = Object.keys(values).filter((name) => name.startsWith('status')) as `status${number}`[];
+  if (statuses.length === 1) query = query.where('runs.status', '=', parameters.status0 as RunStatus);
+  else if (statuses.length > 1)
+    query = query.where(
+      'runs.status',
+      'in',
+      statuses.map((name) => parameters[name] as RunStatus),
+    );
+  if (values.since !== undefined) query = query.where('runs.created_at', '>=', parameters.since as string);
+  if (values.until !== undefined) query = query.where('runs.created_at', '<', parameters.until as string);
+  if (values.source !== undefined) query = query.where('runs.source', '=', parameters.source as string);
+  if (values.caseQueueId !== undefined) {
+    const queueId = parameters.caseQueueId as string;
+    query = query.where('runs.case_id', 'in', (where) => where.selectFrom('cases').select('id').where('queue_id', '=', queueId));
+  }
+  return values.contains === undefined ? query : query.where((where) => found(where, parameters));
 }
+
+const found = (where: ExpressionBuilder<Database, 'runs'>, { contains, begins }: Values) =>
+  where.or([
+    sql<boolean>`runs.title_folded like ${contains} escape '\\'`,
+    sql<boolean>`runs.id like ${begins} escape '\\'`,
+    where('runs.agent_id', 'in', (from) =>
+      from.selectFrom('agents').select('id').where(sql<boolean>`agents.name_folded like ${contains} escape '\\'`),
+    ),
+  ]);

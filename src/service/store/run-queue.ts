@@ -7,6 +7,7 @@ import type { ExpressionBuilder } from 'kysely';
 import { defaultPlan } from '../plans/plan.ts';
 import type { Queries } from './database.ts';
 import { type ClaimBy, takeAbandoned, takeJob } from './jobs.ts';
+import { prepared } from './prepared.ts';
 import type { Database, JobRow } from './schema.ts';
 import { lockTeam } from './teams.ts';
 
@@ -24,12 +25,7 @@ export async function claimRunJob(db: Queries, kind: string, by: ClaimBy): Promi
       // Two workers of one team, on two nodes, would each find the last place free.
       await lockTeam(trx, next.lane);
       if ((await countExecuting(trx, kind, next.lane)) >= (await roomOf(trx, next.lane))) return undefined;
-      return takeJob(trx, by)
-        .where('id', '=', next.id)
-        .where('status', '=', 'queued')
-        .where('epoch', '=', next.epoch)
-        .returningAll()
-        .executeTakeFirst();
+      return takeJob(trx, { ...next, status: 'queued' }, by);
     });
     // Otherwise another worker was faster; then there may be a next one.
     if (job !== undefined) return job;
@@ -38,23 +34,30 @@ export async function claimRunJob(db: Queries, kind: string, by: ClaimBy): Promi
 
 /** Places of the lane that are taken. */
 export async function countExecuting(db: Queries, kind: string, teamId: string): Promise<number> {
-  const { count } = await db
+  return Number((await executing.only(db, { kind, teamId })).count);
+}
+
+const executing = prepared((db, { kind, teamId }: { kind: string; teamId: string }) =>
+  db
     .selectFrom('jobs')
     .select((select) => select.fn.countAll().as('count'))
     .where('kind', '=', kind)
     .where('lane', '=', teamId)
-    .where('status', '=', 'running')
-    .executeTakeFirstOrThrow();
-  return Number(count);
-}
+    .where('status', '=', 'running'),
+);
 
-async function roomOf(db: Queries, teamId: string): Promise<number> {
-  const row = await db.selectFrom('plans').select('max_concurrent_runs').where('team_id', '=', teamId).executeTakeFirst();
-  return row?.max_concurrent_runs ?? defaultPlan.maxConcurrentRuns;
-}
+const roomOf = async (db: Queries, teamId: string): Promise<number> =>
+  (await room.first(db, { teamId }))?.max_concurrent_runs ?? defaultPlan.maxConcurrentRuns;
+
+const room = prepared((db, { teamId }: { teamId: string }) =>
+  db.selectFrom('plans').select('max_concurrent_runs').where('team_id', '=', teamId),
+);
 
 /** Looks at the first of each lane alone, however many wait behind it. Runs that became due at the same moment go by their number. */
-async function nextInLine(db: Queries, kind: string, now: number): Promise<{ id: string; epoch: number; lane: string } | undefined> {
+const nextInLine = (db: Queries, kind: string, now: number): Promise<{ id: string; epoch: number; lane: string } | undefined> =>
+  inLine.first(db, { kind, now });
+
+const inLine = prepared((db, { kind, now }: { kind: string; now: number }) => {
   const first = (where: ExpressionBuilder<Database, 'teams'>) =>
     where
       .selectFrom('jobs as waiting')
@@ -85,6 +88,5 @@ async function nextInLine(db: Queries, kind: string, now: number): Promise<{ id:
       ),
     )
     .orderBy('jobs.due_at')
-    .limit(1)
-    .executeTakeFirst();
-}
+    .limit(1);
+});

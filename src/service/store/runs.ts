@@ -2,7 +2,8 @@
 import type { Insertable, Updateable } from 'kysely';
 import type { RunStatus } from '../../interface/types.ts';
 import type { Queries } from './database.ts';
-import { prepared } from './prepared.ts';
+import { columnsOf, namesOf, prepared } from './prepared.ts';
+import { addToTotals, moveInTotals } from './run-totals.ts';
 import type { RunRow, RunsTable } from './schema.ts';
 
 /** Statuses that nothing but a posted message leaves. */
@@ -15,16 +16,26 @@ export const isTerminal = (status: RunStatus): boolean => (terminalStatuses as r
 
 /** The number of the team's next run. Call it in the transaction that inserts the run. */
 export async function nextRunNumber(db: Queries, teamId: string): Promise<number> {
-  const { last } = await db
-    .selectFrom('runs')
-    .select((select) => select.fn.max('run_number').as('last'))
-    .where('team_id', '=', teamId)
-    .executeTakeFirstOrThrow();
-  return Number(last ?? 0) + 1;
+  return Number((await lastNumber.only(db, { teamId })).last ?? 0) + 1;
 }
 
-export async function insertRun(db: Queries, run: Insertable<RunsTable>): Promise<RunRow> {
-  return db.insertInto('runs').values(run).returningAll().executeTakeFirstOrThrow();
+const lastNumber = prepared((db, { teamId }: { teamId: string }) =>
+  db
+    .selectFrom('runs')
+    .select((select) => select.fn.max('run_number').as('last'))
+    .where('team_id', '=', teamId),
+);
+
+const inserted = prepared(
+  (db, run: Insertable<RunsTable>, values) => db.insertInto('runs').values(columnsOf(run, values)).returningAll(),
+  (run) => namesOf(run).join(),
+);
+
+/** Call it in a transaction. */
+export async function insertRun(trx: Queries, run: Insertable<RunsTable>): Promise<RunRow> {
+  const row = await inserted.only(trx, run);
+  await addToTotals(trx, row, 1);
+  return row;
 }
 
 const byId = prepared((db, { id }: { id: string }) => db.selectFrom('runs').selectAll().where('id', '=', id));
@@ -37,20 +48,38 @@ const ofTeam = prepared((db, { id, teamId }: { id: string; teamId: string }) =>
 
 export const findRun = (db: Queries, teamId: string, id: string): Promise<RunRow | undefined> => ofTeam.first(db, { id, teamId });
 
-/** Changes a run that is in one of the given statuses; the changed run, or undefined when it is in another. */
+const statusOf = prepared((db, { id }: { id: string }) => db.selectFrom('runs').select('status').where('id', '=', id));
+
+const changed = prepared(
+  (db, parameters: Updateable<RunsTable> & { changedId: string; from: RunStatus }, { changedId: _, from: __, ...columns }) =>
+    db
+      .updateTable('runs')
+      .set(columnsOf(parameters, columns))
+      .where('id', '=', parameters.changedId)
+      .where('status', '=', parameters.from)
+      .returningAll(),
+  (values) => namesOf(values).join(),
+);
+
+/**
+ * Changes a run that is in one of the given statuses; the changed run, or undefined when it is in another. Call it in a
+ * transaction.
+ */
 export async function changeRun(
-  db: Queries,
+  trx: Queries,
   id: string,
   from: readonly RunStatus[],
   changes: Updateable<RunsTable>,
 ): Promise<RunRow | undefined> {
-  return db
-    .updateTable('runs')
-    .set(changes)
-    .where('id', '=', id)
-    .where('status', 'in', [...from])
-    .returningAll()
-    .executeTakeFirst();
+  for (;;) {
+    const before = (await statusOf.first(trx, { id }))?.status;
+    if (before === undefined || !from.includes(before)) return undefined;
+    const row = await changed.first(trx, { ...changes, changedId: id, from: before });
+    // Otherwise somebody was faster, on another node; then it is in another status now.
+    if (row === undefined) continue;
+    await moveInTotals(trx, row, before);
+    return row;
+  }
 }
 
 /** Ids of the agent's runs that have not ended. */

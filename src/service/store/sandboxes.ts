@@ -1,11 +1,17 @@
 /** Which sandboxes there are; their files are in the data directory. */
 import type { Insertable, SelectQueryBuilder } from 'kysely';
 import type { Queries } from './database.ts';
+import { columnsOf, namesOf, prepared } from './prepared.ts';
 import type { Database, SandboxesTable, SandboxRow } from './schema.ts';
 
 export async function insertSandbox(db: Queries, sandbox: Insertable<SandboxesTable>): Promise<void> {
-  await db.insertInto('sandboxes').values(sandbox).execute();
+  await inserted.change(db, sandbox);
 }
+
+const inserted = prepared(
+  (db, sandbox: Insertable<SandboxesTable>, values) => db.insertInto('sandboxes').values(columnsOf(sandbox, values)),
+  (sandbox) => namesOf(sandbox).join(),
+);
 
 export async function findSandbox(db: Queries, teamId: string, id: string): Promise<SandboxRow | undefined> {
   return db
@@ -70,8 +76,12 @@ export async function firstEnd(db: Queries): Promise<string | undefined> {
 
 /** A run that goes on has a sandbox, be it an empty one. */
 export async function reviveSandbox(trx: Queries, id: string): Promise<void> {
-  await trx.updateTable('sandboxes').set({ removed_at: null }).where('id', '=', id).where('removed_at', 'is not', null).execute();
+  await revived.change(trx, { id });
 }
+
+const revived = prepared((db, { id }: { id: string }) =>
+  db.updateTable('sandboxes').set({ removed_at: null }).where('id', '=', id).where('removed_at', 'is not', null),
+);
 
 /** Narrows a query to sandboxes that runs have taken and all of them have ended with. */
 const ended = <Row>(query: SelectQueryBuilder<Database, 'sandboxes', Row>, before: string) =>

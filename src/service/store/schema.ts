@@ -131,6 +131,15 @@ export interface RunsTable {
   completed_at: string | null;
 }
 
+/** How many runs there are of each kind (store/run-totals.ts). */
+export interface RunTotalsTable {
+  team_id: Fixed<string>;
+  agent_id: Fixed<string>;
+  status: Fixed<RunStatus>;
+  source: Fixed<string>;
+  runs: number;
+}
+
 export interface MessagesTable {
   run_id: Fixed<string>;
   /** 1, 2, 3 ... without gaps. */
@@ -588,6 +597,7 @@ export interface RunConnectionsTable {
 }
 
 export interface Database {
+  run_totals: RunTotalsTable;
   settings: SettingsTable;
   teams: TeamsTable;
   credentials: CredentialsTable;

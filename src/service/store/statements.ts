@@ -16,8 +16,8 @@ export type StatementKind = 'read' | 'write' | 'other';
 
 interface Prepared {
   readonly statement: Statement;
-  /** Of the rows it returns; undefined when it returns none. */
-  readonly columns: readonly string[] | undefined;
+  /** Makes a row of its values; undefined when it returns none. */
+  readonly row: ((values: readonly unknown[]) => never) | undefined;
 }
 
 /** Preparing takes longer than executing; so many are kept, which is more than there are but for lists of many lengths. */
@@ -35,9 +35,9 @@ export class Statements {
     const byHand = kindOf(query) === 'other';
     // It may change the schema that the others were prepared for.
     if (byHand) this.#prepared.clear();
-    const { statement, columns } = byHand ? this.#prepare(sql) : this.#keep(sql);
+    const { statement, row } = byHand ? this.#prepare(sql) : this.#keep(sql);
     const values = parameters.map(bindable);
-    if (columns !== undefined) return { rows: (statement.all(values) as unknown[][]).map((row) => named(columns, row)) as never[] };
+    if (row !== undefined) return { rows: (statement.all(values) as unknown[][]).map(row) };
     const { changes, lastInsertRowid } = statement.run(values);
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
   }
@@ -54,10 +54,10 @@ export class Statements {
 
   #prepare(sql: string): Prepared {
     const statement = this.#database.prepare(sql);
-    if (!statement.reader) return { statement, columns: undefined };
+    if (!statement.reader) return { statement, row: undefined };
     // Rows as arrays are made in less time than objects.
     statement.raw(true);
-    return { statement, columns: (statement.columns() as { name: string }[]).map(({ name }) => name) };
+    return { statement, row: rowMaker((statement.columns() as { name: string }[]).map(({ name }) => name)) };
   }
 }
 
@@ -76,10 +76,10 @@ export function changedTable(query: OperationNode): string | undefined {
 const tableName = (node: OperationNode | undefined): string | undefined =>
   node !== undefined && TableNode.is(node) ? node.table.identifier.name : undefined;
 
-function named(columns: readonly string[], values: readonly unknown[]): Record<string, unknown> {
-  const row: Record<string, unknown> = {};
-  for (let index = 0; index < columns.length; index++) row[columns[index] as string] = values[index];
-  return row;
+/** A function made for these columns fills an object several times faster than a loop over their names. */
+function rowMaker(columns: readonly string[]): (values: readonly unknown[]) => never {
+  const fields = columns.map((name, index) => `${JSON.stringify(name)}: values[${index}]`);
+  return new Function('values', `return { ${fields.join(', ')} };`) as (values: readonly unknown[]) => never;
 }
 
 /** libsql aborts the whole process on a boolean, and cuts a text at its first NUL character without a word. */

@@ -1,6 +1,7 @@
 /** Teams. Deleted ones stay for what names them, and are found no more. */
 import type { Insertable, Updateable } from 'kysely';
 import type { Queries } from './database.ts';
+import { prepared } from './prepared.ts';
 import type { TeamRow, TeamsTable } from './schema.ts';
 
 export async function insertTeam(db: Queries, team: Insertable<TeamsTable>): Promise<void> {
@@ -22,12 +23,15 @@ export async function listTeamRows(db: Queries, page: { limit: number; offset: n
 /** Holds the team's row until the transaction ends: what is counted after it stays true until then. */
 export async function lockTeam(trx: Queries, id: string): Promise<void> {
   // An update that changes nothing: SQLite knows no "for update", and Postgres takes the same lock for it.
-  await trx
+  await locked.change(trx, { id });
+}
+
+const locked = prepared((db, { id }: { id: string }) =>
+  db
     .updateTable('teams')
     .set((set) => ({ name: set.ref('name') }))
-    .where('id', '=', id)
-    .execute();
-}
+    .where('id', '=', id),
+);
 
 /** The team of that exact name. */
 export async function findTeamNamed(db: Queries, name: string): Promise<TeamRow | undefined> {

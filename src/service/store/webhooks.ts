@@ -1,6 +1,7 @@
 /** Webhook subscriptions, and the secrets that their deliveries are signed with. */
 import type { Insertable, Updateable } from 'kysely';
 import type { Queries } from './database.ts';
+import { prepared } from './prepared.ts';
 import type { WebhookRow, WebhookSecretRow, WebhookSecretsTable, WebhookSubscriptionsTable } from './schema.ts';
 
 export async function insertWebhook(db: Queries, webhook: Insertable<WebhookSubscriptionsTable>): Promise<WebhookRow> {
@@ -8,16 +9,17 @@ export async function insertWebhook(db: Queries, webhook: Insertable<WebhookSubs
 }
 
 /** Oldest first, without those that were deleted. */
-export async function listWebhookRows(db: Queries, teamId: string): Promise<WebhookRow[]> {
-  return db
+export const listWebhookRows = (db: Queries, teamId: string): Promise<WebhookRow[]> => ofTeam.all(db, { teamId });
+
+const ofTeam = prepared((db, { teamId }: { teamId: string }) =>
+  db
     .selectFrom('webhook_subscriptions')
     .selectAll()
     .where('team_id', '=', teamId)
     .where('deleted_at', 'is', null)
     .orderBy('created_at')
-    .orderBy('id')
-    .execute();
-}
+    .orderBy('id'),
+);
 
 export async function findWebhook(db: Queries, teamId: string, id: string): Promise<WebhookRow | undefined> {
   return db

@@ -9,6 +9,7 @@ import { access } from './0006-access.ts';
 import { queues } from './0010-queues.ts';
 import { agentsMore } from './0011-agents-more.ts';
 import { connections } from './0013-connections.ts';
+import { operations } from './0014-operations.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-core': core,
@@ -20,4 +21,5 @@ export const migrations: Record<string, Migration> = {
   '0010-queues': queues,
   '0011-agents-more': agentsMore,
   '0013-connections': connections,
+  '0014-operations': operations,
 };
