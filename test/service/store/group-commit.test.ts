@@ -1,0 +1,138 @@
+/** Transactions that reach the disk together: what each of them is told, and when. */
+import { Kysely, sql } from 'kysely';
+import Libsql, { type Statement } from 'libsql';
+import { describe, expect, it } from 'vitest';
+import type { Queries } from '../../../src/service/store/database.ts';
+import { LibsqlDialect } from '../../../src/service/store/dialect.ts';
+import type { Database } from '../../../src/service/store/schema.ts';
+import { afterTest, temporaryDirectory } from '../helpers/service.ts';
+
+/** A database whose commits are counted, and fail on request. */
+async function counted() {
+  const file = `${await temporaryDirectory()}/test.db`;
+  const real = new Libsql(file);
+  const commits = { count: 0, failure: undefined as Error | undefined };
+  const broken = { statement: undefined as string | undefined };
+  const prepare = (text: string): Statement => {
+    const statement = real.prepare(text);
+    if (text === 'commit')
+      return {
+        run() {
+          if (commits.failure) throw commits.failure;
+          statement.run([]);
+          commits.count += 1;
+        },
+      } as unknown as Statement;
+    const run = statement.run.bind(statement);
+    statement.run = (...values: never[]) => {
+      if (text !== broken.statement) return run(...values);
+      // As SQLite does when the disk is full.
+      real.exec('rollback');
+      throw new Error('full');
+    };
+    return statement;
+  };
+  const watched = new Proxy(real, {
+    get(target, name) {
+      if (name === 'prepare') return prepare;
+      const value = Reflect.get(target, name, target) as unknown;
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const dialect = new LibsqlDialect(watched);
+  const db = new Kysely<Database>({ dialect });
+  afterTest(() => db.destroy());
+  await sql`create table settings (name text primary key, value text not null)`.execute(db);
+  const names = async () => (await db.selectFrom('settings').select('name').orderBy('name').execute()).map(({ name }) => name);
+  const insert = (name: string) => db.insertInto('settings').values({ name, value: '' });
+  return { db, commits, broken, names, insert, changes: dialect.changes };
+}
+
+const inTransaction = (db: Kysely<Database>, name: string) =>
+  db.transaction().execute(async (trx) => {
+    await trx.insertInto('settings').values({ name, value: '' }).execute();
+    return trx.selectFrom('settings').select('name').execute();
+  });
+
+describe('transactions at the same moment', () => {
+  it('reach the disk with one commit, and those after them with another', async () => {
+    const { db, commits, names, insert } = await counted();
+    await Promise.all(['a', 'b', 'c'].map((name) => inTransaction(db, name)));
+    expect(commits.count).toBe(1);
+    await Promise.all([insert('d').execute(), inTransaction(db, 'e')]);
+    expect(commits.count).toBe(2);
+    expect(await names()).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  it('do not see what is taken back, and are not taken back with it', async () => {
+    const { db, commits, names } = await counted();
+    const fails = db.transaction().execute(async (trx) => {
+      await trx.insertInto('settings').values({ name: 'gone', value: '' }).execute();
+      throw new Error('taken back');
+    });
+    const [first, failed, last] = await Promise.allSettled([inTransaction(db, 'a'), fails, inTransaction(db, 'b')]);
+    expect([first.status, failed.status, last.status]).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(last).toMatchObject({ value: [{ name: 'a' }, { name: 'b' }] });
+    expect(await names()).toEqual(['a', 'b']);
+    expect(commits.count).toBe(1);
+  });
+
+  it('are done when they are on the disk and not before, and so is who reads what they wrote', async () => {
+    const { db, commits, names } = await counted();
+    const seen: [string, number][] = [];
+    const note = (what: string) => () => void seen.push([what, commits.count]);
+    await Promise.all([inTransaction(db, 'a').then(note('written')), names().then(note('read'))]);
+    expect(seen.map(([, count]) => count)).toEqual([1, 1]);
+  });
+
+  it('fail together when the disk takes none of it, also for who has read of it', async () => {
+    const { db, commits, names, insert, changes } = await counted();
+    await insert('before').execute();
+    commits.failure = new Error('no space left');
+    const before = changes.of(['settings']);
+    const outcomes = await Promise.allSettled([inTransaction(db, 'a'), insert('b').execute(), names(), inTransaction(db, 'c')]);
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: commits.failure });
+    commits.failure = undefined;
+    expect(await names()).toEqual(['before']);
+    // What somebody remembers of it is not to be trusted.
+    expect(changes.of(['settings'])).toBeGreaterThan(before + 3);
+    await inTransaction(db, 'after');
+    expect(await names()).toEqual(['after', 'before']);
+  });
+
+  it('do not go on alone after SQLite has given up the one they are part of', async () => {
+    const { db, broken, names, commits } = await counted();
+    broken.statement = 'insert into "settings" ("name", "value") values (?, ?) on conflict do nothing';
+    const stubborn = async (trx: Queries) => {
+      await trx.insertInto('settings').values({ name: 'one', value: '' }).execute();
+      const full = trx.insertInto('settings').values({ name: 'two', value: '' });
+      await full
+        .onConflict((conflict) => conflict.doNothing())
+        .execute()
+        .catch(() => undefined);
+      await trx.insertInto('settings').values({ name: 'three', value: '' }).execute();
+    };
+    const outcomes = await Promise.allSettled([inTransaction(db, 'a'), db.transaction().execute(stubborn), inTransaction(db, 'b')]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
+    expect(await names()).toEqual(['b']);
+    expect(commits.count).toBe(1);
+  });
+});
+
+it('what SQLite does outside of transactions alone waits for those that are open', async () => {
+  const { db, names } = await counted();
+  const directory = await temporaryDirectory();
+  await Promise.all([inTransaction(db, 'a'), sql`vacuum into ${`${directory}/copy.db`}`.execute(db), inTransaction(db, 'b')]);
+  const copy = new Libsql(`${directory}/copy.db`);
+  expect(copy.prepare('select name from settings').all()).toEqual([{ name: 'a' }]);
+  copy.close();
+  expect(await names()).toEqual(['a', 'b']);
+});
+
+it('a closed database has what was written to it last', async () => {
+  const { db } = await counted();
+  const written = inTransaction(db, 'a');
+  await new Promise((resolve) => process.nextTick(resolve));
+  await db.destroy();
+  await written;
+});
