@@ -102,7 +102,8 @@ function describe(id: OperationId, row: Operation, group: string): Json {
           ...headerReferences,
           ...(row.idempotent ? { 'Idempotency-Replayed': { $ref: '#/components/headers/Idempotency-Replayed' } } : {}),
         },
-        content: { 'application/json': { schema: response } },
+        // Bytes are described by their media type alone (OpenAPI 3.1, 4.8.14.1).
+        content: { [row.produces ?? 'application/json']: row.produces === 'application/pdf' ? {} : { schema: response } },
       },
       ...Object.fromEntries(Object.keys(errorResponses).map((status) => [status, { $ref: `#/components/responses/Error${status}` }])),
     },

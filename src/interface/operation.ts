@@ -21,6 +21,8 @@ export interface Operation {
   readonly rest?: true;
   /** Request body other than JSON. */
   readonly request?: 'multipart/form-data';
+  /** Media type of a success response other than JSON. */
+  readonly produces?: 'text/html' | 'application/pdf';
   /** Offered by the local service beyond the interface; another service may not know it. */
   readonly extension?: true;
 }

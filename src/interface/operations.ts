@@ -1,6 +1,7 @@
 /** The runtime table of the contract: operation id to method, path and manners. Loads no schema. */
 import type { Operation } from './operation.ts';
 import { agentOperations } from './operations/agents.ts';
+import { artifactOperations } from './operations/artifacts.ts';
 import { billingOperations } from './operations/billing.ts';
 import { caseOperations } from './operations/cases.ts';
 import { connectionOperations } from './operations/connections.ts';
@@ -28,6 +29,7 @@ export const operationGroups = {
   runs: runOperations,
   queues: queueOperations,
   cases: caseOperations,
+  artifacts: artifactOperations,
   local: localOperations,
   billing: billingOperations,
   plugins: pluginOperations,
@@ -45,6 +47,7 @@ export const operations = {
   ...runOperations,
   ...queueOperations,
   ...caseOperations,
+  ...artifactOperations,
   ...localOperations,
   ...billingOperations,
   ...pluginOperations,

@@ -2,6 +2,7 @@
 import type { OperationSchemas } from './operation.ts';
 import type { OperationId } from './operations.ts';
 import { agentSchemas } from './schemas/agents.ts';
+import { artifactSchemas } from './schemas/artifacts.ts';
 import { billingSchemas } from './schemas/billing.ts';
 import { caseSchemas } from './schemas/cases.ts';
 import { connectionSchemas } from './schemas/connections.ts';
@@ -27,6 +28,7 @@ export const schemas = {
   ...runSchemas,
   ...queueSchemas,
   ...caseSchemas,
+  ...artifactSchemas,
   ...localSchemas,
   ...billingSchemas,
   ...pluginSchemas,

@@ -19,7 +19,8 @@ export type Scope = (typeof scopes)[number];
 
 /** What each scope permits. */
 export const scopeMeanings: Readonly<Record<Scope, string>> = {
-  'runs:read': 'Read what a team works on: agents and their revisions, runs and their messages, queues and cases, connections, usage',
+  'runs:read':
+    'Read what a team works on: agents and their revisions, runs and their messages, queues and cases, artifacts, connections, usage',
   'runs:write': 'Start runs, send them messages, stop them',
   'queues:write': 'Change queues, cases and labels',
   'approvals:write': 'Answer human requests',
@@ -37,7 +38,8 @@ export type Access = Scope | 'any' | 'full' | 'owner';
 
 /**
  * Reads are `runs:read`, files `files:read`. What no scope speaks of, such as changing agents and their procedures, needs
- * full access: a credential that may start runs should not be able to rewrite what they do.
+ * full access: a credential that may start runs should not be able to rewrite what they do. Making artifacts does, too: a page
+ * may show whatever the team has.
  */
 export const operationAccess: Readonly<Record<OperationId, Access>> = {
   getTeam: 'any',
@@ -129,6 +131,25 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   listCaseLabels: 'runs:read',
   assignCaseLabels: 'queues:write',
   unlinkCaseLabels: 'queues:write',
+
+  listArtifacts: 'runs:read',
+  createArtifact: 'full',
+  getArtifact: 'runs:read',
+  updateArtifact: 'full',
+  deleteArtifact: 'full',
+  answerArtifactQuestion: 'full',
+  duplicateArtifact: 'full',
+  exportArtifactHtml: 'runs:read',
+  exportArtifactPdf: 'runs:read',
+  listArtifactMessages: 'runs:read',
+  sendArtifactMessage: 'full',
+  publishArtifact: 'full',
+  refreshArtifact: 'full',
+  renderArtifact: 'runs:read',
+  listArtifactRevisions: 'runs:read',
+  renderArtifactRevision: 'runs:read',
+  restoreArtifactRevision: 'full',
+  stopArtifactMessage: 'full',
 
   getLocalCredential: 'any',
   createPageCode: 'owner',

@@ -16,10 +16,12 @@ export type Input<Id extends OperationId> = (keyof Params<Id> extends never ? { 
   (Query<Id> extends undefined ? { query?: never } : { query?: Query<Id> }) &
   (Body<Id> extends undefined ? { body?: never } : SchemasOf<Id> extends { optionalBody: true } ? { body?: Body<Id> } : { body: Body<Id> });
 
+export type { ArtifactStatus, ArtifactTheme, ArtifactVisibility, PublishPermission, RefreshFrequency } from './artifact-words.ts';
 export type { BuilderRunStatus } from './builder-run-status.ts';
 export type { CaseDisplayStatus, CasePriority, CaseStatus, CaseStatusFilter } from './case-status.ts';
 export type { RunStatus } from './run-status.ts';
 export type { Agent, AgentListItem, Build, RevisionConfig } from './schemas/agents.ts';
+export type { Artifact, ArtifactMessage, ArtifactRevision, SelectedElement } from './schemas/artifacts.ts';
 export type { TeamEntitlements, TeamUsage } from './schemas/billing.ts';
 export type { Case, CaseEvent, CaseFilters, CaseRun, Label, NewCase, QueueLabel } from './schemas/cases.ts';
 export type { ErrorBody, EvaluationSummary } from './schemas/common.ts';

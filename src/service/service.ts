@@ -7,6 +7,8 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { AopsError, exitCodes } from '../base/errors.ts';
 import { version } from '../base/version.ts';
 import type { BrowsePolicy, Browsing } from './browser/chromium.ts';
+import { generateArtifact } from './engine/artifacts/driver.ts';
+import { refreshDue } from './engine/artifacts/schedule.ts';
 import { driveBuilderRun } from './engine/builder-driver.ts';
 import { dispatchCases } from './engine/cases/dispatch.ts';
 import { probeLimit } from './engine/connections/use.ts';
@@ -204,6 +206,8 @@ function createEngine(
   engine.worker.handle(jobKinds.dispatchCases, 2, (job) => dispatchCases(engine, job));
   engine.worker.handle(jobKinds.builderRun, 2, (job, signal) => driveBuilderRun(engine, job, signal));
   engine.worker.handle(jobKinds.schedule, 2, (job) => fireSchedule(engine, job));
+  engine.worker.handle(jobKinds.artifact, 2, (job, signal) => generateArtifact(engine, job, signal));
+  engine.worker.handle(jobKinds.refreshArtifact, 1, (job) => refreshDue(engine, job));
   engine.worker.handle(jobKinds.expireSandbox, 1, (job) => expireStagedSandbox(engine, job));
   engine.worker.handle(jobKinds.expireRunSandboxes, 1, (job, signal) => expireRunSandboxes(engine, job, signal));
   engine.worker.handle(jobKinds.deliver, deliveredEndpoints, (job, signal) => deliverDue(engine, job, signal));

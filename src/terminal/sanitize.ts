@@ -3,18 +3,12 @@
  * before any width is computed. An escape sequence thus shows as text; nothing is silently dropped.
  */
 
-// \p{Cc} is C0, DEL and C1. The others reorder or hide text (Trojan Source, CVE-2021-42574).
-const hostile = /\r\n|[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+import { notation, sanitize } from '../base/sanitize.ts';
+
+export { sanitize } from '../base/sanitize.ts';
+
 const lineBreaks = /[\n\t\u2028\u2029]/g;
 const notInJson = /[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-
-/** Text for a terminal; line feeds and tabs stay, CR LF becomes a line feed. */
-export function sanitize(text: string): string {
-  return text.replace(hostile, (found) => {
-    if (found === '\r\n') return '\n';
-    return found === '\n' || found === '\t' ? found : notation(found);
-  });
-}
 
 /** Text for one table cell or one line: line breaks and tabs become visible too (`\n`, `\t`). */
 export function sanitizeLine(text: string): string {
@@ -27,10 +21,4 @@ export function sanitizeLine(text: string): string {
 /** JSON text for a terminal: what JSON itself leaves unescaped (DEL, C1, bidi controls) becomes `\uXXXX`. Still the same JSON. */
 export function escapeJson(json: string): string {
   return json.replace(notInJson, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
-function notation(character: string): string {
-  const code = character.charCodeAt(0);
-  if (code < 0x20) return `^${String.fromCharCode(code + 0x40)}`;
-  return code === 0x7f ? '^?' : `\\u{${code.toString(16)}}`;
 }

@@ -3,14 +3,13 @@
  * run stops being executed; its cookies and local storage, and where it was, are kept beside the run's files, so a later session goes on there.
  */
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir, userInfo } from 'node:os';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { type Keeper, startKeeper } from '../sandbox/keeper.ts';
+import type { BrowserContext, Page } from 'playwright-core';
+import type { Keeper } from '../sandbox/keeper.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { type Browsing, findChromium } from './chromium.ts';
-import { startProblem } from './problems.ts';
-import { groupOf } from './process-group.ts';
+import { endChromium, launchChromium, startTime } from './launch.ts';
 
 export interface SessionOptions {
   browsing: Browsing;
@@ -25,9 +24,6 @@ export interface Viewport {
 
 export const defaultViewport: Viewport = { width: 1280, height: 800 };
 
-/** Milliseconds that Chromium gets to start, and to end by itself. */
-const startTime = 30_000;
-const endTime = 3_000;
 /** Milliseconds that a picture may take. */
 const pictureTime = 5_000;
 /** The address of a page that has not been anywhere. */
@@ -35,9 +31,6 @@ export const blank = 'about:blank';
 /** How many messages of the console are kept for a step, and characters of each. */
 const mostErrors = 20;
 const longestError = 500;
-/** A socket's path has about 100 characters; Chromium makes one below TMPDIR. */
-const longestTemporary = 60;
-
 /** What a later session of the run needs. */
 interface Kept {
   url: string;
@@ -143,13 +136,7 @@ export class BrowserSession {
 
   async #end(): Promise<void> {
     this.#signal.removeEventListener('abort', this.#kill);
-    const closed = this.#context.close().catch(() => undefined);
-    const late = setTimeout(this.#kill, endTime);
-    await closed;
-    clearTimeout(late);
-    // What is left of the group, if anything.
-    await this.#keeper?.signal('KILL');
-    this.#keeper?.dismiss();
+    await endChromium({ context: this.#context, keeper: this.#keeper }, this.#kill);
     await this.#endProxy();
     await this.#folders.remove();
   }
@@ -211,48 +198,27 @@ interface Parts {
   proxy: { refused: ReadonlySet<string>; close(): Promise<void> } | undefined;
 }
 
-async function start(executablePath: string, browsing: Browsing, sandbox: Sandbox): Promise<Parts> {
-  const { chromium } = await import('playwright-core');
+async function start(executable: string, browsing: Browsing, sandbox: Sandbox): Promise<Parts> {
   const folders = await makeFolders(sandbox);
   const proxy = browsing.policy === 'public' ? await (await import('./public-proxy.ts')).startPublicProxy() : undefined;
-  // Where there is no shell, the library alone ends the browser.
-  const keeper = await startKeeper().catch(() => undefined);
   try {
-    const context = await chromium.launchPersistentContext(folders.profile, {
-      executablePath,
-      headless: true,
-      // Chromium refuses to make its sandbox for root; for everybody else it has one.
-      chromiumSandbox: userInfo().uid !== 0,
+    const { context, keeper } = await launchChromium({
+      executable,
+      searchPath: browsing.searchPath,
+      profile: folders.profile,
       args: proxy === undefined ? [] : ['--force-webrtc-ip-handling-policy=disable_non_proxied_udp'],
       ...(proxy === undefined ? {} : { proxy: { server: proxy.url } }),
-      env: browserEnvironment(folders.profile, browsing.searchPath),
-      // The service decides when it ends, and tells its runs.
-      handleSIGINT: false,
-      handleSIGTERM: false,
-      handleSIGHUP: false,
-      timeout: startTime,
       viewport: defaultViewport,
-      locale: 'en-US',
-      reducedMotion: 'reduce',
       acceptDownloads: true,
       downloadsPath: folders.downloads,
       artifactsDir: folders.downloads,
     });
-    const group = await groupOf(context.browser() as Browser);
-    if (group !== undefined) keeper?.keep(group, folders.profile);
     return { context, keeper, folders, proxy };
   } catch (error) {
-    keeper?.dismiss();
     await proxy?.close();
     await folders.remove();
-    throw startProblem(executablePath, error);
+    throw error;
   }
-}
-
-/** Nothing of the service's own environment. */
-function browserEnvironment(folder: string, searchPath: string): Record<string, string> {
-  const temporary = Buffer.byteLength(folder) <= longestTemporary ? folder : tmpdir();
-  return { PATH: searchPath, HOME: folder, TMPDIR: temporary, LANG: 'C.UTF-8' };
 }
 
 async function makeFolders(sandbox: Sandbox): Promise<Folders> {

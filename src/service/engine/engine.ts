@@ -37,6 +37,8 @@ export const jobKinds = {
   run: 'run',
   builderRun: 'builder_run',
   schedule: 'schedule',
+  artifact: 'artifact',
+  refreshArtifact: 'refresh_artifact',
   expireSandbox: 'expire_sandbox',
   expireRunSandboxes: 'expire_run_sandboxes',
   /** Of an endpoint. */

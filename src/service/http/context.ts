@@ -32,6 +32,13 @@ export class Reply<T> {
   }
 }
 
+/** An answer that is no JSON, with its headers: a page, a file. */
+export class MediaReply<T> extends Reply<T> {
+  constructor(body: T, headers: Record<string, string>) {
+    super(200, body, headers);
+  }
+}
+
 /** Query values that have a default are there, whether the caller sent them or not. */
 export interface HandlerInput<Id extends OperationId> {
   readonly params: Params<Id>;

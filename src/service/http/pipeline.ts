@@ -4,6 +4,7 @@
  */
 import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import { type OperationId, operation } from '../../interface/operations.ts';
 import { schemasOf } from '../../interface/schemas.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -14,7 +15,7 @@ import { requirePermission } from './access.ts';
 import { type Answer, errorAnswer, jsonAnswer, jsonText } from './answer.ts';
 import { authenticate, type Caller } from './authenticate.ts';
 import { jsonLimit, parseJson, parseMultipart, readBody, uploadLimit } from './body.ts';
-import type { RequestContext } from './context.ts';
+import { MediaReply, type RequestContext } from './context.ts';
 import type { IdempotencyLayer } from './idempotency.ts';
 import { fingerprint, idempotencyKey } from './idempotency-request.ts';
 import type { KnownTokens } from './known-tokens.ts';
@@ -136,9 +137,16 @@ async function callHandler(
   const { body: schema } = schemasOf(match.id);
   const multipart = operation(match.id).request !== undefined;
   const body = schema === undefined ? undefined : multipart ? await parseMultipart(bytes, contentType) : parseJson(bytes, contentType);
-  const { status, body: result, headers } = await callOperation(context, match, search, body);
-  return jsonAnswer(status, result, headers);
+  const reply = await callOperation(context, match, search, body);
+  return reply instanceof MediaReply ? mediaAnswer(reply) : jsonAnswer(reply.status, reply.body, reply.headers);
 }
+
+/** Text is written with its length; bytes say theirs in the headers. */
+const mediaAnswer = ({ status, headers, body }: MediaReply<unknown>): Answer => ({
+  status,
+  headers,
+  body: typeof body === 'string' ? body : Readable.from([body]),
+});
 
 function readRequestLine(request: IncomingMessage, requestId: string, lifetime: Lifetime): Exchange {
   // A proxy's form of the request line begins with the origin.

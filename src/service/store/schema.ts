@@ -3,7 +3,17 @@
  * text, instants that are only compared are integer milliseconds since the epoch, JSON is text, yes and no are 1 and 0.
  */
 import type { ColumnType, Generated, Insertable, Selectable } from 'kysely';
-import type { BuilderRunStatus, CaseStatus, DeliveryStatus, RunStatus, WebhookEventKind } from '../../interface/types.ts';
+import type {
+  ArtifactStatus,
+  ArtifactVisibility,
+  BuilderRunStatus,
+  CaseStatus,
+  DeliveryStatus,
+  PublishPermission,
+  RefreshFrequency,
+  RunStatus,
+  WebhookEventKind,
+} from '../../interface/types.ts';
 
 /** 0 or 1: a boolean bound to libsql ends the process, and Postgres and SQLite disagree on the type. */
 export type Flag = 0 | 1;
@@ -594,6 +604,54 @@ export interface RunConnectionsTable {
   /** What it was called then. */
   name: Fixed<string>;
   first_used_at: Fixed<string>;
+/** Pages that are made from messages, and remade. */
+export interface ArtifactsTable {
+  id: Fixed<string>;
+  team_id: Fixed<string>;
+  /** The credential that created it. */
+  created_by: Fixed<string>;
+  title: string | null;
+  status: ArtifactStatus;
+  visibility: ArtifactVisibility;
+  publish_permission: PublishPermission;
+  current_revision_id: string | null;
+  /** JSON of the generation that is to be carried out, or is (engine/artifacts/generation.ts). */
+  generation: string | null;
+  /** JSON of the question that it waits for. */
+  question: string | null;
+  refresh_frequency: RefreshFrequency | null;
+  last_refresh_at: string | null;
+  next_refresh_at: string | null;
+  created_at: Fixed<string>;
+  updated_at: string;
+}
+
+export interface ArtifactRevisionsTable {
+  id: Fixed<string>;
+  artifact_id: Fixed<string>;
+  /** 1, 2, 3 ... within the artifact. */
+  version: Fixed<number>;
+  parent_revision_id: Fixed<string | null>;
+  restored_from_version: Fixed<number | null>;
+  /** JSON: what the page is to show (artifacts/page.ts), and what that was when it was made. */
+  spec: Fixed<string>;
+  content: Fixed<string>;
+  created_at: Fixed<string>;
+}
+
+export interface ArtifactMessagesTable {
+  id: Fixed<string>;
+  artifact_id: Fixed<string>;
+  /** 1, 2, 3 ... within the artifact. */
+  seq: Fixed<number>;
+  author_user_id: Fixed<string | null>;
+  role: Fixed<'user' | 'assistant'>;
+  content: Fixed<string>;
+  /** JSON of what it is beside text. */
+  message: Fixed<string | null>;
+  revision_id: Fixed<string | null>;
+  selected_element: Fixed<string | null>;
+  created_at: Fixed<string>;
 }
 
 export interface Database {
@@ -619,6 +677,9 @@ export interface Database {
   evaluations: EvaluationsTable;
   jobs: JobsTable;
   idempotency_keys: IdempotencyKeysTable;
+  artifacts: ArtifactsTable;
+  artifact_revisions: ArtifactRevisionsTable;
+  artifact_messages: ArtifactMessagesTable;
   plans: PlansTable;
   webhook_secrets: WebhookSecretsTable;
   webhook_subscriptions: WebhookSubscriptionsTable;
@@ -654,6 +715,9 @@ export type MemoryFileRow = Selectable<MemoryFilesTable>;
 export type RubricRow = Selectable<RubricsTable>;
 export type EvaluationRow = Selectable<EvaluationsTable>;
 export type JobRow = Selectable<JobsTable>;
+export type ArtifactRow = Selectable<ArtifactsTable>;
+export type ArtifactRevisionRow = Selectable<ArtifactRevisionsTable>;
+export type ArtifactMessageRow = Selectable<ArtifactMessagesTable>;
 export type PlanRow = Selectable<PlansTable>;
 export type WebhookSecretRow = Selectable<WebhookSecretsTable>;
 export type WebhookRow = Selectable<WebhookSubscriptionsTable>;

@@ -1,9 +1,9 @@
 /** The page of a film strip, piece by piece. Pure: the same run and pictures give the same bytes. It has no scripts and loads nothing. */
 import { crypto } from '../../../base/crypto.ts';
 import { formatDuration } from '../../../base/duration.ts';
+import { Html, html } from '../../../base/html.ts';
 import type { Run } from '../../../interface/types.ts';
 import { actionText, durationOf, errorOf, pageOf, type Shot } from '../shots.ts';
-import { Html, html } from './html.ts';
 import type { Frame, Picture } from './pictures.ts';
 import { style } from './style.ts';
 

@@ -2,6 +2,7 @@
 import type { OperationId } from '../../../interface/operations.ts';
 import type { Handler, RawHandler, RequestContext } from '../context.ts';
 import { agentRoutes } from './agents.ts';
+import { artifactRoutes } from './artifacts.ts';
 import { billingRoutes } from './billing.ts';
 import { builderRoutes } from './builder-runs.ts';
 import { caseRoutes } from './cases.ts';
@@ -30,6 +31,7 @@ const handlers: { readonly [Id in Exclude<OperationId, keyof typeof rawHandlers>
   ...runRoutes,
   ...queueRoutes,
   ...caseRoutes,
+  ...artifactRoutes,
   ...localRoutes,
   ...billingRoutes,
   ...pluginRoutes,

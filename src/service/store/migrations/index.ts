@@ -8,6 +8,7 @@ import { builderRuns } from './0005-builder-runs.ts';
 import { access } from './0006-access.ts';
 import { queues } from './0010-queues.ts';
 import { agentsMore } from './0011-agents-more.ts';
+import { artifacts } from './0012-artifacts.ts';
 import { connections } from './0013-connections.ts';
 import { operations } from './0014-operations.ts';
 
@@ -20,6 +21,7 @@ export const migrations: Record<string, Migration> = {
   '0006-access': access,
   '0010-queues': queues,
   '0011-agents-more': agentsMore,
+  '0012-artifacts': artifacts,
   '0013-connections': connections,
   '0014-operations': operations,
 };

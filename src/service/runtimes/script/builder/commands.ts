@@ -1,9 +1,11 @@
 /** What a statement asks for, as data. Words to commands; pure. What is missing or unclear is settled when they are carried out. */
+
 import type { YAMLMap } from 'yaml';
+import { markPattern, unmask } from '../../../words/quotes.ts';
 import { readNewStep, type StepDraft, spelled } from './new-step.ts';
 import { readReference, readReferences, type StepReference } from './references.ts';
 import { readSchedule, type Schedule } from './schedule.ts';
-import { markPattern, type Statement, stepsIn, unmask } from './statements.ts';
+import { type Statement, stepsIn } from './statements.ts';
 
 /** Where a step goes. */
 export type Place = 'start' | 'end' | { before: StepReference } | { after: StepReference };

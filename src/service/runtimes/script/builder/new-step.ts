@@ -1,7 +1,8 @@
 /** A new step in words: what it does, and what is said of it at the end (`as pay`, `if "..."`, `with timeout 5m`). Words to data; pure. */
+import { markPattern, unmask } from '../../../words/quotes.ts';
 import type { StepKind } from '../schema.ts';
 import { spelledAs } from './references.ts';
-import { markPattern, type Statement, unmask } from './statements.ts';
+import type { Statement } from './statements.ts';
 
 /** A step before it has all it needs. */
 export interface StepDraft {

@@ -1,6 +1,7 @@
 /** How a request names steps: by number, by what they do, by id, by a text in them. Words to references; pure. */
+import { markPattern, unmask } from '../../../words/quotes.ts';
 import type { StepKind } from '../schema.ts';
-import { markPattern, type Statement, unmask } from './statements.ts';
+import type { Statement } from './statements.ts';
 
 export type StepReference =
   /** Counted in the procedure as it was; -1 is the last. */

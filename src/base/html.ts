@@ -1,5 +1,5 @@
 /** HTML from texts that others wrote: whatever is put into a template is escaped, except what is HTML already. */
-import { sanitize } from '../../../terminal/sanitize.ts';
+import { sanitize } from './sanitize.ts';
 
 /** HTML that was built here. */
 export class Html {

@@ -1,0 +1,111 @@
+/** Looks up what a block of a page shows. */
+import { type RawBuilder, sql } from 'kysely';
+import { teamUsage } from '../../engine/usage.ts';
+import type { Queries } from '../../store/database.ts';
+import type { BlockContent, DataContent, PageContent } from '../content.ts';
+import { type DataBlock, type Field, type PageSpec, timeFields } from '../page.ts';
+import { titleOf } from '../subjects.ts';
+import { type CountedSubject, type Source, sources } from './sources.ts';
+import { bucketLength, series, spanOf } from './span.ts';
+
+/** Rows of a table, and bars of a chart: the rest is counted together. */
+const mostRows = 100;
+const mostBars = 20;
+
+/** What the page shows now. Call it in a transaction: figures of one moment. */
+export async function lookUp(db: Queries, teamId: string, page: PageSpec, now: number): Promise<PageContent> {
+  const blocks: BlockContent[] = [];
+  for (const block of page.blocks) {
+    if (block.kind === 'text') blocks.push(block);
+    else {
+      const data = await figures(db, teamId, block, now);
+      blocks.push({ id: block.id, kind: 'data', title: titleOf(block), subject: block.query.subject, data });
+    }
+  }
+  return { title: page.title, asOf: new Date(now).toISOString(), blocks };
+}
+
+async function figures(db: Queries, teamId: string, block: DataBlock, now: number): Promise<DataContent> {
+  if (block.query.subject === 'usage') return usage(db, teamId, now);
+  const source = sources[block.query.subject as CountedSubject];
+  const span = spanOf(block.query.period, now);
+  const rows = () => source.rows(db, teamId, block.query, span);
+  if (block.by === undefined && block.form === 'table') return table(source, rows);
+  const total = await count(rows);
+  if (block.by === undefined) return { kind: 'number', value: total };
+  const overTime = timeFields.includes(block.by);
+  const counts = await grouped(rows, overTime ? beginning(source, block.by) : (source.fields[block.by] as RawBuilder<string | null>));
+  if (overTime) {
+    const points = series(block.by, new Map(counts.map(({ label, value }) => [label, value])), span, now);
+    return block.form === 'table'
+      ? countTable(block.by, points, total)
+      : { kind: 'series', as: block.form === 'line' ? 'line' : 'bars', points, total };
+  }
+  if (block.form === 'table') return countTable(block.by, counts, total);
+  const shown = counts.length > mostBars ? counts.slice(0, mostBars - 1) : counts;
+  const rest = counts.slice(shown.length);
+  const bars =
+    rest.length === 0 ? shown : [...shown, { label: `${rest.length} others`, value: rest.reduce((sum, { value }) => sum + value, 0) }];
+  return { kind: 'bars', bars: bars.map((bar) => ({ ...bar, ...(block.by === 'status' ? { status: true } : {}) })), total };
+}
+
+const beginning = ({ created }: Source, field: Field): RawBuilder<string> => sql`substr(${created}, 1, ${sql.lit(bucketLength(field))})`;
+
+type MakeRows = () => ReturnType<Source['rows']>;
+
+async function count(rows: MakeRows): Promise<number> {
+  const { total } = await rows().select(sql<number>`count(*)`.as('total')).executeTakeFirstOrThrow();
+  return Number(total);
+}
+
+/** Counts, the largest first. */
+async function grouped(rows: MakeRows, by: RawBuilder<string | null>): Promise<{ label: string; value: number }[]> {
+  const counts = await rows()
+    .select([by.as('label'), sql<number>`count(*)`.as('value')])
+    .groupBy(by)
+    .orderBy(sql`count(*)`, 'desc')
+    .orderBy(by)
+    .execute();
+  return counts.map(({ label, value }) => ({ label: label ?? 'none', value: Number(value) }));
+}
+
+async function table({ columns, created }: Source, rows: MakeRows): Promise<DataContent> {
+  const found = await rows()
+    .select(columns.map(({ value }, index) => value.as(`c${index}`)))
+    .orderBy(created, 'desc')
+    .limit(mostRows)
+    .execute();
+  return {
+    kind: 'table',
+    columns: columns.map(({ label, kind }) => ({ label, kind })),
+    rows: found.map((row) => columns.map((_, index) => (row as Record<string, string | number | null>)[`c${index}`] ?? null)),
+    total: await count(rows),
+  };
+}
+
+function countTable(by: Field, counts: { label: string; value: number }[], total: number): DataContent {
+  const rows = counts.map(({ label, value }): [string, number] => [label, value]);
+  return {
+    kind: 'table',
+    columns: [
+      { label: `${by[0]?.toUpperCase()}${by.slice(1)}`, kind: by === 'status' ? 'status' : 'text' },
+      { label: `Number (${total} in all)`, kind: 'number' },
+    ],
+    rows: rows.slice(0, mostRows),
+    total: rows.length,
+  };
+}
+
+async function usage(db: Queries, teamId: string, now: number): Promise<DataContent> {
+  const { period, agentRuns, clarityInterviews, assignments, concurrency } = await teamUsage(db, teamId, now);
+  return {
+    kind: 'usage',
+    limits: [
+      { label: 'Runs', used: agentRuns.used, limit: agentRuns.limit },
+      { label: 'Clarity interviews', used: clarityInterviews.used, limit: clarityInterviews.limit },
+      { label: 'Agents', used: assignments.used, limit: assignments.limit },
+      { label: 'Runs at a time', used: concurrency.used, limit: concurrency.limit },
+    ],
+    period: { start: period.start ?? '', end: period.end ?? '' },
+  };
+}

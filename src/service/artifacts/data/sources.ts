@@ -1,0 +1,99 @@
+/** Where the figures of each subject come from. Expressions are such as SQLite and Postgres share; nothing of a request gets into them. */
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
+import type { Queries } from '../../store/database.ts';
+import type { Database } from '../../store/schema.ts';
+import type { ColumnKind } from '../content.ts';
+import type { Field, Query, SubjectName } from '../page.ts';
+import type { Span } from './span.ts';
+
+/** A query of rows to be counted or shown, whatever its tables are. */
+export type Rows = SelectQueryBuilder<Database, never, object>;
+
+export interface Source {
+  /** The rows of a team that a query asks for. */
+  rows(db: Queries, teamId: string, query: Query, span: Span): Rows;
+  /** When a thing came to be, ISO 8601. */
+  created: RawBuilder<string>;
+  fields: Partial<Record<Field, RawBuilder<string | null>>>;
+  columns: readonly { label: string; kind: ColumnKind; value: RawBuilder<string | number | null> }[];
+}
+
+/** Everything but usage, which is not counted in rows. */
+export type CountedSubject = Exclude<SubjectName, 'usage' | 'cases'>;
+
+export const sources: Readonly<Record<CountedSubject, Source>> = {
+  runs: {
+    rows: (db, teamId, query, span) =>
+      narrowed(
+        db.selectFrom('runs').innerJoin('agents', 'agents.id', 'runs.agent_id').where('runs.team_id', '=', teamId),
+        'runs',
+        query,
+        span,
+      ),
+    created: sql`runs.created_at`,
+    fields: { status: sql`runs.status`, agent: sql`agents.name`, source: sql`runs.source` },
+    columns: [
+      { label: 'Run', kind: 'text', value: sql`runs.title` },
+      { label: 'Agent', kind: 'text', value: sql`agents.name` },
+      { label: 'Status', kind: 'status', value: sql`runs.status` },
+      { label: 'Created', kind: 'time', value: sql`runs.created_at` },
+    ],
+  },
+  requests: {
+    rows: (db, teamId, query, span) =>
+      narrowed(
+        db
+          .selectFrom('human_requests')
+          .innerJoin('runs', 'runs.id', 'human_requests.run_id')
+          .innerJoin('agents', 'agents.id', 'runs.agent_id')
+          .where('runs.team_id', '=', teamId),
+        'human_requests',
+        query,
+        span,
+      ),
+    created: sql`human_requests.created_at`,
+    fields: { status: sql`human_requests.status`, type: sql`human_requests.type`, agent: sql`agents.name` },
+    columns: [
+      { label: 'Request', kind: 'text', value: sql`human_requests.title` },
+      { label: 'Type', kind: 'text', value: sql`human_requests.type` },
+      { label: 'Agent', kind: 'text', value: sql`agents.name` },
+      { label: 'Status', kind: 'status', value: sql`human_requests.status` },
+      { label: 'Asked', kind: 'time', value: sql`human_requests.created_at` },
+    ],
+  },
+  deliveries: {
+    rows: (db, teamId, query, span) =>
+      narrowed(db.selectFrom('deliveries').where('deliveries.team_id', '=', teamId), 'deliveries', query, span),
+    created: sql`deliveries.created_at`,
+    fields: { status: sql`deliveries.status`, event: sql`deliveries.kind` },
+    // Not the URL: what is secret in it must not get onto a page.
+    columns: [
+      { label: 'Event', kind: 'text', value: sql`deliveries.kind` },
+      { label: 'Status', kind: 'status', value: sql`deliveries.status` },
+      { label: 'Attempts', kind: 'number', value: sql`deliveries.attempt_count` },
+      { label: 'Created', kind: 'time', value: sql`deliveries.created_at` },
+    ],
+  },
+  agents: {
+    rows: (db, teamId, query, span) =>
+      narrowed(db.selectFrom('agents').where('agents.team_id', '=', teamId).where('agents.deleted_at', 'is', null), 'agents', query, span),
+    created: sql`agents.created_at`,
+    fields: {},
+    columns: [
+      { label: 'Agent', kind: 'text', value: sql`agents.name` },
+      { label: 'Created', kind: 'time', value: sql`agents.created_at` },
+      { label: 'Updated', kind: 'time', value: sql`agents.updated_at` },
+    ],
+  },
+};
+
+/** The rows of a span, a status and an agent. `table` is one of ours. */
+function narrowed(query: unknown, table: CountedSubject | 'human_requests', { status, agent }: Query, { since, until }: Span): Rows {
+  let rows = query as Rows;
+  const created = sql.ref<string>(`${table}.created_at`);
+  if (since !== undefined) rows = rows.where(sql<boolean>`${created} >= ${since}`);
+  if (until !== undefined) rows = rows.where(sql<boolean>`${created} < ${until}`);
+  if (status !== undefined) rows = rows.where(sql<boolean>`${sql.ref(`${table}.status`)} in (${sql.join(status.values)})`);
+  if (agent !== undefined) rows = rows.where(sql<boolean>`runs.agent_id = ${agent.id}`);
+  return rows;
+}

@@ -1,0 +1,86 @@
+/** Periods as instants, and the buckets that counts over time fall into. All of it is UTC. Pure. */
+import type { Field, Period } from '../page.ts';
+
+/** ISO 8601; from `since` on, and before `until`. */
+export interface Span {
+  since?: string;
+  until?: string;
+}
+
+const hour = 3_600_000;
+const day = 24 * hour;
+const iso = (milliseconds: number): string => new Date(milliseconds).toISOString();
+
+/** `last` reaches back over whole hours, days or months, the one of now among them: the last 7 days are today and the six before it. */
+export function spanOf(period: Period | undefined, now: number): Span {
+  if (period === undefined) return {};
+  const date = new Date(now);
+  const [year, month, midnight] = [date.getUTCFullYear(), date.getUTCMonth(), Math.floor(now / day) * day];
+  switch (period.kind) {
+    case 'since':
+      return { since: iso(Date.parse(period.date)) };
+    case 'yesterday':
+      return { since: iso(midnight - day), until: iso(midnight) };
+    case 'this':
+      if (period.unit === 'week') return { since: iso(mondayOf(midnight)) };
+      if (period.unit === 'day') return { since: iso(midnight) };
+      return { since: iso(Date.UTC(year, period.unit === 'month' ? month : 0)) };
+    case 'last':
+      return { since: iso(beginning(period, now)) };
+  }
+}
+
+function beginning({ count, unit }: Extract<Period, { kind: 'last' }>, now: number): number {
+  if (unit === 'hour') return Math.floor(now / hour) * hour - (count - 1) * hour;
+  const midnight = Math.floor(now / day) * day;
+  if (unit !== 'month') return midnight - (count * (unit === 'week' ? 7 : 1) - 1) * day;
+  const { year, month, date } = {
+    year: new Date(now).getUTCFullYear(),
+    month: new Date(now).getUTCMonth(),
+    date: new Date(now).getUTCDate(),
+  };
+  // The 31st has no fellow in every month: its last day then.
+  const days = new Date(Date.UTC(year, month - count + 1, 0)).getUTCDate();
+  return Math.max(0, Date.UTC(year, month - count, Math.min(date, days)) + day);
+}
+
+const mondayOf = (midnight: number): number => midnight - ((new Date(midnight).getUTCDay() + 6) % 7) * day;
+
+/** Characters of an ISO 8601 instant that say its bucket; weeks are put together from days. */
+export const bucketLength = (field: Field): number => ({ hour: 13, month: 7 })[field as string] ?? 10;
+
+/** The most buckets of a chart: the latest ones. */
+const mostBuckets = 400;
+
+/**
+ * Counts of every bucket of a span, in order, also of those with nothing in them.
+ * @param counts by bucket; for weeks by day
+ */
+export function series(field: Field, counts: ReadonlyMap<string, number>, span: Span, now: number): { label: string; value: number }[] {
+  const folded = new Map<string, number>();
+  for (const [bucket, count] of counts) {
+    const label = labelOf(field, instantOf(bucket));
+    folded.set(label, (folded.get(label) ?? 0) + count);
+  }
+  const known = [...counts.keys()].sort();
+  const first = span.since ?? (known[0] === undefined ? undefined : iso(instantOf(known[0])));
+  if (first === undefined) return [];
+  const end = span.until === undefined ? now : Date.parse(span.until) - 1;
+  const labels: string[] = [];
+  for (let at = Date.parse(first); at <= end; at = next(field, at)) labels.push(labelOf(field, at));
+  return [...new Set(labels)].slice(-mostBuckets).map((label) => ({ label, value: folded.get(label) ?? 0 }));
+}
+
+const instantOf = (bucket: string): number =>
+  Date.parse(bucket.length === 13 ? `${bucket}:00:00.000Z` : bucket.length === 7 ? `${bucket}-01` : bucket);
+
+function labelOf(field: Field, at: number): string {
+  if (field === 'week') return iso(mondayOf(Math.floor(at / day) * day)).slice(0, 10);
+  return iso(at).slice(0, bucketLength(field));
+}
+
+function next(field: Field, at: number): number {
+  if (field === 'hour') return at + hour;
+  if (field !== 'month') return Math.floor(at / day) * day + day;
+  return Date.UTC(new Date(at).getUTCFullYear(), new Date(at).getUTCMonth() + 1);
+}

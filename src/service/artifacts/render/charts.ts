@@ -1,0 +1,69 @@
+/** Charts: tables whose figures are drawn beside them, and counts over time. They stretch with the page, so nothing in them is text. */
+import { type Html, html } from '../../../base/html.ts';
+import type { BarsContent, SeriesContent, UsageContent } from '../content.ts';
+import { amount, bucket, join, status } from './words.ts';
+
+/** Width and height of the drawings, in their own units. */
+const [width, height] = [1_000, 220];
+
+export function barChart({ bars, total }: BarsContent): Html {
+  if (bars.length === 0) return nothing;
+  const most = Math.max(...bars.map(({ value }) => value), 1);
+  const rows = bars.map(
+    ({ label, value, status: isStatus }) =>
+      html`<tr><th scope="row">${isStatus ? status(label) : label}</th><td class="drawn">${bar(value / most)}</td><td class="amount">${amount(value)}</td></tr>`,
+  );
+  return html`<table class="bars"><tbody>${rows}</tbody></table><p class="note">${amount(total)} in all</p>`;
+}
+
+export function usageChart({ limits, period }: UsageContent): Html {
+  const rows = limits.map(({ label, used, limit }) => {
+    const share = limit === 'unlimited' ? 0 : used / Math.max(limit, 1);
+    return html`<tr><th scope="row">${label}</th><td class="drawn">${bar(Math.min(share, 1), share >= 1)}</td><td class="amount">${amount(used)} of ${limit === 'unlimited' ? limit : amount(limit)}</td></tr>`;
+  });
+  return html`<table class="bars"><tbody>${rows}</tbody></table><p class="note">From ${period.start.slice(0, 10)} to ${period.end.slice(0, 10)}</p>`;
+}
+
+/** A bar; the figure beside it says the same. */
+const bar = (share: number, isOver = false): Html =>
+  html`<svg viewBox="0 0 ${width} 20" preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect class="track" width="${width}" height="20"/><rect class="${isOver ? 'over' : 'fill'}" width="${rounded(share * width)}" height="20"/></svg>`;
+
+export function timeChart(content: SeriesContent, title: string): Html {
+  const { points, total } = content;
+  if (points.length === 0) return nothing;
+  const most = Math.max(...points.map(({ value }) => value));
+  const peak = points.find(({ value }) => value === most) as { label: string };
+  const drawn = most === 0 ? undefined : content.as === 'line' ? curve(points, most) : columns(points, most);
+  const ends = points.length === 1 ? [points[0]] : [points[0], points.at(-1)];
+  const rows = points.map(({ label, value }) => html`<tr><td>${bucket(label)}</td><td class="amount">${amount(value)}</td></tr>`);
+  return html`<p class="peak">${most === 0 ? 'None in this time' : `Up to ${amount(most)}, at ${bucket(peak.label)}`}</p>
+<svg class="plot" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${title}: ${amount(total)} in all, at most ${amount(most)}">${drawn}</svg>
+<p class="scale">${ends.map((end) => html`<span>${bucket(end?.label ?? '')}</span>`)}</p>
+<p class="note">${amount(total)} in all</p>
+<details><summary>The figures</summary><div class="scroll" tabindex="0" role="region" aria-label="Figures: ${title}"><table class="rows"><thead><tr><th scope="col">From</th><th scope="col" class="amount">Number</th></tr></thead><tbody>${rows}</tbody></table></div></details>`;
+}
+
+type Points = SeriesContent['points'];
+
+function columns(points: Points, most: number): Html {
+  const step = width / points.length;
+  const gap = Math.min(step * 0.2, 6);
+  return join(
+    points.map(({ value }, index) => {
+      const tall = (value / most) * height;
+      return html`<rect class="fill" x="${rounded(index * step + gap / 2)}" y="${rounded(height - tall)}" width="${rounded(step - gap)}" height="${rounded(tall)}"/>`;
+    }),
+  );
+}
+
+function curve(points: Points, most: number): Html {
+  const step = points.length === 1 ? 0 : width / (points.length - 1);
+  const at = points.map(({ value }, index) => `${rounded(index * step)},${rounded(4 + (1 - value / most) * (height - 8))}`);
+  // One point is no line: it is drawn across.
+  const path = at.length === 1 ? [...at, `${width},${at[0]?.split(',')[1]}`] : at;
+  return html`<polygon class="area" points="0,${height} ${path.join(' ')} ${width},${height}"/><polyline class="line" vector-effect="non-scaling-stroke" points="${path.join(' ')}"/>`;
+}
+
+const rounded = (value: number): number => Math.round(value * 100) / 100;
+
+const nothing = html`<p class="none">There is nothing to count.</p>`;

@@ -1,0 +1,94 @@
+/**
+ * A page as HTML: whole in itself, without scripts, and with nothing to load. Pure: the same content gives the same bytes. All that
+ * came from elsewhere is escaped, and the policy would not let it do anything if it were not.
+ */
+import { createHash } from 'node:crypto';
+import { Html, html } from '../../../base/html.ts';
+import type { ArtifactTheme } from '../../../interface/types.ts';
+import type { BlockContent, PageContent, TableContent } from '../content.ts';
+import { barChart, timeChart, usageChart } from './charts.ts';
+import { style } from './style.ts';
+import { amount, moment, status } from './words.ts';
+
+const styleDigest = `'sha256-${createHash('sha256').update(style).digest('base64')}'`;
+
+/** What a page may do: show its own style, and nothing else. */
+export const pagePolicy = `default-src 'none'; style-src ${styleDigest}; base-uri 'none'; form-action 'none'`;
+
+/** More rows than this may be broken between sheets of paper. */
+const longTable = 12;
+
+/** @param theme instead of the one that the reader's system asks for */
+export function renderPage({ title, asOf, blocks }: PageContent, theme?: ArtifactTheme): string {
+  return html`<!doctype html>
+<html lang="en"${theme === undefined ? undefined : html` data-theme="${theme}"`}>
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${pagePolicy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="${theme ?? 'light dark'}">
+<meta name="referrer" content="no-referrer">
+<title>${title}</title>
+<style>${new Html(style)}</style>
+</head>
+<body>
+<a class="skip" href="#content">Skip to the content</a>
+<header><div class="wrap">
+<h1>${title}</h1>
+<p class="as-of">As of ${moment(asOf)} UTC</p>
+</div></header>
+<main id="content" class="wrap">
+${blocks.length === 0 ? html`<p class="none">This page is empty.</p>` : blocks.map(section)}
+</main>
+</body>
+</html>
+`.text;
+}
+
+function section(block: BlockContent): Html {
+  if (block.kind === 'text') return html`<section id="${block.id}">${paragraphs(block.text)}</section>\n`;
+  const { id, title, data } = block;
+  const long = data.kind === 'table' && data.rows.length > longTable;
+  return html`<section id="${id}" aria-labelledby="${id}-title"${long ? html` class="long"` : undefined}>
+<h2 id="${id}-title">${title}</h2>
+${figures(data, title)}
+</section>
+`;
+}
+
+function figures(data: Exclude<BlockContent, { kind: 'text' }>['data'], title: string): Html {
+  switch (data.kind) {
+    case 'number':
+      return html`<p class="number">${amount(data.value)}</p>`;
+    case 'bars':
+      return barChart(data);
+    case 'series':
+      return timeChart(data, title);
+    case 'usage':
+      return usageChart(data);
+    case 'table':
+      return table(data, title);
+  }
+}
+
+function table({ columns, rows, total }: TableContent, title: string): Html {
+  if (rows.length === 0) return html`<p class="none">There are none.</p>`;
+  const head = columns.map(
+    ({ label, kind }) => html`<th scope="col"${kind === 'number' ? html` class="amount"` : undefined}>${label}</th>`,
+  );
+  const body = rows.map((row) => html`<tr>${row.map((value, index) => cell(value, columns[index]?.kind ?? 'text'))}</tr>\n`);
+  const note = total > rows.length ? html`<p class="note">The first ${amount(rows.length)} of ${amount(total)}</p>` : undefined;
+  // What scrolls has to be reached by the keyboard.
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Table: ${title}"><table class="rows"><thead><tr>${head}</tr></thead><tbody>
+${body}</tbody></table></div>${note}`;
+}
+
+function cell(value: string | number | null, kind: TableContent['columns'][number]['kind']): Html {
+  if (kind === 'number') return html`<td class="amount">${typeof value === 'number' ? amount(value) : (value ?? '')}</td>`;
+  const text = String(value ?? '');
+  if (kind === 'status') return html`<td>${status(text)}</td>`;
+  if (kind === 'time' && text !== '') return html`<td>${moment(text)}</td>`;
+  return html`<td>${text}</td>`;
+}
+
+const paragraphs = (text: string): Html[] => text.split(/\n{2,}/).map((part) => html`<p>${part}</p>`);

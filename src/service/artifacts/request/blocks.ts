@@ -1,0 +1,149 @@
+/** From a wish to a block of a page: what is open is asked, what cannot be is refused. */
+import { nearest } from '../../../base/nearest.ts';
+import { type DataBlock, type Field, type Form, type Query, timeFields } from '../page.ts';
+import { type Subject, subjectOf } from '../subjects.ts';
+import { type Asker, Refused } from './asking.ts';
+import type { Statement } from './statements.ts';
+import type { FormWord, Wish } from './wish.ts';
+
+export interface Named {
+  id: string;
+  name: string;
+}
+
+/** Names that requests can use. */
+export interface Known {
+  agents: readonly Named[];
+  queues: readonly Named[];
+}
+
+export interface Tools {
+  asker: Asker;
+  known: Known;
+  statement: Statement;
+}
+
+type Draft = Pick<DataBlock, 'query' | 'by' | 'form'>;
+
+/** The most options of a question. */
+const mostOptions = 20;
+
+/** The block that is wished for, or what becomes of an old one. @throws Open, Refused */
+export function blockFrom(wish: Wish, old: Draft | undefined, tools: Tools): Draft {
+  const same = old && (wish.subject === undefined || wish.subject === old.query.subject) ? old : undefined;
+  const subject = subjectOf(wish.subject ?? (old as Draft).query.subject);
+  if (subject.name === 'usage') {
+    if (wish.by ?? wish.period ?? wish.statuses ?? wish.agent)
+      throw new Refused('Usage is that of the whole plan in this period; it cannot be counted by anything.');
+    return { query: { subject: 'usage' }, form: 'bars' };
+  }
+  const query: Query = {
+    ...same?.query,
+    subject: subject.name,
+    ...statusOf(subject, wish),
+    ...(wish.period && { period: wish.period }),
+    ...agentOf(subject, wish, tools),
+    ...queueOf(subject, wish, same, tools),
+  };
+  const shape = shapeOf(subject, wish, same, tools);
+  return { query, ...shape };
+}
+
+function statusOf({ statuses, plural }: Subject, wish: Wish): Pick<Query, 'status'> {
+  if (wish.statuses === undefined) return {};
+  const values = wish.statuses.map((word) => {
+    const found = statuses[word];
+    if (found) return found;
+    const there = Object.keys(statuses);
+    throw new Refused(`${upper(plural)} are never "${word}"${there.length === 0 ? '; they have no status' : `, but ${there.join(', ')}`}.`);
+  });
+  return { status: { word: wish.statuses.join(' or '), values: [...new Set(values.flat())] } };
+}
+
+function agentOf(subject: Subject, { agent }: Wish, tools: Tools): Pick<Query, 'agent'> {
+  if (agent === undefined) return {};
+  if (!subject.hasAgent) throw new Refused(`${upper(subject.plural)} belong to no agent.`);
+  return { agent: named(agent, 'agent', tools.known.agents, tools) };
+}
+
+function queueOf(subject: Subject, { queue }: Wish, same: Draft | undefined, tools: Tools): Pick<Query, 'queue'> {
+  if (subject.name !== 'cases') {
+    if (queue !== undefined) throw new Refused(`${upper(subject.plural)} are in no queue.`);
+    return {};
+  }
+  if (queue !== undefined) return { queue: named(queue, 'queue', tools.known.queues, tools) };
+  return same === undefined ? wholeQueues(tools) : {};
+}
+
+/** Cases without a word of their queue. */
+function wholeQueues({ asker, known, statement }: Tools): Pick<Query, 'queue'> {
+  if (known.queues.length < 2 || /\ball (?:the )?(?:queues|cases)\b|\bby queue\b|\bper queue\b/.test(statement.words)) return {};
+  const chosen = asker.choose(`"${statement.text}": the cases of which queue?`, 'Queue', [
+    { label: 'All queues', value: undefined },
+    ...known.queues.slice(0, mostOptions).map((one) => ({ label: one.name, value: one })),
+  ]);
+  return chosen === undefined ? {} : { queue: { id: chosen.id, name: chosen.name } };
+}
+
+/** What has the name, or is chosen in its place. */
+function named(text: string, what: 'agent' | 'queue', all: readonly Named[], { asker, statement }: Tools): Named {
+  const found =
+    all.find(({ id, name }) => id === text || name === text) ?? all.find(({ name }) => name.toLowerCase() === text.toLowerCase());
+  if (found) return { id: found.id, name: found.name };
+  if (all.length === 0) throw new Refused(`There is no ${what} "${text}", and no other one either.`);
+  // The likely ones first; in a long list they alone can be found.
+  const likely = nearest(
+    text,
+    all.map(({ name }) => name),
+  );
+  const options = [...all].sort((a, b) => Number(b.name === likely) - Number(a.name === likely)).slice(0, mostOptions);
+  const chosen = asker.choose(
+    `"${statement.text}": there is no ${what} "${text}". Which one is meant?`,
+    upper(what),
+    options.map((one) => ({ label: one.name, value: one })),
+  );
+  return { id: chosen.id, name: chosen.name };
+}
+
+function shapeOf(subject: Subject, wish: Wish, same: Draft | undefined, tools: Tools): { form: Form; by?: Field } {
+  // A list and a number are of the things themselves.
+  const by = wish.form === 'list' || wish.form === 'number' ? wish.by : (wish.by ?? same?.by);
+  if (by !== undefined && !subject.fields.includes(by)) {
+    throw new Refused(`${upper(subject.plural)} cannot be counted by ${by}; they can by ${subject.fields.join(', ')}.`);
+  }
+  const word =
+    wish.form ?? (wish.by === undefined ? undefined : same?.form === 'table' || same?.form === 'line' ? same.form : 'bars') ?? same?.form;
+  const form = formOf(word, by, tools);
+  if (form === 'table' || form === 'number') return by === undefined || form === 'number' ? { form } : { form, by };
+  const fields = form === 'line' ? subject.fields.filter((field) => timeFields.includes(field)) : subject.fields;
+  if (by !== undefined && fields.includes(by)) return { form, by };
+  const chosen = tools.asker.choose(
+    `"${tools.statement.text}": what should a ${form === 'line' ? 'line' : 'bar'} chart of ${subject.plural} count by?`,
+    'Count by',
+    fields.map((field) => ({ label: field, value: field })),
+  );
+  return { form, by: chosen };
+}
+
+function formOf(word: FormWord | undefined, by: Field | undefined, { asker, statement }: Tools): Form {
+  switch (word) {
+    case undefined:
+      return by === undefined ? 'table' : 'bars';
+    case 'list':
+      return 'table';
+    case 'chart':
+      return 'bars';
+    case 'number':
+      // "How many runs by status" is no single number.
+      return by === undefined ? 'number' : 'bars';
+    case 'pie':
+      return asker.choose<Form>(`"${statement.text}": there are no pie charts here. What instead?`, 'Form', [
+        { label: 'Bar chart', description: 'Lengths are compared more easily than angles', value: 'bars' },
+        { label: 'Table', value: 'table' },
+      ]);
+    default:
+      return word;
+  }
+}
+
+const upper = (text: string): string => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;

@@ -1,0 +1,106 @@
+/** What a statement asks for. */
+import { markPattern } from '../../words/quotes.ts';
+import { type Statement, splitStatement, textOf } from './statements.ts';
+import { readWish, type Wish } from './wish.ts';
+
+export type Command =
+  | { do: 'title'; title: string }
+  | { do: 'text'; text: string }
+  | { do: 'add'; wish: Wish; statement: Statement }
+  /** Without a reference, of the part that is selected or the only one. */
+  | { do: 'change'; reference: string | undefined; wish: Wish; statement: Statement }
+  | { do: 'remove'; reference: string; statement: Statement }
+  | { do: 'move'; reference: string; to: 'up' | 'down' | 'first' | 'last'; statement: Statement }
+  | { do: 'clear' };
+
+/** A statement says nothing that is known here. */
+export class NotUnderstood extends Error {
+  readonly statement: Statement;
+  /** The words that nothing is known of, when the rest is understood. */
+  readonly unknown: readonly string[];
+
+  constructor(statement: Statement, unknown: readonly string[] = []) {
+    super(`not understood: ${statement.text}`);
+    this.statement = statement;
+    this.unknown = unknown;
+  }
+}
+
+const title =
+  /^(?:(?:set |change |make )?(?:the )?(?:page )?title(?: of the page)?(?: is| to)?|(?:call|name|rename) (?:it|this|the page|this page)(?: to)?|rename to)(?=[:\s])[:\s]*(.+)$/i;
+const text = /^(?:(?:add|write|put|insert) )?(?:a |the )?(?:text|note|paragraph|sentence|comment)(?=[:\s])[:\s]*(.+)$/i;
+const remove = /^(?:remove|delete|drop|hide|take out|take away) (.+)$/i;
+const clear =
+  /^(?:(?:remove|delete|drop|clear) (?:everything|all|all of it|the page|the whole page)|start (?:over|again|afresh)|empty the page)$/i;
+const move = /^move (.+?) (?:to the |to |at the )?(up|down|top|start|beginning|first|end|bottom|last)$/i;
+const reference = `it|this|that|these|(?:the )?selected (?:part|element|block|chart|table)|(?:the )?(?:first|second|third|fourth|fifth|last)(?: (?:one|block|part|section|table|chart|list))?|(?:block|part|section|number )?\\s*\\d+|${markPattern}|the .+?`;
+const change = new RegExp(`^(?:make|turn|change|convert|set|show|draw|display) (${reference})(?: (?:into|to|as|be))? (.+)$`, 'i');
+
+/** The commands of a statement. @throws NotUnderstood */
+export function readCommands(statement: Statement): Command[] {
+  const whole = readOne(statement);
+  if (whole.command) return [whole.command];
+  const parts = splitStatement(statement);
+  if (parts.length < 2) throw new NotUnderstood(statement, whole.unknown);
+  const commands: Command[] = [];
+  let before: Wish | undefined;
+  for (const part of parts) {
+    const { command, unknown } = readOne(part);
+    if (command === undefined) throw new NotUnderstood(part, unknown);
+    // "runs by status and by agent": what is not said again is meant again.
+    const again = command.do === 'change' && command.reference === undefined && before !== undefined;
+    const read: Command = again ? { do: 'add', wish: { ...sameThing(before), ...command.wish }, statement: part } : command;
+    before = read.do === 'add' ? read.wish : undefined;
+    commands.push(read);
+  }
+  return commands;
+}
+
+const sameThing = ({ subject, period, statuses, agent, queue }: Wish = {}): Wish => ({
+  ...(subject && { subject }),
+  ...(period && { period }),
+  ...(statuses && { statuses }),
+  ...(agent !== undefined && { agent }),
+  ...(queue !== undefined && { queue }),
+});
+
+function readOne(statement: Statement): { command?: Command; unknown: string[] } {
+  const { spelled } = statement;
+  const said = (command: Command) => ({ command, unknown: [] });
+  const titled = title.exec(spelled)?.[1];
+  if (titled !== undefined && isOneText(titled)) return said({ do: 'title', title: textOf(statement, titled) });
+  const written = text.exec(spelled)?.[1];
+  if (written !== undefined && isOneText(written)) return said({ do: 'text', text: textOf(statement, written) });
+  if (clear.test(spelled)) return said({ do: 'clear' });
+  const moved = move.exec(spelled);
+  if (moved)
+    return said({ do: 'move', reference: moved[1] as string, to: places[(moved[2] as string).toLowerCase()] ?? 'last', statement });
+  const removed = remove.exec(spelled)?.[1];
+  if (removed !== undefined && !/\s(?:and|plus)\s|,/.test(removed)) return said({ do: 'remove', reference: removed, statement });
+  const changed = change.exec(spelled);
+  if (changed) {
+    const last = changed.at(-1) as string;
+    const { wish, unknown } = readWish(statement, last.toLowerCase());
+    if (unknown.length === 0 && wish.subject === undefined && hasWish(wish))
+      return said({ do: 'change', reference: changed[1] as string, wish, statement });
+  }
+  const instead = /\s+instead$/i.test(spelled);
+  const { wish, unknown } = readWish(statement, statement.words.replace(/\s+instead$/, ''));
+  if (unknown.length > 0 || !hasWish(wish)) return { unknown };
+  if (wish.subject === undefined || instead) return said({ do: 'change', reference: undefined, wish, statement });
+  return said({ do: 'add', wish, statement });
+}
+
+const places: Record<string, 'up' | 'down' | 'first' | 'last'> = {
+  up: 'up',
+  down: 'down',
+  top: 'first',
+  start: 'first',
+  beginning: 'first',
+  first: 'first',
+};
+
+const hasWish = (wish: Wish): boolean => Object.keys(wish).length > 0;
+
+/** A text in quotes and nothing else, or one without any. */
+const isOneText = (words: string): boolean => !/\uE000/.test(words) || new RegExp(`^${markPattern}$`).test(words.trim());

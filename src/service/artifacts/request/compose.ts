@@ -1,0 +1,159 @@
+/**
+ * Changes what a page is to show by a request in words. Deterministic: the same request, answers and names always give the same
+ * page. Either all of a request is carried out or nothing.
+ */
+import type { HumanQuestion, SelectedElement } from '../../../interface/types.ts';
+import { type Block, type DataBlock, mostBlocks, type PageSpec } from '../page.ts';
+import { titleOf } from '../subjects.ts';
+import { Asker, Open, Refused } from './asking.ts';
+import { blockFrom, type Known } from './blocks.ts';
+import { type Command, NotUnderstood, readCommands } from './commands.ts';
+import { understood } from './help.ts';
+import { nameOf, type Place, referred } from './references.ts';
+import { mostStatements, readStatements } from './statements.ts';
+
+export interface Request {
+  message: string;
+  page: PageSpec;
+  /** Question text to answer. */
+  answers: Readonly<Record<string, string>>;
+  selected: SelectedElement | undefined;
+  known: Known;
+}
+
+export type Composed =
+  | { status: 'composed'; page: PageSpec; changes: string[] }
+  | { status: 'asking'; questions: HumanQuestion[] }
+  | { status: 'failed'; error: string };
+
+/** The longest title (further groups, updateArtifact). */
+const longestTitle = 120;
+
+export function compose(request: Request): Composed {
+  try {
+    const statements = readStatements(request.message);
+    if (statements.length === 0) throw new Refused(`The message asks for nothing. ${help()}`);
+    if (statements.length > mostStatements)
+      throw new Refused(`The message has ${statements.length} parts; ${mostStatements} are the most.`);
+    const commands = statements.flatMap(readCommands);
+    const work = new Work(request);
+    for (const command of commands) work.carryOut(command);
+    return { status: 'composed', page: work.page(), changes: work.changes };
+  } catch (error) {
+    if (error instanceof Open) return { status: 'asking', questions: [error.question] };
+    if (error instanceof NotUnderstood) return { status: 'failed', error: notUnderstood(error) };
+    if (error instanceof Refused) return { status: 'failed', error: error.message };
+    throw error;
+  }
+}
+
+class Work {
+  readonly changes: string[] = [];
+  readonly #request: Request;
+  readonly #asker: Asker;
+  #blocks: Block[];
+  #title: string;
+  #titled: boolean;
+  #next: number;
+
+  constructor(request: Request) {
+    const { title, titled, blocks, next } = request.page;
+    this.#request = request;
+    this.#asker = new Asker(request.answers);
+    this.#blocks = [...blocks];
+    this.#title = title;
+    this.#titled = titled;
+    this.#next = next;
+  }
+
+  page(): PageSpec {
+    const first = this.#blocks.find((block): block is DataBlock => block.kind === 'data');
+    const title = this.#titled || first === undefined ? this.#title : titleOf(first).slice(0, longestTitle);
+    return { title, titled: this.#titled, blocks: this.#blocks, next: this.#next };
+  }
+
+  carryOut(command: Command): void {
+    switch (command.do) {
+      case 'title':
+        this.#setTitle(command.title);
+        return;
+      case 'text':
+        this.#add({ kind: 'text', text: command.text });
+        return;
+      case 'clear':
+        this.#blocks = [];
+        this.changes.push('Removed everything.');
+        return;
+      case 'add':
+        this.#add({ kind: 'data', ...blockFrom(command.wish, undefined, { ...this.#tools(), statement: command.statement }) });
+        return;
+      case 'change': {
+        const old = referred(this.#place(), command.statement, command.reference);
+        if (old.kind === 'text')
+          throw new Refused(`"${command.statement.text}" is about a text, which has no figures to show another way.`);
+        const changed: DataBlock = { ...old, ...blockFrom(command.wish, old, { ...this.#tools(), statement: command.statement }) };
+        // What is not there any more must not stay from the old one.
+        if (changed.by === undefined) delete changed.by;
+        this.#blocks = this.#blocks.map((block) => (block === old ? changed : block));
+        this.changes.push(`Changed "${titleOf(old)}" to ${described(changed)}.`);
+        return;
+      }
+      case 'remove': {
+        const old = referred(this.#place(), command.statement, command.reference);
+        this.#blocks = this.#blocks.filter((block) => block !== old);
+        this.changes.push(`Removed ${quoted(nameOf(old))}.`);
+        return;
+      }
+      case 'move':
+        this.#move(referred(this.#place(), command.statement, command.reference), command.to);
+    }
+  }
+
+  #setTitle(title: string): void {
+    if (title === '' || [...title].length > longestTitle) throw new Refused(`A title has 1 to ${longestTitle} characters.`);
+    this.#title = title;
+    this.#titled = true;
+    this.changes.push(`The title is "${title}".`);
+  }
+
+  #add(block: Omit<DataBlock, 'id'> | { kind: 'text'; text: string }): void {
+    if (this.#blocks.length >= mostBlocks) throw new Refused(`A page has ${mostBlocks} parts at the most. Remove some first.`);
+    const added = { id: `part-${this.#next}`, ...block } as Block;
+    this.#next += 1;
+    this.#blocks.push(added);
+    this.changes.push(`Added ${added.kind === 'data' ? described(added) : quoted(nameOf(added))}.`);
+  }
+
+  #move(block: Block, to: 'up' | 'down' | 'first' | 'last'): void {
+    const from = this.#blocks.indexOf(block);
+    const others = this.#blocks.filter((other) => other !== block);
+    const at = { up: Math.max(0, from - 1), down: from + 1, first: 0, last: others.length }[to];
+    others.splice(at, 0, block);
+    this.#blocks = others;
+    this.changes.push(`Moved ${quoted(nameOf(block))}.`);
+  }
+
+  #place(): Place {
+    return { blocks: this.#blocks, selected: this.#request.selected, asker: this.#asker };
+  }
+
+  #tools() {
+    return { asker: this.#asker, known: this.#request.known };
+  }
+}
+
+const quoted = (name: string): string => (name.includes('"') ? name : `"${name}"`);
+
+const formNames = { table: 'a table', bars: 'a bar chart', line: 'a line chart', number: 'a number' } as const;
+
+/** `"Runs by status" (a bar chart)` */
+const described = (block: DataBlock): string =>
+  `"${titleOf(block)}"${block.query.subject === 'usage' ? '' : ` as ${formNames[block.form]}`}`;
+
+function notUnderstood({ statement, unknown }: NotUnderstood): string {
+  const words = unknown.slice(0, 5).map((word) => `"${word}"`);
+  const why = words.length === 0 ? '' : ` I do not know what ${words.join(', ')} ${words.length === 1 ? 'means' : 'mean'} here.`;
+  return `Not understood: "${statement.text}".${why} ${help()}`;
+}
+
+const help = (): string => `The generator of the local service understands:\n${understood.map((line) => `- ${line}`).join('\n')}`;

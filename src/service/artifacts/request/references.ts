@@ -1,0 +1,87 @@
+/** Which part of a page somebody means. */
+import type { SelectedElement } from '../../../interface/types.ts';
+import { type Block, timeFields } from '../page.ts';
+import { titleOf } from '../subjects.ts';
+import { type Asker, Refused } from './asking.ts';
+import { type Statement, textOf } from './statements.ts';
+
+export interface Place {
+  readonly blocks: readonly Block[];
+  readonly selected: SelectedElement | undefined;
+  readonly asker: Asker;
+}
+
+const ordinals = ['first', 'second', 'third', 'fourth', 'fifth'];
+const filler = new Set(['the', 'a', 'an', 'of', 'part', 'block', 'section', 'one', 'element', 'selected', 'with', 'about']);
+
+/** The heading of a block, or how it begins. */
+export const nameOf = (block: Block): string =>
+  block.kind === 'data' ? titleOf(block) : `Text "${block.text.length > 40 ? `${block.text.slice(0, 39)}…` : block.text}"`;
+
+/** The block that words refer to; without words the selected or only one. @throws Open, Refused */
+export function referred(place: Place, statement: Statement, reference: string | undefined): Block {
+  const { blocks } = place;
+  if (blocks.length === 0) throw new Refused(`There is nothing on the page yet that "${statement.text}" could be about.`);
+  const words = (reference ?? 'it').toLowerCase().trim();
+  if (/^(?:it|this|that|these|(?:the )?selected\b.*)$/.test(words)) return pointedAt(place, statement, reference);
+  const number = /^(?:(?:the )?(?:block|part|section|number) )?(\d+)$/.exec(words)?.[1];
+  const ordinal = /^(?:the )?(first|second|third|fourth|fifth|last)(?: (?:one|block|part|section|table|chart|list))?$/.exec(words)?.[1];
+  if (number !== undefined || ordinal !== undefined) {
+    const index = ordinal === 'last' ? blocks.length - 1 : number === undefined ? ordinals.indexOf(ordinal as string) : Number(number) - 1;
+    const found = blocks[index];
+    if (found) return found;
+    throw new Refused(`The page has ${blocks.length === 1 ? 'one part' : `${blocks.length} parts`}; there is no number ${index + 1}.`);
+  }
+  const wanted = textOf(statement, reference as string)
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}-]+/u)
+    .filter((word) => word !== '' && !filler.has(word));
+  const found = blocks.filter((block) => wanted.every((word) => describes(block, word)));
+  return oneOf(place, statement, found);
+}
+
+function pointedAt({ blocks, selected, asker }: Place, statement: Statement, reference: string | undefined): Block {
+  const found = selected === undefined ? undefined : selectedBlock(blocks, selected);
+  if (found) return found;
+  // What is changed without a word of where can only be figures.
+  return oneOf(
+    { blocks, selected, asker },
+    statement,
+    reference === undefined ? blocks.filter(({ kind }) => kind === 'data') : [...blocks],
+  );
+}
+
+function oneOf({ blocks, asker }: Place, statement: Statement, found: readonly Block[]): Block {
+  if (found.length === 1) return found[0] as Block;
+  if (found.length === 0) {
+    throw new Refused(
+      `Nothing on the page is meant by "${statement.text}". Its parts are: ${blocks.map((block, at) => `${at + 1}. ${nameOf(block)}`).join('; ')}.`,
+    );
+  }
+  return asker.choose(
+    `"${statement.text}": which part of the page?`,
+    'Part',
+    found.map((block) => ({ label: `${blocks.indexOf(block) + 1}. ${nameOf(block)}`, value: block })),
+  );
+}
+
+/** The block that an element of the page belongs to: the page gives each an id of its own. */
+function selectedBlock(blocks: readonly Block[], { selector, outer_html: html, label }: SelectedElement): Block | undefined {
+  const ids = [...selector.matchAll(/#([\w-]+)/g), ...html.matchAll(/\bid="([\w-]+)"/g)].map(([, id]) => id);
+  return blocks.find(({ id }) => ids.includes(id)) ?? blocks.find((block) => nameOf(block) === label);
+}
+
+function describes(block: Block, word: string): boolean {
+  const kind =
+    block.kind === 'text'
+      ? ['text', 'note', 'paragraph', 'sentence']
+      : formWords(block.form, block.by !== undefined && timeFields.includes(block.by));
+  return kind.includes(word) || nameOf(block).toLowerCase().includes(word);
+}
+
+function formWords(form: string, overTime: boolean): string[] {
+  if (form === 'table') return ['table', 'list'];
+  if (form === 'number') return ['number', 'count', 'total'];
+  const chart = ['chart', 'graph', 'diagram'];
+  return form === 'line' ? [...chart, 'line', 'trend'] : [...chart, 'bar', 'bars', ...(overTime ? ['column', 'columns'] : [])];
+}

@@ -1,0 +1,129 @@
+/** What is wished of a part of a page, read out of words: each phrase that is known is taken out, and nothing may be left. */
+import { markPattern } from '../../words/quotes.ts';
+import type { Field, Period, SubjectName } from '../page.ts';
+import { subjects } from '../subjects.ts';
+import { type Statement, textOf } from './statements.ts';
+
+export type FormWord = 'table' | 'list' | 'bars' | 'line' | 'chart' | 'pie' | 'number';
+
+export interface Wish {
+  subject?: SubjectName;
+  form?: FormWord;
+  by?: Field;
+  period?: Period;
+  /** As they were written. */
+  statuses?: string[];
+  agent?: string;
+  queue?: string;
+}
+
+export interface ReadWish {
+  wish: Wish;
+  /** Words that mean nothing here. */
+  unknown: string[];
+}
+
+const counts: Record<string, number> = { one: 1, two: 2, three: 3, four: 4, five: 5, six: 6, seven: 7, ten: 10, twelve: 12 };
+const name = `(${markPattern}|[\\w.@-]+)`;
+const forms: readonly [RegExp, FormWord][] = [
+  [/\b(?:the )?(?:total )?(?:number|count) of\b|\bhow many\b|\btotal(?: of)?\b|\b(?:single |big )?number\b/, 'number'],
+  [/\b(?:pie|donut|doughnut)(?:[ -](?:chart|graph|diagram))?s?\b/, 'pie'],
+  [/\b(?:line|curve|trend)(?:[ -](?:chart|graph|diagram))?s?\b/, 'line'],
+  [/\b(?:bar|column)s?(?:[ -](?:chart|graph|diagram))?s?\b/, 'bars'],
+  [/\b(?:chart|graph|diagram|plot|histogram)s?\b/, 'chart'],
+  [/\btables?\b/, 'table'],
+  [/\blists?\b/, 'list'],
+];
+const statusWords = [...new Set(subjects.flatMap(({ statuses }) => Object.keys(statuses)))];
+const filler = new Set(
+  'a an the of with me us show shows showing add please and or in all for as page section part there are is was were my our team give make create draw display view report dashboard containing on to want need see put insert include build generate write their its only just than now new one out'.split(
+    ' ',
+  ),
+);
+
+/** Reads a wish. `words` are those of the statement, or a part of them. */
+export function readWish(statement: Statement, words = statement.words): ReadWish {
+  const reader = new Reader(statement, words);
+  const wish: Wish = {};
+  reader.name('agent', (text) => {
+    wish.agent = text;
+  });
+  reader.name('queue', (text) => {
+    wish.queue = text;
+  });
+  readField(reader, wish);
+  readPeriod(reader, wish);
+  for (const [pattern, form] of forms) {
+    if (wish.form === undefined && reader.take(pattern)) wish.form = form;
+  }
+  for (const { name: subject, said } of subjects) {
+    if (wish.subject === undefined && reader.take(said)) wish.subject = subject;
+  }
+  const statuses = statusWords.filter((word) => reader.take(new RegExp(`\\b${word}\\b`)));
+  if (statuses.length > 0) wish.statuses = statuses;
+  return { wish, unknown: reader.left() };
+}
+
+class Reader {
+  readonly #statement: Statement;
+  #rest: string;
+
+  constructor(statement: Statement, words: string) {
+    this.#statement = statement;
+    this.#rest = words;
+  }
+
+  /** Takes a phrase out, once. */
+  take(pattern: RegExp): RegExpExecArray | undefined {
+    const found = pattern.exec(this.#rest);
+    if (found === null) return undefined;
+    this.#rest = `${this.#rest.slice(0, found.index)} ${this.#rest.slice(found.index + found[0].length)}`;
+    return found;
+  }
+
+  /** Takes `of agent "X"` out. */
+  name(kind: 'agent' | 'queue', use: (text: string) => void): void {
+    const found =
+      this.take(new RegExp(`\\b(?:of|for|from|in) (?:the )?${kind} ${name}`)) ?? this.take(new RegExp(`\\b${kind} (${markPattern})`));
+    if (found) use(textOf(this.#statement, spelledAs(this.#statement, found[1] as string)));
+  }
+
+  left(): string[] {
+    return this.#rest.split(/[\s,:()]+/).flatMap((word) => (word === '' || filler.has(word) ? [] : [textOf(this.#statement, word)]));
+  }
+}
+
+/** The words as they were spelled. */
+function spelledAs({ spelled, words }: Statement, part: string): string {
+  const at = words.indexOf(part);
+  return at < 0 ? part : spelled.slice(at, at + part.length);
+}
+
+function readField(reader: Reader, wish: Wish): void {
+  const by = reader.take(
+    /\b(?:(?:grouped|broken down|split|counted) )?(?:by|per|for each|for every|each) (?:the )?(status|agent|source|type|kind|event|priority|queue|hour|day|week|month)(?:e?s)?\b/,
+  );
+  if (by) wish.by = (by[1] === 'kind' ? 'type' : by[1]) as Field;
+  else if (reader.take(/\bover time\b/)) wish.by = 'day';
+  else {
+    const adverb = reader.take(/\b(hourly|daily|weekly|monthly)\b/)?.[1];
+    if (adverb) wish.by = adverb === 'daily' ? 'day' : (adverb.slice(0, -2) as Field);
+  }
+}
+
+function readPeriod(reader: Reader, wish: Wish): void {
+  const last = reader.take(
+    /\b(?:(?:of|in|from|over|within|for|during) )?(?:the )?(?:last|past|previous) (?:(\d{1,4}|one|two|three|four|five|six|seven|ten|twelve) )?(hour|day|week|month)s?\b/,
+  );
+  if (last) {
+    const count = last[1] === undefined ? 1 : (counts[last[1]] ?? Number(last[1]));
+    wish.period = { kind: 'last', count: Math.max(1, count), unit: last[2] as 'day' };
+    return;
+  }
+  const span = reader.take(/\b(?:(?:of|in|from|for|during) )?this (week|month|year)\b/);
+  const since = span ? undefined : reader.take(/\bsince (\d{4}-\d{2}-\d{2})\b/);
+  if (span) wish.period = { kind: 'this', unit: span[1] as 'week' };
+  else if (since && !Number.isNaN(Date.parse(since[1] as string))) wish.period = { kind: 'since', date: since[1] as string };
+  else if (reader.take(/\b(?:(?:of|from|for) )?today\b/)) wish.period = { kind: 'this', unit: 'day' };
+  else if (reader.take(/\b(?:(?:of|from|for) )?yesterday\b/)) wish.period = { kind: 'yesterday' };
+}

@@ -1,0 +1,106 @@
+/** What pages can be about, in words: the table that reading requests, titles and help go by. The queries are in data/sources.ts. */
+import type { DataBlock, Field, Period, SubjectName } from './page.ts';
+
+export interface Subject {
+  readonly name: SubjectName;
+  /** How it is said. */
+  readonly said: RegExp;
+  readonly singular: string;
+  readonly plural: string;
+  /** Words for statuses, and the statuses that they stand for. */
+  readonly statuses: Readonly<Record<string, readonly string[]>>;
+  /** What can be counted by. */
+  readonly fields: readonly Field[];
+  readonly hasAgent: boolean;
+}
+
+const times: readonly Field[] = ['hour', 'day', 'week', 'month'];
+const itself = (...words: string[]): Record<string, string[]> => Object.fromEntries(words.map((word) => [word, [word]]));
+
+export const subjects: readonly Subject[] = [
+  {
+    name: 'requests',
+    said: /\b(?:human[ -]requests?|(?:pending |open )?(?:approvals|questions)|requests?)\b/,
+    singular: 'human request',
+    plural: 'human requests',
+    statuses: { ...itself('pending', 'answered', 'withdrawn'), open: ['pending'], waiting: ['pending'], unanswered: ['pending'] },
+    fields: ['status', 'type', 'agent', ...times],
+    hasAgent: true,
+  },
+  {
+    name: 'deliveries',
+    said: /\b(?:webhook[ -])?deliver(?:y|ies)\b|\bwebhooks?\b/,
+    singular: 'webhook delivery',
+    plural: 'webhook deliveries',
+    statuses: { ...itself('pending', 'delivered', 'failed', 'cancelled'), open: ['pending'], successful: ['delivered'] },
+    fields: ['status', 'event', ...times],
+    hasAgent: false,
+  },
+  {
+    name: 'runs',
+    said: /\bruns?\b/,
+    singular: 'run',
+    plural: 'runs',
+    statuses: {
+      ...itself('pending', 'starting', 'running', 'waiting', 'completed', 'failed', 'interrupted'),
+      stopped: ['interrupted'],
+      successful: ['completed'],
+      open: ['not_started', 'pending', 'starting', 'running', 'waiting'],
+      active: ['not_started', 'pending', 'starting', 'running', 'waiting'],
+      ended: ['completed', 'failed', 'interrupted'],
+      finished: ['completed', 'failed', 'interrupted'],
+    },
+    fields: ['status', 'agent', 'source', ...times],
+    hasAgent: true,
+  },
+  {
+    name: 'agents',
+    said: /\bagents\b/,
+    singular: 'agent',
+    plural: 'agents',
+    statuses: {},
+    fields: ['day', 'week', 'month'],
+    hasAgent: false,
+  },
+  {
+    name: 'usage',
+    said: /\b(?:plan )?usage\b|\bplan limits?\b|\bbilling\b/,
+    singular: 'usage',
+    plural: 'usage',
+    statuses: {},
+    fields: [],
+    hasAgent: false,
+  },
+];
+
+export const subjectOf = (name: SubjectName): Subject => subjects.find((subject) => subject.name === name) as Subject;
+
+const capital = (text: string): string => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
+
+/** The heading of a block: `Failed runs of agent "x" of the last 7 days by status`. */
+export function titleOf({ query, by, form }: Omit<DataBlock, 'id' | 'kind'>): string {
+  const { plural } = subjectOf(query.subject);
+  if (query.subject === 'usage') return 'Usage of the plan';
+  const words = [
+    form === 'number' ? `number of ${query.status?.word ?? ''}`.trim() : query.status?.word,
+    plural,
+    query.queue && `of queue "${query.queue.name}"`,
+    query.agent && `of agent "${query.agent.name}"`,
+    query.period && periodWords(query.period),
+    by && `by ${by}`,
+  ];
+  return capital(words.filter(Boolean).join(' '));
+}
+
+export function periodWords(period: Period): string {
+  switch (period.kind) {
+    case 'last':
+      return period.count === 1 ? `of the last ${period.unit}` : `of the last ${period.count} ${period.unit}s`;
+    case 'this':
+      return period.unit === 'day' ? 'of today' : `of this ${period.unit}`;
+    case 'yesterday':
+      return 'of yesterday';
+    case 'since':
+      return `since ${period.date}`;
+  }
+}

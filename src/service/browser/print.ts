@@ -1,0 +1,61 @@
+/** Prints a page as PDF, by a Chromium of this machine that reaches nothing: no network, no scripts, a profile that is gone afterwards. */
+import type { Buffer } from 'node:buffer';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { ServiceError } from '../errors.ts';
+import { type Browsing, findChromium } from './chromium.ts';
+import { endChromium, launchChromium } from './launch.ts';
+
+/** Milliseconds that printing may take. */
+const printTime = 30_000;
+
+/** A browser is heavy: one prints at a time. */
+let last: Promise<unknown> = Promise.resolve();
+
+/** The PDF of an HTML page, on A4. Throws ServiceError 409 `pdf_unavailable`, which says what to do. */
+export async function printPdf(browsing: Browsing, html: string): Promise<Buffer> {
+  const executable = await findChromium(browsing).catch((error: unknown) => {
+    throw error instanceof ServiceError ? unavailable(error.message) : error;
+  });
+  const printed = last.then(() => print(executable, browsing.searchPath, html));
+  last = printed.catch(() => undefined);
+  return printed;
+}
+
+async function print(executable: string, searchPath: string, html: string): Promise<Buffer> {
+  const profile = await mkdtemp(path.join(tmpdir(), 'aops-print-'));
+  try {
+    const launched = await launchChromium({ executable, searchPath, profile, javaScriptEnabled: false, offline: true }).catch(
+      (error: unknown) => {
+        throw error instanceof ServiceError ? unavailable(error.message) : error;
+      },
+    );
+    const { context, keeper } = launched;
+    const kill = (): void => void (keeper === undefined ? context.close().catch(() => undefined) : keeper.signal('KILL'));
+    const late = setTimeout(kill, printTime);
+    try {
+      const page = context.pages()[0] ?? (await context.newPage());
+      await page.setContent(html, { timeout: printTime, waitUntil: 'load' });
+      return await page.pdf({ format: 'A4', printBackground: true, preferCSSPageSize: true, tagged: true, outline: true });
+    } catch (error) {
+      throw new ServiceError(
+        500,
+        'pdf_failed',
+        `The browser could not print the page: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`,
+      );
+    } finally {
+      clearTimeout(late);
+      await endChromium(launched, kill);
+    }
+  } finally {
+    await rm(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }).catch(() => undefined);
+  }
+}
+
+const unavailable = (why: string): ServiceError =>
+  new ServiceError(
+    409,
+    'pdf_unavailable',
+    `PDF files are printed by a browser on the machine of the service: ${why} The HTML export needs none.`,
+  );

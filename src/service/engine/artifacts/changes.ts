@@ -1,0 +1,130 @@
+/** Changes of artifacts that make no page: names, who may see them, copies, earlier revisions. Each is one transaction. */
+import { randomUUID } from 'node:crypto';
+import type { Body } from '../../../interface/types.ts';
+import type { PageSpec } from '../../artifacts/page.ts';
+import { notFound } from '../../errors.ts';
+import { findArtifactRevision, insertArtifactRevision } from '../../store/artifact-revisions.ts';
+import { changeArtifact, insertArtifact, removeArtifact } from '../../store/artifacts.ts';
+import type { Queries } from '../../store/database.ts';
+import { revokeJob } from '../../store/jobs.ts';
+import type { ArtifactRevisionRow, ArtifactRow } from '../../store/schema.ts';
+import { isoTime } from '../../store/time.ts';
+import { type Engine, jobKinds } from '../engine.ts';
+import { type Reader, requireArtifact } from './access.ts';
+import { keptRevisions } from './driver.ts';
+import { artifactEmpty, requireIdle, settled } from './generation.ts';
+import { planRefresh } from './schedule.ts';
+
+/** Renames it, or says how often it is refreshed. Throws 404, 403. */
+export async function updateArtifact(engine: Engine, reader: Reader, id: string, body: Body<'updateArtifact'>): Promise<ArtifactRow> {
+  const updated = await engine.store.transaction().execute(async (trx) => {
+    const artifact = await requireArtifact(trx, reader, id, 'edit');
+    const now = engine.clock.now();
+    const { title, refresh_frequency: frequency } = body;
+    const next = frequency === undefined ? artifact.next_refresh_at : await planRefresh(trx, artifact.id, frequency, now);
+    return settled(
+      await changeArtifact(trx, artifact.id, {
+        title: title ?? artifact.title,
+        refresh_frequency: frequency === undefined ? artifact.refresh_frequency : frequency,
+        next_refresh_at: next,
+        updated_at: isoTime(now),
+      }),
+    );
+  });
+  engine.worker.wake();
+  return updated;
+}
+
+/** Throws 404, 403 `artifact_not_yours`. */
+export async function publishArtifact(engine: Engine, reader: Reader, id: string, body: Body<'publishArtifact'>): Promise<ArtifactRow> {
+  return engine.store.transaction().execute(async (trx) => {
+    const artifact = await requireArtifact(trx, reader, id, 'manage');
+    return settled(
+      await changeArtifact(trx, artifact.id, {
+        visibility: body.visibility,
+        publish_permission: body.permission ?? artifact.publish_permission,
+        updated_at: isoTime(engine.clock.now()),
+      }),
+    );
+  });
+}
+
+/** Throws 404, 403 `artifact_not_yours`. */
+export async function deleteArtifact(engine: Engine, reader: Reader, id: string): Promise<void> {
+  await engine.store.transaction().execute(async (trx) => {
+    const artifact = await requireArtifact(trx, reader, id, 'manage');
+    await removeArtifact(trx, artifact.id);
+    for (const kind of [jobKinds.artifact, jobKinds.refreshArtifact]) await revokeJob(trx, kind, artifact.id);
+  });
+  engine.worker.abort(jobKinds.artifact, id, 'stopped');
+}
+
+/** A private copy of the page as it is, without its messages. Throws 404, 409 `artifact_empty`. */
+export async function duplicateArtifact(engine: Engine, reader: Reader, id: string): Promise<ArtifactRow> {
+  return engine.store.transaction().execute(async (trx) => {
+    const artifact = await requireArtifact(trx, reader, id);
+    const current = await currentRevision(trx, artifact);
+    if (current === undefined) throw artifactEmpty('copy');
+    const now = isoTime(engine.clock.now());
+    const title = [...`Copy of ${artifact.title ?? 'an artifact'}`].slice(0, 120).join('');
+    const copy = await insertArtifact(trx, {
+      ...artifact,
+      id: randomUUID(),
+      created_by: reader.credentialId,
+      title,
+      status: 'completed',
+      visibility: 'private',
+      publish_permission: 'view',
+      current_revision_id: null,
+      generation: null,
+      question: null,
+      refresh_frequency: null,
+      last_refresh_at: null,
+      next_refresh_at: null,
+      created_at: now,
+      updated_at: now,
+    });
+    const revision = await keep(trx, copy, { spec: current.spec, content: current.content, created_at: now });
+    return settled(await changeArtifact(trx, copy.id, { current_revision_id: revision.id }));
+  });
+}
+
+/** Makes an earlier revision the current one, as a new one. The current one stays what it is. Throws 404, 403, 409 `artifact_generating`. */
+export async function restoreRevision(engine: Engine, reader: Reader, id: string, revisionId: string): Promise<ArtifactRevisionRow> {
+  return engine.store.transaction().execute(async (trx) => {
+    const artifact = await requireArtifact(trx, reader, id, 'edit');
+    requireIdle(artifact);
+    const earlier = await findArtifactRevision(trx, artifact.id, revisionId);
+    if (earlier === undefined) throw notFound('revision', revisionId);
+    if (earlier.id === artifact.current_revision_id) return earlier;
+    const now = isoTime(engine.clock.now());
+    const { spec, content, version } = earlier;
+    const revision = await keep(trx, artifact, { spec, content, created_at: now }, version);
+    const { title } = JSON.parse(spec) as PageSpec;
+    await changeArtifact(trx, artifact.id, { current_revision_id: revision.id, title, status: 'completed', updated_at: now });
+    return revision;
+  });
+}
+
+/** The revision whose page is shown; undefined before the first. */
+export async function currentRevision(db: Queries, artifact: ArtifactRow): Promise<ArtifactRevisionRow | undefined> {
+  return artifact.current_revision_id === null ? undefined : findArtifactRevision(db, artifact.id, artifact.current_revision_id);
+}
+
+const keep = (
+  trx: Queries,
+  artifact: ArtifactRow,
+  page: Pick<ArtifactRevisionRow, 'spec' | 'content' | 'created_at'>,
+  restoredFrom: number | null = null,
+): Promise<ArtifactRevisionRow> =>
+  insertArtifactRevision(
+    trx,
+    {
+      id: randomUUID(),
+      artifact_id: artifact.id,
+      parent_revision_id: artifact.current_revision_id,
+      restored_from_version: restoredFrom,
+      ...page,
+    },
+    keptRevisions,
+  );

@@ -1,0 +1,163 @@
+/** Executes an `artifact` job: reads the request, looks the figures up, and keeps the page as a revision. The same after a restart, from the start. */
+import { randomUUID } from 'node:crypto';
+import type { Updateable } from 'kysely';
+import type { PageContent } from '../../artifacts/content.ts';
+import { lookUp } from '../../artifacts/data/figures.ts';
+import { emptyPage, type PageSpec } from '../../artifacts/page.ts';
+import { type Composed, compose } from '../../artifacts/request/compose.ts';
+import { errorFields } from '../../log.ts';
+import { listAgentRows } from '../../store/agents.ts';
+import { insertArtifactMessage } from '../../store/artifact-messages.ts';
+import { findArtifactRevision, insertArtifactRevision } from '../../store/artifact-revisions.ts';
+import { artifactById, changeArtifact, generatingStatuses } from '../../store/artifacts.ts';
+import type { Queries } from '../../store/database.ts';
+import { holdsJob, releaseJob, yieldJob } from '../../store/jobs.ts';
+import type { ArtifactRow, ArtifactsTable, JobRow } from '../../store/schema.ts';
+import { isoTime } from '../../store/time.ts';
+import type { Engine } from '../engine.ts';
+import { JobAborted } from '../worker.ts';
+import { type Generation, type Question, settled } from './generation.ts';
+
+/** The newest so many revisions of an artifact are kept. */
+export const keptRevisions = 200;
+
+/** Works on the generation of a claimed job until it asks, has made a page, or failed. */
+export async function generateArtifact(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+  const begun = await write(engine, job, signal, (trx, row) => change(engine, trx, row, { status: 'running' }));
+  if (begun === undefined) return left(engine, job, signal);
+  const done = await write(engine, job, signal, (trx, row) => generate(engine, trx, job, row)).catch((error: unknown) => {
+    engine.log('error', 'an artifact could not be generated', { artifact: begun.id, ...errorFields(error) });
+    return write(engine, job, signal, (trx, row) => fail(engine, trx, job, row));
+  });
+  if (done === undefined) return left(engine, job, signal);
+  engine.log('info', 'artifact generated', { artifact: done.id, status: done.status, waits: done.question !== null });
+}
+
+/** One transaction: the figures are of one moment, and a page that was stopped leaves nothing behind. */
+async function generate(engine: Engine, trx: Queries, job: JobRow, artifact: ArtifactRow): Promise<ArtifactRow> {
+  const generation = JSON.parse(artifact.generation as string) as Generation;
+  const baseId = generation.kind === 'message' ? generation.from : artifact.current_revision_id;
+  const base = baseId === null ? undefined : await findArtifactRevision(trx, artifact.id, baseId);
+  const page = base === undefined ? emptyPage : (JSON.parse(base.spec) as PageSpec);
+  const outcome = await composed(trx, artifact, generation, page);
+  await releaseJob(trx, job, { status: outcome.status === 'asking' ? 'parked' : 'done' });
+  const say = (content: string, extras?: Said) => answer(engine, trx, artifact, content, extras);
+  switch (outcome.status) {
+    case 'failed':
+      await say(outcome.error, { message: { type: 'error' } });
+      return change(engine, trx, artifact, { status: 'failed', generation: null });
+    case 'asking': {
+      const question: Question = { toolCallId: randomUUID(), questions: outcome.questions };
+      await say(outcome.questions.map((one) => one.question).join('\n'), { message: { type: 'question', ...question } });
+      return change(engine, trx, artifact, { question: JSON.stringify(question) });
+    }
+    case 'composed': {
+      const content = await lookUp(trx, artifact.team_id, outcome.page, engine.clock.now());
+      const revisionId = await keepRevision(engine, trx, artifact, { page: outcome.page, content, parentId: base?.id ?? null });
+      if (generation.kind === 'message') await say(outcome.changes.join('\n'), { revisionId });
+      return change(engine, trx, artifact, {
+        ...(generation.kind === 'refresh' ? { last_refresh_at: isoTime(engine.clock.now()) } : {}),
+        status: 'completed',
+        generation: null,
+        title: outcome.page.title,
+        current_revision_id: revisionId,
+      });
+    }
+  }
+}
+
+/** Something that is wrong with the service, not with the request. */
+async function fail(engine: Engine, trx: Queries, job: JobRow, artifact: ArtifactRow): Promise<ArtifactRow> {
+  await releaseJob(trx, job, { status: 'done' });
+  await answer(engine, trx, artifact, 'The generator failed; the log of the service says why.', { message: { type: 'error' } });
+  return change(engine, trx, artifact, { status: 'failed', generation: null });
+}
+
+interface Said {
+  message?: unknown;
+  revisionId?: string;
+}
+
+async function answer(
+  engine: Engine,
+  trx: Queries,
+  artifact: ArtifactRow,
+  content: string,
+  { message, revisionId }: Said = {},
+): Promise<void> {
+  await insertArtifactMessage(trx, {
+    id: randomUUID(),
+    artifact_id: artifact.id,
+    author_user_id: null,
+    role: 'assistant',
+    content,
+    message: message === undefined ? null : JSON.stringify(message),
+    revision_id: revisionId ?? null,
+    selected_element: null,
+    created_at: isoTime(engine.clock.now()),
+  });
+}
+
+async function composed(trx: Queries, artifact: ArtifactRow, generation: Generation, base: PageSpec): Promise<Composed> {
+  // Who renamed the artifact meant its page; a revision that was asked for brings its own title.
+  const renamed = artifact.title !== null && artifact.title !== base.title && !(generation.kind === 'message' && generation.asked);
+  const page = renamed ? { ...base, title: artifact.title as string, titled: true } : base;
+  if (generation.kind === 'refresh') return { status: 'composed', page, changes: [] };
+  const { rows: agents } = await listAgentRows(trx, { teamId: artifact.team_id, automationId: undefined, limit: 1_000, offset: 0 });
+  return compose({
+    message: generation.text,
+    page,
+    answers: generation.answers,
+    selected: generation.selected,
+    known: { agents: agents.map(({ id, name }) => ({ id, name })), queues: [] },
+  });
+}
+
+async function keepRevision(
+  engine: Engine,
+  trx: Queries,
+  artifact: ArtifactRow,
+  made: { page: PageSpec; content: PageContent; parentId: string | null },
+): Promise<string> {
+  const id = randomUUID();
+  await insertArtifactRevision(
+    trx,
+    {
+      id,
+      artifact_id: artifact.id,
+      parent_revision_id: made.parentId,
+      restored_from_version: null,
+      spec: JSON.stringify(made.page),
+      content: JSON.stringify(made.content),
+      created_at: isoTime(engine.clock.now()),
+    },
+    keptRevisions,
+  );
+  return id;
+}
+
+/** Writes in one transaction, unless the generation is not this execution's any more. */
+async function write(
+  engine: Engine,
+  job: JobRow,
+  signal: AbortSignal,
+  make: (trx: Queries, artifact: ArtifactRow) => Promise<ArtifactRow>,
+): Promise<ArtifactRow | undefined> {
+  if (signal.aborted) return undefined;
+  return engine.store.transaction().execute(async (trx) => {
+    const artifact = (await holdsJob(trx, job)) ? await artifactById(trx, job.subject_id) : undefined;
+    if (artifact === undefined || artifact.generation === null) return undefined;
+    return make(trx, artifact);
+  });
+}
+
+async function change(engine: Engine, trx: Queries, row: ArtifactRow, changes: Updateable<ArtifactsTable>): Promise<ArtifactRow> {
+  return settled(await changeArtifact(trx, row.id, { ...changes, updated_at: isoTime(engine.clock.now()) }, generatingStatuses));
+}
+
+/** What is not ours any more was released by whoever took it; a service that ends gives it back. */
+async function left(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+  const stopping = signal.reason instanceof JobAborted && signal.reason.reason === 'shutdown';
+  if (stopping) await yieldJob(engine.store, job, engine.clock.now());
+  else await releaseJob(engine.store, job, { status: 'done' });
+}

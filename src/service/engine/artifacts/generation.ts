@@ -1,0 +1,220 @@
+/**
+ * Generations of artifacts as people steer them: create, message, answer, refresh, stop. Each change is one transaction; the worker
+ * is told afterwards. A generation that asks stays `running`, as the interface has no other word for it.
+ */
+import { randomUUID } from 'node:crypto';
+import type { HumanQuestion, SelectedElement } from '../../../interface/types.ts';
+import { notFound, ServiceError } from '../../errors.ts';
+import { insertArtifactMessage } from '../../store/artifact-messages.ts';
+import { findArtifactRevision } from '../../store/artifact-revisions.ts';
+import { changeArtifact, generatingStatuses, insertArtifact, isGenerating } from '../../store/artifacts.ts';
+import type { Queries } from '../../store/database.ts';
+import { enqueueJob, revokeJob } from '../../store/jobs.ts';
+import type { ArtifactMessageRow, ArtifactRow } from '../../store/schema.ts';
+import { isoTime } from '../../store/time.ts';
+import { readAnswer } from '../answers.ts';
+import { type Engine, jobKinds } from '../engine.ts';
+import { type Reader, requireArtifact } from './access.ts';
+
+/** What is to be made. */
+export type Generation =
+  | { kind: 'refresh' }
+  | {
+      kind: 'message';
+      text: string;
+      /** The revision that is changed; null for none. */
+      from: string | null;
+      /** Whether it was asked for, in place of the current one. */
+      asked: boolean;
+      selected?: SelectedElement;
+      /** Question text to answer. */
+      answers: Record<string, string>;
+    };
+
+/** What a generation waits for. */
+export interface Question {
+  toolCallId: string;
+  questions: HumanQuestion[];
+}
+
+export interface NewMessage {
+  message: string;
+  from_revision_id?: string;
+  selected_element?: SelectedElement;
+}
+
+/** Creates an artifact, private and without a page, and starts its first generation. Throws 400 `invalid_request`. */
+export async function createArtifact(
+  engine: Engine,
+  reader: Reader,
+  text: string,
+): Promise<{ artifact: ArtifactRow; message: ArtifactMessageRow }> {
+  requireText(text);
+  const now = isoTime(engine.clock.now());
+  const created = await engine.store.transaction().execute(async (trx) => {
+    const artifact = await insertArtifact(trx, {
+      id: randomUUID(),
+      team_id: reader.teamId,
+      created_by: reader.credentialId,
+      title: null,
+      status: 'not_started',
+      visibility: 'private',
+      publish_permission: 'view',
+      current_revision_id: null,
+      generation: null,
+      question: null,
+      refresh_frequency: null,
+      last_refresh_at: null,
+      next_refresh_at: null,
+      created_at: now,
+      updated_at: now,
+    });
+    return startFromMessage(engine, trx, artifact, reader, { message: text });
+  });
+  engine.worker.wake();
+  return created;
+}
+
+/** Starts a generation by a message. Throws 404, 403, 400 `invalid_request`, 409 `artifact_generating`. */
+export async function messageArtifact(engine: Engine, reader: Reader, id: string, given: NewMessage): Promise<ArtifactMessageRow> {
+  requireText(given.message);
+  const { message } = await engine.store.transaction().execute(async (trx) => {
+    const artifact = await requireArtifact(trx, reader, id, 'edit');
+    requireIdle(artifact);
+    return startFromMessage(engine, trx, artifact, reader, given);
+  });
+  engine.worker.wake();
+  return message;
+}
+
+async function startFromMessage(engine: Engine, trx: Queries, artifact: ArtifactRow, reader: Reader, given: NewMessage) {
+  const { message: text, from_revision_id: asked, selected_element: selected } = given;
+  const from = asked === undefined ? artifact.current_revision_id : asked;
+  if (asked !== undefined && (await findArtifactRevision(trx, artifact.id, asked)) === undefined) throw notFound('revision', asked);
+  const message = await insertArtifactMessage(trx, {
+    id: randomUUID(),
+    artifact_id: artifact.id,
+    author_user_id: reader.credentialId,
+    role: 'user',
+    content: text,
+    message: null,
+    revision_id: from,
+    selected_element: selected === undefined ? null : JSON.stringify(selected),
+    created_at: isoTime(engine.clock.now()),
+  });
+  const generation: Generation = { kind: 'message', text, from, asked: asked !== undefined, ...(selected && { selected }), answers: {} };
+  return { artifact: await start(engine, trx, artifact, generation), message };
+}
+
+/** Makes the page again from the data of now. Throws 404, 403, 409 `artifact_empty`, 409 `artifact_generating`. */
+export async function refreshArtifact(engine: Engine, reader: Reader, id: string): Promise<ArtifactRow> {
+  const started = await engine.store.transaction().execute(async (trx) => {
+    const artifact = await requireArtifact(trx, reader, id, 'edit');
+    requireIdle(artifact);
+    if (artifact.current_revision_id === null) throw artifactEmpty('refresh');
+    return start(engine, trx, artifact, { kind: 'refresh' });
+  });
+  engine.worker.wake();
+  return started;
+}
+
+/** Puts a generation into the queue. Call it in a transaction, and wake the worker afterwards. */
+export async function start(engine: Engine, trx: Queries, artifact: ArtifactRow, generation: Generation): Promise<ArtifactRow> {
+  const now = engine.clock.now();
+  await enqueueJob(trx, { kind: jobKinds.artifact, subjectId: artifact.id, dueAt: now });
+  return settled(
+    await changeArtifact(trx, artifact.id, {
+      status: 'pending',
+      generation: JSON.stringify(generation),
+      question: null,
+      updated_at: isoTime(now),
+    }),
+  );
+}
+
+/** Answers what a generation asks; it goes on. Throws 404, 403, 409 `question_not_pending`, 400 `invalid_answer`. */
+export async function answerQuestion(
+  engine: Engine,
+  reader: Reader,
+  id: string,
+  given: { toolCallId: string; answers: Record<string, unknown> },
+): Promise<void> {
+  await engine.store.transaction().execute(async (trx) => {
+    const artifact = await requireArtifact(trx, reader, id, 'edit');
+    const asked = artifact.question === null ? undefined : (JSON.parse(artifact.question) as Question);
+    if (asked === undefined || asked.toolCallId !== given.toolCallId) {
+      const now = asked === undefined ? 'it asks nothing now' : `it asks ${asked.toolCallId} now`;
+      throw new ServiceError(409, 'question_not_pending', `The question ${given.toolCallId} is not asked any more: ${now}.`);
+    }
+    const { questions } = asked;
+    const { answer, message } = readAnswer(
+      { type: 'question', title: questions[0]?.question ?? '', questions },
+      { answers: texts(given.answers) },
+    );
+    const answers = (answer.type === 'question' ? answer.answers : {}) as Record<string, string>;
+    const generation = JSON.parse(artifact.generation as string) as Extract<Generation, { kind: 'message' }>;
+    await insertArtifactMessage(trx, {
+      id: randomUUID(),
+      artifact_id: artifact.id,
+      author_user_id: reader.credentialId,
+      role: 'user',
+      content: message,
+      message: JSON.stringify({ type: 'answer', toolCallId: asked.toolCallId, answers }),
+      revision_id: artifact.current_revision_id,
+      selected_element: null,
+      created_at: isoTime(engine.clock.now()),
+    });
+    await start(engine, trx, artifact, { ...generation, answers: { ...generation.answers, ...answers } });
+  });
+  engine.worker.wake();
+}
+
+/** Answers as texts; what is no text fits no question, and is named with the others. */
+const texts = (answers: Record<string, unknown>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(answers).map(([question, answer]) => [question, typeof answer === 'string' ? answer : JSON.stringify(answer)]),
+  );
+
+/** Ends a generation; the page stays as it was. One that is idle stays as it is. Throws 404, 403. */
+export async function stopArtifact(engine: Engine, reader: Reader, id: string, partialText: string | undefined): Promise<ArtifactRow> {
+  const stopped = await engine.store.transaction().execute(async (trx) => {
+    const artifact = await requireArtifact(trx, reader, id, 'edit');
+    if (!isGenerating(artifact)) return artifact;
+    await revokeJob(trx, jobKinds.artifact, artifact.id);
+    const now = isoTime(engine.clock.now());
+    if (partialText !== undefined && partialText.trim() !== '') {
+      await insertArtifactMessage(trx, {
+        ...{ id: randomUUID(), artifact_id: artifact.id, author_user_id: null, role: 'assistant', content: partialText },
+        message: JSON.stringify({ type: 'partial' }),
+        ...{ revision_id: null, selected_element: null, created_at: now },
+      });
+    }
+    const changes = { status: 'interrupted', generation: null, question: null, updated_at: now } as const;
+    return settled(await changeArtifact(trx, artifact.id, changes, generatingStatuses));
+  });
+  engine.worker.abort(jobKinds.artifact, stopped.id, 'stopped');
+  return stopped;
+}
+
+/** Throws 409 `artifact_generating`. */
+export function requireIdle(artifact: ArtifactRow): void {
+  if (!isGenerating(artifact)) return;
+  const now = artifact.question === null ? `is ${artifact.status}` : 'waits for an answer';
+  throw new ServiceError(409, 'artifact_generating', `A generation of this artifact ${now}. Let it end, or stop it first.`);
+}
+
+export const artifactEmpty = (to: string): ServiceError =>
+  new ServiceError(409, 'artifact_empty', `There is no page to ${to} yet: no generation has made one.`);
+
+function requireText(text: string): void {
+  if (text.trim() !== '') return;
+  throw new ServiceError(400, 'invalid_request', 'message must not be empty.', {
+    details: [{ path: 'message', message: 'must not be empty' }],
+  });
+}
+
+/** A row that was read in the same transaction cannot have changed meanwhile. */
+export function settled(row: ArtifactRow | undefined): ArtifactRow {
+  if (row === undefined) throw new Error('the artifact has changed within the transaction');
+  return row;
+}

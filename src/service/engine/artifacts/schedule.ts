@@ -1,0 +1,63 @@
+/** Refreshes that come by themselves: a job for each artifact that has a frequency, due at its next one. What was missed is made up for once. */
+import type { RefreshFrequency } from '../../../interface/types.ts';
+import { artifactById, changeArtifact, isGenerating } from '../../store/artifacts.ts';
+import type { Queries } from '../../store/database.ts';
+import { enqueueJob, holdsJob, releaseJob, revokeJob } from '../../store/jobs.ts';
+import type { JobRow } from '../../store/schema.ts';
+import { findTeam } from '../../store/teams.ts';
+import { isoTime } from '../../store/time.ts';
+import { type Engine, jobKinds } from '../engine.ts';
+import { start } from './generation.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+/** Milliseconds from one refresh to the next. */
+const intervals: Readonly<Record<RefreshFrequency, number>> = {
+  every_15_minutes: 15 * minute,
+  every_30_minutes: 30 * minute,
+  hourly: hour,
+  every_6_hours: 6 * hour,
+  daily: 24 * hour,
+  weekly: 7 * 24 * hour,
+};
+
+/** When the next refresh is due, for who sets the frequency now; the job is made, or taken away. Call it in a transaction. */
+export async function planRefresh(
+  trx: Queries,
+  artifactId: string,
+  frequency: RefreshFrequency | null,
+  now: number,
+): Promise<string | null> {
+  if (frequency === null) {
+    await revokeJob(trx, jobKinds.refreshArtifact, artifactId);
+    return null;
+  }
+  const dueAt = now + intervals[frequency];
+  await enqueueJob(trx, { kind: jobKinds.refreshArtifact, subjectId: artifactId, dueAt });
+  return isoTime(dueAt);
+}
+
+/** Handles a `refresh_artifact` job. An artifact without a page, or one that is being made anyway, waits for the next time. */
+export async function refreshDue(engine: Engine, job: JobRow): Promise<void> {
+  const started = await engine.store.transaction().execute(async (trx) => {
+    if (!(await holdsJob(trx, job))) return false;
+    const artifact = await artifactById(trx, job.subject_id);
+    const team = artifact && (await findTeam(trx, artifact.team_id));
+    if (artifact === undefined || team === undefined || artifact.refresh_frequency === null) {
+      await releaseJob(trx, job, { status: 'done' });
+      return false;
+    }
+    const now = engine.clock.now();
+    const interval = intervals[artifact.refresh_frequency];
+    const due = Date.parse(artifact.next_refresh_at ?? isoTime(now));
+    // In step with the first one, however late this is.
+    const next = due + interval * (Math.floor((now - due) / interval) + 1);
+    await releaseJob(trx, job, { status: 'queued', dueAt: next });
+    const planned = await changeArtifact(trx, artifact.id, { next_refresh_at: isoTime(next) });
+    if (planned === undefined || planned.current_revision_id === null || isGenerating(planned)) return false;
+    await start(engine, trx, planned, { kind: 'refresh' });
+    return true;
+  });
+  if (started) engine.worker.wake();
+}

@@ -1,0 +1,42 @@
+/** What people and the generator said about an artifact, in order. */
+import type { Insertable } from 'kysely';
+import type { Queries } from './database.ts';
+import type { ArtifactMessageRow, ArtifactMessagesTable } from './schema.ts';
+
+/** Inserts a message after the others. Call it in a transaction. */
+export async function insertArtifactMessage(
+  db: Queries,
+  message: Omit<Insertable<ArtifactMessagesTable>, 'seq'>,
+): Promise<ArtifactMessageRow> {
+  const { last } = await db
+    .selectFrom('artifact_messages')
+    .select((select) => select.fn.max('seq').as('last'))
+    .where('artifact_id', '=', message.artifact_id)
+    .executeTakeFirstOrThrow();
+  return db
+    .insertInto('artifact_messages')
+    .values({ ...message, seq: Number(last ?? 0) + 1 })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+export async function findArtifactMessage(db: Queries, artifactId: string, id: string): Promise<ArtifactMessageRow | undefined> {
+  return db.selectFrom('artifact_messages').selectAll().where('id', '=', id).where('artifact_id', '=', artifactId).executeTakeFirst();
+}
+
+/** The last messages before a place in the order, the oldest of them first; `hasMore` says whether there are older ones. */
+export async function listArtifactMessageRows(
+  db: Queries,
+  artifactId: string,
+  page: { limit: number; before: number | undefined },
+): Promise<{ rows: ArtifactMessageRow[]; total: number; hasMore: boolean }> {
+  const query = db.selectFrom('artifact_messages').where('artifact_id', '=', artifactId);
+  const { total } = await query.select((select) => select.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
+  const earlier = page.before === undefined ? query : query.where('seq', '<', page.before);
+  const rows = await earlier
+    .selectAll()
+    .orderBy('seq', 'desc')
+    .limit(page.limit + 1)
+    .execute();
+  return { rows: rows.slice(0, page.limit).reverse(), total: Number(total), hasMore: rows.length > page.limit };
+}
