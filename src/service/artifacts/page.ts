@@ -19,6 +19,8 @@ export interface Query {
   subject: SubjectName;
   /** The word it was asked for with, and the statuses that it stands for. */
   status?: { word: string; values: string[] };
+  /** Of human requests. */
+  type?: 'approval' | 'question';
   period?: Period;
   agent?: { id: string; name: string };
   queue?: { id: string; name: string };

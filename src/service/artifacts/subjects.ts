@@ -20,7 +20,7 @@ const itself = (...words: string[]): Record<string, string[]> => Object.fromEntr
 export const subjects: readonly Subject[] = [
   {
     name: 'requests',
-    said: /\b(?:human[ -]requests?|(?:pending |open )?(?:approvals|questions)|requests?)\b/,
+    said: /\b(?:human[ -])?requests?\b/,
     singular: 'human request',
     plural: 'human requests',
     statuses: { ...itself('pending', 'answered', 'withdrawn'), open: ['pending'], waiting: ['pending'], unanswered: ['pending'] },
@@ -80,10 +80,11 @@ const capital = (text: string): string => `${text[0]?.toUpperCase() ?? ''}${text
 /** The heading of a block: `Failed runs of agent "x" of the last 7 days by status`. */
 export function titleOf({ query, by, form }: Omit<DataBlock, 'id' | 'kind'>): string {
   const { plural } = subjectOf(query.subject);
+  const things = query.type === undefined ? plural : `${query.type}s`;
   if (query.subject === 'usage') return 'Usage of the plan';
   const words = [
     form === 'number' ? `number of ${query.status?.word ?? ''}`.trim() : query.status?.word,
-    plural,
+    things,
     query.queue && `of queue "${query.queue.name}"`,
     query.agent && `of agent "${query.agent.name}"`,
     query.period && periodWords(query.period),

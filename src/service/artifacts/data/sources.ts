@@ -88,12 +88,13 @@ export const sources: Readonly<Record<CountedSubject, Source>> = {
 };
 
 /** The rows of a span, a status and an agent. `table` is one of ours. */
-function narrowed(query: unknown, table: CountedSubject | 'human_requests', { status, agent }: Query, { since, until }: Span): Rows {
+function narrowed(query: unknown, table: CountedSubject | 'human_requests', { status, type, agent }: Query, { since, until }: Span): Rows {
   let rows = query as Rows;
   const created = sql.ref<string>(`${table}.created_at`);
   if (since !== undefined) rows = rows.where(sql<boolean>`${created} >= ${since}`);
   if (until !== undefined) rows = rows.where(sql<boolean>`${created} < ${until}`);
   if (status !== undefined) rows = rows.where(sql<boolean>`${sql.ref(`${table}.status`)} in (${sql.join(status.values)})`);
+  if (type !== undefined) rows = rows.where(sql<boolean>`human_requests.type = ${type}`);
   if (agent !== undefined) rows = rows.where(sql<boolean>`runs.agent_id = ${agent.id}`);
   return rows;
 }

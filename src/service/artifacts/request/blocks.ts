@@ -41,6 +41,7 @@ export function blockFrom(wish: Wish, old: Draft | undefined, tools: Tools): Dra
     ...same?.query,
     subject: subject.name,
     ...statusOf(subject, wish),
+    ...(wish.type && { type: wish.type }),
     ...(wish.period && { period: wish.period }),
     ...agentOf(subject, wish, tools),
     ...queueOf(subject, wish, same, tools),
@@ -111,8 +112,8 @@ function shapeOf(subject: Subject, wish: Wish, same: Draft | undefined, tools: T
   if (by !== undefined && !subject.fields.includes(by)) {
     throw new Refused(`${upper(subject.plural)} cannot be counted by ${by}; they can by ${subject.fields.join(', ')}.`);
   }
-  const word =
-    wish.form ?? (wish.by === undefined ? undefined : same?.form === 'table' || same?.form === 'line' ? same.form : 'bars') ?? same?.form;
+  const counted = same?.by === undefined ? 'bars' : same.form;
+  const word = wish.form ?? (wish.by === undefined ? same?.form : counted);
   const form = formOf(word, by, tools);
   if (form === 'table' || form === 'number') return by === undefined || form === 'number' ? { form } : { form, by };
   const fields = form === 'line' ? subject.fields.filter((field) => timeFields.includes(field)) : subject.fields;

@@ -33,8 +33,11 @@ const remove = /^(?:remove|delete|drop|hide|take out|take away) (.+)$/i;
 const clear =
   /^(?:(?:remove|delete|drop|clear) (?:everything|all|all of it|the page|the whole page)|start (?:over|again|afresh)|empty the page)$/i;
 const move = /^move (.+?) (?:to the |to |at the )?(up|down|top|start|beginning|first|end|bottom|last)$/i;
-const reference = `it|this|that|these|(?:the )?selected (?:part|element|block|chart|table)|(?:the )?(?:first|second|third|fourth|fifth|last)(?: (?:one|block|part|section|table|chart|list))?|(?:block|part|section|number )?\\s*\\d+|${markPattern}|the .+?`;
-const change = new RegExp(`^(?:make|turn|change|convert|set|show|draw|display) (${reference})(?: (?:into|to|as|be))? (.+)$`, 'i');
+const reference = `it|this|that|these|(?:the )?selected (?:part|element|block|chart|table)|(?:the )?(?:first|second|third|fourth|fifth|last)(?: (?:one|block|part|section|table|chart|list))?|(?:block|part|section|number )?\\s*\\d+|${markPattern}`;
+const change = new RegExp(
+  `^(?:make|turn|change|convert|set|show|draw|display) (?:(${reference})(?: (?:into|to|as|be))?|(the .+?) (?:into|to|as|be|an?)) (.+)$`,
+  'i',
+);
 
 /** The commands of a statement. @throws NotUnderstood */
 export function readCommands(statement: Statement): Command[] {
@@ -56,8 +59,9 @@ export function readCommands(statement: Statement): Command[] {
   return commands;
 }
 
-const sameThing = ({ subject, period, statuses, agent, queue }: Wish = {}): Wish => ({
+const sameThing = ({ subject, type, period, statuses, agent, queue }: Wish = {}): Wish => ({
   ...(subject && { subject }),
+  ...(type && { type }),
   ...(period && { period }),
   ...(statuses && { statuses }),
   ...(agent !== undefined && { agent }),
@@ -80,9 +84,11 @@ function readOne(statement: Statement): { command?: Command; unknown: string[] }
   const changed = change.exec(spelled);
   if (changed) {
     const last = changed.at(-1) as string;
+    const words = (changed[1] ?? changed.at(-2)) as string;
+    const meant = /^(?:it|this|that|these|(?:the )?selected\b.*)$/i.test(words) ? undefined : words;
     const { wish, unknown } = readWish(statement, last.toLowerCase());
     if (unknown.length === 0 && wish.subject === undefined && hasWish(wish))
-      return said({ do: 'change', reference: changed[1] as string, wish, statement });
+      return said({ do: 'change', reference: meant, wish, statement });
   }
   const instead = /\s+instead$/i.test(spelled);
   const { wish, unknown } = readWish(statement, statement.words.replace(/\s+instead$/, ''));

@@ -91,9 +91,8 @@ class Work {
         const old = referred(this.#place(), command.statement, command.reference);
         if (old.kind === 'text')
           throw new Refused(`"${command.statement.text}" is about a text, which has no figures to show another way.`);
-        const changed: DataBlock = { ...old, ...blockFrom(command.wish, old, { ...this.#tools(), statement: command.statement }) };
-        // What is not there any more must not stay from the old one.
-        if (changed.by === undefined) delete changed.by;
+        const tools = { ...this.#tools(), statement: command.statement };
+        const changed: DataBlock = { id: old.id, kind: 'data', ...blockFrom(command.wish, old, tools) };
         this.#blocks = this.#blocks.map((block) => (block === old ? changed : block));
         this.changes.push(`Changed "${titleOf(old)}" to ${described(changed)}.`);
         return;

@@ -40,15 +40,11 @@ export function referred(place: Place, statement: Statement, reference: string |
   return oneOf(place, statement, found);
 }
 
-function pointedAt({ blocks, selected, asker }: Place, statement: Statement, reference: string | undefined): Block {
+function pointedAt(place: Place, statement: Statement, reference: string | undefined): Block {
+  const { blocks, selected } = place;
   const found = selected === undefined ? undefined : selectedBlock(blocks, selected);
-  if (found) return found;
   // What is changed without a word of where can only be figures.
-  return oneOf(
-    { blocks, selected, asker },
-    statement,
-    reference === undefined ? blocks.filter(({ kind }) => kind === 'data') : [...blocks],
-  );
+  return found ?? oneOf(place, statement, reference === undefined ? blocks.filter(({ kind }) => kind === 'data') : blocks);
 }
 
 function oneOf({ blocks, asker }: Place, statement: Statement, found: readonly Block[]): Block {

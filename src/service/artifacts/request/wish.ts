@@ -11,6 +11,7 @@ export interface Wish {
   form?: FormWord;
   by?: Field;
   period?: Period;
+  type?: 'approval' | 'question';
   /** As they were written. */
   statuses?: string[];
   agent?: string;
@@ -36,7 +37,7 @@ const forms: readonly [RegExp, FormWord][] = [
 ];
 const statusWords = [...new Set(subjects.flatMap(({ statuses }) => Object.keys(statuses)))];
 const filler = new Set(
-  'a an the of with me us show shows showing add please and or in all for as page section part there are is was were my our team give make create draw display view report dashboard containing on to want need see put insert include build generate write their its only just than now new one out'.split(
+  'a an the of with me us show shows showing add please and or in all for as page section part there are is was were my our team give make create draw display view report dashboard containing on to want need see put insert include build generate write their its only just than now new one ones out'.split(
     ' ',
   ),
 );
@@ -59,8 +60,9 @@ export function readWish(statement: Statement, words = statement.words): ReadWis
   for (const { name: subject, said } of subjects) {
     if (wish.subject === undefined && reader.take(said)) wish.subject = subject;
   }
+  readType(reader, wish);
   const statuses = statusWords.filter((word) => reader.take(new RegExp(`\\b${word}\\b`)));
-  if (statuses.length > 0) wish.statuses = statuses;
+  if (statuses.length > 0) wish.statuses = statuses.sort((a, b) => words.indexOf(a) - words.indexOf(b));
   return { wish, unknown: reader.left() };
 }
 
@@ -89,7 +91,12 @@ class Reader {
   }
 
   left(): string[] {
-    return this.#rest.split(/[\s,:()]+/).flatMap((word) => (word === '' || filler.has(word) ? [] : [textOf(this.#statement, word)]));
+    const words = this.#rest
+      .split(/[\s,:()?]+/)
+      .flatMap((word) => (word === '' || filler.has(word) ? [] : [textOf(this.#statement, word)]));
+    // What stood before something unknown is not what is unknown.
+    const unknown = words.filter((word) => !/^(?:by|per|each)$/.test(word));
+    return unknown.length === 0 ? words : unknown;
   }
 }
 
@@ -109,6 +116,15 @@ function readField(reader: Reader, wish: Wish): void {
     const adverb = reader.take(/\b(hourly|daily|weekly|monthly)\b/)?.[1];
     if (adverb) wish.by = adverb === 'daily' ? 'day' : (adverb.slice(0, -2) as Field);
   }
+}
+
+/** Human requests of one type have names of their own. */
+function readType(reader: Reader, wish: Wish): void {
+  if (wish.subject !== undefined && wish.subject !== 'requests') return;
+  const type = reader.take(/\b(approval|question)s\b/)?.[1];
+  if (type === undefined) return;
+  wish.subject = 'requests';
+  wish.type = type as 'approval';
 }
 
 function readPeriod(reader: Reader, wish: Wish): void {

@@ -1,0 +1,559 @@
+/** Artifacts over HTTP: made and changed by messages, asked back, refreshed, restored, published, exported. */
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { Artifact, ArtifactMessage, RefreshFrequency } from '../../../src/interface/types.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { covers } from '../helpers/coverage.ts';
+import type { Behaviour } from '../helpers/runtime.ts';
+import type { Api, TestOptions } from '../helpers/service.ts';
+
+const started = covers('artifacts');
+const behaviours: Record<string, Behaviour> = {
+  broken: async () => ({ status: 'failed', error: 'no' }),
+  asking: async () => ({ status: 'waiting', step: 'q', request: { type: 'approval', title: 'Pay <b>now</b>?' } }),
+};
+const service = (options: TestOptions = {}): Promise<Api> => started({ behaviours, clock: new ManualClock(), ...options });
+
+const minute = 60_000;
+const start = Date.parse('2026-07-18T09:00:00.000Z');
+
+async function settled(api: Api, artifactId: string): Promise<Artifact> {
+  for (;;) {
+    const { artifact } = await api.ok('getArtifact', { params: { artifactId } });
+    if (artifact.status !== 'pending' && artifact.status !== 'running') return artifact;
+    if ((await question(api, artifactId)) !== undefined) return artifact;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+async function messages(api: Api, artifactId: string): Promise<ArtifactMessage[]> {
+  return (await api.ok('listArtifactMessages', { params: { artifactId } })).data;
+}
+
+interface Asked {
+  type: string;
+  toolCallId: string;
+  questions: { question: string; options?: { label: string }[] }[];
+}
+
+/** What the last message asks. */
+async function question(api: Api, artifactId: string): Promise<Asked | undefined> {
+  const last = (await messages(api, artifactId)).at(-1)?.message as Asked | undefined;
+  return last?.type === 'question' ? last : undefined;
+}
+
+async function created(api: Api, message: string): Promise<Artifact> {
+  const { artifact_id } = await api.ok('createArtifact', { body: { message } });
+  return settled(api, artifact_id);
+}
+
+async function said(api: Api, artifactId: string, message: string): Promise<Artifact> {
+  await api.ok('sendArtifactMessage', { params: { artifactId }, body: { message } });
+  return settled(api, artifactId);
+}
+
+async function html(api: Api, artifactId: string): Promise<string> {
+  const answer = await api.call('renderArtifact', { params: { artifactId } });
+  expect(answer.status).toBe(200);
+  return answer.text;
+}
+
+const refused = async (api: Api, id: Parameters<Api['call']>[0], input: Parameters<Api['call']>[1]) => {
+  const { status, body } = await api.call(id, input);
+  return [status, (body as { error?: string }).error];
+};
+
+describe('an artifact', () => {
+  it('is made by a message from what the team has', async () => {
+    const api = await service();
+    await api.until((await api.run('done')).id, 'completed');
+    await api.until((await api.run('broken')).id, 'failed');
+    await api.until((await api.run('asking')).id, 'waiting');
+    const { artifact_id, user_message } = await api.ok('createArtifact', {
+      body: { message: 'title Week; runs by status; open human requests; usage; how many runs failed' },
+    });
+    expect(user_message).toMatchObject({ artifact_id, role: 'user', content: expect.stringContaining('title Week'), revision_id: null });
+    const artifact = await settled(api, artifact_id);
+    expect(artifact).toMatchObject({
+      ...{ id: artifact_id, title: 'Week', status: 'completed', html_code_present: true, thumbnail_url: null },
+      ...{ visibility: 'private', publish_permission: 'view', refresh_frequency: null, last_refresh_at: null },
+    });
+    const page = await html(api, artifact_id);
+    expect(page).toContain('<title>Week</title>');
+    for (const status of ['completed', 'failed', 'waiting'])
+      expect(page).toMatch(new RegExp(`>${status}</span></th>.*<td class="amount">1</td>`));
+    expect(page).toContain('Pay &lt;b&gt;now&lt;/b&gt;?');
+    expect(page).not.toContain('<b>now');
+    expect(page).toContain('3 of unlimited');
+    expect(page).toContain('<p class="number">1</p>');
+    const said = await messages(api, artifact_id);
+    expect(said.map(({ role }) => role)).toEqual(['user', 'assistant']);
+    expect(said[1]).toMatchObject({
+      author_user_id: null,
+      content: expect.stringMatching(/^The title is "Week"\.\nAdded "Runs by status" as a bar chart\.\n/),
+      revision_id: expect.any(String),
+    });
+  });
+
+  it('is counted over time, of an agent, and of a period', async () => {
+    const clock = new ManualClock();
+    const api = await service({ clock });
+    const agentId = await api.agent('done', 'A & B');
+    const runAt = async (at: number) => {
+      clock.set(at);
+      const { run } = await api.ok('startRun', { body: { agent_id: agentId } });
+      await api.until(run.id, 'completed');
+    };
+    await runAt(start);
+    await runAt(start + 26 * 60 * minute);
+    await runAt(start + 27 * 60 * minute);
+    await api.run('done');
+    const { id } = await created(
+      api,
+      'line chart of runs of agent "a & b" of the last 3 days by day; runs by agent; number of runs of yesterday; agents; runs by hour of today',
+    );
+    const page = await html(api, id);
+    expect(page).toContain('Runs of agent &quot;A &amp; B&quot; of the last 3 days by day');
+    expect(page).toMatch(
+      /<td>2026-07-17<\/td><td class="amount">0<\/td>.*<td>2026-07-18<\/td><td class="amount">1<\/td>.*<td>2026-07-19<\/td><td class="amount">2<\/td>/s,
+    );
+    expect(page).toMatch(/A &amp; B<\/th>.*<td class="amount">3<\/td>/);
+    expect(page).toContain('<p class="number">1</p>');
+    expect(page).toContain('<td>2026-07-19 11:00</td><td class="amount">1</td>');
+  });
+
+  it('is changed by messages: each page is a revision with a parent', async () => {
+    const api = await service();
+    const { id } = await created(api, 'runs by status');
+    const first = (await api.ok('listArtifactRevisions', { params: { artifactId: id } })).current_revision_id as string;
+    await said(api, id, 'add usage');
+    await said(api, id, 'remove the runs chart; title "Only usage"');
+    const list = await api.ok('listArtifactRevisions', { params: { artifactId: id } });
+    expect(list.revisions.map(({ version }) => version)).toEqual([3, 2, 1]);
+    expect(list).toMatchObject({ total: 3, current_version: 3, current_revision_id: list.revisions[0]?.id });
+    expect(list.revisions[0]?.parent_revision_id).toBe(list.revisions[1]?.id);
+    expect(list.revisions[2]).toMatchObject({ id: first, parent_revision_id: null, restored_from_version: null });
+    expect(await html(api, id)).not.toContain('Runs by status');
+    const old = await api.call('renderArtifactRevision', { params: { artifactId: id, revisionId: first } });
+    expect(old.text).toContain('Runs by status');
+
+    // From an earlier one: what came after it is left out, and its title comes back.
+    await api.ok('sendArtifactMessage', { params: { artifactId: id }, body: { message: 'add agents', from_revision_id: first } });
+    expect(await settled(api, id)).toMatchObject({ title: 'Runs by status' });
+    const page = await html(api, id);
+    expect(page).toContain('Runs by status');
+    expect(page).not.toContain('Usage');
+    const { revisions } = await api.ok('listArtifactRevisions', { params: { artifactId: id } });
+    expect(revisions[0]).toMatchObject({ version: 4, parent_revision_id: first });
+  });
+
+  it('is restored to an earlier revision, which becomes a new one', async () => {
+    const api = await service();
+    const { id } = await created(api, 'title One; runs');
+    await said(api, id, 'title Two; remove 1; usage');
+    const { revisions } = await api.ok('listArtifactRevisions', { params: { artifactId: id } });
+    const params = { artifactId: id, revisionId: revisions[1]?.id as string };
+    const restored = await api.ok('restoreArtifactRevision', { params });
+    expect(restored).toMatchObject({ success: true, current_version: 3 });
+    const after = await api.ok('listArtifactRevisions', { params: { artifactId: id } });
+    expect(after.revisions[0]).toMatchObject({
+      id: restored.current_revision_id,
+      restored_from_version: 1,
+      parent_revision_id: revisions[0]?.id,
+    });
+    expect((await api.ok('getArtifact', { params: { artifactId: id } })).artifact.title).toBe('One');
+    expect(await html(api, id)).toContain('There are none.');
+    // The current one again: nothing is to be done.
+    expect(await api.ok('restoreArtifactRevision', { params: { artifactId: id, revisionId: restored.current_revision_id } })).toEqual(
+      restored,
+    );
+    expect(await refused(api, 'restoreArtifactRevision', { params: { artifactId: id, revisionId: randomUUID() } })).toEqual([
+      404,
+      'revision_not_found',
+    ]);
+    // What follows changes what was restored.
+    await said(api, id, 'as a number');
+    expect(await html(api, id)).toContain('<p class="number">0</p>');
+  });
+
+  it('that is not understood fails, says what would be, and keeps its page', async () => {
+    const api = await service();
+    const nothing = await created(api, 'make me a sandwich');
+    expect(nothing).toMatchObject({ status: 'failed', html_code_present: false, title: null });
+    expect((await messages(api, nothing.id)).at(-1)).toMatchObject({
+      role: 'assistant',
+      message: { type: 'error' },
+      content: expect.stringMatching(/Not understood.*sandwich.*understands:\n- /s),
+    });
+    for (const id of ['renderArtifact', 'exportArtifactHtml', 'exportArtifactPdf'] as const) {
+      expect(await refused(api, id, { params: { artifactId: nothing.id } })).toEqual([404, 'artifact_not_generated']);
+    }
+    expect(await refused(api, 'refreshArtifact', { params: { artifactId: nothing.id } })).toEqual([409, 'artifact_empty']);
+    expect(await refused(api, 'duplicateArtifact', { params: { artifactId: nothing.id } })).toEqual([409, 'artifact_empty']);
+    const { id } = await created(api, 'runs');
+    const before = await html(api, id);
+    expect(await said(api, id, 'runs by colour')).toMatchObject({ status: 'failed', html_code_present: true });
+    expect(await html(api, id)).toBe(before);
+    expect(await said(api, id, 'usage')).toMatchObject({ status: 'completed' });
+  });
+
+  it('asks what is open, and goes on with the answer', async () => {
+    const api = await service();
+    const { id, status } = await created(api, 'chart of runs; chart of webhook deliveries');
+    expect(status).toBe('running');
+    const asked = (await question(api, id)) as Asked;
+    expect(asked.questions).toMatchObject([{ question: expect.stringContaining('"chart of runs"'), options: expect.any(Array) }]);
+    const first = asked.questions[0]?.question as string;
+    const answer = (toolCallId: string, answers: Record<string, unknown>) => ({
+      params: { artifactId: id },
+      body: { toolCallId, answers },
+    });
+    expect(await refused(api, 'answerArtifactQuestion', answer(randomUUID(), { [first]: 'status' }))).toEqual([
+      409,
+      'question_not_pending',
+    ]);
+    for (const wrong of [{}, { [first]: 'colour' }, { [first]: 5 }, { other: 'status' }])
+      expect(await refused(api, 'answerArtifactQuestion', answer(asked.toolCallId, wrong))).toEqual([400, 'invalid_answer']);
+    expect(await refused(api, 'sendArtifactMessage', { params: { artifactId: id }, body: { message: 'usage' } })).toEqual([
+      409,
+      'artifact_generating',
+    ]);
+    expect(await api.ok('answerArtifactQuestion', answer(asked.toolCallId, { [first]: 'status' }) as never)).toEqual({ ok: true });
+    await settled(api, id);
+    const next = (await question(api, id)) as Asked;
+    expect(next.questions[0]?.question).toContain('webhook deliveries');
+    expect(await refused(api, 'answerArtifactQuestion', answer(asked.toolCallId, { [first]: 'status' }))).toEqual([
+      409,
+      'question_not_pending',
+    ]);
+    await api.ok('answerArtifactQuestion', answer(next.toolCallId, { [next.questions[0]?.question as string]: 'event' }) as never);
+    expect(await settled(api, id)).toMatchObject({ status: 'completed', title: 'Runs by status' });
+    expect(await html(api, id)).toContain('Webhook deliveries by event');
+    expect((await messages(api, id)).map(({ role, message }) => `${role} ${(message as Asked | undefined)?.type ?? ''}`)).toEqual([
+      ...['user ', 'assistant question', 'user answer', 'assistant question', 'user answer', 'assistant '],
+    ]);
+    expect(await refused(api, 'answerArtifactQuestion', answer(next.toolCallId, {}))).toEqual([409, 'question_not_pending']);
+  });
+
+  it('is stopped while it waits, and keeps what was made', async () => {
+    const api = await service();
+    const { id } = await created(api, 'runs');
+    const before = await html(api, id);
+    await said(api, id, 'chart of runs');
+    const asked = (await question(api, id)) as Asked;
+    const stop = (body?: { partial_text: string }) =>
+      api.ok('stopArtifactMessage', { params: { artifactId: id }, ...(body && { body }) } as never);
+    expect((await stop({ partial_text: 'As far as I got' })).artifact).toMatchObject({ status: 'interrupted', html_code_present: true });
+    expect((await messages(api, id)).at(-1)).toMatchObject({ role: 'assistant', content: 'As far as I got' });
+    expect(
+      await refused(api, 'answerArtifactQuestion', { params: { artifactId: id }, body: { toolCallId: asked.toolCallId, answers: {} } }),
+    ).toEqual([...[409, 'question_not_pending']]);
+    expect(await html(api, id)).toBe(before);
+    // An idle one is left as it is.
+    expect((await stop()).artifact.status).toBe('interrupted');
+    expect(await said(api, id, 'usage')).toMatchObject({ status: 'completed' });
+    expect((await stop()).artifact.status).toBe('completed');
+  });
+
+  it('means the part that is selected', async () => {
+    const api = await service();
+    const { id } = await created(api, 'runs by status; usage');
+    const selected_element = { selector: '#part-2', label: 'Usage of the plan', tag_name: 'section', outer_html: '<section id="part-2">' };
+    const { user_message } = await api.ok('sendArtifactMessage', {
+      params: { artifactId: id },
+      body: { message: 'remove this', selected_element },
+    });
+    expect(user_message.selected_element).toEqual(selected_element);
+    await settled(api, id);
+    expect(await html(api, id)).not.toContain('Usage');
+  });
+
+  it('goes on after a restart with what it was doing', async () => {
+    const first = await service();
+    const { id } = await created(first, 'chart of runs');
+    const asked = (await question(first, id)) as Asked;
+    await first.service.close();
+    const api = await service({ dataDirectory: first.dataDirectory });
+    await api.ok('answerArtifactQuestion', {
+      params: { artifactId: id },
+      body: { toolCallId: asked.toolCallId, answers: { [asked.questions[0]?.question as string]: 'source' } },
+    });
+    expect(await settled(api, id)).toMatchObject({ status: 'completed', title: 'Runs by source' });
+  });
+});
+
+describe('the messages of an artifact', () => {
+  it('are read from the end, page by page', async () => {
+    const api = await service();
+    const { id } = await created(api, 'runs');
+    for (const message of ['usage', 'agents', 'remove 1']) await said(api, id, message);
+    const all = await messages(api, id);
+    expect(all).toHaveLength(8);
+    const page = (before?: string) =>
+      api.ok('listArtifactMessages', { params: { artifactId: id }, query: { limit: 3, ...(before === undefined ? {} : { before }) } });
+    const last = await page();
+    expect(last).toMatchObject({ total: 8, has_more: true });
+    expect(last.data).toEqual(all.slice(5));
+    const middle = await page(last.data[0]?.id);
+    expect(middle.data).toEqual(all.slice(2, 5));
+    const first = await page(middle.data[0]?.id);
+    expect(first).toMatchObject({ data: all.slice(0, 2), has_more: false });
+    const get = (query: Record<string, string | number>) => refused(api, 'listArtifactMessages', { params: { artifactId: id }, query });
+    expect(await get({ before: randomUUID() })).toEqual([404, 'message_not_found']);
+    expect(await get({ limit: 501 })).toEqual([400, 'invalid_request']);
+    expect(await get({ before: 'x' })).toEqual([400, 'invalid_request']);
+  });
+});
+
+describe('a refresh', () => {
+  it('asks the same of new data, and makes a revision', async () => {
+    const clock = new ManualClock();
+    const api = await service({ clock });
+    const { id } = await created(api, 'title Numbers; number of runs');
+    expect(await html(api, id)).toContain('<p class="number">0</p>');
+    await api.until((await api.run()).id, 'completed');
+    clock.advance(minute);
+    expect((await api.ok('refreshArtifact', { params: { artifactId: id } })).status).toBe('pending');
+    expect(await settled(api, id)).toMatchObject({ status: 'completed', last_refresh_at: '2026-07-18T09:01:00.000Z', title: 'Numbers' });
+    expect(await html(api, id)).toContain('<p class="number">1</p>');
+    const { revisions } = await api.ok('listArtifactRevisions', { params: { artifactId: id } });
+    expect(revisions[0]).toMatchObject({ version: 2, parent_revision_id: revisions[1]?.id });
+    expect(await messages(api, id)).toHaveLength(2);
+    const old = await api.call('renderArtifactRevision', { params: { artifactId: id, revisionId: revisions[1]?.id as string } });
+    expect(old.text).toContain('<p class="number">0</p>');
+  });
+
+  it.each<[RefreshFrequency, number]>([
+    ['every_15_minutes', 15],
+    ['every_30_minutes', 30],
+    ['hourly', 60],
+    ['every_6_hours', 360],
+    ['daily', 1_440],
+    ['weekly', 10_080],
+  ])('comes by itself: %s', async (refresh_frequency, minutes) => {
+    const clock = new ManualClock();
+    const api = await service({ clock });
+    const { id } = await created(api, 'number of runs');
+    const planned = await api.ok('updateArtifact', { params: { artifactId: id }, body: { refresh_frequency } });
+    const at = (times: number, more = 0) => new Date(start + (times * minutes + more) * minute).toISOString();
+    expect(planned).toMatchObject({ refresh_frequency, next_refresh_at: at(1), last_refresh_at: null });
+    const refreshed = async (times: number, more = 0): Promise<Artifact> => {
+      for (;;) {
+        const { artifact } = await api.ok('getArtifact', { params: { artifactId: id } });
+        if (artifact.last_refresh_at === at(times, more)) return artifact;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    clock.advance(minutes * minute);
+    expect(await refreshed(1)).toMatchObject({ next_refresh_at: at(2), status: 'completed' });
+    // Late by three rounds: made up for once, and in step again.
+    clock.advance((3 * minutes + 5) * minute);
+    expect(await refreshed(4, 5)).toMatchObject({ next_refresh_at: at(5) });
+    expect((await api.ok('listArtifactRevisions', { params: { artifactId: id } })).total).toBe(3);
+    const off = await api.ok('updateArtifact', { params: { artifactId: id }, body: { refresh_frequency: null } });
+    expect(off).toMatchObject({ refresh_frequency: null, next_refresh_at: null });
+    clock.advance(10 * minutes * minute);
+    await said(api, id, 'usage');
+    expect((await api.ok('listArtifactRevisions', { params: { artifactId: id } })).total).toBe(4);
+  });
+
+  it('waits for its next time while a question is open or there is no page', async () => {
+    const clock = new ManualClock();
+    const api = await service({ clock });
+    const { id } = await created(api, 'chart of runs');
+    await api.ok('updateArtifact', { params: { artifactId: id }, body: { refresh_frequency: 'hourly' } });
+    clock.advance(60 * minute);
+    for (;;) {
+      const { artifact } = await api.ok('getArtifact', { params: { artifactId: id } });
+      if (artifact.next_refresh_at === '2026-07-18T11:00:00.000Z') break;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(await question(api, id)).toBeDefined();
+    expect(await refused(api, 'refreshArtifact', { params: { artifactId: id } })).toEqual([409, 'artifact_generating']);
+  });
+});
+
+describe('who may do what', () => {
+  it('private is for its creator and the owner alone; published is for the team, to see or to edit', async () => {
+    const owner = await service();
+    const [ana, ben] = [await owner.withToken({ name: 'ana' }), await owner.withToken({ name: 'ben' })];
+    const { id } = await created(ana, 'runs');
+    const params = { artifactId: id };
+    const readable = ['getArtifact', 'renderArtifact', 'listArtifactMessages', 'listArtifactRevisions', 'exportArtifactHtml'] as const;
+    for (const operation of readable) expect(await refused(ben, operation, { params })).toEqual([404, 'artifact_not_found']);
+    expect(await ana.ok('getArtifact', { params })).toMatchObject({ is_creator: true, can_edit: true });
+    expect(await owner.ok('getArtifact', { params })).toMatchObject({ is_creator: false, can_edit: true });
+
+    expect(await ana.ok('publishArtifact', { params, body: { visibility: 'team' } })).toMatchObject({
+      visibility: 'team',
+      publish_permission: 'view',
+    });
+    for (const operation of readable) expect((await ben.call(operation, { params })).status).toBe(200);
+    expect(await ben.ok('getArtifact', { params })).toMatchObject({ is_creator: false, can_edit: false });
+    const [revision] = (await ben.ok('listArtifactRevisions', { params })).revisions;
+    const edits: [Parameters<Api['call']>[0], object][] = [
+      ['updateArtifact', { params, body: { title: 'mine' } }],
+      ['sendArtifactMessage', { params, body: { message: 'usage' } }],
+      ['refreshArtifact', { params }],
+      ['stopArtifactMessage', { params }],
+      ['answerArtifactQuestion', { params, body: { toolCallId: 'x', answers: {} } }],
+      ['restoreArtifactRevision', { params: { ...params, revisionId: revision?.id } }],
+    ];
+    for (const [operation, input] of edits) expect(await refused(ben, operation, input)).toEqual([403, 'artifact_not_editable']);
+
+    await ana.ok('publishArtifact', { params, body: { visibility: 'organization', permission: 'edit' } });
+    expect(await said(ben, id, 'usage')).toMatchObject({ status: 'completed' });
+    expect((await messages(ben, id)).at(-2)?.author_user_id).not.toBe((await messages(ben, id))[0]?.author_user_id);
+    for (const [operation, body] of [
+      ['publishArtifact', { visibility: 'private' }],
+      ['deleteArtifact', undefined],
+    ] as const)
+      expect(await refused(ben, operation, { params, body })).toEqual([403, 'artifact_not_yours']);
+    await ana.ok('publishArtifact', { params, body: { visibility: 'private' } });
+    expect(await refused(ben, 'getArtifact', { params })).toEqual([404, 'artifact_not_found']);
+  });
+
+  it('lists say whose they are', async () => {
+    const owner = await service();
+    const [ana, ben] = [await owner.withToken({ name: 'ana' }), await owner.withToken({ name: 'ben' })];
+    await created(ana, 'title "Ana private"; runs');
+    const shared = await created(ana, 'title "Ana team"; runs');
+    await ana.ok('publishArtifact', { params: { artifactId: shared.id }, body: { visibility: 'team' } });
+    await created(ben, 'title "Ben private"; runs');
+    const titles = async (api: Api, scope?: 'created' | 'shared' | 'team') => {
+      const { artifacts, total } = await api.ok('listArtifacts', { query: scope === undefined ? {} : { scope } });
+      expect(total).toBe(artifacts.length);
+      return artifacts.map(({ title }) => title).sort();
+    };
+    expect(await titles(ben)).toEqual(['Ana team', 'Ben private']);
+    expect(await titles(ben, 'created')).toEqual(['Ben private']);
+    expect(await titles(ben, 'shared')).toEqual(['Ana team']);
+    expect(await titles(ana, 'shared')).toEqual([]);
+    expect(await titles(ana, 'team')).toEqual(['Ana team']);
+    expect(await titles(owner)).toEqual(['Ana private', 'Ana team', 'Ben private']);
+    const page = await ana.ok('listArtifacts', { query: { limit: 1, offset: 1 } });
+    expect(page).toMatchObject({ total: 2, limit: 1, offset: 1 });
+    expect(page.artifacts).toHaveLength(1);
+    expect(await refused(ana, 'listArtifacts', { query: { scope: 'mine' } })).toEqual([400, 'invalid_request']);
+  });
+
+  it('copies are private and their own', async () => {
+    const owner = await service();
+    const [ana, ben] = [await owner.withToken({ name: 'ana' }), await owner.withToken({ name: 'ben' })];
+    const { id } = await created(ana, `title ${'x'.repeat(120)}; runs by status`);
+    await ana.ok('publishArtifact', { params: { artifactId: id }, body: { visibility: 'team' } });
+    await ana.ok('updateArtifact', { params: { artifactId: id }, body: { refresh_frequency: 'daily' } });
+    const copy = await ben.ok('duplicateArtifact', { params: { artifactId: id } });
+    expect(copy).toMatchObject({
+      visibility: 'private',
+      status: 'completed',
+      html_code_present: true,
+      refresh_frequency: null,
+      next_refresh_at: null,
+    });
+    expect(copy.title).toBe(`Copy of ${'x'.repeat(112)}`);
+    expect(copy.created_by_user_id).not.toBe((await ben.ok('getArtifact', { params: { artifactId: id } })).artifact.created_by_user_id);
+    expect(await messages(ben, copy.id)).toEqual([]);
+    await said(ben, copy.id, 'remove 1; usage');
+    expect(await html(ben, id)).toContain('Runs by status');
+    expect(await html(ben, copy.id)).not.toContain('Runs by status');
+  });
+
+  it('another team sees nothing of it', async () => {
+    const api = await service();
+    const { id } = await created(api, 'runs');
+    await api.ok('publishArtifact', { params: { artifactId: id }, body: { visibility: 'organization', permission: 'edit' } });
+    const other = await api.inNewTeam();
+    expect(await refused(other, 'getArtifact', { params: { artifactId: id } })).toEqual([404, 'artifact_not_found']);
+    expect((await other.ok('listArtifacts')).artifacts).toEqual([]);
+    const mine = await created(other, 'number of agents');
+    expect(await html(other, mine.id)).toContain('<p class="number">0</p>');
+  });
+});
+
+describe('an artifact is', () => {
+  it('renamed, also on its page, and keeps the name', async () => {
+    const api = await service();
+    const { id } = await created(api, 'runs');
+    const renamed = await api.ok('updateArtifact', { params: { artifactId: id }, body: { title: 'A <b> title' } });
+    expect(renamed.title).toBe('A <b> title');
+    expect(await html(api, id)).toContain('<h1>A &lt;b&gt; title</h1>');
+    expect((await said(api, id, 'usage')).title).toBe('A <b> title');
+    for (const title of ['', 'x'.repeat(121)])
+      expect(await refused(api, 'updateArtifact', { params: { artifactId: id }, body: { title } })).toEqual([400, 'invalid_request']);
+  });
+
+  it('deleted with all that belongs to it', async () => {
+    const api = await service();
+    const { id } = await created(api, 'chart of runs');
+    await api.ok('updateArtifact', { params: { artifactId: id }, body: { refresh_frequency: 'hourly' } });
+    expect(await api.ok('deleteArtifact', { params: { artifactId: id } })).toEqual({ success: true });
+    expect(await refused(api, 'getArtifact', { params: { artifactId: id } })).toEqual([404, 'artifact_not_found']);
+    expect(await refused(api, 'deleteArtifact', { params: { artifactId: id } })).toEqual([404, 'artifact_not_found']);
+  });
+
+  it('refused what does not fit', async () => {
+    const api = await service();
+    for (const message of ['', '   ', 'x'.repeat(10_001)])
+      expect(await refused(api, 'createArtifact', { body: { message } })).toEqual([400, 'invalid_request']);
+    expect((await api.send('GET', '/v2/artifacts', { anonymous: true })).status).toBe(401);
+    const { id } = await created(api, 'runs');
+    const params = { artifactId: id };
+    expect(await refused(api, 'sendArtifactMessage', { params, body: { message: ' ' } })).toEqual([400, 'invalid_request']);
+    expect(await refused(api, 'sendArtifactMessage', { params, body: { message: 'usage', from_revision_id: randomUUID() } })).toEqual([
+      ...[404, 'revision_not_found'],
+    ]);
+    expect(await refused(api, 'renderArtifactRevision', { params: { ...params, revisionId: randomUUID() } })).toEqual([
+      404,
+      'revision_not_found',
+    ]);
+    expect(await refused(api, 'publishArtifact', { params, body: { visibility: 'teams' } })).toEqual([400, 'invalid_request']);
+    expect(await refused(api, 'exportArtifactHtml', { params, query: { theme: 'blue' } })).toEqual([400, 'invalid_request']);
+  });
+
+  it('made once for a key', async () => {
+    const api = await service();
+    const headers = { 'idempotency-key': 'one' };
+    const [first, second] = [
+      await api.call('createArtifact', { body: { message: 'runs' }, headers }),
+      await api.call('createArtifact', { body: { message: 'runs' }, headers }),
+    ];
+    expect(second.body).toEqual(first.body);
+    expect(second.headers['idempotency-replayed']).toBe('true');
+    expect((await api.ok('listArtifacts')).total).toBe(1);
+  });
+});
+
+describe('a page', () => {
+  it('can do nothing on the origin of the service', async () => {
+    const api = await service();
+    const { id } = await created(api, 'title "../a\\"b: c"; runs');
+    const page = await api.call('renderArtifact', { params: { artifactId: id } });
+    const policy = page.headers['content-security-policy'];
+    expect(policy).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox$/,
+    );
+    expect(page.headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+      'content-disposition': 'inline',
+    });
+    const file = await api.call('exportArtifactHtml', { params: { artifactId: id }, query: { theme: 'dark' } });
+    expect(file.headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'content-security-policy': policy });
+    expect(file.headers['content-disposition']).toMatch(/^attachment; filename="[^"/\\:]*\.html"/);
+    expect(file.text).toContain('data-theme="dark"');
+    const head = await api.send('HEAD', `/v2/artifacts/${id}/render`);
+    expect([head.status, head.text]).toEqual([200, '']);
+  });
+
+  it('is no PDF without a browser, and says what to install', async () => {
+    const api = await service({ commandPath: '/nonexistent', browsing: { policy: 'off', places: [] } });
+    const { id } = await created(api, 'runs');
+    const answer = await api.call('exportArtifactPdf', { params: { artifactId: id } });
+    expect(answer.status).toBe(409);
+    expect(answer.body).toMatchObject({
+      error: 'pdf_unavailable',
+      message: expect.stringMatching(/no Chromium is installed\. Install Chromium.*HTML export needs none/s),
+    });
+  });
+});
