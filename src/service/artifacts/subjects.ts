@@ -5,7 +5,6 @@ export interface Subject {
   readonly name: SubjectName;
   /** How it is said. */
   readonly said: RegExp;
-  readonly singular: string;
   readonly plural: string;
   /** Words for statuses, and the statuses that they stand for. */
   readonly statuses: Readonly<Record<string, readonly string[]>>;
@@ -21,7 +20,6 @@ export const subjects: readonly Subject[] = [
   {
     name: 'requests',
     said: /\b(?:human[ -])?requests?\b/,
-    singular: 'human request',
     plural: 'human requests',
     statuses: { ...itself('pending', 'answered', 'withdrawn'), open: ['pending'], waiting: ['pending'], unanswered: ['pending'] },
     fields: ['status', 'type', 'agent', ...times],
@@ -30,16 +28,30 @@ export const subjects: readonly Subject[] = [
   {
     name: 'deliveries',
     said: /\b(?:webhook[ -])?deliver(?:y|ies)\b|\bwebhooks?\b/,
-    singular: 'webhook delivery',
     plural: 'webhook deliveries',
     statuses: { ...itself('pending', 'delivered', 'failed', 'cancelled'), open: ['pending'], successful: ['delivered'] },
     fields: ['status', 'event', ...times],
     hasAgent: false,
   },
   {
+    name: 'cases',
+    said: /\bcases?\b/,
+    plural: 'cases',
+    statuses: {
+      ...itself('pending', 'postponed', 'completed', 'failed'),
+      claimed: ['in_progress'],
+      running: ['in_progress'],
+      waiting: ['needs_input'],
+      open: ['pending', 'in_progress', 'needs_input', 'postponed'],
+      ended: ['completed', 'failed'],
+      finished: ['completed', 'failed'],
+    },
+    fields: ['status', 'priority', 'queue', ...times],
+    hasAgent: false,
+  },
+  {
     name: 'runs',
     said: /\bruns?\b/,
-    singular: 'run',
     plural: 'runs',
     statuses: {
       ...itself('pending', 'starting', 'running', 'waiting', 'completed', 'failed', 'interrupted'),
@@ -56,7 +68,6 @@ export const subjects: readonly Subject[] = [
   {
     name: 'agents',
     said: /\bagents\b/,
-    singular: 'agent',
     plural: 'agents',
     statuses: {},
     fields: ['day', 'week', 'month'],
@@ -65,7 +76,6 @@ export const subjects: readonly Subject[] = [
   {
     name: 'usage',
     said: /\b(?:plan )?usage\b|\bplan limits?\b|\bbilling\b/,
-    singular: 'usage',
     plural: 'usage',
     statuses: {},
     fields: [],

@@ -9,7 +9,10 @@ const known = {
     { id: 'a1', name: 'invoice-check' },
     { id: 'a2', name: 'Web Shop' },
   ],
-  queues: [],
+  queues: [
+    { id: 'q1', name: 'Invoices' },
+    { id: 'q2', name: 'Refunds' },
+  ],
 };
 
 const ask = (message: string, page: PageSpec = emptyPage, more: Partial<Request> = {}): Composed =>
@@ -40,6 +43,8 @@ describe('a request', () => {
     ['pending approvals by agent', ['Pending approvals by agent (bars)']],
     ['questions of today', ['Questions of today (table)']],
     ['webhook deliveries by event', ['Webhook deliveries by event (bars)']],
+    ['cases of queue "Invoices" by status', ['Cases of queue "Invoices" by status (bars)']],
+    ['open cases by queue', ['Open cases by queue (bars)']],
     ['usage', ['Usage of the plan (bars)']],
     ['list of agents', ['Agents (table)']],
     ['weekly runs over the last 3 months', ['Runs of the last 3 months by week (bars)']],
@@ -110,6 +115,13 @@ describe('a request that leaves something open', () => {
     expect(labels(ask('runs of agent "web shp"'))).toEqual(['Web Shop', 'invoice-check']);
     expect(shown(answered('runs of agent "web shp"', 'Web Shop'))).toEqual(['Runs of agent "Web Shop" (table)']);
     expect(ask('runs of agent "x"', emptyPage, { known: { agents: [], queues: [] } })).toMatchObject({ status: 'failed' });
+  });
+
+  it('is asked of which queue, unless there is one alone', () => {
+    expect(labels(ask('cases by priority'))).toEqual(['All queues', 'Invoices', 'Refunds']);
+    expect(shown(answered('cases by priority', 'Refunds'))).toEqual(['Cases of queue "Refunds" by priority (bars)']);
+    expect(shown(answered('cases by priority', 'All queues'))).toEqual(['Cases by priority (bars)']);
+    expect(shown(made('cases', emptyPage, { known: { agents: [], queues: known.queues.slice(0, 1) } }))).toEqual(['Cases (table)']);
   });
 
   it('is asked what to have instead of a pie', () => {

@@ -122,6 +122,33 @@ describe('an artifact', () => {
     expect(page).toContain('<td>2026-07-19 11:00</td><td class="amount">1</td>');
   });
 
+  it('shows cases with the status and priority that their list has', async () => {
+    const clock = new ManualClock();
+    const api = await service({ clock });
+    const { queue } = await api.ok('createQueue', { body: { name: 'Invoices' } });
+    const { queue: other } = await api.ok('createQueue', { body: { name: 'Refunds' } });
+    const add = (queue_id: string, title: string, priority: 'none' | 'high') =>
+      api.ok('createCases', { params: { queue_id }, body: { case: { title, data: 'x', priority } } });
+    await add(queue.id, 'March <b>', 'high');
+    await add(queue.id, 'April', 'none');
+    await add(other.id, 'Refund', 'none');
+    const { id } = await created(
+      api,
+      'cases of queue "invoices"; cases of queue invoices by priority; open cases by queue; cases of queue Refunds by status',
+    );
+    const page = await html(api, id);
+    expect(page).toContain('<td>March &lt;b&gt;</td><td>Invoices</td><td><span class="status going">pending</span></td><td>high</td>');
+    expect(page).not.toContain('<td>Refund</td>');
+    expect(page).toMatch(/>high<\/th>.*<td class="amount">1<\/td>/);
+    expect(page).toMatch(/>Invoices<\/th>.*<td class="amount">2<\/td>/);
+    const asking = await created(api, 'cases by status');
+    expect((await question(api, asking.id))?.questions[0]?.options?.map(({ label }) => label)).toEqual([
+      'All queues',
+      'Invoices',
+      'Refunds',
+    ]);
+  });
+
   it('is changed by messages: each page is a revision with a parent', async () => {
     const api = await service();
     const { id } = await created(api, 'runs by status');

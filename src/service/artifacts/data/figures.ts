@@ -5,7 +5,7 @@ import type { Queries } from '../../store/database.ts';
 import type { BlockContent, DataContent, PageContent } from '../content.ts';
 import { type DataBlock, type Field, type PageSpec, timeFields } from '../page.ts';
 import { titleOf } from '../subjects.ts';
-import { type CountedSubject, type Source, sources } from './sources.ts';
+import { type CountedSubject, type Source, sourcesAt } from './sources.ts';
 import { bucketLength, series, spanOf } from './span.ts';
 
 /** Rows of a table, and bars of a chart: the rest is counted together. */
@@ -27,7 +27,7 @@ export async function lookUp(db: Queries, teamId: string, page: PageSpec, now: n
 
 async function figures(db: Queries, teamId: string, block: DataBlock, now: number): Promise<DataContent> {
   if (block.query.subject === 'usage') return usage(db, teamId, now);
-  const source = sources[block.query.subject as CountedSubject];
+  const source = sourcesAt(new Date(now).toISOString())[block.query.subject as CountedSubject];
   const span = spanOf(block.query.period, now);
   const rows = () => source.rows(db, teamId, block.query, span);
   if (block.by === undefined && block.form === 'table') return table(source, rows);

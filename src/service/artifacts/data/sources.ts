@@ -1,5 +1,6 @@
 /** Where the figures of each subject come from. Expressions are such as SQLite and Postgres share; nothing of a request gets into them. */
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
+import { casePriorities } from '../../../interface/case-status.ts';
 import type { Queries } from '../../store/database.ts';
 import type { Database } from '../../store/schema.ts';
 import type { ColumnKind } from '../content.ts';
@@ -19,9 +20,11 @@ export interface Source {
 }
 
 /** Everything but usage, which is not counted in rows. */
-export type CountedSubject = Exclude<SubjectName, 'usage' | 'cases'>;
+export type CountedSubject = Exclude<SubjectName, 'usage'>;
 
-export const sources: Readonly<Record<CountedSubject, Source>> = {
+/** @param now ISO 8601: when postponed cases are due */
+export const sourcesAt = (now: string): Readonly<Record<CountedSubject, Source>> => ({
+  cases: casesAt(now),
   runs: {
     rows: (db, teamId, query, span) =>
       narrowed(
@@ -85,15 +88,53 @@ export const sources: Readonly<Record<CountedSubject, Source>> = {
       { label: 'Updated', kind: 'time', value: sql`agents.updated_at` },
     ],
   },
-};
+});
+
+/** A case has one status at a time, as its list says (store/case-list.ts). */
+function casesAt(now: string): Source {
+  const status = sql<string>`case when cases.status <> 'pending' then cases.status
+    when cases.claimed_by_run_id is not null and runs.status = 'waiting' then 'needs_input'
+    when cases.claimed_by_run_id is not null then 'in_progress'
+    when cases.postponed_to > ${sql.lit(now)} then 'postponed' else 'pending' end`;
+  const priority = sql<string>`case cases.priority ${sql.join(
+    casePriorities.map((word, rank) => sql`when ${sql.lit(rank)} then ${sql.lit(word)}`),
+    sql` `,
+  )} end`;
+  return {
+    rows: (db, teamId, query, span) => {
+      const all = db
+        .selectFrom('cases')
+        .innerJoin('queues', 'queues.id', 'cases.queue_id')
+        .leftJoin('runs', 'runs.id', 'cases.claimed_by_run_id')
+        .where('queues.team_id', '=', teamId);
+      const inQueue = query.queue === undefined ? all : all.where('queues.id', '=', query.queue.id);
+      return narrowed(inQueue, 'cases', query, span, status);
+    },
+    created: sql`cases.created_at`,
+    fields: { status, priority, queue: sql`queues.name` },
+    columns: [
+      { label: 'Case', kind: 'text', value: sql`cases.title` },
+      { label: 'Queue', kind: 'text', value: sql`queues.name` },
+      { label: 'Status', kind: 'status', value: status },
+      { label: 'Priority', kind: 'text', value: priority },
+      { label: 'Created', kind: 'time', value: sql`cases.created_at` },
+    ],
+  };
+}
 
 /** The rows of a span, a status and an agent. `table` is one of ours. */
-function narrowed(query: unknown, table: CountedSubject | 'human_requests', { status, type, agent }: Query, { since, until }: Span): Rows {
+function narrowed(
+  query: unknown,
+  table: CountedSubject | 'human_requests',
+  { status, type, agent }: Query,
+  { since, until }: Span,
+  statusOf: RawBuilder<string> = sql.ref<string>(`${table}.status`),
+): Rows {
   let rows = query as Rows;
   const created = sql.ref<string>(`${table}.created_at`);
   if (since !== undefined) rows = rows.where(sql<boolean>`${created} >= ${since}`);
   if (until !== undefined) rows = rows.where(sql<boolean>`${created} < ${until}`);
-  if (status !== undefined) rows = rows.where(sql<boolean>`${sql.ref(`${table}.status`)} in (${sql.join(status.values)})`);
+  if (status !== undefined) rows = rows.where(sql<boolean>`${statusOf} in (${sql.join(status.values)})`);
   if (type !== undefined) rows = rows.where(sql<boolean>`human_requests.type = ${type}`);
   if (agent !== undefined) rows = rows.where(sql<boolean>`runs.agent_id = ${agent.id}`);
   return rows;

@@ -12,6 +12,7 @@ import { findArtifactRevision, insertArtifactRevision } from '../../store/artifa
 import { artifactById, changeArtifact, generatingStatuses } from '../../store/artifacts.ts';
 import type { Queries } from '../../store/database.ts';
 import { holdsJob, releaseJob, yieldJob } from '../../store/jobs.ts';
+import { listQueueRows } from '../../store/queues.ts';
 import type { ArtifactRow, ArtifactsTable, JobRow } from '../../store/schema.ts';
 import { isoTime } from '../../store/time.ts';
 import type { Engine } from '../engine.ts';
@@ -104,12 +105,13 @@ async function composed(trx: Queries, artifact: ArtifactRow, generation: Generat
   const page = renamed ? { ...base, title: artifact.title as string, titled: true } : base;
   if (generation.kind === 'refresh') return { status: 'composed', page, changes: [] };
   const { rows: agents } = await listAgentRows(trx, { teamId: artifact.team_id, automationId: undefined, limit: 1_000, offset: 0 });
+  const { rows: queues } = await listQueueRows(trx, { teamId: artifact.team_id, automationId: undefined, limit: 1_000, offset: 0 });
   return compose({
     message: generation.text,
     page,
     answers: generation.answers,
     selected: generation.selected,
-    known: { agents: agents.map(({ id, name }) => ({ id, name })), queues: [] },
+    known: { agents: agents.map(({ id, name }) => ({ id, name })), queues: queues.map(({ id, name }) => ({ id, name })) },
   });
 }
 
