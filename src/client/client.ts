@@ -8,8 +8,8 @@ import { anySignal } from '../base/abort.ts';
 import { type Clock, steadyTime, systemClock } from '../base/clock.ts';
 import { AopsError, type ErrorDetails } from '../base/errors.ts';
 import type { Dispatcher } from '../base/undici.ts';
-import { type OperationId, operation } from '../interface/operations.ts';
-import type { Input, Response } from '../interface/types.ts';
+import { operation } from '../interface/operations.ts';
+import type { Input, JsonOperationId, Response } from '../interface/types.ts';
 import { checkAnswer } from './answers.ts';
 import { backoff, retryPolicy } from './backoff.ts';
 import { abandonedChange, DeadlineError, NotOfferedError, OutcomeUnknownError, RateLimitedError, ServiceAnswerError } from './errors.ts';
@@ -21,7 +21,7 @@ import { openDispatcher } from './network/network.ts';
 import type { CallOptions, ClientEvent, ClientOptions } from './options.ts';
 import { type Decision, decide, leavesOpen, type Progress, unlessOpen } from './policy.ts';
 import { operationRequest, type ServiceRequest } from './request.ts';
-import { isReplayed, readJson } from './response.ts';
+import { isReplayed, readJson, readMedia } from './response.ts';
 import { RetryBudget } from './retry-budget.ts';
 import { followConnections, Sending } from './sending.ts';
 import { timeLimited } from './time-limit.ts';
@@ -75,7 +75,7 @@ export class Client {
    * @throws ServiceAnswerError for an error status, OutcomeUnknownError, UnavailableError, RateLimitedError, UnusableAnswerError,
    *   or the signal's reason, which names the key where a change may have been carried out
    */
-  async call<Id extends OperationId>(id: Id, input: Input<Id>, options: CallOptions = {}): Promise<Response<Id>> {
+  async call<Id extends JsonOperationId>(id: Id, input: Input<Id>, options: CallOptions = {}): Promise<Response<Id>> {
     const { method, path, extension } = operation(id);
     const response = await this.send(operationRequest(id, input), options).catch((error: unknown) => {
       const unknown = extension && error instanceof ServiceAnswerError && error.code === 'route_not_found';
@@ -226,6 +226,7 @@ export class Client {
         signal: limit,
         onHead: (answered) => this.#gate.observe(answered, started, steadyTime(this.#clock)),
         onMessage: request.onMessage,
+        media: request.media,
         ...(request.body === undefined ? {} : { body: request.body }),
       });
     const outcome = await timeLimited(this.#clock, signal, run, request.attemptMilliseconds);
@@ -237,6 +238,7 @@ export class Client {
       return outcome;
     }
     this.#emit({ ...trace, status: outcome.response.status, responseHeaders: outcome.response.headers });
+    if (request.media && outcome.response.status < 300) outcome.response.reading = readMedia(outcome.response, request.media.type);
     if (request.statusOnly && outcome.response.status < 300) outcome.response.reading = { value: undefined };
     return outcome;
   }

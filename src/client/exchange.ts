@@ -14,6 +14,18 @@ export interface Answer {
   body: Buffer;
   /** The answer came as a stream of events, and the body is the one that was waited for; empty when it never came. */
   streamed?: true;
+  /** The body went where it was wanted, and is not here. */
+  taken?: true;
+}
+
+/** Takes a body that is no JSON as it comes, in place of collecting it. */
+export interface MediaSink {
+  /** The media type that it is for; an answer of another is collected like any other. */
+  type: string;
+  /** The body of an attempt begins. */
+  begin(): void;
+  /** More of it. Nothing further is read before it resolves. */
+  take(chunk: Uint8Array): Promise<void>;
 }
 
 /** What may be told of an answer while it comes. */
@@ -22,6 +34,7 @@ export interface Listener {
   onHead?: ((headers: ResponseHeaders) => void) | undefined;
   /** Takes the messages of an answer that is a stream of events. True for the one that is the answer: the rest is not waited for. */
   onMessage?: ((data: string) => boolean) | undefined;
+  media?: MediaSink | undefined;
 }
 
 /** JSON answers are held in memory; more than this is no JSON answer. */
@@ -65,6 +78,9 @@ class Collector implements Dispatcher.DispatchHandler {
   #headers: ResponseHeaders = {};
   #size = 0;
   #answered = false;
+  #media: MediaSink | undefined;
+  /** What is still being written of the body. */
+  #taking: Promise<void> = Promise.resolve();
 
   constructor(listener: Listener) {
     this.#listener = listener;
@@ -94,14 +110,31 @@ class Collector implements Dispatcher.DispatchHandler {
     this.#listener.onHead?.(headers);
     const isStream = /^text\/event-stream\s*(;|$)/i.test(header(headers, 'content-type') ?? '');
     if (isStream && !this.#isError && this.#listener.onMessage) this.#events = new EventStreamParser(bodyLimit);
+    const { media } = this.#listener;
+    if (media && !this.#isError && status < 300 && isOfType(headers, media.type)) {
+      this.#media = media;
+      media.begin();
+      return;
+    }
     if (!this.#isError && Number(header(headers, 'content-length')) > bodyLimit) this.giveUp(tooLarge());
   }
 
-  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#media) this.#pass(this.#media, controller, chunk);
     // A stream mostly ends with its answer, and its connection can be used again; not when it goes on.
-    if (this.#answered) this.giveUp(new Error('the answer is there'));
+    else if (this.#answered) this.giveUp(new Error('the answer is there'));
     else if (this.#events) this.#read(() => this.#events?.push(chunk));
     else this.#collect(chunk);
+  }
+
+  /** Hands a piece on, and reads no further until it was taken. */
+  #pass(media: MediaSink, controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    controller.pause();
+    this.#taking = media.take(chunk);
+    this.#taking.then(
+      () => controller.resume(),
+      (error: unknown) => this.giveUp(error),
+    );
   }
 
   #collect(chunk: Buffer): void {
@@ -114,7 +147,9 @@ class Collector implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#events && !this.#answered) this.#read(() => this.#events?.end());
-    this.#complete();
+    // What was handed on last may still be on its way.
+    if (this.#media) void this.#taking.then(() => this.#complete()).catch(() => undefined);
+    else this.#complete();
   }
 
   #read(next: () => StreamEvent[] | undefined): void {
@@ -142,9 +177,18 @@ class Collector implements Dispatcher.DispatchHandler {
     this.#answered = true;
     const [first = Buffer.alloc(0)] = this.#chunks;
     const body = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first;
-    this.#resolve({ status: this.#status, headers: this.#headers, body: withoutMark(body), ...(this.#events ? { streamed: true } : {}) });
+    this.#resolve({
+      status: this.#status,
+      headers: this.#headers,
+      body: withoutMark(body),
+      ...(this.#events ? { streamed: true } : {}),
+      ...(this.#media ? { taken: true } : {}),
+    });
   }
 }
+
+const isOfType = (headers: ResponseHeaders, type: string): boolean =>
+  (header(headers, 'content-type') ?? '').split(';')[0]?.trim().toLowerCase() === type;
 
 /** Some writers of UTF-8 begin with a byte order mark, which is no part of the text (RFC 8259, 8.1). */
 const withoutMark = (body: Buffer): Buffer => (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body);

@@ -2,6 +2,7 @@
 import { UsageError } from '../base/errors.ts';
 import { type OperationId, operation } from '../interface/operations.ts';
 import type { Input } from '../interface/types.ts';
+import type { MediaSink } from './exchange.ts';
 
 /** A request before it is authorised. Bodies are whole, so that every attempt sends the same bytes. */
 export interface ServiceRequest {
@@ -16,6 +17,8 @@ export interface ServiceRequest {
   attemptMilliseconds?: number;
   /** Whether the status is all of the answer: its body is not looked at. */
   statusOnly?: true;
+  /** Takes the body of a success answer, which is no JSON. */
+  media?: MediaSink;
   /** Takes the messages of an answer that comes as a stream of events; true for the one that is the answer. */
   onMessage?: (data: string) => boolean;
 }

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { ErrorBody } from '../interface/types.ts';
 import { isRpcFailure, type RpcFailure, rpcWord } from './json-rpc.ts';
-import { header } from './limits/rate-limit.ts';
+import { header, type ResponseHeaders } from './limits/rate-limit.ts';
 import type { Reading, TransportResponse } from './transport.ts';
 
 /** Whether the answer is one that was stored for an earlier attempt with the same key (interface part 7). */
@@ -14,6 +14,10 @@ export function readJson(response: TransportResponse): Reading {
   return response.reading;
 }
 
+/** Whether a success answer went where its body was wanted. */
+export const readMedia = ({ headers, taken }: TransportResponse, wanted: string): Reading =>
+  taken ? { value: undefined } : { problem: `the answer was ${typeIn(headers)}, not ${wanted}` };
+
 /** Whether a success answer has the body it should have: none, or complete JSON. */
 export const hasUsableBody = (response: TransportResponse): boolean => readJson(response).problem === undefined;
 
@@ -22,8 +26,7 @@ function readBody({ status, headers, body, streamed }: TransportResponse): Readi
   // Empty on purpose. Without a length it may as well have been cut off.
   if (status === 204 || (body.length === 0 && header(headers, 'content-length') === '0')) return { value: undefined };
   const type = (header(headers, 'content-type') ?? '').split(';')[0]?.trim() ?? '';
-  if (!/^application\/([\w.-]+\+)?json$/i.test(type))
-    return { problem: `the answer was ${type === '' ? 'of no type' : shown(type)}, not JSON` };
+  if (!/^application\/([\w.-]+\+)?json$/i.test(type)) return { problem: `the answer was ${typeIn(headers)}, not JSON` };
   const encoding = header(headers, 'content-encoding')?.trim() ?? '';
   if (encoding !== '' && encoding.toLowerCase() !== 'identity') return { problem: `the answer was encoded as ${shown(encoding)}, unasked` };
   return readText(body);
@@ -36,6 +39,12 @@ function readText(body: Buffer): Reading {
   } catch {
     return { problem: 'the answer was no complete JSON' };
   }
+}
+
+/** The media type of an answer within a sentence. */
+function typeIn(headers: ResponseHeaders): string {
+  const type = (header(headers, 'content-type') ?? '').split(';')[0]?.trim() ?? '';
+  return type === '' ? 'of no type' : shown(type);
 }
 
 /** A header's value within a sentence. */

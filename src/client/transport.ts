@@ -104,8 +104,8 @@ export async function send(
 /** Sends a request once. Rejects only with the signal's reason. */
 export async function attempt(dispatcher: Dispatcher, request: TransportRequest): Promise<Outcome> {
   try {
-    const { signal, onHead, onMessage, ...options } = request;
-    const response = await exchange(dispatcher, options as Dispatcher.DispatchOptions, signal, { onHead, onMessage });
+    const { signal, onHead, onMessage, media, ...options } = request;
+    const response = await exchange(dispatcher, options as Dispatcher.DispatchOptions, signal, { onHead, onMessage, media });
     return { kind: 'response', response };
   } catch (error) {
     request.signal.throwIfAborted();

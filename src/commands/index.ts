@@ -1,5 +1,6 @@
 /** Every command, by group. Loaded at each start: names and summaries only, the definitions come when they are needed. */
 import { agents } from './agents/index.ts';
+import { artifacts } from './artifacts/index.ts';
 import { auth } from './auth/index.ts';
 import { billing } from './billing/index.ts';
 import { cases } from './cases/index.ts';
@@ -27,7 +28,7 @@ const sections: Readonly<Record<string, Readonly<Record<string, Group | Leaf>>>>
   },
   Agents: { agents, revisions, plugins },
   'Work for agents': { queues, cases },
-  'Team and integrations': { teams, billing, connections, webhooks, mcp },
+  'Team and integrations': { teams, billing, artifacts, connections, webhooks, mcp },
   'A service of your own': {
     local,
     serve: { summary: 'Run the service in the foreground, for a server', load: () => import('./serve.ts') },

@@ -11,6 +11,12 @@ export type Query<Id extends OperationId> = SchemasOf<Id> extends { query: infer
 export type Body<Id extends OperationId> = SchemasOf<Id> extends { body: infer S extends TSchema } ? Static<S> : undefined;
 export type Response<Id extends OperationId> = SchemasOf<Id> extends { response: infer S extends TSchema } ? Static<S> : never;
 
+/** Operations that answer with something else than JSON, and all others. */
+export type MediaOperationId = {
+  [Id in OperationId]: (typeof operations)[Id] extends { produces: string } ? Id : never;
+}[OperationId];
+export type JsonOperationId = Exclude<OperationId, MediaOperationId>;
+
 /** Everything an operation is called with; parts an operation does not take are absent. */
 export type Input<Id extends OperationId> = (keyof Params<Id> extends never ? { params?: never } : { params: Params<Id> }) &
   (Query<Id> extends undefined ? { query?: never } : { query?: Query<Id> }) &

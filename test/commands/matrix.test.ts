@@ -66,6 +66,8 @@ const alsoNeeded: Record<string, string[]> = {
   'agents schedules update': ['--enabled'],
   'agents schedules next': ['x'],
   'runs respond': ['--approve'],
+  'artifacts update': ['--refresh', 'daily'],
+  'artifacts export': ['--html', 'x'],
   'webhooks update': ['--enabled'],
   'webhooks delete': ['--yes'],
   'webhooks secret rotate': ['--yes'],

@@ -1,6 +1,7 @@
 import { UsageError } from '../../base/errors.ts';
 import type { ServiceRequest } from '../../client/request.ts';
 import { operationIds, operations } from '../../interface/operations.ts';
+import type { MediaOperationId } from '../../interface/types.ts';
 import { bodyFlags } from '../body.ts';
 import type { Context } from '../context.ts';
 import { type CommandInput, defineCommand, flag, optionalArgument, text, texts } from '../define.ts';
@@ -8,6 +9,7 @@ import { wholeList } from '../list.ts';
 import { column, listOutput, rawOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { buildRequest } from './request.ts';
+import { mediaAt } from './target.ts';
 
 const methodsAndPath = {
   methodOrPath: optionalArgument('The method, the path, or the id of an operation'),
@@ -60,6 +62,8 @@ export default defineCommand({
     const request = await buildRequest(context, input);
     if (input.curl) return printCurl(context, request, input);
     const { paginate, slurp, silent, include } = input;
+    const media = mediaAt(request);
+    if (media && !include && !paginate && !silent) return printMedia(context, request, media);
     const result = paginate ? await allPages(context, request, slurp) : await answer(context, request, include);
     return silent ? undefined : result;
   },
@@ -74,6 +78,13 @@ function listed(word: string | undefined) {
     summary: operations[id].summary,
   }));
   return wholeList(rows.filter((row) => Object.values(row).some((text) => text.toLowerCase().includes(wanted))));
+}
+
+/** The body of an operation that answers with no JSON, to stdout. */
+async function printMedia(context: Context, { path }: ServiceRequest, id: MediaOperationId): Promise<undefined> {
+  const [{ mediaBody }, { printContent }] = await Promise.all([import('../../client/transfers/media.ts'), import('../content.ts')]);
+  const type = operations[id].produces;
+  await printContent(context, mediaBody(await context.client(), path, type, context.signal), type.startsWith('text/'));
 }
 
 async function answer(context: Context, request: ServiceRequest, include: boolean): Promise<unknown> {

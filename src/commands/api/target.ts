@@ -2,6 +2,7 @@
 import { UsageError } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
 import { type OperationId, operation, operationIds } from '../../interface/operations.ts';
+import type { MediaOperationId } from '../../interface/types.ts';
 import type { Context } from '../context.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -38,6 +39,17 @@ export function targetOf({ methodOrPath, path, method: flag }: TargetInput, hasB
   if (method !== undefined && method !== row.method)
     throw new UsageError(`${given} is a ${row.method}, not a ${method}.`, 'Leave the method out.');
   return { method: row.method, path: row.path };
+}
+
+/** The operation at a path, if it answers with something else than JSON. */
+export function mediaAt({ method, path }: { method: string; path: string }): MediaOperationId | undefined {
+  const segments = path.replace(/\?.*$/, '').split('/');
+  return operationIds.find((id): id is MediaOperationId => {
+    const row = operation(id);
+    if (row.produces === undefined || row.method !== method) return false;
+    const template = row.path.split('/');
+    return template.length === segments.length && template.every((part, at) => part.startsWith('{') || part === segments[at]);
+  });
 }
 
 function checkedMethod(word: string | undefined): string | undefined {

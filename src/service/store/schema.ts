@@ -604,6 +604,8 @@ export interface RunConnectionsTable {
   /** What it was called then. */
   name: Fixed<string>;
   first_used_at: Fixed<string>;
+}
+
 /** Pages that are made from messages, and remade. */
 export interface ArtifactsTable {
   id: Fixed<string>;

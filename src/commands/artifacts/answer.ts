@@ -1,0 +1,41 @@
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import type { Artifact } from '../../interface/types.ts';
+import { answerFromFlags } from '../../watch/answers.ts';
+import { pendingQuestion } from '../../watch/watch-artifact.ts';
+import { defineCommand, texts } from '../define.ts';
+import { recordOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { followArtifact, sendAnswer, watchExits, watchFlags, watchOptions } from './follow.ts';
+import { artifactArgument, artifactId, artifactRecord } from './record.ts';
+
+export default defineCommand({
+  summary: 'Answer what a generation asks',
+  description: 'An answer is given as QUESTION=ANSWER; with a single question the answer alone will do. The generation then goes on.',
+  arguments: { artifact: artifactArgument },
+  options: { answer: texts('QUESTION=ANSWER', 'Answer a question; repeat it for further questions'), ...watchFlags },
+  operations: ['listArtifacts', 'getArtifact', 'listArtifactMessages', 'answerArtifactQuestion'],
+  mutates: true,
+  exits: watchExits,
+  examples: [{ command: 'aops artifacts answer @latest --answer status --watch', text: 'Choose an option, and see what comes of it' }],
+  result: returns('getArtifact.artifact'),
+  output: recordOutput<Artifact>(artifactRecord),
+  async run(context, input): Promise<Artifact | undefined> {
+    const follow = await watchOptions(context, input);
+    const client = await context.client();
+    const id = await artifactId(context, input.artifact);
+    const params = { artifactId: id };
+    const { artifact } = await client.call('getArtifact', { params });
+    const { data } = await client.call('listArtifactMessages', { params, query: { limit: 100 } });
+    const asked = pendingQuestion(artifact, data);
+    if (asked === undefined) {
+      throw new AopsError(`The artifact asks nothing: it is ${artifact.status}.`, {
+        code: 'question_not_pending',
+        exit: exitCodes.conflict,
+        hint: `See what was said with \`aops artifacts messages ${id}\`.`,
+      });
+    }
+    await sendAnswer(client, id, asked, answerFromFlags(asked, input.answer));
+    if (follow) return followArtifact(context, id, data.at(-1)?.id, follow);
+    return (await client.call('getArtifact', { params })).artifact;
+  },
+});

@@ -1,0 +1,36 @@
+import type { Artifact } from '../../interface/types.ts';
+import { readContent } from '../body.ts';
+import { length } from '../checks.ts';
+import { argument, defineCommand } from '../define.ts';
+import { recordOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { followArtifact, watchExits, watchFlags, watchOptions } from './follow.ts';
+import { artifactRecord } from './record.ts';
+
+export default defineCommand({
+  summary: 'Make a page from what the team has, by saying what should be on it',
+  description:
+    'Returns when the generation has been started; with --watch when it has ended. --answers and --on-request include --watch. What the generator of the local service understands is in docs/artifacts.md.',
+  arguments: { message: argument('What should be on the page; @FILE or - read it') },
+  options: watchFlags,
+  operations: ['createArtifact', 'getArtifact', 'listArtifactMessages', 'answerArtifactQuestion'],
+  mutates: true,
+  exits: watchExits,
+  examples: [
+    {
+      command: "aops artifacts create 'title Week; runs of the last 7 days by status; open human requests' --watch",
+      text: 'Until the page is there',
+    },
+    { command: 'aops artifacts create @report.txt --answers answers.yaml -o id', text: 'Without a person' },
+  ],
+  result: returns('getArtifact.artifact'),
+  output: recordOutput<Artifact>(artifactRecord),
+  async run(context, input): Promise<Artifact | undefined> {
+    const follow = await watchOptions(context, input);
+    const message = await readContent(context, input.message, length(1, 10_000), 'MESSAGE');
+    const client = await context.client();
+    const { artifact_id: artifactId, user_message } = await client.call('createArtifact', { body: { message } });
+    if (follow) return followArtifact(context, artifactId, user_message.id, follow);
+    return (await client.call('getArtifact', { params: { artifactId } })).artifact;
+  },
+});

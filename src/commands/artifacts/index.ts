@@ -1,0 +1,24 @@
+import { defineGroup } from '../define.ts';
+
+export const artifacts = defineGroup({
+  summary: 'Pages made from what the team has, by messages',
+  commands: {
+    list: () => import('./list.ts'),
+    create: () => import('./create.ts'),
+    get: () => import('./get.ts'),
+    update: () => import('./update.ts'),
+    delete: () => import('./delete.ts'),
+    message: () => import('./message.ts'),
+    answer: () => import('./answer.ts'),
+    messages: () => import('./messages.ts'),
+    stop: () => import('./stop.ts'),
+    refresh: () => import('./refresh.ts'),
+    publish: () => import('./publish.ts'),
+    duplicate: () => import('./duplicate.ts'),
+    revisions: () => import('./revisions.ts'),
+    restore: () => import('./restore.ts'),
+    render: () => import('./render.ts'),
+    export: () => import('./export.ts'),
+    open: () => import('./open.ts'),
+  },
+});

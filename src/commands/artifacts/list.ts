@@ -1,0 +1,35 @@
+import { artifactScopes } from '../../interface/artifact-words.ts';
+import type { Artifact } from '../../interface/types.ts';
+import { choice, defineCommand } from '../define.ts';
+import { listFlags, rowList } from '../list.ts';
+import { column, idColumn, listOutput, statusColumn, timeColumn } from '../output.ts';
+import { returns } from '../result.ts';
+
+export default defineCommand({
+  summary: 'List artifacts, the newest first',
+  options: { scope: choice(artifactScopes, 'Yours, those that others share with you, or all that the team sees'), ...listFlags },
+  operations: ['listArtifacts'],
+  examples: [
+    { command: 'aops artifacts list', text: 'All that you may see' },
+    { command: 'aops artifacts list --scope created --all -o id', text: 'The ids of your own' },
+  ],
+  result: returns('listArtifacts.artifacts[]'),
+  output: listOutput<Artifact>({
+    columns: [
+      idColumn((artifact) => artifact.id),
+      statusColumn((artifact) => artifact.status),
+      column('TITLE', (artifact) => artifact.title, { shrink: true, min: 12 }),
+      column('VISIBLE', (artifact) => artifact.visibility),
+      timeColumn('UPDATED', (artifact) => artifact.updated_at),
+    ],
+    empty: "No artifacts. Make one with `aops artifacts create 'runs of the last 7 days by status'`.",
+  }),
+  async run(context, input) {
+    const client = await context.client();
+    const scope = input.scope === undefined ? {} : { scope: input.scope };
+    return rowList(input, async (limit, offset) => {
+      const page = await client.call('listArtifacts', { query: { limit, offset, ...scope } });
+      return { items: page.artifacts, total: page.total };
+    });
+  },
+});

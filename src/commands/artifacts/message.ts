@@ -1,0 +1,49 @@
+import { given } from '../../base/given.ts';
+import type { Artifact, ArtifactMessage } from '../../interface/types.ts';
+import { readContent } from '../body.ts';
+import { length } from '../checks.ts';
+import { argument, defineCommand, text } from '../define.ts';
+import { recordOutput, time } from '../output.ts';
+import { returns } from '../result.ts';
+import { followArtifact, watchExits, watchFlags, watchOptions } from './follow.ts';
+import { artifactArgument, artifactId, artifactRecord, artifactRevision } from './record.ts';
+
+export default defineCommand({
+  summary: 'Ask for a change of a page',
+  description:
+    'Prints the message; with --watch the artifact when the generation has ended. --answers and --on-request include --watch. --from changes an earlier revision, and leaves out what came after it.',
+  arguments: { artifact: artifactArgument, message: argument('What should change; @FILE or - read it') },
+  options: { from: text('REVISION', 'Change this revision, by its version or id, instead of the current one'), ...watchFlags },
+  operations: [
+    'listArtifacts',
+    'listArtifactRevisions',
+    'sendArtifactMessage',
+    'getArtifact',
+    'listArtifactMessages',
+    'answerArtifactQuestion',
+  ],
+  mutates: true,
+  exits: watchExits,
+  examples: [
+    { command: "aops artifacts message @latest 'add usage; remove the table' --watch", text: 'Change the newest page' },
+    { command: "aops artifacts message ARTIFACT 'as a line chart' --from 2", text: 'Go on from an earlier revision' },
+  ],
+  result: returns('sendArtifactMessage.user_message'),
+  output: recordOutput<ArtifactMessage | Artifact>((result) =>
+    'html_code_present' in result
+      ? artifactRecord(result)
+      : { ID: result.id, Artifact: result.artifact_id, Message: result.content, Created: time(result.created_at) },
+  ),
+  async run(context, input): Promise<ArtifactMessage | Artifact | undefined> {
+    const follow = await watchOptions(context, input);
+    const message = await readContent(context, input.message, length(1, 10_000), 'MESSAGE');
+    const client = await context.client();
+    const id = await artifactId(context, input.artifact);
+    const from_revision_id = input.from === undefined ? undefined : (await artifactRevision(context, id, input.from)).id;
+    const body = { message, ...given({ from_revision_id }) };
+    const { user_message } = await client.call('sendArtifactMessage', { params: { artifactId: id }, body });
+    if (follow) return followArtifact(context, id, user_message.id, follow);
+    context.terminal.note(`See what became of it with: aops artifacts get ${id}`);
+    return user_message;
+  },
+});

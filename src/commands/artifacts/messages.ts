@@ -1,0 +1,57 @@
+import { UsageError } from '../../base/errors.ts';
+import type { ArtifactMessage } from '../../interface/types.ts';
+import { uuid } from '../checks.ts';
+import { defineCommand, flag, integer, text } from '../define.ts';
+import { RowList } from '../list.ts';
+import { column, listOutput, timeColumn } from '../output.ts';
+import { returns } from '../result.ts';
+import { artifactArgument, artifactId } from './record.ts';
+
+/** The most that are read at a time. */
+const pageSize = 500;
+
+export default defineCommand({
+  summary: 'List the latest messages of an artifact, the oldest of them first',
+  arguments: { artifact: artifactArgument },
+  options: {
+    limit: integer('N', 'How many to show (default 20)', { minimum: 1, maximum: pageSize }),
+    before: text('MESSAGE', 'Those before this one, by its id', { check: uuid }),
+    all: flag('Show all of them'),
+  },
+  operations: ['listArtifacts', 'listArtifactMessages'],
+  examples: [
+    { command: 'aops artifacts messages @latest', text: 'What was asked, and what was done' },
+    { command: 'aops artifacts messages ARTIFACT --jq .data[-1].content', text: 'What was said last' },
+  ],
+  result: returns('listArtifactMessages.data[]'),
+  output: listOutput<ArtifactMessage>({
+    columns: [
+      timeColumn('TIME', (message) => message.created_at),
+      column('ROLE', (message) => message.role),
+      column('MESSAGE', (message) => message.content, { shrink: true, min: 20 }),
+    ],
+    empty: 'No messages.',
+  }),
+  async run(context, input) {
+    if (input.all && input.limit !== undefined) throw new UsageError('--all and --limit exclude each other.');
+    const client = await context.client();
+    const params = { artifactId: await artifactId(context, input.artifact) };
+    const read = (limit: number, before: string | undefined) =>
+      client.call('listArtifactMessages', { params, query: { limit, ...(before === undefined ? {} : { before }) } });
+    return new RowList<ArtifactMessage>(
+      async function* (list) {
+        let page = await read(input.all ? pageSize : list.limit, input.before);
+        list.total = page.total;
+        let rows = page.data;
+        // From the end backwards, since that is how they can be read.
+        while (input.all && page.has_more && page.data[0]) {
+          page = await read(pageSize, page.data[0].id);
+          rows = [...page.data, ...rows];
+        }
+        yield rows;
+      },
+      input.all ? Number.MAX_SAFE_INTEGER : (input.limit ?? 20),
+      0,
+    );
+  },
+});

@@ -1,0 +1,33 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { given } from '../../base/given.ts';
+import { LocalFolder } from '../../client/transfers/local-files.ts';
+import { mediaContent } from '../../client/transfers/media.ts';
+import { artifactThemes } from '../../interface/artifact-words.ts';
+import { choice, defineCommand } from '../define.ts';
+import { openFile } from '../opener.ts';
+import { textOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { artifactArgument, artifactId } from './record.ts';
+
+export default defineCommand({
+  summary: 'Look at a page in your browser',
+  description:
+    'The page is exported into a temporary folder that is yours alone, and opened from there. Off a terminal, or where nothing opens it, the path is printed.',
+  arguments: { artifact: artifactArgument },
+  options: { theme: choice(artifactThemes, 'Light or dark, in place of what the browser likes') },
+  operations: ['listArtifacts', 'exportArtifactHtml'],
+  examples: [{ command: 'aops artifacts open @latest', text: 'The newest page' }],
+  result: returns({ path: 'string', opened: 'boolean' }),
+  output: textOutput<{ path: string; opened: boolean }>(({ path: file, opened }) => (opened ? `Opened ${file}` : file)),
+  async run(context, input) {
+    const client = await context.client();
+    const asked = { params: { artifactId: await artifactId(context, input.artifact) }, query: given({ theme: input.theme }) };
+    const content = mediaContent(client, 'exportArtifactHtml', asked, context.signal);
+    const folder = await mkdtemp(path.join(context.env.TMPDIR || tmpdir(), 'aops-artifact-'));
+    await new LocalFolder(folder).write('artifact.html', content, { replace: false, signal: context.signal });
+    const file = path.join(folder, 'artifact.html');
+    return { path: file, opened: context.terminal.out.isTTY && (await openFile(context, file)) };
+  },
+});

@@ -1,0 +1,30 @@
+import { given } from '../../base/given.ts';
+import { publishPermissions, publishVisibilities } from '../../interface/artifact-words.ts';
+import type { Artifact } from '../../interface/types.ts';
+import { choice, defineCommand } from '../define.ts';
+import { recordOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { artifactArgument, artifactId, artifactRecord } from './record.ts';
+
+export default defineCommand({
+  summary: 'Say who may see an artifact, and whether they may change it',
+  arguments: { artifact: artifactArgument },
+  options: {
+    visibility: choice(publishVisibilities, 'Who may see it (default team)'),
+    permission: choice(publishPermissions, 'What they may do with it (default as it is)'),
+  },
+  operations: ['listArtifacts', 'publishArtifact'],
+  mutates: true,
+  examples: [
+    { command: 'aops artifacts publish ARTIFACT', text: 'For the team to look at' },
+    { command: 'aops artifacts publish ARTIFACT --permission edit', text: 'For the team to change' },
+    { command: 'aops artifacts publish ARTIFACT --visibility private', text: 'Take it back' },
+  ],
+  result: returns('publishArtifact'),
+  output: recordOutput<Artifact>(artifactRecord),
+  async run(context, input) {
+    const client = await context.client();
+    const body = { visibility: input.visibility ?? ('team' as const), ...given({ permission: input.permission }) };
+    return client.call('publishArtifact', { params: { artifactId: await artifactId(context, input.artifact) }, body });
+  },
+});

@@ -1,0 +1,52 @@
+/** Artifacts as people see them, and how they are found. */
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import type { Artifact, ArtifactRevision } from '../../interface/types.ts';
+import { isUuid, uuid } from '../checks.ts';
+import type { Context } from '../context.ts';
+import { argument } from '../define.ts';
+import { status, time } from '../output.ts';
+
+export const artifactArgument = argument('The artifact, or @latest for the one created last');
+
+const visibilityOf = ({ visibility, publish_permission: permission }: Artifact): string =>
+  visibility === 'private' ? visibility : `${visibility}, to ${permission}`;
+
+export const artifactRecord = (artifact: Artifact) => ({
+  ID: artifact.id,
+  Title: artifact.title ?? undefined,
+  Status: status(artifact.status),
+  Page: artifact.html_code_present ? 'yes' : 'none yet',
+  Visible: visibilityOf(artifact),
+  Refresh: artifact.refresh_frequency?.replaceAll('_', ' '),
+  'Last refresh': artifact.last_refresh_at ? time(artifact.last_refresh_at) : undefined,
+  'Next refresh': artifact.next_refresh_at ? time(artifact.next_refresh_at) : undefined,
+  Created: time(artifact.created_at),
+  Updated: time(artifact.updated_at),
+});
+
+/** The id of an artifact. @throws AopsError `artifact_not_found` (exit 3), UsageError */
+export async function artifactId(context: Context, idOrLatest: string): Promise<string> {
+  if (idOrLatest !== '@latest') return uuid(idOrLatest, 'ARTIFACT');
+  const client = await context.client();
+  const { artifacts } = await client.call('listArtifacts', { query: { limit: 1 } });
+  if (artifacts[0]) return artifacts[0].id;
+  throw new AopsError('There is no artifact yet.', {
+    code: 'artifact_not_found',
+    exit: exitCodes.notFound,
+    hint: "Make one with `aops artifacts create 'runs of the last 7 days by status'`.",
+  });
+}
+
+/** A revision by its version or id. @throws AopsError `revision_not_found` (exit 3) */
+export async function artifactRevision(context: Context, id: string, versionOrId: string): Promise<ArtifactRevision> {
+  const client = await context.client();
+  const { revisions } = await client.call('listArtifactRevisions', { params: { artifactId: id } });
+  const wanted = isUuid(versionOrId) ? versionOrId.toLowerCase() : Number(versionOrId.replace(/^v/, ''));
+  const found = revisions.find((one) => one.id === wanted || one.version === wanted);
+  if (found) return found;
+  throw new AopsError(`The artifact has no revision ${versionOrId}.`, {
+    code: 'revision_not_found',
+    exit: exitCodes.notFound,
+    hint: `See them with \`aops artifacts revisions ${id}\`.`,
+  });
+}

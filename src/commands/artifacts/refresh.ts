@@ -1,0 +1,26 @@
+import type { Artifact } from '../../interface/types.ts';
+import { defineCommand } from '../define.ts';
+import { recordOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { followArtifact, watchExits, watchFlags, watchOptions } from './follow.ts';
+import { artifactArgument, artifactId, artifactRecord } from './record.ts';
+
+export default defineCommand({
+  summary: 'Make a page again from the data of now',
+  description: 'The page becomes a new revision. `aops artifacts update --refresh` has it done again and again.',
+  arguments: { artifact: artifactArgument },
+  options: watchFlags,
+  operations: ['listArtifacts', 'refreshArtifact', 'getArtifact', 'listArtifactMessages', 'answerArtifactQuestion'],
+  mutates: true,
+  exits: watchExits,
+  examples: [{ command: 'aops artifacts refresh @latest --watch', text: 'Until the page is there' }],
+  result: returns('refreshArtifact'),
+  output: recordOutput<Artifact>(artifactRecord),
+  async run(context, input): Promise<Artifact | undefined> {
+    const follow = await watchOptions(context, input);
+    const client = await context.client();
+    const id = await artifactId(context, input.artifact);
+    const artifact = await client.call('refreshArtifact', { params: { artifactId: id } });
+    return follow ? followArtifact(context, id, undefined, follow) : artifact;
+  },
+});

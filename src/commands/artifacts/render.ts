@@ -1,0 +1,32 @@
+import { mediaContent } from '../../client/transfers/media.ts';
+import { checkTarget, printContent, saveContent } from '../content.ts';
+import { defineCommand, flag, text } from '../define.ts';
+import { artifactArgument, artifactId, artifactRevision } from './record.ts';
+
+export default defineCommand({
+  summary: 'Print the HTML of a page, or of an earlier revision',
+  arguments: { artifact: artifactArgument },
+  options: {
+    revision: text('REVISION', 'This revision, by its version or id'),
+    file: text('FILE', 'Write it into this file', { complete: 'files' }),
+    force: flag('Replace what is there'),
+  },
+  operations: ['listArtifacts', 'listArtifactRevisions', 'renderArtifact', 'renderArtifactRevision'],
+  examples: [
+    { command: 'aops artifacts render @latest > page.html', text: 'The current page' },
+    { command: 'aops artifacts render ARTIFACT --revision 2 --file before.html', text: 'As it was in version 2' },
+  ],
+  async run(context, input) {
+    if (input.file !== undefined) checkTarget(context, input.file, input.force);
+    const client = await context.client();
+    const id = await artifactId(context, input.artifact);
+    const revisionId = input.revision === undefined ? undefined : (await artifactRevision(context, id, input.revision)).id;
+    const content =
+      revisionId === undefined
+        ? mediaContent(client, 'renderArtifact', { params: { artifactId: id } }, context.signal)
+        : mediaContent(client, 'renderArtifactRevision', { params: { artifactId: id, revisionId } }, context.signal);
+    if (input.file === undefined) return printContent(context, content, true);
+    await saveContent(context, content, input.file, input.force);
+    context.terminal.note(`Wrote ${input.file}`);
+  },
+});

@@ -1,0 +1,21 @@
+import type { Response } from '../../interface/types.ts';
+import { argument, defineCommand } from '../define.ts';
+import { textOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { artifactArgument, artifactId, artifactRevision } from './record.ts';
+
+export default defineCommand({
+  summary: 'Make an earlier revision the current one again, as a new revision',
+  arguments: { artifact: artifactArgument, revision: argument('The revision, by its version or id') },
+  operations: ['listArtifacts', 'listArtifactRevisions', 'restoreArtifactRevision'],
+  mutates: true,
+  examples: [{ command: 'aops artifacts restore @latest 2', text: 'The page as it was in version 2' }],
+  result: returns('restoreArtifactRevision'),
+  output: textOutput<Response<'restoreArtifactRevision'>>(({ current_version }) => `The current version is ${current_version}.`),
+  async run(context, input) {
+    const client = await context.client();
+    const id = await artifactId(context, input.artifact);
+    const { id: revisionId } = await artifactRevision(context, id, input.revision);
+    return client.call('restoreArtifactRevision', { params: { artifactId: id, revisionId } });
+  },
+});

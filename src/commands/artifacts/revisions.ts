@@ -1,0 +1,45 @@
+import type { ArtifactRevision } from '../../interface/types.ts';
+import { defineCommand } from '../define.ts';
+import { wholeList } from '../list.ts';
+import { column, listOutput, timeColumn } from '../output.ts';
+import { returns } from '../result.ts';
+import { artifactArgument, artifactId } from './record.ts';
+
+type Row = ArtifactRevision & { current: boolean; parent_version: number | null };
+
+/** What a revision was made from. */
+const origin = ({ restored_from_version: restored, parent_version: parent }: Row): string =>
+  restored === null ? (parent === null ? '' : `changes ${parent}`) : `restores ${restored}`;
+
+export default defineCommand({
+  summary: 'List the revisions of a page, the newest first',
+  arguments: { artifact: artifactArgument },
+  operations: ['listArtifacts', 'listArtifactRevisions'],
+  examples: [
+    { command: 'aops artifacts revisions @latest', text: 'Every page that was made' },
+    { command: 'aops artifacts revisions ARTIFACT --jq .data[0].version', text: 'The newest version' },
+  ],
+  result: returns('listArtifactRevisions.revisions[]', { current: 'boolean', parent_version: 'integer|null' }),
+  output: listOutput<Row>({
+    columns: [
+      column('VERSION', (row) => row.version, { align: 'right' }),
+      column('', (row) => (row.current ? 'current' : '')),
+      column('FROM', origin),
+      timeColumn('CREATED', (row) => row.created_at),
+      column('ID', (row) => row.id),
+    ],
+    empty: 'No revisions: no page was made yet.',
+  }),
+  async run(context, input) {
+    const client = await context.client();
+    const { revisions, current_revision_id: current } = await client.call('listArtifactRevisions', {
+      params: { artifactId: await artifactId(context, input.artifact) },
+    });
+    const versions = new Map(revisions.map(({ id, version }) => [id, version]));
+    return wholeList(
+      revisions.map(
+        (row): Row => ({ ...row, current: row.id === current, parent_version: versions.get(row.parent_revision_id ?? '') ?? null }),
+      ),
+    );
+  },
+});

@@ -1,0 +1,33 @@
+import { UsageError } from '../../base/errors.ts';
+import { given } from '../../base/given.ts';
+import { refreshFrequencies } from '../../interface/artifact-words.ts';
+import type { Artifact } from '../../interface/types.ts';
+import { length } from '../checks.ts';
+import { choice, defineCommand, text } from '../define.ts';
+import { recordOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { artifactArgument, artifactId, artifactRecord } from './record.ts';
+
+export default defineCommand({
+  summary: 'Rename an artifact, or say how often it is refreshed',
+  arguments: { artifact: artifactArgument },
+  options: {
+    title: text('TITLE', 'Its title, 120 characters at most; also on its page', { check: length(1, 120) }),
+    refresh: choice([...refreshFrequencies, 'never'], 'Make the page again from new data so often', { metavar: 'FREQUENCY' }),
+  },
+  operations: ['listArtifacts', 'updateArtifact'],
+  mutates: true,
+  examples: [
+    { command: 'aops artifacts update @latest --title "The week" --refresh daily', text: 'Both' },
+    { command: 'aops artifacts update ARTIFACT --refresh never', text: 'Leave it as it is' },
+  ],
+  result: returns('updateArtifact'),
+  output: recordOutput<Artifact>(artifactRecord),
+  async run(context, input) {
+    const refresh_frequency = input.refresh === 'never' ? null : input.refresh;
+    const body = given({ title: input.title, refresh_frequency });
+    if (Object.keys(body).length === 0) throw new UsageError('There is nothing to change.', 'Give --title or --refresh.');
+    const client = await context.client();
+    return client.call('updateArtifact', { params: { artifactId: await artifactId(context, input.artifact) }, body });
+  },
+});

@@ -1,0 +1,107 @@
+/** A generation of an artifact as a stream of events, until it has ended. What it asks is an event; it goes on when somebody has answered. */
+import type { Client } from '../client/client.ts';
+import type { Artifact, ArtifactMessage, HumanRequest } from '../interface/types.ts';
+import type { WaitingBody } from './events.ts';
+import { polled, type WatchOptions } from './polled.ts';
+
+interface Payloads {
+  'artifact.status': { status: string; previous: string | null };
+  'artifact.message': { message: ArtifactMessage };
+  'artifact.asking': { questions: HumanRequest };
+  'artifact.answered': { tool_call_id: string };
+  'rate_limit.waiting': WaitingBody['data'];
+  'artifact.finished': { artifact: Artifact };
+}
+
+/** As the events of runs: `v` is the version of this form, `seq` counts from 1, `ts` is when it was seen. */
+export type ArtifactEvent = {
+  [Type in keyof Payloads]: { v: 1; seq: number; type: Type; artifact_id: string; ts: string; data: Payloads[Type] };
+}[keyof Payloads];
+
+type Body = { [Type in keyof Payloads]: { type: Type; data: Payloads[Type] } }[keyof Payloads];
+
+interface State {
+  status: string | null;
+  asking: string | undefined;
+  /** Ids of messages that were told of, or are older than what is followed. */
+  seen: Set<string>;
+  isFirst: boolean;
+}
+
+/** Messages read at a time: those of a generation are few. */
+const pageSize = 100;
+
+/**
+ * Yields what happens. Ends after `artifact.finished`.
+ * @param since the message that started it: those after it are told; without it, those that come from now on
+ * @throws whatever the client throws, and the signal's reason
+ */
+export async function* watchArtifact(
+  client: Client,
+  artifactId: string,
+  since: string | undefined,
+  options: WatchOptions,
+): AsyncGenerator<ArtifactEvent, void, undefined> {
+  const state: State = { status: null, asking: undefined, seen: new Set(), isFirst: true };
+  let seq = 0;
+  for await (const body of polled(client, options, () => look(client, artifactId, since, state, options.signal))) {
+    seq += 1;
+    const ts = new Date(options.clock.now()).toISOString();
+    yield { v: 1, seq, type: body.type, artifact_id: artifactId, ts, data: body.data } as ArtifactEvent;
+    if (body.type === 'artifact.finished') return;
+  }
+}
+
+async function* look(
+  client: Client,
+  artifactId: string,
+  since: string | undefined,
+  state: State,
+  signal: AbortSignal,
+): AsyncGenerator<Body, void, undefined> {
+  const params = { artifactId };
+  // The artifact first: when it has ended, all that was said is there to be read.
+  const { artifact } = await client.call('getArtifact', { params }, { signal });
+  const { data } = await client.call('listArtifactMessages', { params, query: { limit: pageSize } }, { signal });
+  if (state.isFirst) {
+    const from = since === undefined ? data.length : data.findIndex(({ id }) => id === since) + 1;
+    for (const { id } of data.slice(0, from)) state.seen.add(id);
+    state.isFirst = false;
+  }
+  const working = isWorking(artifact);
+  const asked = working ? pendingQuestion(artifact, data) : undefined;
+  if (state.asking !== undefined && state.asking !== asked?.id) {
+    yield { type: 'artifact.answered', data: { tool_call_id: state.asking } };
+    state.asking = undefined;
+  }
+  if (artifact.status !== state.status) yield { type: 'artifact.status', data: { status: artifact.status, previous: state.status } };
+  state.status = artifact.status;
+  for (const message of data) {
+    if (state.seen.has(message.id)) continue;
+    state.seen.add(message.id);
+    yield { type: 'artifact.message', data: { message } };
+  }
+  if (asked && asked.id !== state.asking) {
+    yield { type: 'artifact.asking', data: { questions: asked } };
+    state.asking = asked.id;
+  }
+  if (!working) yield { type: 'artifact.finished', data: { artifact } };
+}
+
+/** Whether a generation is going on, or about to. */
+const isWorking = ({ status }: Artifact): boolean => status === 'not_started' || status === 'pending' || status === 'running';
+
+interface Open {
+  type?: unknown;
+  toolCallId?: unknown;
+  questions?: unknown;
+}
+
+/** What a generation asks now, in the form of a human request whose id is the `toolCallId`; undefined when it asks nothing. */
+export function pendingQuestion(artifact: Artifact, messages: readonly ArtifactMessage[]): HumanRequest | undefined {
+  if (!isWorking(artifact)) return undefined;
+  const last = messages.at(-1);
+  const { type, toolCallId, questions } = (last?.message ?? {}) as Open;
+  if (last === undefined || type !== 'question' || typeof toolCallId !== 'string' || !Array.isArray(questions)) return undefined;
+  return { id: toolCallId, type: 'question', title: last.content, description: null, created_at: last.created_at, questions };
+}
