@@ -36,6 +36,7 @@ export const neededMembers: { readonly [Id in OperationId]?: readonly (keyof Res
   sendArtifactMessage: ['user_message'],
   listArtifactRevisions: ['revisions'],
   stopArtifactMessage: ['artifact'],
+  listArtifactConnections: ['connections'],
   getLocalCredential: ['credential'],
   listLocalTeams: ['teams', 'total'],
   createLocalTeam: ['team'],

@@ -27,7 +27,7 @@ export type { BuilderRunStatus } from './builder-run-status.ts';
 export type { CaseDisplayStatus, CasePriority, CaseStatus, CaseStatusFilter } from './case-status.ts';
 export type { RunStatus } from './run-status.ts';
 export type { Agent, AgentListItem, Build, RevisionConfig } from './schemas/agents.ts';
-export type { Artifact, ArtifactMessage, ArtifactRevision, SelectedElement } from './schemas/artifacts.ts';
+export type { Artifact, ArtifactConnection, ArtifactMessage, ArtifactRevision, SelectedElement } from './schemas/artifacts.ts';
 export type { TeamEntitlements, TeamUsage } from './schemas/billing.ts';
 export type { Case, CaseEvent, CaseFilters, CaseRun, Label, NewCase, QueueLabel } from './schemas/cases.ts';
 export type { ErrorBody, EvaluationSummary } from './schemas/common.ts';

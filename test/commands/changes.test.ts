@@ -10,6 +10,8 @@ let waiting: string;
 let webhook: string;
 let schedule: string;
 let oneCase: string;
+let artifact: string;
+let asking: string;
 let names: Record<'token' | 'client' | 'team', string>;
 
 /** The JSON that a command prints. */
@@ -45,6 +47,11 @@ async function state(): Promise<unknown> {
     await json('agents', 'schedules', 'list', 'greeter'),
     await json('webhooks', 'secret', 'show'),
     await ids('connections', 'list'),
+    [
+      await json('artifacts', 'list'),
+      await json('artifacts', 'messages', asking),
+      await json('artifacts', 'connections', 'list', artifact),
+    ],
     [await ids('local', 'token', 'list'), await ids('local', 'client', 'list'), await ids('local', 'team', 'list')],
     [await ids('revisions', 'list', 'proposing'), await ids('revisions', 'list', 'asking'), await ids('revisions', 'list', 'greeter')],
     [await json('revisions', 'builder-run', 'proposing@latest'), await json('revisions', 'builder-run', 'asking@latest')],
@@ -67,6 +74,9 @@ beforeAll(async () => {
   await json('queues', 'labels', 'create', 'invoices', 'vendor=acme');
   oneCase = (await json<{ id: string }>('cases', 'create', 'invoices', '--title', 'One', '--label', 'vendor=acme')).id;
   schedule = (await json<{ id: string }>('agents', 'schedules', 'create', 'greeter', '--frequency', 'daily')).id;
+  artifact = (await json<{ id: string }>('artifacts', 'create', 'runs', '--watch')).id;
+  asking = (await json<{ id: string }>('artifacts', 'create', 'chart of runs')).id;
+  await eventually('a question', async () => (await json<{ data: unknown[] }>('artifacts', 'messages', asking)).data.length === 2);
   waiting = await service.run('- approve: { id: pay, title: "Pay?" }');
   await service.until(waiting, 'waiting');
   await service.file('procedure.yaml', 'version: 1\nsteps:\n  - say: hi\n');
@@ -116,6 +126,28 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
     'revisions accept': { argv: ['proposing@latest'], method: 'POST', path: /\/accept$/ },
     'revisions decline': { argv: ['proposing@latest'], method: 'POST', path: /\/decline$/ },
     'revisions discard': { argv: ['proposing@latest'], method: 'POST', path: /\/discard$/ },
+    'artifacts create': { argv: ['runs'], method: 'POST', path: '/v2/artifacts', body: { message: 'runs' } },
+    'artifacts update': {
+      argv: [artifact, '--refresh', 'never'],
+      method: 'PATCH',
+      path: `/v2/artifacts/${artifact}`,
+      body: { refresh_frequency: null },
+    },
+    'artifacts delete': { argv: [artifact, '--yes'], method: 'DELETE', path: `/v2/artifacts/${artifact}` },
+    'artifacts message': {
+      argv: [artifact, 'usage'],
+      method: 'POST',
+      path: `/v2/artifacts/${artifact}/messages`,
+      body: { message: 'usage' },
+    },
+    'artifacts answer': { argv: [asking, '--answer', 'status'], method: 'POST', path: `/v2/artifacts/${asking}/answer` },
+    'artifacts stop': { argv: [asking], method: 'POST', path: `/v2/artifacts/${asking}/stop` },
+    'artifacts refresh': { argv: [artifact], method: 'POST', path: `/v2/artifacts/${artifact}/refresh` },
+    'artifacts publish': { argv: [artifact], method: 'POST', path: `/v2/artifacts/${artifact}/publish`, body: { visibility: 'team' } },
+    'artifacts duplicate': { argv: [artifact], method: 'POST', path: `/v2/artifacts/${artifact}/duplicate` },
+    'artifacts restore': { argv: [artifact, '1'], method: 'POST', path: /\/restore$/ },
+    'artifacts connections attach': { argv: [artifact, 'crm'], method: 'POST', path: `/v2/artifacts/${artifact}/connections` },
+    'artifacts connections detach': { argv: [artifact, 'crm'], method: 'DELETE', path: /\/connections\/[^/]+$/ },
     'webhooks create': { argv: ['--url', 'http://127.0.0.1:9/other'], method: 'POST', path: `${team}/webhooks` },
     'webhooks update': { argv: [webhook, '--no-enabled'], method: 'PATCH', path: `${team}/webhooks/${webhook}`, body: { enabled: false } },
     'webhooks delete': { argv: [webhook, '--yes'], method: 'DELETE', path: `${team}/webhooks/${webhook}` },

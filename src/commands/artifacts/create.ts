@@ -1,7 +1,8 @@
 import type { Artifact } from '../../interface/types.ts';
 import { readContent } from '../body.ts';
 import { length } from '../checks.ts';
-import { argument, defineCommand } from '../define.ts';
+import { findConnection } from '../connections/record.ts';
+import { argument, defineCommand, texts } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { followArtifact, watchExits, watchFlags, watchOptions } from './follow.ts';
@@ -12,8 +13,8 @@ export default defineCommand({
   description:
     'Returns when the generation has been started; with --watch when it has ended. --answers and --on-request include --watch. What the generator of the local service understands is in docs/artifacts.md.',
   arguments: { message: argument('What should be on the page; @FILE or - read it') },
-  options: watchFlags,
-  operations: ['createArtifact', 'getArtifact', 'listArtifactMessages', 'answerArtifactQuestion'],
+  options: { connection: texts('CONNECTION', 'Attach this connection, by its name or id; may be repeated'), ...watchFlags },
+  operations: ['listConnections', 'createArtifact', 'getArtifact', 'listArtifactMessages', 'answerArtifactQuestion'],
   mutates: true,
   exits: watchExits,
   examples: [
@@ -29,7 +30,10 @@ export default defineCommand({
     const follow = await watchOptions(context, input);
     const message = await readContent(context, input.message, length(1, 10_000), 'MESSAGE');
     const client = await context.client();
-    const { artifact_id: artifactId, user_message } = await client.call('createArtifact', { body: { message } });
+    const connection_ids: string[] = [];
+    for (const one of input.connection) connection_ids.push((await findConnection(context, one)).id);
+    const body = { message, ...(connection_ids.length === 0 ? {} : { connection_ids }) };
+    const { artifact_id: artifactId, user_message } = await client.call('createArtifact', { body });
     if (follow) return followArtifact(context, artifactId, user_message.id, follow);
     return (await client.call('getArtifact', { params: { artifactId } })).artifact;
   },

@@ -1,4 +1,5 @@
 import { defineGroup } from '../define.ts';
+import { connections } from './connections/index.ts';
 
 export const artifacts = defineGroup({
   summary: 'Pages made from what the team has, by messages',
@@ -20,5 +21,6 @@ export const artifacts = defineGroup({
     render: () => import('./render.ts'),
     export: () => import('./export.ts'),
     open: () => import('./open.ts'),
+    connections,
   },
 });

@@ -38,6 +38,27 @@ export const artifactOperations = {
     success: 200,
     summary: 'Answer what a generation asks; it then goes on',
   },
+  listArtifactConnections: {
+    method: 'GET',
+    path: '/v2/artifacts/{artifactId}/connections',
+    idempotent: false,
+    success: 200,
+    summary: 'List the connections that are attached to an artifact',
+  },
+  attachArtifactConnection: {
+    method: 'POST',
+    path: '/v2/artifacts/{artifactId}/connections',
+    idempotent: true,
+    success: 201,
+    summary: 'Attach a connection to an artifact',
+  },
+  detachArtifactConnection: {
+    method: 'DELETE',
+    path: '/v2/artifacts/{artifactId}/connections/{connectionId}',
+    idempotent: true,
+    success: 200,
+    summary: 'Detach a connection from an artifact',
+  },
   duplicateArtifact: {
     method: 'POST',
     path: '/v2/artifacts/{artifactId}/duplicate',

@@ -72,6 +72,15 @@ export const ArtifactRevision = Type.Object({
 });
 export type ArtifactRevision = Static<typeof ArtifactRevision>;
 
+export const ArtifactConnection = Type.Object({
+  connection_id: Uuid,
+  integration_id: Nullable(Uuid),
+  custom_integration_id: Nullable(Uuid),
+  type: Type.String(),
+  created_at: DateTime,
+});
+export type ArtifactConnection = Static<typeof ArtifactConnection>;
+
 const Html = Type.String();
 
 export const artifactSchemas = {
@@ -100,6 +109,9 @@ export const artifactSchemas = {
     }),
     response: Type.Object({ ok: Type.Literal(true) }),
   },
+  listArtifactConnections: { response: Type.Object({ connections: Type.Array(ArtifactConnection) }) },
+  attachArtifactConnection: { body: Type.Object({ connection_id: Uuid }), response: Type.Object({ success: Type.Boolean() }) },
+  detachArtifactConnection: { response: Type.Object({ success: Type.Boolean() }) },
   duplicateArtifact: { response: Artifact },
   exportArtifactHtml: { query: Theme, response: Html },
   exportArtifactPdf: { query: Theme, response: Type.Unknown() },

@@ -73,6 +73,7 @@ export async function changeArtifact(
 
 /** Removes an artifact with everything of it. Call it in a transaction. */
 export async function removeArtifact(db: Queries, id: string): Promise<void> {
+  await db.deleteFrom('artifact_connections').where('artifact_id', '=', id).execute();
   await db.deleteFrom('artifact_messages').where('artifact_id', '=', id).execute();
   await db.deleteFrom('artifact_revisions').where('artifact_id', '=', id).execute();
   await db.deleteFrom('artifacts').where('id', '=', id).execute();

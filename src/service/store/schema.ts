@@ -656,6 +656,13 @@ export interface ArtifactMessagesTable {
   created_at: Fixed<string>;
 }
 
+/** Connections that are attached to artifacts. */
+export interface ArtifactConnectionsTable {
+  artifact_id: Fixed<string>;
+  connection_id: Fixed<string>;
+  created_at: Fixed<string>;
+}
+
 export interface Database {
   run_totals: RunTotalsTable;
   settings: SettingsTable;
@@ -682,6 +689,7 @@ export interface Database {
   artifacts: ArtifactsTable;
   artifact_revisions: ArtifactRevisionsTable;
   artifact_messages: ArtifactMessagesTable;
+  artifact_connections: ArtifactConnectionsTable;
   plans: PlansTable;
   webhook_secrets: WebhookSecretsTable;
   webhook_subscriptions: WebhookSubscriptionsTable;

@@ -551,6 +551,56 @@ describe('an artifact is', () => {
   });
 });
 
+describe('connections', () => {
+  it('are attached and detached by who may edit', async () => {
+    const clock = new ManualClock();
+    const api = await service({ clock });
+    const connect = (name: string) =>
+      api.ok('createConnection', { body: { name, server_url: 'http://127.0.0.1:9/mcp', provider: 'user', auth_method: 'url' } });
+    const [crm, erp] = [await connect('crm'), await connect('erp')];
+    const { artifact_id: artifactId } = await api.ok('createArtifact', { body: { message: 'runs', connection_ids: [crm.id] } });
+    await settled(api, artifactId);
+    const params = { artifactId };
+    const listed = async () => (await api.ok('listArtifactConnections', { params })).connections.map(({ connection_id }) => connection_id);
+    expect(await listed()).toEqual([crm.id]);
+    clock.advance(1);
+    expect(await api.ok('attachArtifactConnection', { params, body: { connection_id: erp.id } })).toEqual({ success: true });
+    expect(await api.ok('listArtifactConnections', { params })).toMatchObject({
+      connections: [
+        { connection_id: crm.id, type: 'custom_mcp', integration_id: null, custom_integration_id: null },
+        { connection_id: erp.id },
+      ],
+    });
+    const attach = (connection_id: string) => refused(api, 'attachArtifactConnection', { params, body: { connection_id } });
+    expect(await attach(erp.id)).toEqual([409, 'connection_attached']);
+    expect(await attach(randomUUID())).toEqual([404, 'connection_not_found']);
+    expect(await attach('x')).toEqual([400, 'invalid_request']);
+    expect(await api.ok('detachArtifactConnection', { params: { ...params, connectionId: crm.id } })).toEqual({ success: true });
+    expect(await refused(api, 'detachArtifactConnection', { params: { ...params, connectionId: crm.id } })).toEqual([
+      404,
+      'connection_not_found',
+    ]);
+    await api.ok('deleteConnection', { params: { connection_id: erp.id } });
+    expect(await listed()).toEqual([]);
+    expect(await refused(api, 'createArtifact', { body: { message: 'runs', connection_ids: [erp.id] } })).toEqual([
+      400,
+      'connection_not_found',
+    ]);
+    expect((await api.ok('listArtifacts')).total).toBe(1);
+    await api.ok('publishArtifact', { params, body: { visibility: 'team' } });
+    const other = await api.withToken();
+    expect(await refused(other, 'attachArtifactConnection', { params, body: { connection_id: crm.id } })).toEqual([
+      403,
+      'artifact_not_editable',
+    ]);
+    expect(await refused(other, 'detachArtifactConnection', { params: { ...params, connectionId: crm.id } })).toEqual([
+      403,
+      'artifact_not_editable',
+    ]);
+    expect(await api.ok('deleteArtifact', { params })).toEqual({ success: true });
+  });
+});
+
 describe('a page', () => {
   it('can do nothing on the origin of the service', async () => {
     const api = await service();

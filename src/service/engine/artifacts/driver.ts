@@ -4,6 +4,7 @@ import type { Updateable } from 'kysely';
 import type { PageContent } from '../../artifacts/content.ts';
 import { lookUp } from '../../artifacts/data/figures.ts';
 import { emptyPage, type PageSpec } from '../../artifacts/page.ts';
+import type { Named } from '../../artifacts/request/blocks.ts';
 import { type Composed, compose } from '../../artifacts/request/compose.ts';
 import { errorFields } from '../../log.ts';
 import { listAgentRows } from '../../store/agents.ts';
@@ -111,9 +112,12 @@ async function composed(trx: Queries, artifact: ArtifactRow, generation: Generat
     page,
     answers: generation.answers,
     selected: generation.selected,
-    known: { agents: agents.map(({ id, name }) => ({ id, name })), queues: queues.map(({ id, name }) => ({ id, name })) },
+    known: { agents: byName(agents), queues: byName(queues) },
   });
 }
+
+const byName = (rows: readonly Named[]): Named[] =>
+  rows.map(({ id, name }) => ({ id, name })).sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
 
 async function keepRevision(
   engine: Engine,

@@ -15,6 +15,7 @@ import { isoTime } from '../../store/time.ts';
 import { readAnswer } from '../answers.ts';
 import { type Engine, jobKinds } from '../engine.ts';
 import { type Reader, requireArtifact } from './access.ts';
+import { attachAll } from './connections.ts';
 
 /** What is to be made. */
 export type Generation =
@@ -43,11 +44,12 @@ export interface NewMessage {
   selected_element?: SelectedElement;
 }
 
-/** Creates an artifact, private and without a page, and starts its first generation. Throws 400 `invalid_request`. */
+/** Creates an artifact, private and without a page, and starts its first generation. Throws 400 `invalid_request`, 400 `connection_not_found`. */
 export async function createArtifact(
   engine: Engine,
   reader: Reader,
   text: string,
+  connectionIds: readonly string[] = [],
 ): Promise<{ artifact: ArtifactRow; message: ArtifactMessageRow }> {
   requireText(text);
   const now = isoTime(engine.clock.now());
@@ -69,6 +71,7 @@ export async function createArtifact(
       created_at: now,
       updated_at: now,
     });
+    await attachAll(engine, trx, reader.teamId, artifact.id, connectionIds);
     return startFromMessage(engine, trx, artifact, reader, { message: text });
   });
   engine.worker.wake();

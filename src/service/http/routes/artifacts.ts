@@ -10,8 +10,10 @@ import {
   restoreRevision,
   updateArtifact,
 } from '../../engine/artifacts/changes.ts';
+import { attachConnection, detachConnection } from '../../engine/artifacts/connections.ts';
 import { answerQuestion, createArtifact, messageArtifact, refreshArtifact, stopArtifact } from '../../engine/artifacts/generation.ts';
 import { notFound, ServiceError } from '../../errors.ts';
+import { listArtifactConnectionRows } from '../../store/artifact-connections.ts';
 import { findArtifactMessage, listArtifactMessageRows } from '../../store/artifact-messages.ts';
 import { findArtifactRevision, listArtifactRevisionRows } from '../../store/artifact-revisions.ts';
 import { listArtifactRows } from '../../store/artifacts.ts';
@@ -28,8 +30,7 @@ export const artifactRoutes: GroupRoutes<'artifacts'> = {
   },
 
   async createArtifact(context, { body }) {
-    requireNoConnections(body.connection_ids);
-    const { artifact, message } = await createArtifact(context.engine, context, body.message);
+    const { artifact, message } = await createArtifact(context.engine, context, body.message, body.connection_ids);
     return { artifact_id: artifact.id, user_message: artifactMessageView(message) };
   },
 
@@ -48,6 +49,22 @@ export const artifactRoutes: GroupRoutes<'artifacts'> = {
   async answerArtifactQuestion(context, { params, body }) {
     await answerQuestion(context.engine, context, params.artifactId, body);
     return { ok: true };
+  },
+
+  async listArtifactConnections(context, { params }) {
+    const artifact = await requireArtifact(context.engine.store, context, params.artifactId);
+    const rows = await listArtifactConnectionRows(context.engine.store, artifact.id);
+    return { connections: rows.map((row) => ({ ...row, integration_id: null, custom_integration_id: null })) };
+  },
+
+  async attachArtifactConnection(context, { params, body }) {
+    await attachConnection(context.engine, context, params.artifactId, body.connection_id);
+    return { success: true };
+  },
+
+  async detachArtifactConnection(context, { params }) {
+    await detachConnection(context.engine, context, params.artifactId, params.connectionId);
+    return { success: true };
   },
 
   duplicateArtifact: async (context, { params }) => artifactView(await duplicateArtifact(context.engine, context, params.artifactId)),
@@ -130,11 +147,4 @@ async function currentPage(context: RequestContext, id: string): Promise<PageCon
   }
   const content = JSON.parse(revision.content) as PageContent;
   return { ...content, title: artifact.title ?? content.title };
-}
-
-function requireNoConnections(ids: readonly string[] | undefined): void {
-  if (ids === undefined || ids.length === 0) return;
-  throw new ServiceError(400, 'connection_not_found', `There is no connection ${ids[0]}.`, {
-    details: [{ path: 'connection_ids', message: `names no connection: ${ids[0]}` }],
-  });
 }

@@ -48,6 +48,12 @@ const statements = [
     created_at text not null,
     unique (artifact_id, seq)
   )`,
+  `create table artifact_connections (
+    artifact_id text not null references artifacts (id),
+    connection_id text not null,
+    created_at text not null,
+    primary key (artifact_id, connection_id)
+  )`,
 ];
 
 export const artifacts: Migration = { up };

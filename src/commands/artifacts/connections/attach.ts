@@ -1,0 +1,22 @@
+import { findConnection } from '../../connections/record.ts';
+import { argument, defineCommand } from '../../define.ts';
+import { textOutput } from '../../output.ts';
+import { returns } from '../../result.ts';
+import { artifactArgument, artifactId } from '../record.ts';
+
+export default defineCommand({
+  summary: 'Attach a connection to an artifact',
+  description: 'The generator of the local service keeps what is attached and uses none of it.',
+  arguments: { artifact: artifactArgument, connection: argument('The connection, by its name or id') },
+  operations: ['listArtifacts', 'listConnections', 'attachArtifactConnection'],
+  mutates: true,
+  examples: [{ command: 'aops artifacts connections attach @latest crm', text: 'By its name' }],
+  result: returns('attachArtifactConnection', { connection_id: 'string', name: 'string' }),
+  output: textOutput<{ name: string }>(({ name }) => `Attached "${name}".`),
+  async run(context, input) {
+    const client = await context.client();
+    const { id: connection_id, name } = await findConnection(context, input.connection);
+    const params = { artifactId: await artifactId(context, input.artifact) };
+    return { connection_id, name, ...(await client.call('attachArtifactConnection', { params, body: { connection_id } })) };
+  },
+});

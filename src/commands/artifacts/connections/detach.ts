@@ -1,0 +1,24 @@
+import { isUuid } from '../../checks.ts';
+import { findConnection } from '../../connections/record.ts';
+import { argument, defineCommand } from '../../define.ts';
+import { textOutput } from '../../output.ts';
+import { returns } from '../../result.ts';
+import { artifactArgument, artifactId } from '../record.ts';
+
+export default defineCommand({
+  summary: 'Detach a connection from an artifact',
+  description: 'The connection itself stays.',
+  arguments: { artifact: artifactArgument, connection: argument('The connection, by its name or id') },
+  operations: ['listArtifacts', 'listConnections', 'detachArtifactConnection'],
+  mutates: true,
+  examples: [{ command: 'aops artifacts connections detach @latest crm', text: 'By its name' }],
+  result: returns('detachArtifactConnection', { connection_id: 'string' }),
+  output: textOutput<{ connection_id: string }>(({ connection_id }) => `Detached ${connection_id}.`),
+  async run(context, input) {
+    const client = await context.client();
+    // One that was deleted meanwhile has no name any more.
+    const connectionId = isUuid(input.connection) ? input.connection.toLowerCase() : (await findConnection(context, input.connection)).id;
+    const params = { artifactId: await artifactId(context, input.artifact), connectionId };
+    return { connection_id: connectionId, ...(await client.call('detachArtifactConnection', { params })) };
+  },
+});
