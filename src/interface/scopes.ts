@@ -178,6 +178,9 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   deleteConnection: 'full',
   listConnectionTools: 'full',
   probeMcpServer: 'full',
+  checkMcpOAuth: 'full',
+  authorizeMcpOAuth: 'full',
+  startNativeOAuth: 'full',
 
   callMcp: 'mcp:call',
   getMcp: 'mcp:call',

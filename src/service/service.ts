@@ -11,7 +11,7 @@ import { generateArtifact } from './engine/artifacts/driver.ts';
 import { refreshDue } from './engine/artifacts/schedule.ts';
 import { driveBuilderRun } from './engine/builder-driver.ts';
 import { dispatchCases } from './engine/cases/dispatch.ts';
-import { probeLimit } from './engine/connections/use.ts';
+import { probeLimit } from './engine/connections/limits.ts';
 import { type Engine, jobKinds } from './engine/engine.ts';
 import { FileStore } from './engine/file-store.ts';
 import { driveRun } from './engine/run-driver.ts';
@@ -198,6 +198,7 @@ function createEngine(
         refused: (host) => `the service may not connect to ${host}; --allow-connection-host would let it`,
       }),
       box,
+      renewals: new Map(),
     },
     browsing: { policy: 'off', searchPath: options.commandPath ?? systemPath, ...options.browsing },
     worker: new Worker({ store, clock, log, owner: instanceId }),

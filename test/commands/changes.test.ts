@@ -166,6 +166,11 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
       path: /^\/v2\/connections\/[^/]+$/,
       body: { name: 'sales' },
     },
+    'connections authorize': {
+      argv: ['--name', 'new', '--url', 'http://127.0.0.1:9/mcp'],
+      method: 'POST',
+      path: `${team}/connections/oauth/mcp/start`,
+    },
     'connections delete': { argv: ['crm', '--yes'], method: 'DELETE', path: /^\/v2\/connections\/[^/]+$/ },
     'local token create': { argv: ['--name', 'new', '--reveal'], method: 'POST', path: '/v2/local/tokens', body: { name: 'new' } },
     'local token revoke': { argv: [names.token, '--yes'], method: 'DELETE', path: /^\/v2\/local\/tokens\/[^/]+$/ },

@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { AuthorizationServer } from '../support/authorization-server.ts';
 import { McpServer } from '../support/mcp-server.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { whenDone } from '../support/temporary.ts';
@@ -131,5 +132,72 @@ describe('connections probe and tools', () => {
     expect(shown.stdout).toContain('Status\tbroken\nBroken because\tit refused the credentials (401)\n');
     const right = await service.cli(['connections', 'probe', '--url', server.url, '--header', 'X-Api-Key=@key.txt', '-o', 'json']);
     expect(right.code).toBe(0);
+  });
+});
+
+describe('connections check-oauth and authorize', () => {
+  let issuer: AuthorizationServer;
+  let guarded: McpServer;
+  beforeAll(async () => {
+    [issuer, guarded] = [await AuthorizationServer.start(), await McpServer.start()];
+    issuer.protect(guarded);
+    whenDone(async () => void (await Promise.all([issuer.close(), guarded.close()])));
+  });
+
+  it('say how a server is authorized', async () => {
+    const shown = await service.cli(['connections', 'check-oauth', guarded.url, '--color', 'never'], { tty: true });
+    expect(shown).toMatchObject({ code: 0, stderr: '' });
+    expect(shown.stdout).toBe(`Authorization: ${issuer.url}/authorize\nRegistration:  automatic\nScopes:        tickets:write\n`);
+    await created('open');
+    expect((await service.cli(['connections', 'check-oauth', 'open', '--json'])).json()).toEqual({ supports_dcr: false });
+    expect((await service.cli(['connections', 'check-oauth', 'http://127.0.0.1:9/mcp'])).code).toBe(2);
+    expect((await service.cli(['connections', 'check-oauth', 'nobody'])).code).toBe(3);
+  });
+
+  it('wait until a person has agreed, and authorize again', async () => {
+    const opened: Promise<unknown>[] = [];
+    /** The person: opens the URL as soon as it is shown. */
+    const onOutput = (_: string, stderr: string): void => {
+      const url = /Open this URL: (\S+)\n/.exec(stderr)?.[1];
+      if (url !== undefined && opened.length === 0) opened.push(fetch(url));
+    };
+    const argv = ['connections', 'authorize', '--name', 'guarded', '--url', guarded.url, '--wait', '--json'];
+    const done = await service.cli(argv, { onOutput });
+    expect(done.code).toBe(0);
+    const { connection } = done.json<{ connection: { id: string; name: string; has_oauth_tokens: boolean } }>();
+    expect(connection).toMatchObject({ name: 'guarded', has_oauth_tokens: true });
+    expect((await service.cli(['connections', 'tools', 'guarded', '--jq', '.total'])).stdout).toBe('6\n');
+    issuer.tokens.clear();
+    issuer.refuseTokens = (response) => {
+      response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}');
+      return true;
+    };
+    expect((await service.cli(['connections', 'tools', 'guarded'])).code).toBe(1);
+    issuer.refuseTokens = () => false;
+    opened.length = 0;
+    const again = await service.cli(['connections', 'authorize', 'guarded', '--wait', '--json'], { onOutput });
+    expect(again.json()).toMatchObject({ connection: { id: connection.id, broken_at: null } });
+    await Promise.all(opened);
+  });
+
+  it('print the URL alone, and give up waiting in time', async () => {
+    const argv = ['connections', 'authorize', '--name', 'later', '--url', guarded.url];
+    const printed = await service.cli([...argv, '--jq', '.authorization_url']);
+    expect(printed.stdout).toContain(`${issuer.url}/authorize?`);
+    expect(printed.stderr).toBe('');
+    expect((await service.cli([...argv, '--wait', '--timeout', '100ms'])).code).toBe(9);
+  });
+
+  it.each([
+    ['nothing', [], 2, 'Give a connection'],
+    ['two things', ['a', '--provider', 'google'], 2, 'One thing'],
+    ['a server without a name', ['--url', 'http://127.0.0.1:9/mcp'], 2, '--name'],
+    ['a provider that is not there', ['--provider', 'google'], 3, 'no provider google here'],
+    ['an unknown connection', ['nobody'], 3, 'nobody'],
+    ['a host that may not be reached', ['--name', 'a', '--url', 'http://10.1.2.3/'], 2, '--allow-connection-host 10.1.2.3'],
+  ])('refuse to authorize %s', async (_, argv, code, word) => {
+    const refused = await service.cli(['connections', 'authorize', ...argv]);
+    expect(refused).toMatchObject({ code, stdout: '' });
+    expect(refused.stderr).toContain(word);
   });
 });

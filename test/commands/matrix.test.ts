@@ -74,6 +74,7 @@ const alsoNeeded: Record<string, string[]> = {
   'sandbox ls': [aRun],
   'connections update': ['--name', 'x'],
   'connections probe': ['x'],
+  'connections authorize': ['x'],
   api: ['/v2/teams/x'],
   'local token create': ['--reveal'],
   'local client create': ['--reveal'],

@@ -18,7 +18,7 @@ interface Described extends Json {
 }
 
 /** What only reads, with a body that says what: nothing to be done twice. */
-const readsByPost: ReadonlySet<string> = new Set(['searchCases', 'probeMcpServer']);
+const readsByPost: ReadonlySet<string> = new Set(['searchCases', 'probeMcpServer', 'checkMcpOAuth']);
 
 /** As it goes over the wire. */
 const document = JSON.parse(JSON.stringify(openApiDocument())) as Json & {

@@ -8,7 +8,7 @@ import { column, idColumn, status, statusColumn, time } from '../output.ts';
 
 /** One word for how a connection does. */
 const statusOf = ({ broken_at, auth_method, has_oauth_tokens }: Connection): string =>
-  broken_at ? 'broken' : auth_method === 'oauth' && has_oauth_tokens === false ? 'unauthorized' : 'ready';
+  auth_method === 'oauth' && has_oauth_tokens === false ? 'unauthorized' : broken_at ? 'broken' : 'ready';
 
 export const connectionColumns = [
   idColumn((connection: Connection) => connection.id),

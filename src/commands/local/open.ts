@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { bearerCredential } from '../../client/access/credential.ts';
+import { openBrowser } from '../browser.ts';
 import { newClient } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { defineCommand, flag, optionalArgument, toggle } from '../define.ts';
@@ -8,7 +9,6 @@ import { networkTo } from '../network.ts';
 import { recordOutput, time } from '../output.ts';
 import { runId } from '../resolve.ts';
 import { returns } from '../result.ts';
-import { openBrowser } from './browser.ts';
 import { type LocalState, runningService, tokenFile } from './state.ts';
 
 /** The page as it was opened, or as it is to be opened. */

@@ -53,4 +53,25 @@ export const connectionOperations = {
     success: 200,
     summary: 'Ask an MCP server for its tools, and keep nothing',
   },
+  checkMcpOAuth: {
+    method: 'POST',
+    path: '/v2/connections/oauth/mcp/check',
+    idempotent: false,
+    success: 200,
+    summary: 'Find out how an MCP server is authorized',
+  },
+  authorizeMcpOAuth: {
+    method: 'POST',
+    path: '/v2/teams/{teamId}/connections/oauth/mcp/start',
+    idempotent: true,
+    success: 200,
+    summary: 'Begin the authorization of an MCP server, which a person gives at the URL returned',
+  },
+  startNativeOAuth: {
+    method: 'POST',
+    path: '/v2/teams/{teamId}/connections/oauth/native/{provider}/start',
+    idempotent: true,
+    success: 200,
+    summary: 'Begin the authorization of a provider that the service knows itself',
+  },
 } as const satisfies Record<string, Operation>;

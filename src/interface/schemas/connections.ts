@@ -56,6 +56,9 @@ const Probed = Type.Object({
 });
 export type ProbedServer = Static<typeof Probed>;
 
+/** For a person to open. */
+const AuthorizationUrl = Type.Object({ authorization_url: Type.String() });
+
 export const connectionSchemas = {
   listConnections: {
     query: Type.Object({ ...paging(100, 100), type: Type.Optional(Type.String()) }),
@@ -98,5 +101,28 @@ export const connectionSchemas = {
       headers: Type.Optional(HeaderMap),
     }),
     response: Probed,
+  },
+  checkMcpOAuth: {
+    body: Type.Object({ mcp_server_url: ServerUrl }),
+    response: Type.Object({
+      supports_dcr: Type.Boolean(),
+      authorization_endpoint: Type.Optional(Type.String()),
+      scopes: Type.Optional(Type.Array(Type.String())),
+    }),
+  },
+  authorizeMcpOAuth: {
+    body: Type.Object({
+      mcp_server_url: ServerUrl,
+      name: Name,
+      custom_integration_id: Type.Optional(Uuid),
+      return_url: Type.Optional(Type.String({ maxLength: 2_048 })),
+      integration_type: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+      reconnect_instance_id: Type.Optional(Uuid),
+    }),
+    response: AuthorizationUrl,
+  },
+  startNativeOAuth: {
+    body: Type.Object({ return_url: Type.Optional(Type.String()), reconnect_instance_id: Type.Optional(Uuid) }),
+    response: AuthorizationUrl,
   },
 } as const satisfies Record<keyof typeof connectionOperations, OperationSchemas>;

@@ -28,7 +28,12 @@ export interface Engine {
   readonly worker: Worker;
   readonly webhooks: { readonly sender: Sender; readonly timing: Timing };
   /** How remote servers are reached, and what keeps their secrets. */
-  readonly connections: { readonly agent: GuardedAgent; readonly box: SecretBox };
+  readonly connections: {
+    readonly agent: GuardedAgent;
+    readonly box: SecretBox;
+    /** Access tokens being renewed, by connection: a refresh token may be good for one use. */
+    readonly renewals: Map<string, Promise<unknown>>;
+  };
   readonly log: Log;
 }
 

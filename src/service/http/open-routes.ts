@@ -9,6 +9,7 @@ import { tokenAnswer } from '../oauth/token-endpoint.ts';
 import { assetAnswer } from '../page/assets.ts';
 import { sessionAnswer } from '../page/session-endpoint.ts';
 import { type Answer, jsonAnswer } from './answer.ts';
+import { callbackAnswer, callbackPath } from './oauth-callback.ts';
 import type { Exchange, HttpParts } from './pipeline.ts';
 import { methodNotAllowed, routeNotFound } from './router.ts';
 import { downloadAnswer, uploadAnswer } from './transfers.ts';
@@ -26,6 +27,7 @@ const routes: Record<string, OpenRoute> = {
   },
   '': { methods: ['GET'], answer: (_, exchange) => pageFile(exchange, 'index.html') },
   'page/session': { methods: ['POST', 'DELETE'], answer: sessionAnswer },
+  [callbackPath]: { methods: ['GET'], answer: callbackAnswer },
   'oauth/token': { methods: ['POST'], answer: tokenAnswer },
 };
 

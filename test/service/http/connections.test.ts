@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Body } from '../../../src/interface/types.ts';
+import { AuthorizationServer } from '../../support/authorization-server.ts';
 import { McpServer } from '../../support/mcp-server.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';
@@ -123,9 +124,10 @@ describe('connections', () => {
     const other = await service.inNewTeam();
     for (const operation of ['getConnection', 'updateConnection', 'deleteConnection', 'listConnectionTools'] as const)
       expect(failure(await other.call(operation, { ...at(id), body: {} })), operation).toEqual([404, 'connection_not_found']);
-    const params = { teamId: service.service.teamId };
-    for (const operation of ['listConnections', 'createConnection', 'probeMcpServer'] as const)
-      expect(failure(await other.call(operation, { params, body: fields() })), operation).toEqual([404, 'team_not_found']);
+    const params = { teamId: service.service.teamId, provider: 'google' };
+    const body = { ...fields(), mcp_server_url: 'http://127.0.0.1:9/mcp' };
+    for (const operation of ['listConnections', 'createConnection', 'probeMcpServer', 'authorizeMcpOAuth', 'startNativeOAuth'] as const)
+      expect(failure(await other.call(operation, { params, body })), operation).toEqual([404, 'team_not_found']);
   });
 
   it('may be read with runs:read, and changed with full access alone', async () => {
@@ -133,8 +135,18 @@ describe('connections', () => {
     const id = await connect(service);
     const reader = await service.withToken({ scopes: ['runs:read'] });
     expect((await reader.ok('getConnection', at(id))).id).toBe(id);
-    for (const operation of ['createConnection', 'updateConnection', 'deleteConnection', 'listConnectionTools', 'probeMcpServer'] as const)
-      expect(failure(await reader.call(operation, { ...at(id), body: fields() })), operation).toEqual([403, 'insufficient_scope']);
+    for (const operation of [
+      'createConnection',
+      'updateConnection',
+      'deleteConnection',
+      'listConnectionTools',
+      'probeMcpServer',
+      'authorizeMcpOAuth',
+      'startNativeOAuth',
+    ] as const) {
+      const params = { connection_id: id, provider: 'google' };
+      expect(failure(await reader.call(operation, { params, body: fields() })), operation).toEqual([403, 'insufficient_scope']);
+    }
   });
 });
 
@@ -333,5 +345,214 @@ describe('what is found out about a connection', () => {
     const service = await api();
     expect(failure(await service.call('probeMcpServer', { body: { integration_slug: 'crm' } }))).toEqual([404, 'integration_not_found']);
     expect(failure(await service.call('probeMcpServer', { body: {} }))).toEqual([400, 'invalid_request']);
+  });
+});
+
+describe('authorization', () => {
+  async function authorized(service: Api): Promise<{ server: McpServer; issuer: AuthorizationServer }> {
+    const [server, issuer] = [await mcpServer(), await AuthorizationServer.start()];
+    afterTest(() => issuer.close());
+    issuer.protect(server);
+    expect((await service.ok('listConnections')).total).toBe(0);
+    return { server, issuer };
+  }
+
+  /** What a browser shows in the end. */
+  const visit = async (url: string) => {
+    const response = await fetch(url);
+    return { status: response.status, headers: response.headers, url: response.url, text: await response.text() };
+  };
+  const start = async (service: Api, body: Partial<Body<'authorizeMcpOAuth'>> & { mcp_server_url: string }) =>
+    (await service.ok('authorizeMcpOAuth', { body: { name: 'tickets', ...body } })).authorization_url;
+
+  it('is found out about by a check', async () => {
+    const service = await api();
+    const { server, issuer } = await authorized(service);
+    const check = (url: string) => service.ok('checkMcpOAuth', { body: { mcp_server_url: url } });
+    expect(await check(server.url)).toEqual({
+      supports_dcr: true,
+      authorization_endpoint: `${issuer.url}/authorize`,
+      scopes: ['tickets:write'],
+    });
+    issuer.metadata = { registration_endpoint: undefined };
+    expect(await check(server.url)).toMatchObject({ supports_dcr: false, authorization_endpoint: `${issuer.url}/authorize` });
+    expect(await check((await mcpServer()).url)).toEqual({ supports_dcr: false });
+    const gone = await service.call('checkMcpOAuth', { body: { mcp_server_url: 'http://127.0.0.1:9/mcp' } });
+    expect(failure(gone)).toEqual([400, 'mcp_server_unreachable']);
+    const inside = await service.call('checkMcpOAuth', { body: { mcp_server_url: 'http://10.0.0.7/' } });
+    expect(failure(inside)).toEqual([400, 'connection_host_not_allowed']);
+  });
+
+  it('is given by a person, makes a connection that works, and is renewed', async () => {
+    const clock = new ManualClock();
+    const service = await api({ clock });
+    const { server, issuer } = await authorized(service);
+    const url = await start(service, { mcp_server_url: server.url, integration_type: 'helpdesk' });
+    const asked = new URL(url);
+    expect(`${asked.origin}${asked.pathname}`).toBe(`${issuer.url}/authorize`);
+    expect(asked.searchParams.get('scope')).toBe('tickets:write offline_access');
+    expect(asked.searchParams.get('resource')).toBe(server.url);
+    expect((await service.ok('listConnections')).total).toBe(0);
+
+    const page = await visit(url);
+    expect(page).toMatchObject({ status: 200, text: expect.stringContaining('The connection tickets can be used now.') });
+    expect(page.headers.get('referrer-policy')).toBe('no-referrer');
+    const [made] = (await service.ok('listConnections')).integrations;
+    expect(made).toMatchObject({
+      name: 'tickets',
+      type: 'helpdesk',
+      auth_method: 'oauth',
+      has_oauth_tokens: true,
+      oauth_scopes: ['tickets:write', 'offline_access'],
+      server_url: server.url,
+    });
+    const id = made?.id as string;
+    const tools = () => service.ok('listConnectionTools', at(id));
+    expect((await tools()).success).toBe(true);
+    expect(issuer.forms).toHaveLength(1);
+    expect(issuer.clients).toMatchObject([{ client_name: 'aops', token_endpoint_auth_method: 'none' }]);
+
+    clock.advance(3_600_000 - 20_000);
+    const both = await Promise.all([tools(), tools(), tools()]);
+    expect(both.map(({ success }) => success)).toEqual([true, true, true]);
+    expect(issuer.forms.map(({ grant_type }) => grant_type)).toEqual(['authorization_code', 'refresh_token']);
+
+    issuer.tokens.clear();
+    expect((await tools()).success).toBe(true);
+    expect(issuer.forms).toHaveLength(3);
+    const kept = await everythingKept(service);
+    for (const token of issuer.tokens) expect(kept).not.toContain(token);
+    expect(kept).not.toContain(issuer.forms[2]?.refresh_token);
+    expect((await service.call('getConnection', at(id))).text).not.toMatch(/at-|rt-/);
+  });
+
+  it('has to be given again when it can be renewed no more', async () => {
+    const service = await api();
+    const { server, issuer } = await authorized(service);
+    await visit(await start(service, { mcp_server_url: server.url }));
+    const id = (await service.ok('listConnections')).integrations[0]?.id as string;
+    issuer.tokens.clear();
+    issuer.refuseTokens = (response) => {
+      response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}');
+      return true;
+    };
+    const reason = 'its authorization has ended; a person has to authorize it again';
+    expect((await service.ok('listConnectionTools', at(id))).error).toContain(reason);
+    expect(await service.ok('getConnection', at(id))).toMatchObject({ broken_reason: reason, has_oauth_tokens: true });
+    issuer.refuseTokens = () => false;
+    await visit(await start(service, { mcp_server_url: server.url, reconnect_instance_id: id }));
+    const again = (await service.ok('listConnections')).integrations;
+    expect(again).toMatchObject([{ id, broken_at: null }]);
+    expect((await service.ok('listConnectionTools', at(id))).success).toBe(true);
+    // The client that was registered is still good.
+    expect(issuer.clients).toHaveLength(1);
+  });
+
+  it('is missing from a connection that was made without it', async () => {
+    const service = await api();
+    const { server } = await authorized(service);
+    const id = await connect(service, { server_url: server.url, auth_method: 'oauth' });
+    expect((await service.ok('listConnectionTools', at(id))).error).toContain('nobody has authorized it yet');
+    await visit(await start(service, { mcp_server_url: server.url, reconnect_instance_id: id }));
+    expect((await service.ok('listConnectionTools', at(id))).success).toBe(true);
+    const other = await mcpServer();
+    await service.ok('updateConnection', { ...at(id), body: { server_url: other.url } });
+    expect(await service.ok('getConnection', at(id))).toMatchObject({ has_oauth_tokens: false, oauth_scopes: null });
+  });
+
+  it('ends where the caller wants the person to be', async () => {
+    const service = await api();
+    const { server } = await authorized(service);
+    const back = await answering(200, {}, 'back');
+    const url = await start(service, { mcp_server_url: server.url, return_url: `${back}?a=1` });
+    const ended = new URL((await visit(url)).url);
+    expect(`${ended.origin}${ended.pathname}`).toBe(back);
+    const [made] = (await service.ok('listConnections')).integrations;
+    expect(Object.fromEntries(ended.searchParams)).toEqual({ a: '1', connection_id: made?.id });
+    const denied = new URL(await start(service, { mcp_server_url: server.url, return_url: back }));
+    denied.searchParams.set('deny', '1');
+    expect(new URL((await visit(denied.href)).url).searchParams.get('error')).toBe('The authorization was not given: access_denied.');
+  });
+
+  it('comes to nothing when it is refused, forged, used twice or too late', async () => {
+    const clock = new ManualClock();
+    const service = await api({ clock });
+    const { server, issuer } = await authorized(service);
+    const url = async () => new URL(await start(service, { mcp_server_url: server.url }));
+    const callback = (query: string) => visit(`${service.service.url}/oauth/callback${query}`);
+    const unknown = { status: 400, text: expect.stringContaining('is not known here') };
+    expect(await callback('')).toMatchObject(unknown);
+    expect(await callback('?state=x&code=y')).toMatchObject(unknown);
+
+    const denied = await url();
+    denied.searchParams.set('deny', '1');
+    expect(await visit(denied.href)).toMatchObject({ status: 400, text: expect.stringContaining('access_denied') });
+
+    const forged = await url();
+    const state = forged.searchParams.get('state') as string;
+    const page = await callback(`?state=${state}&error_description=${encodeURIComponent('<script>alert(1)</script>')}`);
+    expect(page).toMatchObject({ status: 400, text: expect.not.stringContaining('<script') });
+
+    const mixed = (await url()).searchParams.get('state') as string;
+    const other = await callback(`?state=${mixed}&code=abc&iss=${encodeURIComponent('http://evil.test')}`);
+    expect(other).toMatchObject({ status: 400, text: expect.stringContaining('could not be completed') });
+    const guessed = (await url()).searchParams.get('state') as string;
+    expect(await callback(`?state=${guessed}&code=abc&iss=${encodeURIComponent(issuer.url)}`)).toMatchObject({ status: 400 });
+
+    const once = await url();
+    const head = await fetch(`${service.service.url}/oauth/callback?state=${once.searchParams.get('state')}&code=x`, { method: 'HEAD' });
+    expect(head.status).toBe(200);
+    const first = await visit(once.href);
+    expect(first.status).toBe(200);
+    expect(await visit(first.url)).toMatchObject(unknown);
+
+    const late = await url();
+    clock.advance(15 * 60_000);
+    expect(await visit(late.href)).toMatchObject(unknown);
+    const deleted = (await service.ok('listConnections')).integrations[0]?.id as string;
+    const again = await start(service, { mcp_server_url: server.url, reconnect_instance_id: deleted });
+    await service.ok('deleteConnection', at(deleted));
+    expect(await visit(again)).toMatchObject({ status: 400, text: expect.stringContaining('deleted in the meantime') });
+    expect((await service.ok('listConnections')).total).toBe(0);
+  });
+
+  it.each([
+    ['a server that says nothing of it', {}, {}, 400, 'oauth_not_supported', true],
+    ['no registration', {}, { registration_endpoint: undefined }, 400, 'oauth_registration_not_supported', false],
+    ['no proof of the code', {}, { code_challenge_methods_supported: ['plain'] }, 400, 'oauth_failed', false],
+    ['another issuer', {}, { issuer: 'http://evil.test' }, 400, 'oauth_not_supported', false],
+    ['an address that is a script', {}, { authorization_endpoint: 'javascript:alert(1)' }, 400, 'oauth_not_supported', false],
+    ['a registration inside the network', {}, { registration_endpoint: 'http://10.0.0.7/register' }, 400, 'oauth_failed', false],
+    ['a return to nowhere', { return_url: 'javascript:alert(1)' }, {}, 400, 'invalid_request', false],
+    ['an unknown connection', { reconnect_instance_id: randomUUID() }, {}, 404, 'connection_not_found', false],
+    ['a custom integration', { custom_integration_id: randomUUID() }, {}, 404, 'custom_integration_not_found', false],
+    ['a host that may not be reached', { mcp_server_url: 'http://10.0.0.7/' }, {}, 400, 'connection_host_not_allowed', false],
+  ])('cannot begin with %s', async (_, body, metadata, status, error, bare) => {
+    const service = await api();
+    const { server, issuer } = await authorized(service);
+    issuer.metadata = metadata;
+    const mcp_server_url = bare ? (await mcpServer()).url : server.url;
+    const refused = await service.call('authorizeMcpOAuth', { body: { name: 'tickets', mcp_server_url, ...body } });
+    expect(failure(refused)).toEqual([status, error]);
+  });
+
+  it('is not begun for a server that says it is another, nor for a connection elsewhere', async () => {
+    const service = await api();
+    const { server, issuer } = await authorized(service);
+    issuer.protect(server, { resource: 'https://bank.example.com/mcp' });
+    const body = { name: 'tickets', mcp_server_url: server.url };
+    const refused = await service.call('authorizeMcpOAuth', { body });
+    expect(failure(refused)).toEqual([400, 'oauth_failed']);
+    expect(refused.text).toContain('bank.example.com');
+    const elsewhere = await connect(service);
+    const moved = await service.call('authorizeMcpOAuth', { body: { ...body, reconnect_instance_id: elsewhere } });
+    expect(failure(moved)).toEqual([400, 'invalid_request']);
+  });
+
+  it('of providers that the service knows itself is not there', async () => {
+    const service = await api();
+    const refused = await service.call('startNativeOAuth', { params: { provider: 'google' }, body: {} });
+    expect(failure(refused)).toEqual([404, 'oauth_provider_not_found']);
+    expect(refused.text).toContain('google');
   });
 });

@@ -1,4 +1,5 @@
 /** What is kept of a connection that is secret, sealed and opened. */
+import type { AuthorizationServerMetadata, OAuthClientInformationMixed } from '@modelcontextprotocol/client';
 import { type SecretBox, UnreadableSecretError } from '../../secret-box.ts';
 import type { ConnectionRow } from '../../store/schema.ts';
 import type { HeaderSet, KeptHeaders } from './headers.ts';
@@ -10,6 +11,26 @@ export const sealedHeaders = (box: SecretBox, id: string, { plain, secret }: Kep
   headers: JSON.stringify(plain),
   secret_headers: Object.keys(secret).length === 0 ? null : box.seal(JSON.stringify(secret), `${id} headers`),
 });
+
+/** What an authorization left: the client that was registered, its tokens, and where new ones come from. */
+export interface KeptOAuth {
+  /** Of the authorization server. */
+  server: string;
+  metadata: AuthorizationServerMetadata;
+  client: OAuthClientInformationMixed;
+  /** RFC 8707. */
+  resource?: string;
+  accessToken: string;
+  refreshToken?: string;
+  /** Milliseconds; absent when the server did not say. */
+  expiresAt?: number;
+}
+
+export const sealedOAuth = (box: SecretBox, id: string, oauth: KeptOAuth): string => box.seal(JSON.stringify(oauth), `${id} oauth`);
+
+/** @throws UnreadableSecretError */
+export const openOAuth = (box: SecretBox, { id, oauth }: Pick<ConnectionRow, 'id' | 'oauth'>): KeptOAuth | undefined =>
+  oauth === null ? undefined : (JSON.parse(box.open(oauth, `${id} oauth`)) as KeptOAuth);
 
 /** The headers with their secrets. @throws UnreadableSecretError */
 export function openHeaders(box: SecretBox, row: Kept): KeptHeaders {

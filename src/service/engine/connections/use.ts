@@ -9,10 +9,8 @@ import { isoTime } from '../../store/time.ts';
 import type { Engine } from '../engine.ts';
 import { recordEvents } from '../webhooks/events.ts';
 import { actionRequiredEvent, updatedEvent } from './events.ts';
-import { openHeaders } from './secrets.ts';
-
-/** Milliseconds for asking a server for its tools. */
-export const probeLimit = 15_000;
+import { openHeaders, openOAuth } from './secrets.ts';
+import { tokenSource } from './tokens.ts';
 
 export interface UseOptions {
   /** Milliseconds. */
@@ -50,13 +48,17 @@ async function used<T>(engine: Engine, row: ConnectionRow, use: (server: Server)
   }
 }
 
-function serverOf({ connections: { box } }: Engine, row: ConnectionRow): Server {
+function serverOf(engine: Engine, row: ConnectionRow): Server {
+  const { box } = engine.connections;
   try {
     const { plain, secret } = openHeaders(box, row);
-    return { url: row.server_url, headers: { ...plain, ...secret } };
+    const server = { url: row.server_url, headers: { ...plain, ...secret } };
+    if (row.auth_method !== 'oauth') return server;
+    if (openOAuth(box, row) === undefined) throw new ServerProblem('server', 'nobody has authorized it yet');
+    return { ...server, tokens: tokenSource(engine, row) };
   } catch (error) {
     if (!(error instanceof UnreadableSecretError)) throw error;
-    throw new ServerProblem('server', 'its secret headers cannot be read: they were encrypted with another key. Give them again');
+    throw new ServerProblem('server', 'its secrets cannot be read: they were encrypted with another key. Give them again');
   }
 }
 

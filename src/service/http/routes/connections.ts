@@ -2,6 +2,7 @@
 import type { ProbedServer } from '../../../interface/types.ts';
 import type { ServerTool } from '../../connections/mcp-session.ts';
 import { ServerProblem } from '../../connections/problems.ts';
+import { startAuthorization } from '../../engine/connections/authorize.ts';
 import {
   checkServerUrl,
   createConnection,
@@ -9,12 +10,15 @@ import {
   requireConnection,
   updateConnection,
 } from '../../engine/connections/connections.ts';
+import { discoverOAuth } from '../../engine/connections/discovery.ts';
 import { checkedHeaders } from '../../engine/connections/headers.ts';
-import { connectionTools, probedTools, probeLimit } from '../../engine/connections/use.ts';
+import { probeLimit } from '../../engine/connections/limits.ts';
+import { connectionTools, probedTools } from '../../engine/connections/use.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { listConnectionRows } from '../../store/connections.ts';
 import type { GroupRoutes } from '../context.ts';
 import { requireTeam } from '../lookups.ts';
+import { callbackPath } from '../oauth-callback.ts';
 import { connectionView } from '../views/connections.ts';
 
 export const connectionRoutes: GroupRoutes<'connections'> = {
@@ -58,6 +62,29 @@ export const connectionRoutes: GroupRoutes<'connections'> = {
     }
     const url = await checkServerUrl(engine, body.server_url);
     return probed(probedTools(engine, { url, headers: checkedHeaders(body.headers ?? {}) }, unlimited()));
+  },
+
+  async checkMcpOAuth({ engine }, { body }) {
+    const found = await discoverOAuth(engine, await checkServerUrl(engine, body.mcp_server_url, 'mcp_server_url'));
+    if (found === undefined) return { supports_dcr: false };
+    const { metadata, resource, scope } = found;
+    const scopes = scope?.split(' ') ?? resource?.scopes_supported ?? metadata.scopes_supported;
+    return {
+      supports_dcr: metadata.registration_endpoint !== undefined,
+      authorization_endpoint: metadata.authorization_endpoint,
+      ...(scopes === undefined ? {} : { scopes }),
+    };
+  },
+
+  async authorizeMcpOAuth({ engine, baseUrl, ...context }, { params, body }) {
+    requireTeam(context, params.teamId);
+    return { authorization_url: await startAuthorization(engine, params.teamId, body, `${baseUrl}/${callbackPath}`) };
+  },
+
+  async startNativeOAuth(context, { params }) {
+    requireTeam(context, params.teamId);
+    const words = `There is no provider ${params.provider} here: a local service has none of its own. Connect to the MCP server of the provider.`;
+    throw new ServiceError(404, 'oauth_provider_not_found', words);
   },
 };
 

@@ -1,6 +1,6 @@
 /** Opening a page in the browser of the person at this terminal, by the means of their system. */
 import { spawn } from 'node:child_process';
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 
 /** How long an opener is watched: one that fails says so at once, some go on for as long as their browser. */
 const watchMilliseconds = 1_500;

@@ -1,0 +1,78 @@
+import { UsageError } from '../../base/errors.ts';
+import { given } from '../../base/given.ts';
+import type { Connection } from '../../interface/types.ts';
+import { openBrowser } from '../browser.ts';
+import { length, webAddress } from '../checks.ts';
+import type { Context } from '../context.ts';
+import { defineCommand, flag, optionalArgument, text, toggle } from '../define.ts';
+import { recordOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { connectionRecord, findConnection } from './record.ts';
+import { authorizedSince, changeTimes } from './wait-for-authorization.ts';
+
+interface Authorization {
+  authorization_url: string;
+  /** With --wait: what was authorized. */
+  connection: Connection | null;
+}
+
+export default defineCommand({
+  summary: 'Let a person authorize an MCP server, for a new connection or again',
+  description:
+    'The service registers itself with the authorization server and gives a URL; the person who opens it and agrees is led back to the service, which keeps the tokens and renews them. With --wait the command ends when that has happened. On a terminal a browser is opened.',
+  arguments: { connection: optionalArgument('A connection that there is, by id or name, to authorize again') },
+  options: {
+    url: text('URL', 'Authorize this server, and make a connection to it', { check: webAddress }),
+    name: text('NAME', 'What procedures call the new connection', { check: length(1, 100) }),
+    type: text('TYPE', 'What kind of connection it is (default custom_mcp)', { check: length(1, 100) }),
+    provider: text('NAME', 'Authorize a provider that the service knows itself, instead of an MCP server'),
+    returnUrl: text('URL', 'Where the person goes in the end', { check: webAddress }),
+    browser: toggle('Open a browser, or only print the URL (default: a browser on a terminal)'),
+    wait: flag('Wait until the person has authorized it; limit that with --timeout'),
+  },
+  operations: ['authorizeMcpOAuth', 'startNativeOAuth', 'listConnections', 'getConnection'],
+  mutates: true,
+  examples: [
+    { command: 'aops connections authorize --name crm --url https://crm.example.com/mcp --wait', text: 'A new connection' },
+    { command: 'aops connections authorize crm --wait', text: 'One whose authorization has ended' },
+    { command: 'aops connections authorize crm --no-browser --jq .authorization_url', text: 'A URL to send to somebody' },
+  ],
+  result: returns({ authorization_url: 'url', connection: 'object|null' }),
+  output: recordOutput<Authorization>(({ authorization_url, connection }) =>
+    connection === null ? { URL: authorization_url } : connectionRecord(connection),
+  ),
+  async run(context, input): Promise<Authorization> {
+    const { connection: again, url, name, provider } = input;
+    if ([again, url, provider].filter((one) => one !== undefined).length !== 1)
+      throw new UsageError('One thing can be authorized at a time.', 'Give a connection, or --url and --name, or --provider.');
+    if (url !== undefined && name === undefined) throw new UsageError('The new connection needs a --name.');
+    const client = await context.client();
+    const before = input.wait ? await changeTimes(context) : undefined;
+    const connection = again === undefined ? undefined : await findConnection(context, again);
+    const ends = given({ return_url: input.returnUrl });
+    const params = { teamId: context.teamId() };
+    const { authorization_url } =
+      provider === undefined
+        ? await client.call('authorizeMcpOAuth', { params, body: { ...target(connection, input), ...ends } })
+        : await client.call('startNativeOAuth', { params: { ...params, provider }, body: ends });
+    await show(context, authorization_url, input);
+    if (before === undefined) return { authorization_url, connection: null };
+    return { authorization_url, connection: await authorizedSince(context, before, { id: connection?.id, name }) };
+  },
+});
+
+/** What is to be authorized, as the service takes it. */
+function target(connection: Connection | undefined, { url, name, type }: Record<'url' | 'name' | 'type', string | undefined>) {
+  if (connection === undefined) return { mcp_server_url: url as string, name: name as string, ...given({ integration_type: type }) };
+  if (connection.server_url === undefined)
+    throw new UsageError(`The service does not say where ${connection.name} is.`, 'Give --url and --name.');
+  return { mcp_server_url: connection.server_url, name: connection.name, reconnect_instance_id: connection.id };
+}
+
+/** Opens the URL, or says it where it is not the result. */
+async function show(context: Context, url: string, { browser, wait }: { browser: boolean | undefined; wait: boolean }): Promise<void> {
+  const wanted = browser ?? (context.terminal.out.isTTY && context.format === 'table');
+  if (wanted && /^https?:/.test(url) && (await openBrowser(context, url))) context.terminal.note('Opened it in your browser.');
+  else if (wait) context.terminal.note(`Open this URL: ${url}`);
+  if (wait) context.terminal.note('Waiting for the authorization; Ctrl-C ends the waiting alone.');
+}

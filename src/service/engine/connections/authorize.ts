@@ -1,0 +1,242 @@
+/**
+ * The authorization of an MCP server by a person: a client is registered (RFC 7591), the person is sent to the authorization
+ * server with a code challenge (RFC 7636), comes back to this service, and the code is exchanged for tokens.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { AuthorizationServerMetadata, OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/client';
+import { notFound, ServiceError } from '../../errors.ts';
+import { secretHash } from '../../oauth/secrets.ts';
+import { OutboundError } from '../../outbound/guarded-fetch.ts';
+import { UnreadableSecretError } from '../../secret-box.ts';
+import { findConnection, updateConnectionRow } from '../../store/connections.ts';
+import { forgetExpiredFlows, insertFlow, takeFlow } from '../../store/oauth-flows.ts';
+import type { ConnectionRow, OAuthFlowRow } from '../../store/schema.ts';
+import { isoTime } from '../../store/time.ts';
+import type { Engine } from '../engine.ts';
+import { changing, checkServerUrl, defaultType, insertNewConnection, requireConnection } from './connections.ts';
+import { type Discovered, discoverOAuth } from './discovery.ts';
+import { type OAuthLibrary, withOAuthLibrary } from './oauth-library.ts';
+import { type KeptOAuth, openOAuth, sealedOAuth } from './secrets.ts';
+import { withTokens } from './tokens.ts';
+
+/** Milliseconds that a person has. */
+const flowLife = 15 * 60_000;
+
+export interface AuthorizationStart {
+  mcp_server_url: string;
+  name: string;
+  custom_integration_id?: string | undefined;
+  return_url?: string | undefined;
+  integration_type?: string | undefined;
+  reconnect_instance_id?: string | undefined;
+}
+
+/** What is kept, sealed, until the person comes back. */
+interface Details {
+  server: string;
+  metadata: AuthorizationServerMetadata;
+  client: OAuthClientInformationMixed;
+  resource?: string;
+  scopes: string[];
+  verifier: string;
+  callback: string;
+}
+
+/**
+ * The URL for a person to open. Throws 400 when the server cannot be authorized so, 404 for a connection or custom integration.
+ * @param callback where the person comes back to
+ */
+export async function startAuthorization(engine: Engine, teamId: string, fields: AuthorizationStart, callback: string): Promise<string> {
+  if (fields.custom_integration_id !== undefined) throw notFound('custom integration', fields.custom_integration_id);
+  const returnUrl = fields.return_url === undefined ? null : checkReturnUrl(fields.return_url);
+  const url = await checkServerUrl(engine, fields.mcp_server_url, 'mcp_server_url');
+  const again = fields.reconnect_instance_id;
+  const connection = again === undefined ? undefined : await requireConnection(engine.store, teamId, again);
+  if (connection !== undefined && new URL(connection.server_url).origin !== new URL(url).origin)
+    throw invalid('mcp_server_url', `is on another host than the connection ${connection.name}`);
+  const found = await discoverOAuth(engine, url);
+  if (found === undefined)
+    throw unsupported('oauth_not_supported', `${url} does not say how it is authorized; it may want a header instead.`);
+  const state = randomBytes(32).toString('base64url');
+  const begun = await begin(engine, { url, state, callback, found, before: connection && keptBefore(engine, connection) });
+  const hash = secretHash(state);
+  const now = engine.clock.now();
+  await engine.store.transaction().execute(async (trx) => {
+    await forgetExpiredFlows(trx, now);
+    await insertFlow(trx, {
+      state_hash: hash,
+      team_id: teamId,
+      connection_id: connection?.id ?? null,
+      name: fields.name,
+      type: fields.integration_type ?? defaultType,
+      server_url: url,
+      return_url: returnUrl,
+      details: engine.connections.box.seal(JSON.stringify(begun.details), hash),
+      expires_at: now + flowLife,
+    });
+  });
+  return begun.url;
+}
+
+interface Beginning {
+  url: string;
+  state: string;
+  callback: string;
+  found: Discovered;
+  before: KeptOAuth | undefined;
+}
+
+async function begin(engine: Engine, { url, state, callback, found, before }: Beginning): Promise<{ url: string; details: Details }> {
+  const { server, metadata } = found;
+  return withOAuthLibrary(engine, async (sdk, fetchFn) => {
+    const resource = resourceOf(sdk, url, found);
+    const scopes = scopesOf(found);
+    const scope = scopes.length === 0 ? {} : { scope: scopes.join(' ') };
+    const known = before?.server === server && redirects(before.client).includes(callback) ? before.client : undefined;
+    if (known === undefined && metadata.registration_endpoint === undefined)
+      throw unsupported(
+        'oauth_registration_not_supported',
+        `${server} does not register clients by itself; give a token as a header instead.`,
+      );
+    const client =
+      known ?? (await sdk.registerClient(server, { metadata, clientMetadata: clientMetadata(metadata, callback), ...scope, fetchFn }));
+    const given = { metadata, clientInformation: client, redirectUrl: callback, state, ...scope };
+    const { authorizationUrl, codeVerifier } = await sdk.startAuthorization(server, {
+      ...given,
+      ...(resource === undefined ? {} : { resource: new URL(resource) }),
+    });
+    const details = { server, metadata, client, ...(resource === undefined ? {} : { resource }), scopes, verifier: codeVerifier, callback };
+    return { url: authorizationUrl.href, details };
+  }).catch((error: unknown) => {
+    if (error instanceof ServiceError) throw error;
+    const reason = error instanceof Error ? (error.message.split('\n', 1)[0] as string).slice(0, 300) : 'it failed';
+    throw unsupported('oauth_failed', `The authorization at ${server} could not begin: ${reason.replace(/\.$/, '')}.`);
+  });
+}
+
+/** What the server is called when a token for it is asked for; it may not speak for others (RFC 9728, 3.3). */
+function resourceOf(sdk: OAuthLibrary, url: string, { resource }: Discovered): string | undefined {
+  if (resource === undefined) return undefined;
+  if (sdk.checkResourceAllowed({ requestedResource: url, configuredResource: resource.resource })) return resource.resource;
+  throw unsupported('oauth_failed', `${url} says that it is ${resource.resource}, and that is another server.`);
+}
+
+/** What the server asked for; else what it says that there is. Both with a way to renew tokens where there is one. */
+function scopesOf({ scope, resource, metadata }: Discovered): string[] {
+  const asked = scope?.split(' ').filter((word) => word !== '') ?? resource?.scopes_supported ?? [];
+  const offline = metadata.scopes_supported?.includes('offline_access') ? ['offline_access'] : [];
+  return [...new Set([...asked, ...offline])];
+}
+
+/** A client without a secret, where the server allows one: PKCE is what protects it. */
+function clientMetadata({ token_endpoint_auth_methods_supported: methods }: AuthorizationServerMetadata, callback: string) {
+  const wanted =
+    methods === undefined || methods.includes('none') ? 'none' : methods.find((method) => /^client_secret_(basic|post)$/.test(method));
+  return {
+    client_name: 'aops',
+    redirect_uris: [callback],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    ...(wanted === undefined ? {} : { token_endpoint_auth_method: wanted }),
+  };
+}
+
+const redirects = (client: OAuthClientInformationMixed): string[] => ('redirect_uris' in client ? client.redirect_uris : []);
+
+function keptBefore({ connections: { box } }: Engine, row: ConnectionRow): KeptOAuth | undefined {
+  try {
+    return openOAuth(box, row);
+  } catch (error) {
+    if (error instanceof UnreadableSecretError) return undefined;
+    throw error;
+  }
+}
+
+/** What the person brought back. */
+export interface Returned {
+  state: string;
+  code?: string | undefined;
+  iss?: string | undefined;
+  error?: string | undefined;
+}
+
+/** Why nothing came of an authorization: a sentence for the person. */
+export class AuthorizationFailure extends Error {
+  readonly returnUrl: string | null;
+
+  constructor(message: string, returnUrl: string | null = null) {
+    super(message);
+    this.name = 'AuthorizationFailure';
+    this.returnUrl = returnUrl;
+  }
+}
+
+/** Ends an authorization: each can be ended once. Throws AuthorizationFailure. */
+export async function finishAuthorization(engine: Engine, returned: Returned): Promise<{ row: ConnectionRow; returnUrl: string | null }> {
+  const flow = await takeFlow(engine.store, secretHash(returned.state), engine.clock.now());
+  if (flow === undefined)
+    throw new AuthorizationFailure('This authorization is not known here, has been used, or is too old. Start it again.');
+  const { return_url: returnUrl } = flow;
+  if (returned.code === undefined)
+    throw new AuthorizationFailure(`The authorization was not given: ${returned.error ?? 'there is no code'}.`, returnUrl);
+  const details = JSON.parse(engine.connections.box.open(flow.details, flow.state_hash)) as Details;
+  const tokens = await exchange(engine, details, { code: returned.code, iss: returned.iss }).catch((error: unknown) => {
+    engine.log('warn', 'a code could not be exchanged for tokens', { server: details.server, reason: (error as Error).message });
+    const reason = error instanceof OutboundError ? error.message : 'the authorization server refused it';
+    throw new AuthorizationFailure(`The authorization could not be completed: ${reason}.`, returnUrl);
+  });
+  return { row: await keep(engine, flow, details, tokens), returnUrl };
+}
+
+const exchange = (
+  engine: Engine,
+  { server, metadata, client, resource, verifier, callback }: Details,
+  { code, iss }: { code: string; iss: string | undefined },
+): Promise<OAuthTokens> =>
+  withOAuthLibrary(engine, (sdk, fetchFn) =>
+    sdk.exchangeAuthorization(server, {
+      metadata,
+      clientInformation: client,
+      authorizationCode: code,
+      ...(iss === undefined ? {} : { iss }),
+      codeVerifier: verifier,
+      redirectUri: callback,
+      ...(resource === undefined ? {} : { resource: new URL(resource) }),
+      fetchFn,
+    }),
+  );
+
+async function keep(engine: Engine, flow: OAuthFlowRow, details: Details, tokens: OAuthTokens): Promise<ConnectionRow> {
+  const { server, metadata, client, resource } = details;
+  const kept = withTokens({ server, metadata, client, ...(resource === undefined ? {} : { resource }) }, tokens, engine.clock.now());
+  const id = flow.connection_id ?? randomUUID();
+  const scopes = tokens.scope === undefined ? details.scopes : tokens.scope.split(' ').filter((word) => word !== '');
+  const authorized = {
+    server_url: flow.server_url,
+    auth_method: 'oauth' as const,
+    oauth: sealedOAuth(engine.connections.box, id, kept),
+    oauth_scopes: JSON.stringify(scopes),
+  };
+  return changing(engine, async (trx) => {
+    if (flow.connection_id === null)
+      return insertNewConnection(trx, engine, { id, teamId: flow.team_id, name: flow.name, type: flow.type, ...authorized });
+    const row = await findConnection(trx, flow.team_id, id);
+    const updated_at = isoTime(engine.clock.now());
+    const healthy = { broken_at: null, broken_reason: null };
+    const changed = row && (await updateConnectionRow(trx, id, { ...authorized, ...healthy, revision: row.revision + 1, updated_at }));
+    if (changed === undefined) throw new AuthorizationFailure('The connection was deleted in the meantime.', flow.return_url);
+    return changed;
+  });
+}
+
+/** Where the person goes afterwards: not dialled by the service, so any host will do. */
+function checkReturnUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalid('return_url', 'must be an http or https URL');
+  return url.href;
+}
+
+const invalid = (path: string, message: string): ServiceError =>
+  new ServiceError(400, 'invalid_request', `${path} ${message}.`, { details: [{ path, message }] });
+
+const unsupported = (error: string, message: string): ServiceError => new ServiceError(400, error, message);

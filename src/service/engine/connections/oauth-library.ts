@@ -1,0 +1,22 @@
+/** The OAuth half of the MCP client library, over guarded connections and within a time limit. */
+import { type Fetch, guardedFetch, OutboundError } from '../../outbound/guarded-fetch.ts';
+import { withinTime } from '../../outbound/within-time.ts';
+import type { Engine } from '../engine.ts';
+import { probeLimit } from './limits.ts';
+
+/** Bytes of all answers of one use. */
+const mostBytes = 1024 * 1024;
+
+export type OAuthLibrary = typeof import('@modelcontextprotocol/client');
+
+/** Rejects with what `use` rejects with, or an OutboundError when it takes too long. */
+export async function withOAuthLibrary<T>(
+  { clock, connections }: Pick<Engine, 'clock' | 'connections'>,
+  use: (sdk: OAuthLibrary, fetch: Fetch) => Promise<T>,
+): Promise<T> {
+  const sdk = await import('@modelcontextprotocol/client');
+  const late = (): Error => new OutboundError(`there was no answer within ${probeLimit / 1_000} s`);
+  return withinTime(clock, { limit: probeLimit, late, signal: new AbortController().signal }, (signal) =>
+    use(sdk, guardedFetch(connections.agent, { bytes: mostBytes, signal })),
+  );
+}

@@ -1,0 +1,94 @@
+/** Access tokens of an authorized connection: renewed before they expire, and when the server refuses them. */
+import type { OAuthTokens } from '@modelcontextprotocol/client';
+import type { TokenSource } from '../../connections/mcp-session.ts';
+import { AuthorizationNeededError, ServerProblem } from '../../connections/problems.ts';
+import { OutboundError } from '../../outbound/guarded-fetch.ts';
+import { updateConnectionRow } from '../../store/connections.ts';
+import type { ConnectionRow } from '../../store/schema.ts';
+import type { Engine } from '../engine.ts';
+import { withOAuthLibrary } from './oauth-library.ts';
+import { type KeptOAuth, openOAuth, sealedOAuth } from './secrets.ts';
+
+/** Milliseconds before its end at which a token is renewed: a request takes its time. */
+const margin = 30_000;
+
+/** Where the tokens of a connection come from. Rejects with AuthorizationNeededError when a person has to authorize it again. */
+export function tokenSource(engine: Engine, { id, revision }: ConnectionRow): TokenSource {
+  let used: string | undefined;
+  return {
+    async token() {
+      const kept = await current(engine, id);
+      const isOver = kept.expiresAt !== undefined && kept.expiresAt - margin <= engine.clock.now();
+      const good = isOver && kept.refreshToken !== undefined ? await renewed(engine, { id, revision }, kept.accessToken) : kept;
+      used = good.accessToken;
+      return used;
+    },
+    async onUnauthorized() {
+      await renewed(engine, { id, revision }, used);
+    },
+  };
+}
+
+async function current(engine: Engine, id: string): Promise<KeptOAuth> {
+  const row = await engine.store.selectFrom('connections').select(['id', 'oauth']).where('id', '=', id).executeTakeFirst();
+  const kept = row === undefined ? undefined : openOAuth(engine.connections.box, row);
+  if (kept === undefined) throw new AuthorizationNeededError('nobody has authorized it yet');
+  return kept;
+}
+
+/** Tokens other than the one that was refused; one renewal for all who ask at the same time. */
+async function renewed(engine: Engine, connection: { id: string; revision: number }, refused: string | undefined): Promise<KeptOAuth> {
+  const { renewals } = engine.connections;
+  const under = renewals.get(connection.id) as Promise<KeptOAuth> | undefined;
+  if (under) return under;
+  const renewal = renew(engine, connection, refused).finally(() => renewals.delete(connection.id));
+  renewals.set(connection.id, renewal);
+  return renewal;
+}
+
+async function renew(engine: Engine, { id, revision }: { id: string; revision: number }, refused: string | undefined): Promise<KeptOAuth> {
+  const kept = await current(engine, id);
+  // Somebody else was faster.
+  if (kept.accessToken !== refused) return kept;
+  if (kept.refreshToken === undefined) throw new AuthorizationNeededError(ended);
+  const tokens = await refresh(engine, kept, kept.refreshToken);
+  const fresh = withTokens(kept, tokens, engine.clock.now());
+  // Not noted as a change: it is the same authorization.
+  await updateConnectionRow(engine.store, id, { oauth: sealedOAuth(engine.connections.box, id, fresh) }, revision);
+  return fresh;
+}
+
+const ended = 'its authorization has ended; a person has to authorize it again';
+
+async function refresh(engine: Engine, { server, metadata, client, resource }: KeptOAuth, refreshToken: string): Promise<OAuthTokens> {
+  return withOAuthLibrary(engine, async (sdk, fetchFn) => {
+    try {
+      return await sdk.refreshAuthorization(server, {
+        metadata,
+        clientInformation: client,
+        refreshToken,
+        ...(resource === undefined ? {} : { resource }),
+        fetchFn,
+      });
+    } catch (error) {
+      if (error instanceof OutboundError) throw new ServerProblem('server', `its access token could not be renewed: ${error.message}`);
+      if (error instanceof sdk.OAuthError && error.code === 'temporarily_unavailable')
+        throw new ServerProblem('server', 'its access token could not be renewed just now');
+      throw new AuthorizationNeededError(ended);
+    }
+  });
+}
+
+/** An authorization with other tokens. */
+export function withTokens(
+  { refreshToken: _refresh, expiresAt: _expires, ...kept }: Omit<KeptOAuth, 'accessToken'>,
+  tokens: OAuthTokens,
+  now: number,
+): KeptOAuth {
+  return {
+    ...kept,
+    accessToken: tokens.access_token,
+    ...(tokens.refresh_token === undefined ? {} : { refreshToken: tokens.refresh_token }),
+    ...(tokens.expires_in === undefined ? {} : { expiresAt: now + tokens.expires_in * 1_000 }),
+  };
+}
