@@ -7,13 +7,15 @@ import type { Context } from '../context.ts';
 import { defineCommand, flag, optionalArgument, text, toggle } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
-import { connectionRecord, findConnection } from './record.ts';
+import { findConnection } from './record.ts';
 import { authorizedSince, changeTimes } from './wait-for-authorization.ts';
 
 interface Authorization {
   authorization_url: string;
-  /** With --wait: what was authorized. */
-  connection: Connection | null;
+  /** With --wait: what was authorized, and for what. */
+  id: string | null;
+  name: string | null;
+  oauth_scopes: string[] | null;
 }
 
 export default defineCommand({
@@ -37,9 +39,9 @@ export default defineCommand({
     { command: 'aops connections authorize crm --wait', text: 'One whose authorization has ended' },
     { command: 'aops connections authorize crm --no-browser --jq .authorization_url', text: 'A URL to send to somebody' },
   ],
-  result: returns({ authorization_url: 'url', connection: 'object|null' }),
-  output: recordOutput<Authorization>(({ authorization_url, connection }) =>
-    connection === null ? { URL: authorization_url } : connectionRecord(connection),
+  result: returns({ authorization_url: 'url', id: 'uuid|null', name: 'string|null', oauth_scopes: 'string[]|null' }),
+  output: recordOutput<Authorization>(({ authorization_url, id, name, oauth_scopes }) =>
+    id === null ? { URL: authorization_url } : { ID: id, Authorized: name, Scopes: oauth_scopes?.join(' ') || undefined },
   ),
   async run(context, input): Promise<Authorization> {
     const { connection: again, url, name, provider } = input;
@@ -56,8 +58,9 @@ export default defineCommand({
         ? await client.call('authorizeMcpOAuth', { params, body: { ...target(connection, input), ...ends } })
         : await client.call('startNativeOAuth', { params: { ...params, provider }, body: ends });
     await show(context, authorization_url, input);
-    if (before === undefined) return { authorization_url, connection: null };
-    return { authorization_url, connection: await authorizedSince(context, before, { id: connection?.id, name }) };
+    if (before === undefined) return { authorization_url, id: null, name: null, oauth_scopes: null };
+    const done = await authorizedSince(context, before, { id: connection?.id, name });
+    return { authorization_url, id: done.id, name: done.name, oauth_scopes: done.oauth_scopes ?? null };
   },
 });
 
