@@ -67,6 +67,13 @@ describe('aops doctor', () => {
     expect(result.stdout).toMatch(/^Completion: +warn {2}not set up for bash\n +See `aops completion --help`/m);
   });
 
+  it('tells programs a line of four cells for each check', async () => {
+    const { stdout } = await service.cli(['doctor', '--offline'], { env: { SHELL: '/bin/bash' } });
+    const lines = stdout.slice(0, -1).split('\n');
+    expect(lines.every((line) => line.split('\t').length === 4)).toBe(true);
+    expect(lines).toContainEqual(expect.stringMatching(/^Completion\twarn\tnot set up for bash\tSee `aops completion --help`/));
+  });
+
   it('says where to begin when nobody is signed in, and ends with 1', async () => {
     const env = folderEnv(await temporaryFolder());
     const result = await runCli(['doctor', '--json'], { env });

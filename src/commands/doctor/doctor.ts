@@ -1,7 +1,10 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { version } from '../../base/version.ts';
+import type { View } from '../../terminal/cell.ts';
+import { renderRecord } from '../../terminal/record.ts';
+import { renderTable } from '../../terminal/table.ts';
 import { defineCommand, flag } from '../define.ts';
-import { recordOutput, shown } from '../output.ts';
+import { column, documentOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { ResultError } from '../result-error.ts';
 import type { Check } from './check.ts';
@@ -14,6 +17,15 @@ interface Diagnosis {
   ok: boolean;
   checks: Check[];
 }
+
+const labelOf = (id: string): string => (id === 'tls' ? 'TLS' : id.charAt(0).toUpperCase() + id.slice(1));
+
+const columns = [
+  column('CHECK', (check: Check) => labelOf(check.id)),
+  column('STATUS', (check: Check) => check.status),
+  column('FOUND', (check: Check) => check.detail),
+  column('WHAT TO DO', (check: Check) => check.hint),
+];
 
 const styles = { ok: undefined, warn: 'warning', fail: 'error', skip: 'dim' } as const;
 
@@ -33,14 +45,16 @@ export default defineCommand({
     ok: 'boolean',
     checks: [{ id: 'string', status: 'ok|warn|fail|skip', detail: 'string', hint: 'string|null' }],
   }),
-  output: recordOutput<Diagnosis>(({ checks }) =>
-    Object.fromEntries(
-      checks.map(({ id, status, detail, hint }) => [
-        id === 'tls' ? 'TLS' : id.charAt(0).toUpperCase() + id.slice(1),
-        shown(`${status.padEnd(4)}  ${detail}${hint === null ? '' : `\n      ${hint}`}`, styles[status]),
-      ]),
-    ),
-  ),
+  output: documentOutput<Diagnosis>(async ({ checks }, view: View) => {
+    // For programs a check is a line of four cells; for people what to do stands below what was found.
+    if (!view.tty) return renderTable(checks, columns, view);
+    const fields = checks.map(({ id, status, detail, hint }) => ({
+      label: labelOf(id),
+      value: `${status.padEnd(4)}  ${detail}${hint === null ? '' : `\n      ${hint}`}`,
+      style: styles[status],
+    }));
+    return renderRecord(fields, view);
+  }),
   async run(context, input): Promise<Diagnosis> {
     const { checks, usable } = await settingsChecks(context);
     const asked = usable && !input.offline ? await serviceChecks(context) : skippedServiceChecks();

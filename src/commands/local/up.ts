@@ -67,6 +67,7 @@ export default defineCommand({
     version: 'string',
     instance_id: 'uuid',
     exec: 'host|off',
+    browse: 'on|public|off?',
     webhook_hosts: 'string[]?',
     connection_hosts: 'string[]?',
     ephemeral: 'boolean',
