@@ -61,6 +61,13 @@ describe('completion', () => {
     expect(await wordsOf('runs', 'list', '--sort-order', '=')).toEqual(['asc', 'desc']);
   });
 
+  it('goes on after help, with commands and topics', async () => {
+    expect(await wordsOf('help', 'web')).toEqual(['webhooks']);
+    expect(await offers('help', 'form')).toEqual(['formatting\tOutput formats, fields, filters, colour and width']);
+    expect(await wordsOf('help', 'webhooks', 'secret', '')).toEqual(['show', 'rotate']);
+    expect(await wordsOf('help', 'runs', 'list', '')).toEqual([]);
+  });
+
   it('never offers hidden commands', async () => {
     expect(await wordsOf('__')).toEqual([]);
   });

@@ -48,14 +48,30 @@ const isPlain = (word: string): boolean => !/[\p{Cc}\u061c\u200e\u200f\u2028-\u2
 
 /** What may stand at the cursor after the words `before` it. */
 export async function candidates(context: Context, tree: Entries, before: readonly string[], current: string): Promise<Candidates> {
-  const { rest, entries, load } = follow(tree, plainWords(before));
+  const said = plainWords(before);
+  if (said[0] === 'help') return helpWords(tree, said.slice(1));
+  const { rest, entries, load } = follow(tree, said);
   if (load) return inCommand(context, (await load()).default, before, rest, current);
   if (!entries || rest.length > 0) return { words: [] };
   const value = openOption(globalFlags, before);
   if (value) return optionValuesOf(context, value, before);
   if (current.startsWith('-')) return { words: flagWords(globalFlags) };
+  return { words: await entryWords(entries) };
+}
+
+/** What stands on one level, with its summaries. */
+function entryWords(entries: Entries): Promise<[string, string][]> {
   const shown = Object.entries(entries).filter(([, entry]) => !isHidden(entry));
-  return { words: await Promise.all(shown.map(async ([name, entry]): Promise<[string, string]> => [name, await summaryOf(entry)])) };
+  return Promise.all(shown.map(async ([name, entry]): Promise<[string, string]> => [name, await summaryOf(entry)]));
+}
+
+/** `aops help`: the commands, and topics that are no commands. */
+async function helpWords(tree: Entries, words: readonly string[]): Promise<Candidates> {
+  const { rest, entries } = follow(tree, words);
+  if (!entries || rest.length > 0) return { words: [] };
+  const { topics } = await import('../topics/topics.ts');
+  const more = words.length > 0 ? [] : Object.entries(topics).map(([name, { summary }]): [string, string] => [name, summary]);
+  return { words: [...(await entryWords(entries)), ...more] };
 }
 
 async function inCommand(
