@@ -60,6 +60,13 @@ describe.concurrent('up, status, logs, down, reset', () => {
     expect((await machine.json<{ data: unknown[] }>('profiles', 'list')).data).toMatchObject([
       { name: 'local', current: true, signed_in: true },
     ]);
+    // Every file of the team page is in the bundle.
+    const shipped = path.join(import.meta.dirname, '../../src/service/page/team-page');
+    const files = (await readdir(shipped)).filter((name) => /\.(css|js|svg)$/.test(name)).map((name) => `page/${name}`);
+    for (const file of ['', ...files]) expect((await fetch(`${status.url}/${file}`)).status, file).toBe(200);
+    const opened = await machine.json<{ url: string; opened: boolean }>('local', 'open', '--no-browser');
+    expect(opened).toMatchObject({ opened: false, url: expect.stringContaining(`${status.url}/#code=`) });
+
     await machine.agent('kept', '- say: hi');
     const logs = await machine.aops('local', 'logs');
     expect(logs).toMatchObject({ code: 0, stderr: '' });

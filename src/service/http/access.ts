@@ -7,7 +7,7 @@ import { ServiceError } from '../errors.ts';
 export interface Rights {
   /** What it is limited to; null has full access to its team. */
   readonly scopes: ReadonlySet<Scope> | null;
-  /** Whether it is the credential of the data directory, which alone manages teams and credentials. */
+  /** Whether it is the credential of the data directory, not limited to scopes: it alone manages teams and credentials. */
   readonly isOwner: boolean;
 }
 

@@ -196,6 +196,25 @@ describeWithChromium('the team page', () => {
     expect(troubles).toEqual([]);
   });
 
+  it('keeps what was not sent below a request that somebody answered with a message, also when the next one comes', async () => {
+    const ask = (name: string) => `- ask: { id: ${name}, title: Request ${name}, questions: [{ question: "${name}?" }] }`;
+    const run = await service.waiting(`${ask('one')}\n${ask('two')}\n${ask('three')}`);
+    await respond(run, { answers: { 'one?': 'earlier' } });
+    const { page, troubles } = await opened(`/runs/${run}`);
+    const card = page.getByRole('article', { name: 'Request two' });
+    await card.getByRole('textbox').fill('never sent');
+    await service.api('POST', `/runs/${run}/messages`, { message: 'by mail' });
+    await nudge(page);
+    await page.getByRole('article', { name: 'Request three' }).waitFor();
+    expect(await card.locator('.answer').textContent()).toBe('by mail');
+    expect(await card.textContent()).toContain('never sent');
+    await page.getByRole('article', { name: 'Request three' }).getByRole('textbox').fill('mine');
+    await page.getByRole('button', { name: 'Send answer' }).click();
+    await page.getByRole('article', { name: 'Request three' }).waitFor({ state: 'detached' });
+    expect(await lastAnswer(run)).toBe('three? mine');
+    expect(troubles).toEqual([]);
+  });
+
   it('never answers twice: not when somebody else was faster by a moment, not when the reply is lost, not when pressed again', async () => {
     const raced = await service.waiting('- ask: { id: a, title: Race, questions: [{ question: Race? }] }\n- say: done');
     const first = await opened(`/runs/${raced}`);

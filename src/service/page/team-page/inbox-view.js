@@ -70,7 +70,7 @@ export class InboxView {
     const { total } = await api.get(`${path}/messages`, { limit: 1 }, signal);
     /** @type {{ messages: import('./types.d.ts').RunMessage[] }} */
     const { messages } = await api.get(`${path}/messages`, { limit: 20, offset: Math.max(0, total - 20) }, signal);
-    const answer = messages.findLast(({ type }) => type === 'human_response')?.text_content;
+    const answer = messages.findLast(({ role, timestamp }) => role === 'user' && timestamp >= card.askedAt)?.text_content;
     card.settle(
       run.status === 'interrupted' ? undefined : answer,
       run.status === 'interrupted' ? 'The run was stopped.' : isFinal(run.status) ? 'The run has ended.' : undefined,

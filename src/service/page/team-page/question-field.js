@@ -36,8 +36,6 @@ export function questionField(question, { id, title, draft, changed }) {
     element,
     value: input.value,
     draft: input.draft,
-    /** What was written in words. */
-    written: () => input.value(),
     focus: () => input.controls()[0]?.focus(),
     check() {
       const isFine = input.value() !== '';

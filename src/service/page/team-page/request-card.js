@@ -54,6 +54,16 @@ export class RequestCard {
     return this.#runId;
   }
 
+  /** ISO 8601. */
+  get askedAt() {
+    return this.#request.created_at;
+  }
+
+  /** Whether something was written for it that nobody sent. */
+  get hasUnsent() {
+    return this.#state === 'settled' && this.#unsent().length > 0;
+  }
+
   /** Whether it is still to be answered here. */
   get isOpen() {
     return this.#state === 'open' || this.#state === 'sending';
@@ -71,7 +81,7 @@ export class RequestCard {
   settle(answer, why = 'It was answered by somebody else.') {
     if (!this.isOpen) return;
     this.#state = 'settled';
-    const written = this.#fields.map((field) => field.written()).filter((text) => text !== '');
+    const written = this.#unsent();
     this.#finish(
       'other',
       answer === undefined ? why : 'Somebody else answered:',
@@ -86,6 +96,10 @@ export class RequestCard {
           ),
     );
     announce(`${this.#request.title}: ${answer === undefined ? why : `somebody else answered ${answer}`}`);
+  }
+
+  #unsent() {
+    return this.#fields.map((field) => field.value()).filter((text) => text !== '');
   }
 
   #showForm() {

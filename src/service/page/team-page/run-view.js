@@ -25,7 +25,7 @@ export class RunView {
   #name = el('h1', { tabindex: -1 }, 'Run');
   #facts = el('p', { class: 'facts' });
   #ending = el('div', { class: 'ending', hidden: true });
-  #place = el('div', { class: 'asked' });
+  #place = el('div', { class: 'asked', tabindex: -1 });
   #activity = el(
     'p',
     { class: 'activity', hidden: true },
@@ -210,17 +210,26 @@ export class RunView {
       if (this.#card.isOpen) {
         if (isFinal(run.status) && run.status !== 'completed')
           this.#card.settle(undefined, run.status === 'interrupted' ? 'The run was stopped.' : 'The run has ended.');
-        else this.#card.settle(this.#timeline.lastAnswer);
+        else this.#card.settle(this.#timeline.saidSince(this.#card.askedAt));
       } else if (this.#card.wasSentHere) {
         // The transcript has it now.
-        this.#card.element.remove();
+        this.#remove(this.#card);
         this.#card = undefined;
       }
     }
     if (request === null || this.#card?.id === request.id) return;
+    // What was written for the last one, and not sent, stays to be read.
+    if (this.#card !== undefined && !this.#card.hasUnsent) this.#remove(this.#card);
     this.#card = new RequestCard(this.#app, this.#id, request);
-    fill(this.#place, this.#card.element);
+    this.#place.append(this.#card.element);
     announce(`The run asks: ${request.title}`);
+  }
+
+  /** @param {RequestCard} card */
+  #remove({ element }) {
+    const hadFocus = element.contains(document.activeElement);
+    element.remove();
+    if (hadFocus) this.#place.focus({ preventScroll: true });
   }
 
   /** @param {Run} run */

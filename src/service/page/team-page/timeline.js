@@ -20,6 +20,7 @@ export class Timeline {
   /** @type {Map<string, { item: HTMLElement, mark: HTMLElement, outcome: HTMLElement, body: HTMLElement, call: RunMessage }>} */
   #calls = new Map();
   #unseen = 0;
+  #said = { text: '', timestamp: '' };
   #scrolled = () => this.#isAtEnd() && this.#seen();
 
   /** @param {() => void} loadEarlier */
@@ -38,9 +39,10 @@ export class Timeline {
     return this.#ids.size === 0;
   }
 
-  /** The answer that was given last, as the run heard it. */
-  get lastAnswer() {
-    return this.#list.querySelector('.said.answer:last-of-type .prose')?.textContent ?? undefined;
+  /** What a person said last, if it was after a moment. @param {string} moment ISO 8601 */
+  saidSince(moment) {
+    const { text, timestamp } = this.#said;
+    return Date.parse(timestamp) >= Date.parse(moment) ? text : undefined;
   }
 
   /** @param {number} count how many are before the first that is shown */
@@ -56,6 +58,8 @@ export class Timeline {
   append(messages, { quiet, toEnd = false }) {
     const fresh = messages.filter(({ id }) => !this.#ids.has(id));
     if (fresh.length === 0) return;
+    const said = fresh.findLast(({ role }) => role === 'user');
+    if (said !== undefined) this.#said = { text: said.text_content ?? '', timestamp: said.timestamp };
     const follow = toEnd || (!quiet && this.#isAtEnd());
     for (const message of fresh) {
       const entry = this.#entry(message);
@@ -66,9 +70,9 @@ export class Timeline {
       this.#unseen += fresh.length;
       this.#showJump();
     }
-    const said = fresh.filter(({ text_content: text, role }) => text && role === 'assistant');
-    if (!quiet && said.length > 0)
-      announce(`${said.length === 1 ? 'New message' : `${said.length} new messages`}: ${said.at(-1)?.text_content}`);
+    const heard = fresh.filter(({ text_content: text, role }) => text && role === 'assistant');
+    if (!quiet && heard.length > 0)
+      announce(`${heard.length === 1 ? 'New message' : `${heard.length} new messages`}: ${heard.at(-1)?.text_content}`);
   }
 
   /** Adds what came before; what is in view stays there. @param {readonly RunMessage[]} messages */
