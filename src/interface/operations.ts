@@ -15,6 +15,7 @@ import { runOperations } from './operations/runs.ts';
 import { sandboxOperations } from './operations/sandboxes.ts';
 import { scheduleOperations } from './operations/schedules.ts';
 import { teamOperations } from './operations/teams.ts';
+import { triggerOperations } from './operations/triggers.ts';
 import { webhookOperations } from './operations/webhooks.ts';
 
 /** Every group, in the order of the reference. */
@@ -29,6 +30,7 @@ export const operationGroups = {
   runs: runOperations,
   queues: queueOperations,
   cases: caseOperations,
+  triggers: triggerOperations,
   artifacts: artifactOperations,
   local: localOperations,
   billing: billingOperations,
@@ -47,6 +49,7 @@ export const operations = {
   ...runOperations,
   ...queueOperations,
   ...caseOperations,
+  ...triggerOperations,
   ...artifactOperations,
   ...localOperations,
   ...billingOperations,

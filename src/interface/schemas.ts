@@ -16,6 +16,7 @@ import { runSchemas } from './schemas/runs.ts';
 import { sandboxSchemas } from './schemas/sandboxes.ts';
 import { scheduleSchemas } from './schemas/schedules.ts';
 import { teamSchemas } from './schemas/teams.ts';
+import { triggerSchemas } from './schemas/triggers.ts';
 import { webhookSchemas } from './schemas/webhooks.ts';
 
 export const schemas = {
@@ -28,6 +29,7 @@ export const schemas = {
   ...runSchemas,
   ...queueSchemas,
   ...caseSchemas,
+  ...triggerSchemas,
   ...artifactSchemas,
   ...localSchemas,
   ...billingSchemas,

@@ -132,6 +132,14 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   assignCaseLabels: 'queues:write',
   unlinkCaseLabels: 'queues:write',
 
+  listAgentCaseTriggers: 'runs:read',
+  createAgentCaseTrigger: 'full',
+  previewAgentCaseTriggerConflicts: 'runs:read',
+  getAgentCaseTrigger: 'runs:read',
+  updateAgentCaseTrigger: 'full',
+  deleteAgentCaseTrigger: 'full',
+  listQueueAgents: 'runs:read',
+
   listArtifacts: 'runs:read',
   createArtifact: 'full',
   getArtifact: 'runs:read',

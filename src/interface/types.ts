@@ -51,5 +51,6 @@ export type {
 export type { SandboxFileContent, SandboxFileEntry, ScreenshotToolExecution, StagedFile } from './schemas/sandboxes.ts';
 export type { Schedule } from './schemas/schedules.ts';
 export type { Team } from './schemas/teams.ts';
+export type { CaseTrigger, QueueConsumer, QueueProducer } from './schemas/triggers.ts';
 export type { Webhook, WebhookAttempt, WebhookDelivery, WebhookDeliveryDetail, WebhookSecret } from './schemas/webhooks.ts';
 export type { DeliveryStatus, WebhookEventKind } from './webhook-events.ts';

@@ -1,6 +1,7 @@
 import { defineGroup } from '../define.ts';
 import { memory } from './memory/index.ts';
 import { schedules } from './schedules/index.ts';
+import { triggers } from './triggers/index.ts';
 
 export const agents = defineGroup({
   summary: 'The agents of a team, and the procedures they run',
@@ -10,6 +11,7 @@ export const agents = defineGroup({
     create: () => import('./create.ts'),
     update: () => import('./update.ts'),
     delete: () => import('./delete.ts'),
+    triggers,
     schedules,
     memory,
   },

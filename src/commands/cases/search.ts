@@ -25,7 +25,7 @@ export default defineCommand({
       statusColumn((row) => row.display_status),
       column('TITLE', (row) => row.title, { shrink: true }),
       column('LABELS', labelTexts, { shrink: true }),
-      column('FOUND IN DATA', foundIn, { shrink: true }),
+      column('FOUND', foundIn, { shrink: true }),
     ],
     empty: 'No case matches.',
   }),

@@ -10,6 +10,7 @@ export const queues = defineGroup({
     update: () => import('./update.ts'),
     delete: () => import('./delete.ts'),
     clear: () => import('./clear.ts'),
+    agents: () => import('./agents.ts'),
     labels,
   },
 });

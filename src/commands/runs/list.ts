@@ -5,7 +5,7 @@ import { uuid } from '../checks.ts';
 import { choice, dateTime, defineCommand, flag, text, toggle } from '../define.ts';
 import { Count, listFlags, refuseRows, rowList } from '../list.ts';
 import { column, idColumn, listOutput, statusColumn, timeColumn } from '../output.ts';
-import { agentId } from '../resolve.ts';
+import { agentId, queueId } from '../resolve.ts';
 import { returns } from '../result.ts';
 
 export default defineCommand({
@@ -23,14 +23,14 @@ export default defineCommand({
     until: dateTime('Runs created before this time'),
     source: text('WORD', 'Runs that were started this way'),
     user: text('ID', 'Runs that this user started', { check: uuid }),
-    queue: text('ID', 'Runs for cases of this queue', { check: uuid }),
+    queue: text('QUEUE', 'Runs for cases of this queue, by id or name', { complete: 'queues' }),
     digest: text('ID', 'Runs of this digest', { check: uuid }),
     hasIssues: toggle('Runs whose evaluation found issues, or --no-has-issues for the others'),
     issueSeverity: choice(['critical', 'medium', 'low'], 'Runs with issues of this severity'),
     sortBy: choice(['created_at'], 'What to sort by', { metavar: 'FIELD' }),
     sortOrder: choice(['asc', 'desc'], 'Oldest or newest first'),
   },
-  operations: ['listRuns', 'listAgents'],
+  operations: ['listRuns', 'listAgents', 'listQueues'],
   examples: [
     { command: 'aops runs list', text: 'The newest twenty' },
     { command: 'aops runs list --status waiting', text: 'Runs that wait for a person' },
@@ -59,7 +59,7 @@ export default defineCommand({
       since: input.since?.iso(now),
       until: input.until?.iso(now),
       user_id: input.user,
-      case_queue_id: input.queue,
+      case_queue_id: input.queue === undefined ? undefined : await queueId(context, input.queue),
       source: input.source,
       search: input.search,
       has_issues: hasIssues === undefined ? undefined : hasIssues ? ('true' as const) : ('false' as const),

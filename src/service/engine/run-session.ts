@@ -3,7 +3,7 @@
  * one transaction that first makes sure that the run is still this execution's to write.
  */
 import { randomUUID } from 'node:crypto';
-import type { HumanAnswer, MemoryWrite, Outcome, RunHost, RuntimeEvent } from '../runtimes/runtime.ts';
+import type { CaseAction, HumanAnswer, MemoryWrite, Outcome, RunCase, RunHost, RuntimeEvent } from '../runtimes/runtime.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Queries } from '../store/database.ts';
 import { insertHumanRequest, turnAnswers } from '../store/human-requests.ts';
@@ -13,6 +13,7 @@ import { appendMessages, postedTexts } from '../store/messages.ts';
 import { changeRun, runById } from '../store/runs.ts';
 import type { HumanRequestRow, RunRow, RunsTable } from '../store/schema.ts';
 import { isoTime } from '../store/time.ts';
+import { carryOut, caseOfRun } from './cases/run-actions.ts';
 import { caseRunAsked, caseRunEnded } from './cases/run-end.ts';
 import { runConnections } from './connections/run-connections.ts';
 import type { Engine } from './engine.ts';
@@ -54,6 +55,7 @@ export class RunSession implements RunHost {
   readonly signal: AbortSignal;
   readonly userMessages: string[] = [];
   readonly journal = new Map<string, unknown>();
+  case: RunCase | undefined;
   readonly #answers = new Map<string, HumanAnswer>();
   readonly #engine: Engine;
   readonly #claim: Claim;
@@ -61,7 +63,7 @@ export class RunSession implements RunHost {
   #memory: Map<string, string> | undefined;
   /** Number of the last posted message that the runtime can see. */
   #seen = 0;
-  /** Whether webhooks have something to deliver that the worker does not know of. */
+  /** Whether there is work that the worker does not know of: webhooks to deliver, cases to dispatch. */
   #told = false;
 
   constructor(parts: SessionParts) {
@@ -83,6 +85,7 @@ export class RunSession implements RunHost {
     const { store } = this.#engine;
     for (const [step, result] of await completedSteps(store, this.#row.id, this.#row.turn)) this.journal.set(step, result);
     for (const [step, answer] of await turnAnswers(store, this.#row.id, this.#row.turn)) this.#answers.set(step, answer);
+    this.case = await caseOfRun(store, this.#row);
     await this.#readPosted(store);
   }
 
@@ -109,6 +112,18 @@ export class RunSession implements RunHost {
     if (memory !== undefined && remembered !== undefined) this.#memory?.set(memory.path, remembered);
     // As it will be read after a restart, so that both ways behave alike.
     if (!this.journal.has(step)) this.journal.set(step, JSON.parse(JSON.stringify(result ?? null)));
+  }
+
+  async act(step: string, action: CaseAction): Promise<unknown> {
+    const { id: runId, turn } = this.#row;
+    let result: unknown;
+    await this.#write(async (trx, now) => {
+      result = await carryOut(this.#engine, trx, this.#row, action);
+      await recordStep(trx, { runId, turn, step }, result, now);
+      this.#told = true;
+    });
+    if (!this.journal.has(step)) this.journal.set(step, result);
+    return result;
   }
 
   /** Records how the execution ended, and gives the job back. */

@@ -55,6 +55,8 @@ function refusal(failure: ServiceError): CallResult {
 /** What a model can do about a failure, by its word. */
 const advice: Record<string, string> = {
   agent_not_found: 'list_agents shows the agents there are.',
+  queue_not_found: 'list_queues shows the queues there are.',
+  case_not_found: 'list_cases shows the cases of a queue.',
   run_not_found: 'list_runs shows the runs there are.',
   human_request_not_found: 'get_run shows the request that is pending.',
   human_request_already_answered: 'Nothing is left to answer; get_run shows how the run goes on.',

@@ -4,7 +4,7 @@
  * for a person, or sleeps. It may be called again at any time, after a crash too, and must then skip what is journalled.
  */
 import type { Clock } from '../../base/clock.ts';
-import type { HumanQuestion } from '../../interface/types.ts';
+import type { CasePriority, HumanQuestion, NewCase } from '../../interface/types.ts';
 import type { Browsing } from '../browser/chromium.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 
@@ -94,6 +94,28 @@ export interface RunConnections {
   open(idOrName: string): Promise<RunConnection>;
 }
 
+/** The case that a run works on. */
+export interface RunCase {
+  id: string;
+  title: string;
+  data: string;
+  priority: CasePriority;
+  labels: readonly { key: string; value: string }[];
+  /** Name of its queue. */
+  queue: string;
+  /** ISO 8601. */
+  createdAt: string;
+}
+
+/** What a run does with its case, or with a new one. */
+export type CaseAction =
+  | { do: 'complete'; reason?: string }
+  | { do: 'fail'; reason: string }
+  /** The case goes back into its queue; `until` in milliseconds since the epoch. */
+  | { do: 'postpone'; until: number; reason?: string }
+  /** `queue` and `agent` are names; the agent alone may take the case, and must be a handover target of the revision. */
+  | { do: 'create'; queue: string; draft: NewCase; agent?: string };
+
 /** What a runtime is given to advance one run. */
 export interface RunHost {
   readonly run: { id: string; number: number; agentName: string };
@@ -101,6 +123,8 @@ export interface RunHost {
   readonly procedure: string;
   /** Texts that people posted to the run, oldest first; the first is the one it was started with, if any. */
   readonly userMessages: readonly string[];
+  /** Undefined for a run without a case, or one whose case is gone. */
+  readonly case?: RunCase | undefined;
   readonly sandbox: Sandbox;
   /** Whether commands may be executed, and how. */
   readonly exec: 'host' | 'off';
@@ -123,6 +147,11 @@ export interface RunHost {
    * stopped or lost, and a ServiceError when the memory cannot be written; then nothing is.
    */
   commit(step: string, result: unknown, events?: RuntimeEvent[], remember?: MemoryWrite): Promise<void>;
+  /**
+   * Does something with a case and journals what came of it, in one transaction. Throws a ServiceError when it cannot be done:
+   * the run has no case or lost it, there is no such queue or agent.
+   */
+  act(step: string, action: CaseAction): Promise<unknown>;
 }
 
 /** Something that the agents of a runtime can use, for the plugin catalogue. */
@@ -181,6 +210,8 @@ export interface Runtime {
   /** Throws a ServiceError 400 `invalid_procedure` whose details name line and column. */
   validate(procedure: string): void;
   advance(host: RunHost): Promise<Outcome>;
+  /** Names of the queues that a procedure adds cases to, as far as they can be told without executing it. */
+  queuesOf?(procedure: string): string[];
   /** Figures for the workflow execution report. */
   countSteps(procedure: string): number;
   /** Changes procedures of this runtime by request; absent when nothing here can. */

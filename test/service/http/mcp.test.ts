@@ -293,6 +293,7 @@ describe('tools', () => {
     const hinted = (hint: string) => tools.filter(({ annotations }) => annotations[hint]).map(({ name }) => name);
     expect(hinted('destructiveHint').sort()).toEqual(['respond_to_human_request', 'stop_run']);
     expect(names.filter((name) => !hinted('readOnlyHint').includes(name)).sort()).toEqual([
+      'create_case',
       'respond_to_human_request',
       'send_message',
       'start_run',
@@ -335,6 +336,39 @@ describe('tools', () => {
     const runs = await tool(api, 'list_runs', { status: 'interrupted' });
     expect(runs.structuredContent).toMatchObject({ total: 1, data: [{ id: other }] });
     expect((await tool(api, 'list_files', { run_id: other })).structuredContent).toMatchObject({ data: { entries: [] } });
+  });
+
+  it('add cases to queues, and follow them', async () => {
+    const api = await started();
+    const { queue } = await api.ok('createQueue', { body: { name: 'Invoices', description: 'To pay' } });
+    expect((await tool(api, 'list_queues')).content[0]?.text).toBe(`1 of 1 queues:\n- Invoices (${queue.id}): To pay`);
+    const draft = {
+      queue_id: queue.id,
+      title: 'Invoice 7',
+      data: '{"amount":3}',
+      labels: [{ key: 'vendor', value: 'acme' }],
+      priority: 'high',
+    };
+    const created = await tool(api, 'create_case', draft);
+    const [row] = created.structuredContent.added_cases as [{ id: string }];
+    expect(created.content[0]?.text).toContain(row.id);
+    const listed = await tool(api, 'list_cases', { queue_id: queue.id, status: 'pending', search: 'amount' });
+    expect(listed.content[0]?.text).toBe(`1 of 1 cases:\n- ${row.id} pending: Invoice 7`);
+    await api.ok('createAgentCaseTrigger', { params: { agent_id: await api.agent() }, body: { case_queue_id: queue.id, enabled: true } });
+    for (;;) {
+      const seen = await tool(api, 'get_case', { case_id: row.id });
+      if ((seen.structuredContent.case as { status: string }).status !== 'completed') continue;
+      expect(seen.content[0]?.text).toMatch(/^"Invoice 7" is completed \(run .*\)\.$/);
+      break;
+    }
+    expect(await tool(api, 'create_case', { ...draft, queue_id: nowhere })).toMatchObject({
+      isError: true,
+      structuredContent: { error: 'queue_not_found' },
+    });
+    expect(await tool(api, 'create_case', { ...draft, amount: 3 })).toMatchObject({
+      isError: true,
+      structuredContent: { error: 'invalid_request' },
+    });
   });
 
   it('refuse in words: what is wrong, and what to do', async () => {

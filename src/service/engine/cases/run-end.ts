@@ -37,7 +37,7 @@ export async function leaveCase(engine: Parts, trx: Queries, run: RunRow, row: C
     const queue = await trx.selectFrom('queues').selectAll().where('id', '=', row.queue_id).executeTakeFirstOrThrow();
     await recordEvents(engine.clock, trx, { teamId: run.team_id }, [caseEvent(trx, 'queue.case.completed', queue, left, now)]);
   }
-  await nudgeDispatch(trx, row.queue_id, end.how === 'postponed' ? Math.min(end.until, engine.clock.now()) : engine.clock.now());
+  await nudgeDispatch(trx, row.queue_id, engine.clock.now());
   return left;
 }
 

@@ -16,6 +16,7 @@ import { runRoutes } from './runs.ts';
 import { sandboxRoutes } from './sandboxes.ts';
 import { scheduleRoutes } from './schedules.ts';
 import { teamRoutes } from './teams.ts';
+import { triggerRoutes } from './triggers.ts';
 import { webhookRoutes } from './webhooks.ts';
 
 const rawHandlers = mcpRoutes;
@@ -31,6 +32,7 @@ const handlers: { readonly [Id in Exclude<OperationId, keyof typeof rawHandlers>
   ...runRoutes,
   ...queueRoutes,
   ...caseRoutes,
+  ...triggerRoutes,
   ...artifactRoutes,
   ...localRoutes,
   ...billingRoutes,

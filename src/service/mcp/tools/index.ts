@@ -2,8 +2,9 @@
 import type { Tool } from '../tool.ts';
 import { agentTools } from './agents.ts';
 import { billingTools } from './billing.ts';
+import { caseTools } from './cases.ts';
 import { fileTools } from './files.ts';
 import { humanRequestTools } from './human-requests.ts';
 import { runTools } from './runs.ts';
 
-export const tools: readonly Tool[] = [...agentTools, ...runTools, ...humanRequestTools, ...fileTools, ...billingTools];
+export const tools: readonly Tool[] = [...agentTools, ...runTools, ...humanRequestTools, ...caseTools, ...fileTools, ...billingTools];

@@ -5,7 +5,7 @@ import { ServiceError } from '../../errors.ts';
 import { imageTypeOf } from '../../sandbox/file-kind.ts';
 import type { ExecResult } from '../../sandbox/sandbox.ts';
 import type { RuntimeEvent } from '../runtime.ts';
-import { defaultExec, type StepKind, type StepOf } from './schema.ts';
+import { defaultExec, type Step, type StepKind, type StepOf } from './schema.ts';
 import { renderCommand } from './shell.ts';
 import { render, renderDeep } from './template.ts';
 import { asStepError, type Done, nameOf, type Pause, StepError, type Turn } from './turn.ts';
@@ -118,8 +118,8 @@ export async function screenshot(step: StepOf<'screenshot'>, turn: Turn): Promis
 }
 
 /** Shows a call, makes it, and shows what it failed with when it is the procedure that is wrong. */
-async function calling(
-  step: StepOf<'exec'> | StepOf<'write'> | StepOf<'screenshot'>,
+export async function calling(
+  step: Step,
   turn: Turn,
   call: { name: string; arguments: Record<string, unknown> },
   make: () => Promise<Done>,

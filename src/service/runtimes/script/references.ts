@@ -19,6 +19,7 @@ const roots: Record<string, readonly string[] | undefined> = {
   memory: undefined,
   run: ['id', 'number'],
   agent: ['name'],
+  case: ['id', 'title', 'data', 'queue', 'priority', 'labels', 'tags', 'created_at'],
 };
 
 /**
@@ -110,6 +111,8 @@ function textsOf(step: Step): [TextAt[], TextAt[]] {
       return [deep({ url: step.payload.url, actions: step.payload.actions }), []];
     case 'sleep':
       return [[], []];
+    case 'postpone_case':
+      return [deep({ until: step.payload.until, reason: step.payload.reason }), []];
     default:
       return [deep(step.payload), []];
   }

@@ -40,6 +40,19 @@ export function checkRules(step: Step): Finding[] {
     }
     case 'ask':
       return questions(step.payload.questions);
+    case 'postpone_case': {
+      const findings = duration(step.payload.for, ['for'], { longest: longestSleep, positive: true });
+      if ((step.payload.for === undefined) !== (step.payload.until === undefined)) return findings;
+      const message =
+        step.payload.for === undefined
+          ? '`postpone_case` needs `for` or `until`'
+          : '`postpone_case` has `for` and `until`; give one of them';
+      return [...findings, { message, path: [], onKey: true }];
+    }
+    case 'create_case': {
+      if (step.payload.data === undefined || step.payload.json === undefined) return [];
+      return [{ message: '`create_case` has `data` and `json`; give one of them', path: ['json'], onKey: true }];
+    }
     default:
       return [];
   }
@@ -97,6 +110,6 @@ function questions(asked: Payload<'ask'>['questions']): Finding[] {
 function duration(text: string | undefined, path: Path, { longest, positive = false }: { longest: number; positive?: boolean }): Finding[] {
   const milliseconds = text === undefined ? undefined : parseDuration(text);
   if (milliseconds === undefined) return [];
-  if (positive && milliseconds === 0) return [{ message: '`timeout` must be longer than 0', path }];
+  if (positive && milliseconds === 0) return [{ message: `\`${path.at(-1)}\` must be longer than 0`, path }];
   return milliseconds > longest ? [{ message: `\`${text}\` is too long; ${formatDuration(longest)} is the most`, path }] : [];
 }

@@ -1,5 +1,6 @@
 /** What a procedure may contain: every step's payload, described once for validation, for types and for the published JSON Schema. */
 import Type, { type Static, type TProperties } from 'typebox';
+import { casePriorities } from '../../../interface/case-status.ts';
 import { Closed } from '../../../interface/schemas/common.ts';
 
 /** Limits of a procedure. Bytes of its text, and steps. */
@@ -177,6 +178,27 @@ export const stepSchemas = {
   }),
   sleep: Duration('Waits. A restart of the service does not make it longer.'),
   fail: FilledText('Fails the run with this text.'),
+  complete_case: Text('Completes the case that the run works on, with this note. The run goes on.'),
+  fail_case: FilledText('Fails the case that the run works on, for this reason. The run goes on.'),
+  postpone_case: describe('Puts the case back into its queue for a while, and completes the run here.', {
+    for: Type.Optional(Duration('How long.')),
+    until: Type.Optional(FilledText('Until when: a date, or a date and time with a zone, such as 2026-07-18T09:30:00Z.')),
+    reason: Type.Optional(FilledText('Why.')),
+  }),
+  create_case: describe('Adds a case to a queue.', {
+    id: Type.Optional(Id('id, queue and title of the case are found in steps.<id>.')),
+    queue: FilledText('The name of the queue.'),
+    title: FilledText('What the case is called, 500 characters at most.'),
+    data: Type.Optional(Text('What the agent that works on it is to know.')),
+    json: Type.Optional(Type.Unknown({ description: 'The same as a value, which is written as JSON.' })),
+    labels: Type.Optional(
+      Type.Record(Type.String(), Type.Union([FilledText('The value.'), Type.Array(FilledText('A value.'))]), {
+        description: 'Labels by key; the empty key is for those without one.',
+      }),
+    ),
+    priority: Type.Optional(Choice([...casePriorities], 'Which cases are taken first: none, unless given.')),
+    agent: Type.Optional(FilledText('The agent that alone is to take it, by name: a handover target of the revision.')),
+  }),
 } as const;
 
 export type StepKind = keyof typeof stepSchemas;

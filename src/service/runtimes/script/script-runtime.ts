@@ -8,6 +8,7 @@ import type { Outcome, RunHost, Runtime } from '../runtime.ts';
 import { browse } from './browse.ts';
 import { scriptBuilder } from './builder/builder.ts';
 import { exec, failedCall, screenshot, tool, write } from './calls.ts';
+import { createCase, postponeCase, queuesOf, settleCase } from './cases.ts';
 import { connectedTool } from './connected-tool.ts';
 import { parseProcedure } from './parse.ts';
 import { remember } from './remember.ts';
@@ -27,6 +28,7 @@ export const scriptRuntime: Runtime = {
   })),
   validate: (procedure) => void parseProcedure(procedure),
   advance,
+  queuesOf: (procedure) => queuesOf(parseProcedure(procedure)),
   countSteps: (procedure) => parseProcedure(procedure).steps.length,
   builder: scriptBuilder,
 };
@@ -115,5 +117,12 @@ async function perform(step: Step, turn: Turn): Promise<Done | Pause> {
     }
     case 'fail':
       return { entry: { ends: { status: 'failed', error: render(step.payload, turn.scope) } } };
+    case 'complete_case':
+    case 'fail_case':
+      return await settleCase(step, turn);
+    case 'postpone_case':
+      return await postponeCase(step, turn);
+    case 'create_case':
+      return await createCase(step, turn);
   }
 }

@@ -15,6 +15,23 @@ export interface Scope {
   agent: { name: string };
   /** Memory files by path; null for one that is not there. */
   memory: Record<string, string | null>;
+  /** Null for a run without one. */
+  case: CaseScope | null;
+}
+
+/** A case as templates see it. */
+export interface CaseScope {
+  id: string;
+  title: string;
+  /** A mapping or a list where the data is the JSON of one, otherwise the text. */
+  data: unknown;
+  queue: string;
+  priority: string;
+  /** By key; a list where the case has several of a key. */
+  labels: Record<string, string | string[]>;
+  /** Labels without a key. */
+  tags: string[];
+  created_at: string;
 }
 
 /** A template or condition that is wrong, or cannot be rendered. Its position is within the template. */

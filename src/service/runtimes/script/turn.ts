@@ -4,7 +4,8 @@
  */
 import { BrowserSession } from '../../browser/session.ts';
 import { ServiceError } from '../../errors.ts';
-import type { MemoryWrite, Outcome, RunHost, RuntimeEvent } from '../runtime.ts';
+import type { CaseAction, MemoryWrite, Outcome, RunHost, RuntimeEvent } from '../runtime.ts';
+import { caseScope } from './case-scope.ts';
 import { idOf, isAnswered } from './references.ts';
 import type { Step } from './schema.ts';
 import { type Scope, TemplateError } from './template.ts';
@@ -56,6 +57,7 @@ export class Turn {
       run: { id, number },
       agent: { name: agentName },
       memory: memoryScope(memory),
+      case: host.case === undefined ? null : caseScope(host.case),
     };
   }
 
@@ -80,7 +82,7 @@ export class Turn {
 
   /** Whether the step was begun and then paused: its condition has been decided. */
   isBegun(step: Step): boolean {
-    return this.#journal.has(`${step.key}:until`) || this.#journal.has(`${step.key}:request`);
+    return ['until', 'request', 'case'].some((name) => this.#journal.has(`${step.key}:${name}`));
   }
 
   /** Lets later steps see a completed one. */
@@ -99,6 +101,13 @@ export class Turn {
     await this.host.commit(key, value);
     this.#journal.set(key, value);
     return value;
+  }
+
+  /** Does something with a case once, and gives what came of it. Throws a ServiceError. */
+  async act<T>(step: Step, action: CaseAction): Promise<T> {
+    const key = `${step.key}:case`;
+    if (!this.#journal.has(key)) this.#journal.set(key, await this.host.act(key, action));
+    return this.#journal.get(key) as T;
   }
 
   async complete(step: Step, { entry, events = [], remember }: Done): Promise<Entry> {

@@ -4,7 +4,15 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Browsing } from '../../../../src/service/browser/chromium.ts';
 import { notFound } from '../../../../src/service/errors.ts';
-import type { HumanAnswer, MemoryWrite, Outcome, RunHost, RuntimeEvent } from '../../../../src/service/runtimes/runtime.ts';
+import type {
+  CaseAction,
+  HumanAnswer,
+  MemoryWrite,
+  Outcome,
+  RunCase,
+  RunHost,
+  RuntimeEvent,
+} from '../../../../src/service/runtimes/runtime.ts';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
 import { type Sandbox, SandboxStore } from '../../../../src/service/sandbox/sandbox.ts';
 
@@ -39,6 +47,9 @@ export interface TestHostOptions {
   emitted?: RuntimeEvent[];
   now?: number;
   signal?: AbortSignal;
+  case?: RunCase;
+  /** What comes of an action with a case. */
+  acts?: (action: CaseAction) => unknown;
 }
 
 export class TestHost implements RunHost {
@@ -54,6 +65,9 @@ export class TestHost implements RunHost {
   readonly committed: Committed[];
   /** As the engine stores them: in order, each id once. */
   readonly events: RuntimeEvent[] = [];
+  readonly case: RunCase | undefined;
+  readonly actions: CaseAction[] = [];
+  readonly #acts: (action: CaseAction) => unknown;
   now: number;
   readonly clock;
   readonly files: Map<string, string>;
@@ -66,6 +80,8 @@ export class TestHost implements RunHost {
     this.exec = options.exec ?? 'host';
     this.browsing = { policy: 'on', searchPath: process.env.PATH ?? '', ...options.browsing };
     this.signal = options.signal ?? new AbortController().signal;
+    this.case = options.case;
+    this.#acts = options.acts ?? (() => ({ status: 'done' }));
     this.answers = { ...options.answers };
     this.files = new Map(Object.entries(options.memory ?? {}));
     this.#refusal = options.refusal;
@@ -98,6 +114,13 @@ export class TestHost implements RunHost {
     if (this.committed.some((earlier) => earlier.step === step)) throw new Error(`${step} was committed twice`);
     this.committed.push({ step, result, events });
     this.#store(events);
+  }
+
+  async act(step: string, action: CaseAction): Promise<unknown> {
+    const result = this.#acts(action);
+    this.actions.push(action);
+    await this.commit(step, result);
+    return result;
   }
 
   get texts(): string[] {

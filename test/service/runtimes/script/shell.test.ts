@@ -18,6 +18,7 @@ const scope = (message: string, answers: Record<string, unknown> = {}): Scope =>
   run: { id: 'r', number: 1 },
   agent: { name: 'Ada' },
   memory: {},
+  case: null,
 });
 const output = async (template: string, message: string, answers?: Record<string, unknown>): Promise<string> => {
   const { text } = renderCommand(template, scope(message, answers));

@@ -79,14 +79,14 @@ describe('a step', () => {
     [
       ['  - frobnicate: x'],
       [
-        '3:5 unknown step `frobnicate`; allowed: `say`, `tool`, `exec`, `write`, `remember`, `ask`, `approve`, `screenshot`, `browse`, `sleep`, `fail` or `if`',
+        '3:5 unknown step `frobnicate`; allowed: `say`, `tool`, `exec`, `write`, `remember`, `ask`, `approve`, `screenshot`, `browse`, `sleep`, `fail`, `complete_case`, `fail_case`, `postpone_case`, `create_case` or `if`',
       ],
     ],
     [['  - say'], ['3:5 a step is a mapping such as `say: Hello`']],
     [
       ['  - if: true'],
       [
-        '3:5 this step does nothing; it needs `say`, `tool`, `exec`, `write`, `remember`, `ask`, `approve`, `screenshot`, `browse`, `sleep` or `fail`',
+        '3:5 this step does nothing; it needs `say`, `tool`, `exec`, `write`, `remember`, `ask`, `approve`, `screenshot`, `browse`, `sleep`, `fail`, `complete_case`, `fail_case`, `postpone_case` or `create_case`',
       ],
     ],
     [['  - say: Hi', '    exec: { run: ls }'], ['4:5 a step does one thing; write `say` and `exec` as steps of their own']],
@@ -161,6 +161,14 @@ describe('a step', () => {
       ['  - approve: { id: pay, title: Pay?, on_deny: { say: 3 } }'],
       ['3:54 `say` of `approve` must be a text, not the number 3; put it in quotes'],
     ],
+    [['  - postpone_case: {}'], ['3:5 `postpone_case` needs `for` or `until`']],
+    [['  - postpone_case: { for: 2h, until: 2026-07-18 }'], ['3:5 `postpone_case` has `for` and `until`; give one of them']],
+    [['  - postpone_case: { for: 0s }'], ['3:27 `for` must be longer than 0']],
+    [['  - postpone_case: { for: 400d }'], ['3:27 `400d` is too long; 365d is the most']],
+    [['  - create_case: { queue: q, title: t, data: x, json: {} }'], ['3:49 `create_case` has `data` and `json`; give one of them']],
+    [['  - create_case: { title: t }'], ['3:5 `create_case` needs `queue`']],
+    [['  - fail_case: ""'], ['3:16 `fail_case` is empty']],
+    [['  - say: "{{ case.amount }}"'], [expect.stringContaining('`case` has no `amount`')]],
     [['  - exec: { run: ls, on_error: {} }'], ['3:32 `on_error` of `exec` must be `fail` or `continue`']],
     [['  - write: { path: a }'], ['3:5 `write` needs `content` or `json`']],
     [['  - write: { path: a, content: b, json: c }'], ['3:5 `write` has `content` and `json`; give one of them']],
@@ -210,7 +218,7 @@ describe('templates and conditions', () => {
     ['  - say: "{{ run.name }}"', '`run` has no `name`; it has `id` or `number`'],
     [
       '  - say: "{{ process.env }}"',
-      '`process` is unknown; allowed: `message`, `messages`, `answers`, `steps`, `memory`, `run` or `agent`',
+      '`process` is unknown; allowed: `message`, `messages`, `answers`, `steps`, `memory`, `run`, `agent` or `case`',
     ],
     ['  - { if: answers.who ==, say: Hi }', 'the condition ends where a value is expected'],
     ['  - { if: answers.who = 3, say: Hi }', 'expected "|" before filter'],
@@ -245,7 +253,7 @@ describe('templates and conditions', () => {
 
   it('names the line within a block of text', () => {
     expect(ofStep('  - write:', '      path: a', '      content: |', '        one', '        {{ nothing }}')).toEqual([
-      '7:1 `nothing` is unknown; allowed: `message`, `messages`, `answers`, `steps`, `memory`, `run` or `agent`',
+      '7:1 `nothing` is unknown; allowed: `message`, `messages`, `answers`, `steps`, `memory`, `run`, `agent` or `case`',
     ]);
   });
 

@@ -15,6 +15,10 @@ const missing: Record<StepKind, string> = {
   tool: 'which tool should it call?',
   browse: 'which page should it open?',
   screenshot: 'which picture of the workspace should it show?',
+  complete_case: 'with which note should it complete the case?',
+  fail_case: 'for which reason should it fail the case?',
+  postpone_case: 'for how long should it postpone the case, such as 2h or 3d?',
+  create_case: 'what should the case be called?',
 };
 
 /** The step as plain data. @throws Open, LeftOut */
@@ -28,7 +32,13 @@ export function makeStep({ draft, statement, asker }: Search, step: StepDraft): 
       case 'say':
       case 'fail':
       case 'sleep':
+      case 'complete_case':
+      case 'fail_case':
         return subject;
+      case 'postpone_case':
+        return { for: subject };
+      case 'create_case':
+        return { ...id, queue: step.content ?? asker.text(statement, `which queue should "${subject}" be added to?`), title: subject };
       case 'ask': {
         const question = {
           question: subject,

@@ -67,6 +67,9 @@ const forms: readonly (readonly [StepKind, RegExp])[] = [
   ],
   ['ask', new RegExp(`^(?:ask|asks|asking|(?:a )?question)(?: (?:the )?(?:user|person|people)| somebody| for)?${text}$`)],
   ['sleep', new RegExp(`^(?:wait|waits|sleep|sleeps|pause|pauses|(?:a )?(?:wait|pause))(?: for| of)?(?=\\s|$)\\s*(${time}|${bare})?$`)],
+  ['complete_case', new RegExp(`^(?:complete|completes)(?: the)? case(?: with| as)?(?: the)?(?: note)?${text}$`)],
+  ['fail_case', new RegExp(`^(?:fail|fails)(?: the)? case(?: with| because of)?(?: the)?(?: reason)?${text}$`)],
+  ['postpone_case', new RegExp(`^(?:postpone|postpones)(?: the)? case(?: for| by)?(?=\\s|$)\\s*(${time}|${bare})?$`)],
   ['fail', new RegExp(`^(?:fail|fails|(?:a )?failure)(?: the run)?(?: with)?(?: the text)?${text}$`)],
   ['screenshot', new RegExp(`^(?:(?:take|takes|show|shows) )?(?:a )?screenshot(?: of| from)?${text}$`)],
   ['browse', new RegExp(`^(?:open|opens|browse|browses|visit|visits)(?: to)?(?: the)?(?: page)?${text}$`)],
@@ -79,6 +82,10 @@ const forms: readonly (readonly [StepKind, RegExp])[] = [
 const writeTo = new RegExp(`^(?:write|writes|save|saves)\\s+(${markPattern})\\s+(?:to|into|in)(?: the file)?\\s+(${markPattern}|${bare})$`);
 const writeWith = new RegExp(
   `^(?:write|writes|create|creates|(?:a )?file)(?: (?:the |a )?file)?\\s+(${markPattern}|${bare})(?:\\s+(?:with|containing)(?: the)?(?: text| content)?\\s+(${markPattern}))?$`,
+);
+
+const caseIn = new RegExp(
+  `^(?:create|creates|add|adds) (?:a )?case(?: called| titled)?\\s+(${markPattern}|${bare})(?:\\s+(?:to|in|into)(?: the)?(?: queue)?\\s+(${markPattern}|${bare}))?$`,
 );
 
 /** The step that words describe; undefined when they describe none. */
@@ -103,11 +110,16 @@ export function readNewStep(words: string, statement: Statement): StepDraft | un
 function readBody(words: string, statement: Statement): Omit<StepDraft, 'extras'> | undefined {
   const to = writeTo.exec(words);
   if (to) return { kind: 'write', subject: spelled(to[3] as string, statement), content: unmask(to[1] as string, statement.quotes) };
+  const queued = caseIn.exec(words);
+  if (queued) {
+    const queue = spelled(queued[3] ?? '', statement);
+    return { kind: 'create_case', subject: spelled(queued[1] ?? '', statement), ...(queue === '' ? {} : { content: queue }) };
+  }
   for (const [kind, pattern] of forms) {
     const found = pattern.exec(words);
     if (!found) continue;
     const subject = spelled(found[1] ?? '', statement);
-    return { kind, subject: kind === 'sleep' ? durationWords(subject) : subject };
+    return { kind, subject: kind === 'sleep' || kind === 'postpone_case' ? durationWords(subject) : subject };
   }
   const file = writeWith.exec(words);
   if (!file) return undefined;

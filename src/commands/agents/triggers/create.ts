@@ -1,0 +1,35 @@
+import { given } from '../../../base/given.ts';
+import type { CaseTrigger } from '../../../interface/types.ts';
+import { defineCommand, requiredText, toggle } from '../../define.ts';
+import { recordOutput } from '../../output.ts';
+import { agentId, queueId } from '../../resolve.ts';
+import { returns } from '../../result.ts';
+import { agentArgument, concurrencyOf, concurrencyOption, triggerRecord, warnOfConflict } from './record.ts';
+
+export default defineCommand({
+  summary: 'Have an agent work on the cases of a queue',
+  description: 'Each case becomes a run of its live revision. An agent has one case trigger at the most.',
+  arguments: { agent: agentArgument },
+  options: {
+    queue: requiredText('QUEUE', 'The queue, by id or name', { complete: 'queues' }),
+    concurrency: concurrencyOption,
+    enabled: toggle('Whether it begins at once (default yes)'),
+  },
+  operations: ['listAgents', 'listQueues', 'createAgentCaseTrigger'],
+  mutates: true,
+  examples: [
+    { command: 'aops agents triggers create invoice-check --queue invoices', text: 'Work on what is in the queue' },
+    { command: 'aops agents triggers create invoice-check --queue invoices --concurrency 1', text: 'One case after the other' },
+  ],
+  result: returns('createAgentCaseTrigger.case_trigger'),
+  output: recordOutput<CaseTrigger>(triggerRecord),
+  async run(context, input) {
+    const client = await context.client();
+    const params = { agent_id: await agentId(context, input.agent) };
+    const queue = await queueId(context, input.queue);
+    const body = { case_queue_id: queue, enabled: input.enabled ?? true, ...given({ concurrency: concurrencyOf(input.concurrency) }) };
+    const { case_trigger: created } = await client.call('createAgentCaseTrigger', { params, body });
+    warnOfConflict(context, created);
+    return created;
+  },
+});

@@ -1,0 +1,25 @@
+import { confirm } from '../../confirm.ts';
+import { defineCommand } from '../../define.ts';
+import { textOutput } from '../../output.ts';
+import { returns } from '../../result.ts';
+import { agentArgument, triggerArgument, triggerParams } from './record.ts';
+
+export default defineCommand({
+  summary: 'Take an agent off its queue',
+  description: 'Runs that work on cases already go on; the cases that wait stay in the queue.',
+  arguments: { agent: agentArgument, trigger: triggerArgument },
+  operations: ['listAgents', 'listAgentCaseTriggers', 'getAgentCaseTrigger', 'deleteAgentCaseTrigger'],
+  mutates: true,
+  destructive: true,
+  examples: [{ command: 'aops agents triggers delete invoice-check --yes', text: 'In a script' }],
+  result: returns('deleteAgentCaseTrigger', { id: 'uuid', queue: 'string' }),
+  output: textOutput<{ queue: string }>(({ queue }) => `Deleted the case trigger on ${queue}.`),
+  async run(context, input) {
+    const client = await context.client();
+    const params = await triggerParams(context, input.agent, input.trigger);
+    const { case_trigger } = await client.call('getAgentCaseTrigger', { params });
+    await confirm(context, `Have the agent "${input.agent}" not work on the queue "${case_trigger.case_queue_name}" any more?`);
+    const answer = await client.call('deleteAgentCaseTrigger', { params });
+    return { id: case_trigger.id, queue: case_trigger.case_queue_name, ...answer };
+  },
+});

@@ -1,0 +1,18 @@
+import { defineCommand } from '../../define.ts';
+import { recordOutput } from '../../output.ts';
+import { returns } from '../../result.ts';
+import { agentArgument, triggerArgument, triggerParams, triggerRecord } from './record.ts';
+
+export default defineCommand({
+  summary: 'Show a case trigger of an agent',
+  arguments: { agent: agentArgument, trigger: triggerArgument },
+  operations: ['listAgents', 'listAgentCaseTriggers', 'getAgentCaseTrigger'],
+  examples: [{ command: 'aops agents triggers get invoice-check', text: 'The one that it has' }],
+  result: returns('getAgentCaseTrigger.case_trigger'),
+  output: recordOutput(triggerRecord),
+  async run(context, input) {
+    const client = await context.client();
+    const params = await triggerParams(context, input.agent, input.trigger);
+    return (await client.call('getAgentCaseTrigger', { params })).case_trigger;
+  },
+});

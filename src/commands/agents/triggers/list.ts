@@ -1,0 +1,31 @@
+import type { CaseTrigger } from '../../../interface/types.ts';
+import { defineCommand } from '../../define.ts';
+import { wholeList } from '../../list.ts';
+import { column, idColumn, listOutput, timeColumn } from '../../output.ts';
+import { agentId } from '../../resolve.ts';
+import { returns } from '../../result.ts';
+import { agentArgument, conflictNames } from './record.ts';
+
+export default defineCommand({
+  summary: 'List the case triggers of an agent: one at the most',
+  arguments: { agent: agentArgument },
+  operations: ['listAgents', 'listAgentCaseTriggers'],
+  examples: [{ command: 'aops agents triggers list invoice-check', text: 'Which queue it works on' }],
+  result: returns('listAgentCaseTriggers.case_triggers[]'),
+  output: listOutput<CaseTrigger>({
+    columns: [
+      idColumn((trigger) => trigger.id),
+      column('QUEUE', (trigger) => trigger.case_queue_name, { shrink: true }),
+      column('ENABLED', (trigger) => trigger.enabled),
+      column('AT A TIME', (trigger) => trigger.concurrency, { align: 'right' }),
+      column('CONFLICT', (trigger) => conflictNames(trigger.conflicting_agents), { shrink: true }),
+      timeColumn('CREATED', (trigger) => trigger.created_at),
+    ],
+    empty: 'No case trigger. Make one with `aops agents triggers create AGENT --queue QUEUE`.',
+  }),
+  async run(context, input) {
+    const client = await context.client();
+    const params = { agent_id: await agentId(context, input.agent) };
+    return wholeList((await client.call('listAgentCaseTriggers', { params })).case_triggers);
+  },
+});

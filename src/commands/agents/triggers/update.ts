@@ -1,0 +1,44 @@
+import { UsageError } from '../../../base/errors.ts';
+import { given } from '../../../base/given.ts';
+import type { CaseTrigger } from '../../../interface/types.ts';
+import { defineCommand, text, toggle } from '../../define.ts';
+import { recordOutput } from '../../output.ts';
+import { queueId } from '../../resolve.ts';
+import { returns } from '../../result.ts';
+import {
+  agentArgument,
+  concurrencyOf,
+  concurrencyOption,
+  triggerArgument,
+  triggerParams,
+  triggerRecord,
+  warnOfConflict,
+} from './record.ts';
+
+export default defineCommand({
+  summary: 'Enable, disable or move a case trigger',
+  description: 'Runs that work on cases already go on.',
+  arguments: { agent: agentArgument, trigger: triggerArgument },
+  options: {
+    enabled: toggle('Whether the agent takes cases'),
+    queue: text('QUEUE', 'The queue to work on instead, by id or name', { complete: 'queues' }),
+    concurrency: concurrencyOption,
+  },
+  operations: ['listAgents', 'listQueues', 'listAgentCaseTriggers', 'updateAgentCaseTrigger'],
+  mutates: true,
+  examples: [{ command: 'aops agents triggers update invoice-check --no-enabled', text: 'Take no more cases' }],
+  result: returns('updateAgentCaseTrigger.case_trigger'),
+  output: recordOutput<CaseTrigger>(triggerRecord),
+  async run(context, input) {
+    const client = await context.client();
+    const { enabled, queue, concurrency } = input;
+    if (enabled === undefined && queue === undefined && concurrency === undefined)
+      throw new UsageError('There is nothing to change.', 'Give --enabled, --no-enabled, --queue or --concurrency.');
+    const params = await triggerParams(context, input.agent, input.trigger);
+    const case_queue_id = queue === undefined ? undefined : await queueId(context, queue);
+    const body = given({ enabled, case_queue_id, concurrency: concurrencyOf(concurrency) });
+    const { case_trigger: changed } = await client.call('updateAgentCaseTrigger', { params, body });
+    warnOfConflict(context, changed);
+    return changed;
+  },
+});

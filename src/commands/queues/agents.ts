@@ -1,0 +1,49 @@
+import type { QueueConsumer, QueueProducer, Response } from '../../interface/types.ts';
+import { defineCommand } from '../define.ts';
+import { column, documentOutput } from '../output.ts';
+import { queueId } from '../resolve.ts';
+import { returns } from '../result.ts';
+import { queueArgument } from './record.ts';
+
+const problems = (agent: QueueProducer | QueueConsumer): string =>
+  agent.problems
+    .map((word) => ({ multiple_triggers: 'not the only one', producer_consumer_mix: 'adds cases and takes them' })[word] ?? word)
+    .join(', ');
+
+/** An agent of either side, in one table: off a terminal one row each. */
+type Row = { role: string; agent: QueueProducer | QueueConsumer };
+
+const columns = [
+  column('ROLE', ({ role }: Row) => role),
+  column('AGENT', ({ agent }: Row) => agent.agent_name, { shrink: true }),
+  column('TRIGGER', ({ agent }: Row) => (agent.case_trigger_enabled ? 'enabled' : undefined)),
+  column('AT A TIME', ({ agent }: Row) => limitOf(agent), { align: 'right' }),
+  column('PROBLEMS', ({ agent }: Row) => problems(agent), { shrink: true, style: 'warning' }),
+];
+
+function limitOf(agent: QueueProducer | QueueConsumer): string | undefined {
+  if (!('concurrency_limit' in agent) || agent.concurrency_limit === undefined) return undefined;
+  return agent.at_concurrency_limit ? `${agent.concurrency_limit} (reached)` : String(agent.concurrency_limit);
+}
+
+export default defineCommand({
+  summary: 'Show which agents add cases to a queue, and which work on them',
+  arguments: { queue: queueArgument },
+  operations: ['listQueues', 'listQueueAgents'],
+  examples: [{ command: 'aops queues agents invoices', text: 'Who is behind it, and what is amiss' }],
+  result: returns('listQueueAgents'),
+  output: documentOutput<Response<'listQueueAgents'>>(async ({ producers, consumers }, view) => {
+    const { renderTable } = await import('../../terminal/table.ts');
+    const handed = (agent: QueueConsumer): string =>
+      agent.is_handover_target && !agent.case_trigger_enabled ? 'handed cases' : 'takes cases';
+    const rows = [
+      ...producers.map((agent): Row => ({ role: 'adds cases', agent })),
+      ...consumers.map((agent): Row => ({ role: handed(agent), agent })),
+    ];
+    return rows.length === 0 ? 'No agent adds cases to this queue, and none works on it.\n' : renderTable(rows, columns, view);
+  }),
+  async run(context, input) {
+    const client = await context.client();
+    return client.call('listQueueAgents', { params: { queue_id: await queueId(context, input.queue) } });
+  },
+});

@@ -1,0 +1,105 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Case, Queue } from '../../src/interface/types.ts';
+import { eventually } from '../support/eventually.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+
+async function queue(name: string): Promise<string> {
+  return (await service.api<{ queue: Queue }>('POST', `/teams/${service.service.teamId}/queues`, { name })).queue.id;
+}
+
+describe('agents triggers', () => {
+  it('have an agent work on a queue, from the command line to the result', async () => {
+    await queue('invoices');
+    await service.agent(
+      '- if: case.data.amount > 100\n  approve: { id: pay, title: "Pay {{ case.data.amount }}?" }\n- complete_case: "Paid {{ case.data.amount }}"',
+      'payer',
+    );
+    const created = await service.cli(['agents', 'triggers', 'create', 'payer', '--queue', 'invoices', '--json']);
+    expect(created).toMatchObject({ code: 0, stderr: '' });
+    expect(created.json()).toMatchObject({ case_queue_name: 'invoices', enabled: true, concurrency: null });
+    const add = async (amount: number) =>
+      (
+        await service.cli([
+          'cases',
+          'create',
+          'invoices',
+          '--title',
+          `Invoice over ${amount}`,
+          '--data',
+          `{"amount": ${amount}}`,
+          '-o',
+          'id',
+        ])
+      ).stdout.trim();
+    const small = await add(50);
+    const large = await add(500);
+    const status = async (id: string) => (await service.api<{ case: Case }>('GET', `/cases/${id}`)).case.display_status;
+    await eventually('the small one is done', async () => (await status(small)) === 'completed');
+    await eventually('the large one asks', async () => (await status(large)) === 'needs_input');
+    const runs = await service.cli(['cases', 'runs', large, '--fields', 'status,agent_name,pending_human_request_title']);
+    expect(runs).toMatchObject({ code: 0, stdout: 'waiting\tpayer\tPay 500?\n', stderr: '' });
+    const run = (await service.cli(['cases', 'runs', large, '-o', 'id'])).stdout.trim();
+    expect((await service.cli(['cases', 'messages', small, '--fields', 'type'])).stdout).toBe('message\ntool_call\ntool_result\n');
+    expect((await service.cli(['runs', 'list', '--queue', 'invoices', '--fields', 'case_title', '--sort-order', 'asc'])).stdout).toBe(
+      'Invoice over 50\nInvoice over 500\n',
+    );
+    expect((await service.cli(['runs', 'respond', run, '--approve'])).code).toBe(0);
+    await eventually('the large one is done', async () => (await status(large)) === 'completed');
+    const shown = await service.cli(['cases', 'get', large, '--color', 'never'], { tty: true, columns: 120 });
+    for (const word of ['claimed', 'needs_input', 'input_received', 'completed', 'Pay 500?', 'Paid 500'])
+      expect(shown.stdout).toContain(word);
+  });
+
+  it('are shown, changed and deleted by their agent', async () => {
+    await queue('one');
+    await queue('two');
+    await service.agent('- say: hi', 'worker');
+    await service.agent('- create_case: { queue: one, title: more }', 'colleague');
+    const none = await service.cli(['agents', 'triggers', 'get', 'worker']);
+    expect(none).toMatchObject({ code: 3, stdout: '' });
+    expect(none.stderr).toContain('error: The agent worker has no case trigger.');
+    expect((await service.cli(['agents', 'triggers', 'preview', 'worker', '--queue', 'one'])).stdout).toBe(
+      'No other agent works on this queue.\n',
+    );
+    const created = await service.cli([
+      'agents',
+      'triggers',
+      'create',
+      'worker',
+      '--queue',
+      'one',
+      '--concurrency',
+      '1',
+      '--no-enabled',
+      '--json',
+    ]);
+    expect(created.json()).toMatchObject({ enabled: false, concurrency: 1 });
+    expect(await service.cli(['agents', 'triggers', 'create', 'worker', '--queue', 'two'])).toMatchObject({ code: 6, stdout: '' });
+    const changed = await service.cli(['agents', 'triggers', 'update', 'worker', '--enabled', '--concurrency', '0', '--json']);
+    expect(changed.json()).toMatchObject({ enabled: true, concurrency: null });
+    const conflict = await service.cli(['agents', 'triggers', 'create', 'colleague', '--queue', 'one', '-o', 'id']);
+    expect(conflict).toMatchObject({ code: 0 });
+    expect(conflict.stderr).toContain('worker works on the queue one, too; each case goes to one of them.');
+    expect((await service.cli(['agents', 'triggers', 'preview', 'worker', '--queue', 'one'])).stdout).toContain('colleague');
+    const list = await service.cli(['agents', 'triggers', 'list', 'worker', '--fields', 'case_queue_name,has_conflict']);
+    expect(list).toMatchObject({ code: 0, stdout: 'one\ttrue\n' });
+    const agents = await service.cli(['queues', 'agents', 'one', '--color', 'never'], { tty: true, columns: 120 });
+    expect(agents.stdout).toMatch(/adds cases +colleague +enabled/);
+    expect(agents.stdout).toMatch(/takes cases +worker +enabled +8 +not the only one/);
+    const moved = await service.cli(['agents', 'triggers', 'update', 'worker', '--queue', 'two', '--json']);
+    expect(moved.json()).toMatchObject({ case_queue_name: 'two', has_conflict: false });
+    expect(await service.cli(['agents', 'triggers', 'update', 'worker'])).toMatchObject({ code: 2, stdout: '' });
+    const used = await service.cli(['queues', 'delete', 'two', '--yes']);
+    expect(used).toMatchObject({ code: 6, stdout: '' });
+    expect(used.stderr).toContain('An agent has a case trigger on this queue: worker.');
+    expect(await service.cli(['agents', 'triggers', 'delete', 'worker'])).toMatchObject({ code: 2, stdout: '' });
+    const deleted = await service.cli(['agents', 'triggers', 'delete', 'worker', '--yes']);
+    expect(deleted).toMatchObject({ code: 0, stdout: 'Deleted the case trigger on two.\n', stderr: '' });
+    expect((await service.cli(['queues', 'delete', 'two', '--yes'])).code).toBe(0);
+  });
+});

@@ -1,0 +1,645 @@
+import { describe, expect, it } from 'vitest';
+import type { Body, Case, CaseTrigger, RevisionConfig } from '../../../src/interface/types.ts';
+import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { covers } from '../helpers/coverage.ts';
+import { Gate, testRuntime } from '../helpers/runtime.ts';
+import { type Api, config, type TestOptions } from '../helpers/service.ts';
+import { deliveries, failure, receiver } from '../helpers/webhooks.ts';
+
+const service = covers('triggers');
+const nowhere = '00000000-0000-4000-8000-000000000001';
+
+type Drafts = NonNullable<Body<'createCases'>['cases']>;
+
+/** A service with a queue. */
+async function withQueue(options: TestOptions = {}): Promise<{ api: Api; queue_id: string }> {
+  const { behaviours = {}, ...rest } = options;
+  const runtimes = [testRuntime({ done: async () => ({ status: 'completed' }), ...behaviours }), scriptRuntime];
+  const api = await service({ runtimes, ...rest });
+  const { queue } = await api.ok('createQueue', { body: { name: 'Invoices' } });
+  return { api, queue_id: queue.id };
+}
+
+async function add(api: Api, queue_id: string, cases: Drafts): Promise<Case[]> {
+  return (await api.ok('createCases', { params: { queue_id }, body: { cases } })).added_cases;
+}
+
+/** An agent that follows these steps. */
+async function scripted(api: Api, name: string, steps: string): Promise<string> {
+  const procedure = config(`version: 1\nsteps:\n${steps.replace(/^/gm, '  ')}\n`, 'script');
+  return (await api.ok('createAgent', { body: { name, build: { name: 'first', config: procedure } } })).agent.id;
+}
+
+async function trigger(
+  api: Api,
+  agent_id: string,
+  queue_id: string,
+  more: { enabled?: boolean; concurrency?: 1 | null } = {},
+): Promise<CaseTrigger> {
+  const body = { case_queue_id: queue_id, enabled: true, ...more };
+  return (await api.ok('createAgentCaseTrigger', { params: { agent_id }, body })).case_trigger;
+}
+
+const read = async (api: Api, id: string) => api.ok('getCase', { params: { case_id: id } });
+
+/** The case once it has that display status; every test has a time limit that bounds this. */
+async function until(api: Api, id: string, ...statuses: Case['display_status'][]): Promise<Case> {
+  for (;;) {
+    const seen = await read(api, id);
+    if (statuses.includes(seen.case.display_status)) return seen.case;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const history = async (api: Api, id: string) => (await read(api, id)).events.map(({ type }) => type);
+
+describe('case triggers', () => {
+  it('are created, read, changed and deleted; an agent has one', async () => {
+    const { api, queue_id } = await withQueue();
+    const agent_id = await api.agent();
+    expect(await api.ok('listAgentCaseTriggers', { params: { agent_id } })).toEqual({ case_triggers: [] });
+    const created = await trigger(api, agent_id, queue_id, { concurrency: 1 });
+    expect(created).toMatchObject({
+      agent_id,
+      case_queue_id: queue_id,
+      case_queue_name: 'Invoices',
+      enabled: true,
+      concurrency: 1,
+      creator_display_name: 'Local',
+      can_disable: true,
+      has_conflict: false,
+      conflicting_agents: [],
+    });
+    const at = { agent_id, trigger_id: created.id };
+    expect((await api.ok('getAgentCaseTrigger', { params: at })).case_trigger).toEqual(created);
+    expect((await api.ok('listAgentCaseTriggers', { params: { agent_id } })).case_triggers).toEqual([created]);
+    const { queue: other } = await api.ok('createQueue', { body: { name: 'Claims' } });
+    const second = await api.call('createAgentCaseTrigger', { params: { agent_id }, body: { case_queue_id: other.id, enabled: true } });
+    expect(failure(second)).toEqual([409, 'agent_has_case_trigger']);
+    const changed = await api.ok('updateAgentCaseTrigger', {
+      params: at,
+      body: { case_queue_id: other.id, enabled: false, concurrency: null },
+    });
+    expect(changed.case_trigger).toMatchObject({ case_queue_name: 'Claims', enabled: false, concurrency: null });
+    expect((await api.ok('updateAgentCaseTrigger', { params: at, body: {} })).case_trigger).toMatchObject({ enabled: false });
+    expect(await api.ok('deleteAgentCaseTrigger', { params: at })).toEqual({ success: true });
+    expect(failure(await api.call('getAgentCaseTrigger', { params: at }))).toEqual([404, 'case_trigger_not_found']);
+    expect(failure(await api.call('deleteAgentCaseTrigger', { params: at }))).toEqual([404, 'case_trigger_not_found']);
+    expect(failure(await api.call('updateAgentCaseTrigger', { params: at, body: {} }))).toEqual([404, 'case_trigger_not_found']);
+  });
+
+  it('tell of the other agents on their queue, which are allowed', async () => {
+    const { api, queue_id } = await withQueue();
+    const [one, two] = [await api.agent('done', 'One'), await api.agent('done', 'Two')];
+    const preview = (agent_id: string) =>
+      api.ok('previewAgentCaseTriggerConflicts', { params: { agent_id }, query: { case_queue_id: queue_id } });
+    expect(await preview(two)).toEqual({ has_conflict: false, conflicting_agents: [] });
+    const first = await trigger(api, one, queue_id);
+    expect(await preview(two)).toEqual({ has_conflict: true, conflicting_agents: [{ id: one, name: 'One' }] });
+    expect(await preview(one)).toMatchObject({ has_conflict: false });
+    expect(await trigger(api, two, queue_id)).toMatchObject({ has_conflict: true, conflicting_agents: [{ id: one, name: 'One' }] });
+    const { agents } = await api.ok('listAgents');
+    expect(
+      agents.map(({ name, ...agent }) => [name, agent.case_trigger_enabled, agent.case_trigger_has_conflict, agent.case_queue_name]),
+    ).toEqual([
+      ['Two', true, true, 'Invoices'],
+      ['One', true, true, 'Invoices'],
+    ]);
+    // One that is disabled is in nobody's way.
+    await api.ok('updateAgentCaseTrigger', { params: { agent_id: one, trigger_id: first.id }, body: { enabled: false } });
+    expect(await preview(two)).toMatchObject({ has_conflict: false });
+  });
+
+  it('refuse what is not there, of another team, or does not fit', async () => {
+    const { api, queue_id } = await withQueue();
+    const agent_id = await api.agent();
+    const body = { case_queue_id: queue_id, enabled: true };
+    expect(failure(await api.call('createAgentCaseTrigger', { params: { agent_id: nowhere }, body }))).toEqual([404, 'agent_not_found']);
+    expect(failure(await api.call('createAgentCaseTrigger', { params: { agent_id }, body: { ...body, case_queue_id: nowhere } }))).toEqual([
+      404,
+      'queue_not_found',
+    ]);
+    for (const wrong of [{}, { enabled: true }, { ...body, concurrency: 2 }, { ...body, case_queue_id: 'x' }])
+      expect(failure(await api.call('createAgentCaseTrigger', { params: { agent_id }, body: wrong }))).toEqual([400, 'invalid_request']);
+    const { id } = await trigger(api, agent_id, queue_id);
+    const other = await api.agent('done', 'Other');
+    expect(failure(await api.call('getAgentCaseTrigger', { params: { agent_id: other, trigger_id: id } }))).toEqual([
+      404,
+      'case_trigger_not_found',
+    ]);
+    const elsewhere = await api.inNewTeam();
+    for (const [call, input] of [
+      ['listAgentCaseTriggers', { params: { agent_id } }],
+      ['getAgentCaseTrigger', { params: { agent_id, trigger_id: id } }],
+      ['deleteAgentCaseTrigger', { params: { agent_id, trigger_id: id } }],
+      ['updateAgentCaseTrigger', { params: { agent_id, trigger_id: id }, body: {} }],
+      ['previewAgentCaseTriggerConflicts', { params: { agent_id }, query: { case_queue_id: queue_id } }],
+    ] as const)
+      expect(failure(await elsewhere.call(call, input as object)), call).toEqual([404, 'agent_not_found']);
+    expect(failure(await api.call('previewAgentCaseTriggerConflicts', { params: { agent_id } }))).toEqual([400, 'invalid_request']);
+    expect(
+      failure(await api.call('previewAgentCaseTriggerConflicts', { params: { agent_id }, query: { case_queue_id: nowhere } })),
+    ).toEqual([404, 'queue_not_found']);
+    const update = await api.call('updateAgentCaseTrigger', { params: { agent_id, trigger_id: id }, body: { case_queue_id: nowhere } });
+    expect(failure(update)).toEqual([404, 'queue_not_found']);
+    expect(failure(await elsewhere.call('listQueueAgents', { params: { queue_id } }))).toEqual([404, 'queue_not_found']);
+    expect(failure(await api.call('deleteQueue', { params: { queue_id } }))).toEqual([409, 'queue_in_use']);
+  });
+});
+
+describe('dispatching', () => {
+  it('starts a run for each case, which sees the case', async () => {
+    const { api, queue_id } = await withQueue();
+    const hook = await receiver();
+    await api.ok('createTeamWebhook', { body: { url: hook.url, events: ['queue.case.claimed', 'queue.case.completed'] } });
+    const agent_id = await scripted(
+      api,
+      'Checker',
+      '- say: "{{ case.title }}: {{ case.data.amount }} {{ case.labels.vendor }}"\n- complete_case: "Booked"',
+    );
+    await trigger(api, agent_id, queue_id);
+    const [row] = (await add(api, queue_id, [
+      { title: 'Invoice 7', data: '{"amount": 3}', labels: [{ key: 'vendor', value: 'acme' }] },
+    ])) as [Case];
+    const done = await until(api, row.id, 'completed');
+    expect(done).toMatchObject({ status: 'completed', completed_at: expect.any(String), claimed_at: expect.any(String) });
+    const run_id = done.claimed_by_run_id as string;
+    await api.until(run_id, 'completed');
+    expect(await read(api, row.id)).toMatchObject({ case: { agent_run_status: 'completed' } });
+    expect(await api.texts(run_id)).toEqual(['Invoice 7\n\n{"amount": 3}', 'Invoice 7: 3 acme', 'tool_call', 'tool_result']);
+    const { events } = await read(api, row.id);
+    expect(events.map(({ type, agent_id, agent_run_id, reason }) => [type, agent_id, agent_run_id, reason])).toEqual([
+      ['created', null, null, null],
+      ['claimed', agent_id, run_id, null],
+      ['completed', agent_id, run_id, 'Booked'],
+    ]);
+    const { runs } = await api.ok('listCaseRuns', { params: { case_id: row.id } });
+    expect(runs).toMatchObject([{ id: run_id, agent_name: 'Checker', source: 'case_trigger', has_pending_human_request: false }]);
+    const recent = await api.ok('listCaseRunRecentMessages', { params: { case_id: row.id, run_id }, query: { limit: 3 } });
+    expect(recent.messages.map((message) => message.text_content ?? message.type)).toEqual([
+      'Invoice 7: 3 acme',
+      'tool_call',
+      'tool_result',
+    ]);
+    // The list of runs tells of the case, and is filtered by its queue.
+    await api.run();
+    const { data } = await api.ok('listRuns', { query: { case_queue_id: queue_id } });
+    expect(data).toMatchObject([
+      {
+        id: run_id,
+        title: 'Invoice 7',
+        case_queue_item_id: row.id,
+        case_queue_id: queue_id,
+        case_queue_name: 'Invoices',
+        case_title: 'Invoice 7',
+        postponed_to: null,
+      },
+    ]);
+    expect((await api.ok('listRuns')).data[0]).toMatchObject({ case_queue_item_id: null, case_queue_id: null });
+    expect((await api.ok('listRuns', { query: { case_queue_id: nowhere } })).total).toBe(0);
+    expect((await deliveries(api)).map(({ event }) => event).sort()).toEqual(['queue.case.claimed', 'queue.case.completed']);
+  });
+
+  it('takes postponed cases that are due first, then by priority, then by age', async () => {
+    const clock = new ManualClock();
+    const order: string[] = [];
+    const { api, queue_id } = await withQueue({
+      clock,
+      behaviours: {
+        work: async (host) => {
+          order.push(host.case?.title ?? '');
+          if (host.case?.title === 'later' && order.length === 1) {
+            await host.act('p', { do: 'postpone', until: clock.now() + 60_000 });
+          }
+          return { status: 'completed' };
+        },
+      },
+    });
+    const agent_id = await api.agent('work');
+    const { id } = await trigger(api, agent_id, queue_id, { concurrency: 1 });
+    const [later] = (await add(api, queue_id, [{ title: 'later' }])) as [Case];
+    expect(await until(api, later.id, 'postponed')).toMatchObject({ postponed_to: '2026-07-18T09:01:00.000Z', claimed_by_run_id: null });
+    const at = { agent_id, trigger_id: id };
+    await api.ok('updateAgentCaseTrigger', { params: at, body: { enabled: false } });
+    const added = await add(api, queue_id, [
+      { title: 'old none' },
+      { title: 'medium', priority: 'medium' },
+      { title: 'high 1', priority: 'high' },
+      { title: 'high 2', priority: 'high' },
+      { title: 'new none' },
+    ]);
+    clock.advance(60_000);
+    expect((await api.ok('searchCases', { params: { queue_id }, body: { filters: { status: ['pending'] } } })).total).toBe(6);
+    await api.ok('updateAgentCaseTrigger', { params: at, body: { enabled: true } });
+    for (const { id } of added) await until(api, id, 'completed');
+    expect(order).toEqual(['later', 'later', 'high 1', 'high 2', 'medium', 'old none', 'new none']);
+    expect(await history(api, later.id)).toEqual(['created', 'claimed', 'postponed', 'claimed', 'completed']);
+  });
+
+  it('takes a postponed case up when its time has come, and not before', async () => {
+    const clock = new ManualClock();
+    const { api, queue_id } = await withQueue({ clock });
+    const agent_id = await scripted(api, 'Patient', '- if: case.tags.size == 0\n  postpone_case: { for: 1h }\n- say: done');
+    await trigger(api, agent_id, queue_id);
+    const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
+    await until(api, row.id, 'postponed');
+    await api.ok('assignCaseLabels', { params: { queue_id, case_id: row.id }, body: { labels: [{ value: 'ready' }] } });
+    clock.advance(3_599_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect((await read(api, row.id)).case.display_status).toBe('postponed');
+    // The service's loop may just be going to rest when the clock jumps.
+    for (let look = 1; (await read(api, row.id)).case.status !== 'completed'; look++) if (look % 20 === 0) clock.advance(1_000);
+    expect((await api.ok('listCaseRuns', { params: { case_id: row.id } })).runs).toHaveLength(2);
+  });
+
+  it('keeps to a concurrency of one, also while the run waits for a person', async () => {
+    const { api, queue_id } = await withQueue();
+    const agent_id = await scripted(api, 'Asker', '- approve: { id: go, title: "Do {{ case.title }}?" }');
+    await trigger(api, agent_id, queue_id, { concurrency: 1 });
+    const [a, b] = (await add(api, queue_id, [{ title: 'a' }, { title: 'b' }])) as [Case, Case];
+    const waiting = await until(api, a.id, 'needs_input');
+    expect(waiting).toMatchObject({ status: 'pending', agent_run_status: 'waiting', pending_human_request_id: expect.any(String) });
+    expect((await read(api, b.id)).case.display_status).toBe('pending');
+    expect((await api.ok('searchCases', { params: { queue_id }, body: { filters: { status: ['needs_input'] } } })).cases[0]?.id).toBe(a.id);
+    const { runs } = await api.ok('listCaseRuns', { params: { case_id: a.id } });
+    expect(runs[0]).toMatchObject({ has_pending_human_request: true, pending_human_request_title: 'Do a?' });
+    const { consumers } = await api.ok('listQueueAgents', { params: { queue_id } });
+    expect(consumers).toMatchObject([{ concurrency_limit: 1, at_concurrency_limit: true }]);
+    const answer = { run_id: runs[0]?.id as string, request_id: waiting.pending_human_request_id as string };
+    await api.ok('respondToHumanRequest', { params: answer, body: { approved: true } });
+    await until(api, a.id, 'completed');
+    await until(api, b.id, 'needs_input');
+    expect((await read(api, a.id)).events.map(({ type, reason, human_request_title }) => [type, reason, human_request_title])).toEqual([
+      ['created', null, null],
+      ['claimed', null, null],
+      ['needs_input', null, 'Do a?'],
+      ['input_received', 'approved', 'Do a?'],
+      ['completed', null, null],
+    ]);
+  });
+
+  it('without a limit of its own keeps to that of the plan, and goes on while runs wait', async () => {
+    const gate = new Gate();
+    let most = 0;
+    let now = 0;
+    const { api, queue_id } = await withQueue({
+      plan: {
+        name: 'small',
+        limits: { agentRuns: 'unlimited', assignments: 'unlimited', clarityInterviews: 'unlimited' },
+        maxConcurrentRuns: 2,
+        runCountingMode: 'started',
+        features: [],
+        products: [],
+      },
+      behaviours: {
+        work: async (host) => {
+          if (host.answer('ask') !== undefined) return { status: 'completed' };
+          now += 1;
+          most = Math.max(most, now);
+          await gate.opened;
+          now -= 1;
+          return { status: 'waiting', step: 'ask', request: { type: 'approval', title: 'Go?' } };
+        },
+      },
+    });
+    await trigger(api, await api.agent('work'), queue_id);
+    const cases = await add(
+      api,
+      queue_id,
+      Array.from({ length: 6 }, (_, index) => ({ title: `c${index}` })),
+    );
+    while (now < 2) await new Promise((resolve) => setImmediate(resolve));
+    const search = async (status: 'pending' | 'claimed') =>
+      (await api.ok('searchCases', { params: { queue_id }, body: { filters: { status: [status] } } })).total;
+    expect([await search('claimed'), await search('pending')]).toEqual([2, 4]);
+    gate.open();
+    for (const { id } of cases) await until(api, id, 'needs_input');
+    expect(most).toBe(2);
+  });
+
+  it('claims each of a thousand cases exactly once, whatever is done to them at the same time', { timeout: 120_000 }, async () => {
+    const worked = new Map<string, number>();
+    const { api, queue_id } = await withQueue({
+      behaviours: {
+        work: async (host) => {
+          const id = host.case?.id as string;
+          worked.set(id, (worked.get(id) ?? 0) + 1);
+          return { status: 'completed' };
+        },
+      },
+    });
+    for (const name of ['one', 'two', 'three']) await trigger(api, await api.agent('work', name), queue_id);
+    const ids: string[] = [];
+    const adding = async (batch: number) => {
+      const cases = await add(
+        api,
+        queue_id,
+        Array.from({ length: 100 }, (_, index) => ({
+          title: `case ${batch}.${index}`,
+          priority: (['none', 'medium', 'high'] as const)[index % 3] ?? 'none',
+        })),
+      );
+      ids.push(...cases.map(({ id }) => id));
+      // Looking at the line again and again must not start anything twice.
+      await api.ok('bulkUpdateCasePriority', {
+        params: { queue_id },
+        body: { all_matching: true, filters: { status: ['pending'] }, priority: 'medium' },
+      });
+    };
+    await Promise.all(Array.from({ length: 10 }, (_, batch) => adding(batch)));
+    const open = async () =>
+      (await api.ok('searchCases', { params: { queue_id }, body: { filters: { status: ['pending', 'claimed'] }, limit: 1 } })).total;
+    while ((await open()) > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(worked.size).toBe(1_000);
+    expect([...worked.values()].filter((times) => times !== 1)).toEqual([]);
+    expect([...worked.keys()].sort()).toEqual([...ids].sort());
+    expect((await api.ok('listRuns', { query: { case_queue_id: queue_id, count_only: 'true' } })).total).toBe(1_000);
+    expect((await api.ok('searchCases', { params: { queue_id }, body: { filters: { status: ['completed'] }, limit: 1 } })).total).toBe(
+      1_000,
+    );
+  });
+
+  it('waits for an agent that cannot run, and goes on when it can', async () => {
+    const { api, queue_id } = await withQueue();
+    const { agent } = await api.ok('createAgent', { body: { name: 'Empty' } });
+    await trigger(api, agent.id, queue_id);
+    const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
+    expect((await read(api, row.id)).case.display_status).toBe('pending');
+    const { build } = await api.ok('createRevision', {
+      params: { agent_id: agent.id },
+      body: { name: 'x', config: config('done') as RevisionConfig },
+    });
+    await api.ok('promoteRevision', { params: { build_id: build.id }, body: {} });
+    await until(api, row.id, 'completed');
+  });
+});
+
+describe('the end of a run', () => {
+  it('completes its case, or fails it with the reason', async () => {
+    const { api, queue_id } = await withQueue();
+    await trigger(api, await scripted(api, 'Picky', '- if: case.title == "bad"\n  fail: "I cannot do {{ case.title }}"'), queue_id);
+    const [good, bad] = (await add(api, queue_id, [{ title: 'good' }, { title: 'bad' }])) as [Case, Case];
+    await until(api, good.id, 'completed');
+    expect(await until(api, bad.id, 'failed')).toMatchObject({ status: 'failed', completed_at: null, agent_run_status: 'failed' });
+    expect((await read(api, bad.id)).events.at(-1)).toMatchObject({ type: 'failed', reason: 'I cannot do bad' });
+    // Retried, it gets another run.
+    await api.ok('bulkReprocessCases', { params: { queue_id }, body: { case_ids: [bad.id] } });
+    for (;;) if ((await api.ok('listCaseRuns', { params: { case_id: bad.id } })).runs.length === 2) break;
+    await until(api, bad.id, 'failed');
+    expect(await history(api, bad.id)).toEqual(['created', 'claimed', 'failed', 'reopened', 'claimed', 'failed']);
+  });
+
+  it('leaves what the run said of the case as it is', async () => {
+    const { api, queue_id } = await withQueue();
+    await trigger(api, await scripted(api, 'Odd', '- fail_case: wrong vendor\n- say: but I am well'), queue_id);
+    const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
+    const failed = await until(api, row.id, 'failed');
+    await api.until(failed.claimed_by_run_id as string, 'completed');
+    expect((await read(api, row.id)).case.status).toBe('failed');
+    expect((await read(api, row.id)).events.at(-1)).toMatchObject({ type: 'failed', reason: 'wrong vendor' });
+  });
+
+  it('by a stop fails the case, until a message lets the run go on', async () => {
+    const { api, queue_id } = await withQueue();
+    await trigger(api, await scripted(api, 'Slow', '- if: messages.size == 1\n  sleep: 1h\n- complete_case: after all'), queue_id);
+    const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
+    const { claimed_by_run_id: run_id } = await until(api, row.id, 'in_progress');
+    await api.until(run_id as string, 'running');
+    await api.ok('stopRun', { params: { run_id: run_id as string } });
+    expect((await read(api, row.id)).case).toMatchObject({ status: 'failed', claimed_by_run_id: run_id });
+    expect((await read(api, row.id)).events.at(-1)).toMatchObject({ type: 'failed', reason: 'The run was stopped.' });
+    await api.ok('postRunMessage', { params: { run_id: run_id as string }, body: { message: 'go on' } });
+    expect((await read(api, row.id)).case.display_status).toBe('in_progress');
+  });
+
+  it('cannot say anything of a case that is not its own any more', async () => {
+    const gate = new Gate();
+    const errors: string[] = [];
+    const { api, queue_id } = await withQueue({
+      behaviours: {
+        work: async (host) => {
+          if (host.answer('ask') === undefined) return { status: 'waiting', step: 'ask', request: { type: 'approval', title: 'Go?' } };
+          await gate.opened;
+          await host.act('x', { do: 'complete' }).catch((error: { error: string }) => errors.push(error.error));
+          return { status: 'completed' };
+        },
+      },
+    });
+    const agent_id = await api.agent('work');
+    const { id } = await trigger(api, agent_id, queue_id);
+    const [reopened, deleted] = (await add(api, queue_id, [{ title: 'a' }, { title: 'b' }])) as [Case, Case];
+    const runs: string[] = [];
+    for (const row of [reopened, deleted]) runs.push((await until(api, row.id, 'needs_input')).claimed_by_run_id as string);
+    await api.ok('updateAgentCaseTrigger', { params: { agent_id, trigger_id: id }, body: { enabled: false } });
+    // Runs that wait for a person are not interrupted: what they ask can still be answered.
+    const status = await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [reopened.id], status: 'pending' } });
+    expect(status).toEqual({ updatedCount: 1, skippedCount: 0, interruptedRunIds: [] });
+    expect(await api.ok('deleteCase', { params: { case_id: deleted.id } })).toEqual({ success: true, interruptedRunIds: [] });
+    for (const run_id of runs) {
+      const { pending_human_request } = await api.ok('getRun', { params: { run_id } });
+      await api.ok('respondToHumanRequest', {
+        params: { run_id, request_id: pending_human_request?.id as string },
+        body: { approved: true },
+      });
+    }
+    gate.open();
+    for (const run_id of runs) await api.until(run_id, 'completed');
+    expect(errors).toEqual(['case_lost', 'case_lost']);
+    expect((await read(api, reopened.id)).case.display_status).toBe('pending');
+    const run = await api.run('work');
+    const { pending_human_request } = await api.until(run.id, 'waiting');
+    await api.ok('respondToHumanRequest', {
+      params: { run_id: run.id, request_id: pending_human_request?.id as string },
+      body: { approved: true },
+    });
+    await api.until(run.id, 'completed');
+    expect(errors.at(-1)).toBe('run_has_no_case');
+  });
+});
+
+describe('taking cases away from runs', () => {
+  it('by re-opening, deleting and clearing interrupts them', async () => {
+    const { api, queue_id } = await withQueue();
+    const agent_id = await scripted(api, 'Slow', '- sleep: 1h');
+    const { id } = await trigger(api, agent_id, queue_id);
+    const cases = await add(api, queue_id, [{ title: 'a' }, { title: 'b' }, { title: 'c' }, { title: 'd' }]);
+    const runs: string[] = [];
+    for (const row of cases) runs.push((await until(api, row.id, 'in_progress')).claimed_by_run_id as string);
+    for (const run of runs) await api.until(run, 'running');
+    const [a, b, c] = cases as [Case, Case, Case];
+    // Work that is going on is left alone by all of these.
+    expect(await api.ok('bulkReprocessCases', { params: { queue_id }, body: { case_ids: [a.id] } })).toMatchObject({
+      reprocessedCount: 0,
+      skippedCount: 1,
+    });
+    await api.ok('bulkUpdateCasePriority', { params: { queue_id }, body: { case_ids: [a.id], priority: 'high' } });
+    await api.ok('updateAgentCaseTrigger', { params: { agent_id, trigger_id: id }, body: { enabled: false } });
+    expect((await api.ok('getRun', { params: { run_id: runs[0] as string } })).run.status).toBe('running');
+
+    const reopened = await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [a.id], status: 'pending' } });
+    expect(reopened).toEqual({ updatedCount: 1, skippedCount: 0, interruptedRunIds: [runs[0]] });
+    expect((await read(api, a.id)).case).toMatchObject({ display_status: 'pending', claimed_by_run_id: null, claimed_at: null });
+    expect(await api.ok('deleteCase', { params: { case_id: b.id } })).toEqual({ success: true, interruptedRunIds: [runs[1]] });
+    expect(await api.ok('bulkDeleteCases', { params: { queue_id }, body: { case_ids: [c.id] } })).toEqual({
+      deletedCount: 1,
+      interruptedRunIds: [runs[2]],
+    });
+    expect(await api.ok('clearQueueCases', { params: { queue_id } })).toEqual({
+      success: true,
+      deletedCount: 2,
+      interruptedRunIds: [runs[3]],
+    });
+    for (const run of runs) expect((await api.ok('getRun', { params: { run_id: run } })).run.status).toBe('interrupted');
+    // Its run is told of without the case.
+    expect((await api.ok('listRuns')).data[0]).toMatchObject({ case_queue_item_id: null, case_title: null });
+  });
+
+  it('by a person who says that they are done does not interrupt them', async () => {
+    const gate = new Gate();
+    const { api, queue_id } = await withQueue({
+      behaviours: { work: () => gate.opened.then(() => ({ status: 'failed', error: 'too late' })) },
+    });
+    await trigger(api, await api.agent('work'), queue_id);
+    const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
+    const { claimed_by_run_id: run_id } = await until(api, row.id, 'in_progress');
+    const done = await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [row.id], status: 'completed' } });
+    expect(done).toEqual({ updatedCount: 1, skippedCount: 0, interruptedRunIds: [] });
+    gate.open();
+    await api.until(run_id as string, 'failed');
+    expect((await read(api, row.id)).case.status).toBe('completed');
+  });
+
+  it('by deleting the agent gives them back to the queue', async () => {
+    const { api, queue_id } = await withQueue();
+    const agent_id = await scripted(api, 'Slow', '- sleep: 1h');
+    await trigger(api, agent_id, queue_id);
+    const [row, given] = (await add(api, queue_id, [{ title: 'a' }])) as [Case, Case?];
+    expect(given).toBeUndefined();
+    await until(api, row.id, 'in_progress');
+    await api.ok('deleteAgent', { params: { agent_id } });
+    expect((await read(api, row.id)).case).toMatchObject({ display_status: 'pending', claimed_by_run_id: null });
+    expect((await read(api, row.id)).events.at(-1)).toMatchObject({ type: 'released', reason: 'The agent was deleted.' });
+    // Without a trigger the queue can be deleted, and another agent can have the case.
+    await trigger(api, await api.agent('done', 'Next'), queue_id);
+    await until(api, row.id, 'completed');
+  });
+});
+
+describe('delegating and handing over', () => {
+  it('gives cases to an agent without a trigger, and to no other', async () => {
+    const { api, queue_id } = await withQueue();
+    const cases = await add(api, queue_id, [{ title: 'a' }, { title: 'b' }, { title: 'c' }]);
+    const [a, b, c] = cases as [Case, Case, Case];
+    const second = await api.agent('done', 'Second');
+    const delegated = await api.ok('bulkReprocessCases', {
+      params: { queue_id },
+      body: { case_ids: [a.id, b.id, nowhere], agent_id: second },
+    });
+    expect(delegated).toEqual({ reprocessedCount: 2, skippedCount: 1, delegatedCount: 2 });
+    for (const row of [a, b]) await until(api, row.id, 'completed');
+    expect((await read(api, c.id)).case.display_status).toBe('pending');
+    const { runs } = await api.ok('listCaseRuns', { params: { case_id: a.id } });
+    expect(runs).toMatchObject([{ agent_name: 'Second', source: 'case_delegation' }]);
+    expect(await history(api, a.id)).toEqual(['created', 'delegated', 'claimed', 'completed']);
+  });
+
+  it('adds cases to other queues by name, also for one agent alone', async () => {
+    const { api, queue_id } = await withQueue();
+    const { queue: checks } = await api.ok('createQueue', { body: { name: 'Checks' } });
+    const auditor = await api.agent('done', 'Auditor');
+    const producer = await scripted(
+      api,
+      'Producer',
+      '- create_case: { id: c, queue: Checks, title: "Check {{ case.title }}", agent: Auditor }\n- say: "{{ steps.c.id }}"',
+    );
+    await trigger(api, producer, queue_id);
+    const [refused] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
+    await until(api, refused.id, 'failed');
+    expect((await read(api, refused.id)).events.at(-1)?.reason).toBe(
+      'Step 1 (create_case, line 3): The agent Auditor is no handover target of this revision.',
+    );
+    const { agent } = await api.ok('getAgent', { params: { agent_id: producer } });
+    const { builds } = await api.ok('listAgentRevisions', { params: { agent_id: agent.id } });
+    await api.ok('updateRevision', { params: { build_id: builds[0]?.id as string }, body: { handoverTargetIds: [auditor] } });
+    const [row] = (await add(api, queue_id, [{ title: 'b' }])) as [Case];
+    await until(api, row.id, 'completed');
+    const { cases } = await api.ok('listCases', { params: { queue_id: checks.id } });
+    expect(cases).toMatchObject([{ title: 'Check b' }]);
+    const check = cases[0] as Case;
+    await until(api, check.id, 'completed');
+    expect((await read(api, check.id)).events[0]).toMatchObject({ type: 'created', agent_name: 'Producer' });
+    expect((await api.ok('listCaseRuns', { params: { case_id: check.id } })).runs).toMatchObject([{ agent_name: 'Auditor' }]);
+
+    expect(await api.ok('listQueueAgents', { params: { queue_id: checks.id } })).toEqual({
+      queue_name: 'Checks',
+      producers: [
+        { agent_id: producer, agent_name: 'Producer', case_trigger_enabled: true, case_trigger_queue_name: 'Invoices', problems: [] },
+      ],
+      consumers: [
+        {
+          agent_id: auditor,
+          agent_name: 'Auditor',
+          case_trigger_enabled: false,
+          is_handover_target: true,
+          problems: [],
+          concurrency_limit: 8,
+          at_concurrency_limit: false,
+        },
+      ],
+    });
+  });
+
+  it('tells which agents are in each others way', async () => {
+    const { api, queue_id } = await withQueue();
+    const { queue: idle } = await api.ok('createQueue', { body: { name: 'Idle' } });
+    const loop = await scripted(api, 'Loop', '- create_case: { queue: Invoices, title: again }');
+    const other = await api.agent('done', 'Other');
+    const { id } = await trigger(api, loop, queue_id, { enabled: false });
+    await trigger(api, other, queue_id);
+    const alone = await api.ok('listQueueAgents', { params: { queue_id } });
+    expect(alone.producers).toMatchObject([{ agent_name: 'Loop', problems: ['producer_consumer_mix'] }]);
+    expect(alone.consumers.map(({ agent_name, problems }) => [agent_name, problems])).toEqual([
+      ['Loop', ['producer_consumer_mix']],
+      ['Other', []],
+    ]);
+    await api.ok('updateAgentCaseTrigger', { params: { agent_id: loop, trigger_id: id }, body: { enabled: true } });
+    const both = await api.ok('listQueueAgents', { params: { queue_id } });
+    expect(both.consumers.map(({ problems }) => problems)).toEqual([['multiple_triggers', 'producer_consumer_mix'], ['multiple_triggers']]);
+    expect(await api.ok('listQueueAgents', { params: { queue_id: idle.id } })).toEqual({
+      queue_name: 'Idle',
+      producers: [],
+      consumers: [],
+    });
+  });
+});
+
+describe('a restart', () => {
+  it('goes on with the cases, each once', async () => {
+    const worked: string[] = [];
+    const gate = new Gate();
+    let stuck = true;
+    const behaviours: TestOptions['behaviours'] = {
+      work: async (host) => {
+        if (stuck)
+          await Promise.race([
+            gate.opened,
+            new Promise((_, reject) => host.signal.addEventListener('abort', () => reject(host.signal.reason))),
+          ]);
+        worked.push(host.case?.title ?? '');
+        return { status: 'completed' };
+      },
+    };
+    const { api, queue_id } = await withQueue({ behaviours });
+    await trigger(api, await api.agent('work'), queue_id, { concurrency: 1 });
+    const cases = await add(api, queue_id, [{ title: 'a' }, { title: 'b' }, { title: 'c' }]);
+    await until(api, (cases[0] as Case).id, 'in_progress');
+    await api.service.close();
+    stuck = false;
+    const runtimes = [testRuntime({ done: async () => ({ status: 'completed' }), ...behaviours })];
+    const again = await service({ dataDirectory: api.dataDirectory, runtimes });
+    for (const { id } of cases) await until(again, id, 'completed');
+    expect(worked).toEqual(['a', 'b', 'c']);
+    for (const { id } of cases) expect((await again.ok('listCaseRuns', { params: { case_id: id } })).runs).toHaveLength(1);
+  });
+});
