@@ -45,6 +45,7 @@ async function state(): Promise<unknown> {
     await json('webhooks', 'list'),
     [await json('queues', 'list'), await json('queues', 'labels', 'list', 'invoices'), await json('cases', 'list', 'invoices')],
     await json('agents', 'schedules', 'list', 'greeter'),
+    await json('agents', 'triggers', 'list', 'greeter'),
     await json('webhooks', 'secret', 'show'),
     await ids('connections', 'list'),
     [
@@ -73,6 +74,7 @@ beforeAll(async () => {
   await json('queues', 'create', 'invoices');
   await json('queues', 'labels', 'create', 'invoices', 'vendor=acme');
   oneCase = (await json<{ id: string }>('cases', 'create', 'invoices', '--title', 'One', '--label', 'vendor=acme')).id;
+  await json('agents', 'triggers', 'create', 'greeter', '--queue', 'invoices', '--no-enabled');
   schedule = (await json<{ id: string }>('agents', 'schedules', 'create', 'greeter', '--frequency', 'daily')).id;
   artifact = (await json<{ id: string }>('artifacts', 'create', 'runs', '--watch')).id;
   asking = (await json<{ id: string }>('artifacts', 'create', 'chart of runs')).id;
@@ -195,6 +197,9 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
       path: new RegExp(`/schedules/${schedule}$`),
     },
     'agents schedules delete': { argv: ['greeter', schedule, '--yes'], method: 'DELETE', path: new RegExp(`/schedules/${schedule}$`) },
+    'agents triggers create': { argv: ['greeter', '--queue', 'invoices'], method: 'POST', path: /\/case-triggers$/ },
+    'agents triggers update': { argv: ['greeter', '--enabled'], method: 'PATCH', path: /\/case-triggers\/[^/]+$/, body: { enabled: true } },
+    'agents triggers delete': { argv: ['greeter', '--yes'], method: 'DELETE', path: /\/case-triggers\/[^/]+$/ },
     'queues create': { argv: ['new'], method: 'POST', path: `${team}/queues`, body: { name: 'new' } },
     'queues update': { argv: ['invoices', '--name', 'bills'], method: 'PATCH', path: /^\/v2\/queues\/[^/]+$/, body: { name: 'bills' } },
     'queues delete': { argv: ['invoices', '--yes'], method: 'DELETE', path: /^\/v2\/queues\/[^/]+$/ },

@@ -144,7 +144,9 @@ describe('mcp call', () => {
 it('completes the names of tools', async () => {
   expect((await service.cli(['__refresh', 'tools'])).code).toBe(0);
   expect((await service.cli(['__complete', '--', 'mcp', 'call', 'start'])).stdout).toBe('start_run\tStart a run\n');
-  expect((await service.cli(['__complete', '--', 'mcp', 'describe', 'get_'])).stdout).toBe('get_run\tGet a run\nget_usage\tGet usage\n');
+  expect((await service.cli(['__complete', '--', 'mcp', 'describe', 'get_'])).stdout).toBe(
+    'get_run\tGet a run\nget_case\tGet a case\nget_usage\tGet usage\n',
+  );
 });
 
 describe('mcp request', () => {
