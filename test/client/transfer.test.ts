@@ -94,6 +94,15 @@ describe('an upload', () => {
     expect(storage.requests).toHaveLength(1);
   });
 
+  it('of a long file asks for another URL when the one it had has expired between attempts', async () => {
+    const storage = await scripted(answer(503, ''), answer(403, ''), answer(200, ''));
+    const granted = (name: string) => json(200, { upload_url: `${storage.url}/${name}`, path: '/workspace/a', expires_in_seconds: 60 });
+    const server = await scripted(granted('first'), granted('second'));
+    await upload(newClient(server.url).client, 's1', path.join(folder, 'long'), '/workspace/a');
+    expect(storage.requests.map((request) => request.path)).toEqual(['/first', '/first', '/second']);
+    expect(new Set(server.header('idempotency-key')).size).toBe(2);
+  });
+
   it('of a long file counts what was sent, and takes back what has to be sent again', async () => {
     const storage = await scripted(answer(503, '', { 'retry-after': '7' }), answer(200, ''));
     const server = await scripted(json(200, { upload_url: `${storage.url}/put`, path: '/workspace/a', expires_in_seconds: 60 }));

@@ -72,6 +72,7 @@ const alsoNeeded: Record<string, string[]> = {
   'webhooks delete': ['--yes'],
   'webhooks secret rotate': ['--yes'],
   'sandbox ls': [aRun],
+  'sandbox push': ['package.json'],
   'connections update': ['--name', 'x'],
   'connections probe': ['x'],
   'connections authorize': ['x'],

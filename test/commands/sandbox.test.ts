@@ -59,6 +59,15 @@ describe('sandbox create, push, ls --sandbox', () => {
     expect(pushed).toMatchObject({ code: 0, stdout: 'path,size_bytes\r\n/workspace/input/a.csv,4\r\n', stderr: '' });
   });
 
+  it('takes the sandbox by its flag, and then nothing but files', async () => {
+    const sandbox = await newSandbox();
+    const pushed = await service.cli(['sandbox', 'push', 'in/a.csv', '--sandbox', sandbox, '-o', 'csv']);
+    expect(pushed).toMatchObject({ code: 0, stdout: 'path,size_bytes\r\n/workspace/a.csv,4\r\n', stderr: '' });
+    const missing = await service.cli(['sandbox', 'push', 'in/a.csv']);
+    expect(missing).toMatchObject({ code: 2, stdout: '' });
+    expect(missing.stderr).toContain('aops sandbox push in/a.csv --sandbox ID');
+  });
+
   it('gives the files to the run that takes the sandbox', async () => {
     const sandbox = await newSandbox();
     await service.cli(['sandbox', 'push', sandbox, 'in/a.csv']);

@@ -100,12 +100,18 @@ async function uploadByUrl(
   keys: Keys,
   options: UploadOptions,
 ): Promise<UploadedFile> {
-  const granted = await client.call('createSandboxUploadUrl', input, { signal: options.signal, keys });
-  const url = signedUrl(client.baseUrl, granted.upload_url);
+  let granted = await client.call('createSandboxUploadUrl', input, { signal: options.signal, keys });
   // Putting the same bytes in the same place twice changes nothing, so every failure may be tried again.
   for (let retry = 0; ; retry += 1) {
-    const failed = await put(client, url, source, options);
+    const failed = await put(client, signedUrl(client.baseUrl, granted.upload_url), source, options);
     if (failed === undefined) return { path: granted.path, size_bytes: source.size };
+    if (retry > 0 && failed.forbidden) {
+      // The URL had its time while the transfer was tried; another is asked for once, under a key of its own.
+      granted = await client.call('createSandboxUploadUrl', input, { signal: options.signal });
+      const last = await put(client, signedUrl(client.baseUrl, granted.upload_url), source, options);
+      if (last === undefined) return { path: granted.path, size_bytes: source.size };
+      throw last.error;
+    }
     if (failed.final || retry >= retryPolicy.retries) throw failed.error;
     await client.backOff(retry, failed.error, options.signal, failed.headers);
   }
@@ -115,6 +121,8 @@ interface FailedPut {
   error: AopsError;
   /** Whether trying again is of no use. */
   final: boolean;
+  /** The URL is not good, or not any more. */
+  forbidden?: boolean;
   headers?: ResponseHeaders;
 }
 
@@ -168,5 +176,5 @@ function refused(status: number, headers: ResponseHeaders, file: string, details
   const redirect = status >= 300 && status < 400 ? ' with a redirect, and aops does not follow redirects' : '';
   const message = `${file} could not be uploaded: the service answered ${status}${redirect}.`;
   const final = status !== 408 && status !== 429 && status < 500;
-  return { error: new ServiceAnswerError(status, { error: 'upload_failed', message }, details), final, headers };
+  return { error: new ServiceAnswerError(status, { error: 'upload_failed', message }, details), final, forbidden: status === 403, headers };
 }

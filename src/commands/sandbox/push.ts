@@ -1,4 +1,5 @@
-import { argument, defineCommand, manyArguments, text } from '../define.ts';
+import { UsageError } from '../../base/errors.ts';
+import { defineCommand, manyArguments, text } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput, sizeColumn } from '../output.ts';
 import { returns } from '../result.ts';
@@ -6,12 +7,18 @@ import { collectFiles, uploadFiles } from './upload-paths.ts';
 
 export default defineCommand({
   summary: 'Upload files and folders to a sandbox',
-  arguments: { sandbox: argument('The sandbox'), paths: manyArguments('Files and folders', { complete: 'files' }) },
-  options: { to: text('DIR', 'Folder in the sandbox (default /workspace)') },
+  description:
+    'The first argument is the sandbox, unless --sandbox names it: then all of them are files and folders. Files up to 10 MB are sent directly, several at a time; larger ones are streamed to a URL of their own, whatever their size. A transfer that breaks is tried again.',
+  arguments: { paths: manyArguments('The sandbox, unless --sandbox names it; then files and folders', { complete: 'files' }) },
+  options: {
+    sandbox: text('ID', 'The sandbox; then every argument is a file or folder'),
+    to: text('DIR', 'Folder in the sandbox (default /workspace)'),
+  },
   operations: ['uploadSandboxFile', 'createSandboxUploadUrl'],
   mutates: true,
   examples: [
     { command: 'aops sandbox push SANDBOX invoices.csv', text: 'One file' },
+    { command: 'aops sandbox push *.csv --sandbox SANDBOX', text: 'Several' },
     { command: 'aops sandbox push SANDBOX data --to /workspace/input', text: 'A folder, to be /workspace/input/data' },
   ],
   result: returns({ path: 'string', size_bytes: 'integer' }),
@@ -20,7 +27,19 @@ export default defineCommand({
     empty: 'There are no files in what was given.',
   }),
   async run(context, input) {
-    const files = await collectFiles(context, input.paths, input.to);
-    return wholeList(await uploadFiles(context, input.sandbox, files));
+    const [sandbox, paths] = target(input);
+    const files = await collectFiles(context, paths, input.to);
+    return wholeList(await uploadFiles(context, sandbox, files));
   },
 });
+
+/** The sandbox, and what goes there. @throws UsageError when nothing does */
+function target({ sandbox, paths }: { sandbox: string | undefined; paths: readonly string[] }): [string, readonly string[]] {
+  if (sandbox !== undefined) return [sandbox, paths];
+  const [first, ...rest] = paths as [string, ...string[]];
+  if (rest.length > 0) return [first, rest];
+  throw new UsageError(
+    'Give a sandbox, and files or folders.',
+    `If ${first} is a file: aops sandbox push ${first} --sandbox ID. Make a sandbox with \`aops sandbox create\`.`,
+  );
+}

@@ -1,0 +1,48 @@
+/** Large files on their way into a sandbox: the memory of both ends does not grow with them. */
+import { truncate } from 'node:fs/promises';
+import path from 'node:path';
+import process from 'node:process';
+import { expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { binary, Machine } from '../support/machine.ts';
+
+const mebibyte = 1024 * 1024;
+/** Says the most memory (KiB) that a process had, when it ends. */
+const hook = `--import=data:text/javascript,process.on('exit',()=>process._rawDebug('peak',process.resourceUsage().maxRSS))`;
+
+it('takes no more memory for a large file than for one that is just too large to be sent directly', async () => {
+  const machine = await Machine.create();
+  const serve = machine.start(process.execPath, [
+    hook,
+    binary,
+    'serve',
+    '--data-dir',
+    path.join(machine.folder, 'data'),
+    '--state-file',
+    path.join(machine.folder, 'state.json'),
+  ]);
+  const state = await eventually('the service is up', () =>
+    machine.read('state.json').then(
+      (text) => JSON.parse(text) as { url: string; team_id: string },
+      () => undefined,
+    ),
+  );
+  const token = (await machine.read('data/token')).trim();
+  Object.assign(machine.env, { AOPS_BASE_URL: state.url, AOPS_TEAM_ID: state.team_id, AOPS_API_KEY: token });
+  const { id } = await machine.json<{ id: string }>('sandbox', 'create');
+  const peak = async (name: string, size: number): Promise<number> => {
+    // A file without blocks: reading it takes no disk.
+    await truncate(await machine.file(name, ''), size);
+    const pushed = await machine.start(process.execPath, [hook, binary, 'sandbox', 'push', name, '--sandbox', id, '--json']).finished;
+    expect(pushed).toMatchObject({ code: 0 });
+    expect(JSON.parse(pushed.stdout)).toMatchObject({ data: [{ path: `/workspace/${name}`, size_bytes: size }] });
+    return Number(/peak (\d+)/.exec(pushed.stderr)?.[1]);
+  };
+  const small = await peak('small.bin', 11 * mebibyte);
+  const large = await peak('large.bin', 256 * mebibyte);
+  expect(small).toBeGreaterThan(10_000);
+  expect((large - small) / 1024).toBeLessThan(64);
+  serve.child.kill('SIGTERM');
+  const { stderr } = await serve.finished;
+  expect(Number(/peak (\d+)/.exec(stderr)?.[1]) / 1024).toBeLessThan(256);
+}, 120_000);
