@@ -8,7 +8,7 @@ export default defineConfig({
     // A limit for what hangs, not for what is slow: end-to-end tests start many processes, also on a busy machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // A missing golden text fails, here as in CI; `npx vitest run -u` writes them.
+    // A missing golden text fails, here as in CI; `npx vitest run FILE -u` writes them.
     update: 'none',
     pool: 'forks',
     // Most tests wait for sockets and processes: more files at once than cores is faster.

@@ -1,5 +1,6 @@
 /** JSON-RPC 2.0, as the Model Context Protocol uses it. */
 
+import { isObject } from '../base/values.ts';
 export interface RpcFailure {
   code: number;
   message: string;
@@ -21,9 +22,6 @@ export interface RpcMessage {
   method: string;
   params?: Record<string, unknown>;
 }
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export const isRpcFailure = (value: unknown): value is RpcFailure =>
   isObject(value) && typeof value.code === 'number' && typeof value.message === 'string';

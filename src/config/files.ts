@@ -2,21 +2,16 @@
  * The JSON files of the config folder. Reading is a plain read, so that start-up does not load `conf`; writing goes
  * through `conf` (temporary file, fsync, rename) under a lock file, so that two processes never lose each other's change.
  */
+
 import { chmodSync, lstatSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { platform } from 'node:os';
 import path from 'node:path';
 import { AopsError, exitCodes } from '../base/errors.ts';
 import { takeLock, type Unlock } from '../base/lock-file.ts';
-
-export type JsonObject = Record<string, unknown>;
+import { isObject, type JsonObject } from '../base/values.ts';
 
 const fileMode = 0o600;
 const folderMode = 0o700;
-
-/** Whether a JSON value is an object: neither null nor an array. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** The error for a file that cannot be understood. */
 export function configInvalid(file: string, why: string, cause?: unknown): AopsError {

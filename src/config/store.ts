@@ -2,10 +2,12 @@
  * What aops remembers: profiles and settings in config.json, credentials in credentials.json (both 0600). Reads are
  * synchronous and cheap; every change re-reads its file under a lock first.
  */
+
 import path from 'node:path';
 import { AopsError, exitCodes, UsageError } from '../base/errors.ts';
+import { isObject, type JsonObject } from '../base/values.ts';
 import { normaliseBaseUrl, originOf } from './base-url.ts';
-import { configInvalid, isObject, type JsonObject, readJsonFile, updateJsonFile } from './files.ts';
+import { configInvalid, readJsonFile, updateJsonFile } from './files.ts';
 import {
   checkProfileName,
   parseSetting,

@@ -1,12 +1,7 @@
 /** `--fields a,b.c`: parts of a result by dot paths that also go through lists. */
+
 import { UsageError } from '../base/errors.ts';
-
-export type JsonObject = Record<string, unknown>;
-
-/** Whether a value is an object: neither null nor an array. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+import { isObject } from '../base/values.ts';
 
 /** The paths of a `--fields` value. @throws UsageError when a path is empty. */
 export function parseFields(text: string): string[] {

@@ -3,10 +3,12 @@
  * are. A list is `{"data": [...], "total", "limit", "offset"}` or a bare array. Off a terminal the text is exact; on one,
  * nothing in it can steer the terminal.
  */
+
 import { UsageError } from '../base/errors.ts';
+import { isObject, type JsonObject } from '../base/values.ts';
 import type { View } from './cell.ts';
 import { toCsv } from './csv.ts';
-import { checkFields, isObject, type JsonObject, parseFields, selectFields, valueAt } from './fields.ts';
+import { checkFields, parseFields, selectFields, valueAt } from './fields.ts';
 import { runJq } from './jq.ts';
 import { escapeJson, sanitize, sanitizeLine } from './sanitize.ts';
 import { renderTable } from './table.ts';

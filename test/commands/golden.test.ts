@@ -1,6 +1,6 @@
 /**
  * What people see of each command: on narrow, usual and wide terminals and in a pipe, for data that is ordinary, hostile, and
- * as bare as it may be. The texts are in golden/; look at the differences, then accept them with `npx vitest run -u`.
+ * as bare as it may be. The texts are in golden/; look at the differences, then accept them with `npx vitest run test/commands/golden.test.ts -u`.
  */
 import { readdirSync } from 'node:fs';
 import path from 'node:path';

@@ -3,12 +3,14 @@
  * back. Messages pass as they are: their ids are never looked into, only answered to. Every request gets exactly one
  * answer, notifications and the client's own answers get none.
  */
+
 import { AopsError } from '../../base/errors.ts';
+import { isObject } from '../../base/values.ts';
 import { operation } from '../../interface/operations.ts';
 import type { Client } from '../client.ts';
 import { ServiceAnswerError } from '../errors.ts';
 import { newIdempotencyKey } from '../idempotency.ts';
-import { isObject, isRpcAnswer, parseMessage, type RpcFailure, type RpcMessage, rpcCodes } from '../json-rpc.ts';
+import { isRpcAnswer, parseMessage, type RpcFailure, type RpcMessage, rpcCodes } from '../json-rpc.ts';
 import { header } from '../limits/rate-limit.ts';
 import { readJson } from '../response.ts';
 import type { TransportResponse } from '../transport.ts';

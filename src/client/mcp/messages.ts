@@ -1,6 +1,7 @@
 /** Messages, headers and requests of the Model Context Protocol, as each of its eras wants them. Pure. */
+import { isObject } from '../../base/values.ts';
 import { operation } from '../../interface/operations.ts';
-import { isObject, type RpcMessage } from '../json-rpc.ts';
+import type { RpcMessage } from '../json-rpc.ts';
 import type { ServiceRequest } from '../request.ts';
 
 const modernVersion = '2026-07-28';

@@ -1,5 +1,6 @@
 /** Which requests change nothing: known methods, and the tools of which the service says so. */
-import { isObject, type RpcMessage } from '../json-rpc.ts';
+import { isObject } from '../../base/values.ts';
+import type { RpcMessage } from '../json-rpc.ts';
 import type { Reading } from '../transport.ts';
 
 const reads = /^(initialize|ping|server\/discover|completion\/complete|(tools|prompts|resources|resources\/templates)\/(list|get|read))$/;

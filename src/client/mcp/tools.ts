@@ -1,5 +1,5 @@
 /** The tools of a service: what there is, and calling one. */
-import { isObject } from '../json-rpc.ts';
+import { isObject } from '../../base/values.ts';
 import type { McpSession } from './session.ts';
 
 export interface ListedTool {

@@ -1,5 +1,6 @@
 import { exitCodes, UsageError } from '../../base/errors.ts';
-import { isObject, type RpcMessage } from '../../client/json-rpc.ts';
+import { isObject } from '../../base/values.ts';
+import type { RpcMessage } from '../../client/json-rpc.ts';
 import { isRead } from '../../client/mcp/read-only-tools.ts';
 import { bodyFromFlags } from '../body.ts';
 import { defineCommand, optionalArgument, text, texts } from '../define.ts';

@@ -1,5 +1,5 @@
 /** Tools as results, and their arguments in words, from their JSON Schema. Pure. */
-import { isObject } from '../../client/json-rpc.ts';
+import { isObject } from '../../base/values.ts';
 import type { ListedTool } from '../../client/mcp/tools.ts';
 import { returns } from '../result.ts';
 

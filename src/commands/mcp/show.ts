@@ -1,11 +1,11 @@
 /** Any JSON for people: what is single as a record, lists of objects as tables under it. Pure. */
+import { isObject, type JsonObject } from '../../base/values.ts';
 import { blockText, cellText, type View } from '../../terminal/cell.ts';
 import { type Field, renderRecord } from '../../terminal/record.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
 
-type Json = Record<string, unknown>;
+type Json = JsonObject;
 
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isTable = (value: unknown): value is Json[] => Array.isArray(value) && value.length > 0 && value.every(isObject);
 
 /**

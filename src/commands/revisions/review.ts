@@ -1,5 +1,7 @@
 /** Accepting and declining what a builder run proposes: of that one alone which was loaded and shown. */
+
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { firstLine } from '../../base/values.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
 import type { ReviewedBuilderRun } from '../../interface/types.ts';
 import { uuid } from '../checks.ts';
@@ -44,8 +46,6 @@ export async function guardOf(
   for (const change of run.changes ?? []) context.terminal.note(`- ${firstLine(change)}`);
   return { builder_run_id: run.id, expected_started_at: run.started_at };
 }
-
-const firstLine = (words: string): string => words.split('\n', 1)[0] as string;
 
 /** Carries a verdict out. @throws AopsError `builder_run_changed` (exit 6) which says what is there now */
 export async function review(context: Context, verdict: Verdict, buildId: string, guard: Guard): Promise<ReviewedBuilderRun> {

@@ -4,6 +4,10 @@ import { documentOutput, recordFields } from '../output.ts';
 import { returns } from '../result.ts';
 import { agentAndRun } from './agent-run.ts';
 
+/** Loops execute a step more than once, so that more steps may have been executed than there are. */
+const stepsInWords = ({ executedSteps: done, totalSteps: all }: WorkflowExecutionReport): string =>
+  done > all ? `${done}, of a procedure of ${all}` : `${done} of ${all}`;
+
 export default defineCommand({
   summary: "Show the report of a run's execution: steps, calls, errors",
   arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
@@ -21,7 +25,7 @@ export default defineCommand({
       Provider: report.provider,
     };
     const work = {
-      Steps: `${report.executedSteps} of ${report.totalSteps}`,
+      Steps: stepsInWords(report),
       Calls: report.executions === report.calls ? report.calls : `${report.calls}, ${report.executions} came back`,
       Handoffs: report.handoffs,
       Errors: report.errors,

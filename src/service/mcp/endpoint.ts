@@ -3,6 +3,7 @@
  * that of 2026-07-28, and the one before it, which begins with `initialize`. An answer is JSON; it is a stream of events
  * only when the client asked to be told of progress and sent no Idempotency-Key, or subscribes to changes.
  */
+
 import { Readable } from 'node:stream';
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 import {
@@ -12,12 +13,13 @@ import {
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
+import { isObject } from '../../base/values.ts';
 import { ServiceError } from '../errors.ts';
 import type { Answer } from '../http/answer.ts';
 import { parseJson } from '../http/body.ts';
 import type { RawRequest, RequestContext } from '../http/context.ts';
 import { errorFields } from '../log.ts';
-import { isObject, refusal, rpcError } from './refusals.ts';
+import { refusal, rpcError } from './refusals.ts';
 import { serverFor } from './server.ts';
 
 /** The answer to a message. Rejects when the service itself fails: that must be no answer to keep. */

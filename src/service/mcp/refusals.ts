@@ -1,12 +1,11 @@
 /** Messages that are refused before the protocol library sees them, with the statuses of the transport's specification. */
+
 import type { IncomingHttpHeaders } from 'node:http';
+import { isObject } from '../../base/values.ts';
 
 /** A failure as the protocol tells it. */
 export const rpcError = (status: number, code: number, message: string, id: string | number | null = null): Response =>
   Response.json({ jsonrpc: '2.0', id, error: { code, message } }, { status });
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Batches were a part of the protocol of this version alone, which is also assumed where none is named. */
 const versionWithBatches = '2025-03-26';

@@ -1,7 +1,9 @@
 /** A plan as its file says it (YAML or JSON). What the file leaves out is as in the default plan. */
+
 import { parseDocument } from 'yaml';
 import { UsageError } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
+import { isObject } from '../../base/values.ts';
 import { defaultPlan, type Limit, type Plan, type RunCountingMode, runCountingModes } from './plan.ts';
 
 type Map = Record<string, unknown>;
@@ -45,7 +47,7 @@ const invalid = (file: string, problems: readonly string[]): UsageError =>
   );
 
 function map(value: unknown, name: string, problems: string[]): Map {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Map;
+  if (isObject(value)) return value;
   problems.push(`${name} must be a map`);
   return {};
 }

@@ -1,5 +1,7 @@
 /** A procedure's YAML: its value, and where in the text each part of it stands. */
+
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, Scalar, YAMLParseError } from 'yaml';
+import { firstLine } from '../../../base/values.ts';
 import type { Position, Problem } from './problems.ts';
 
 export type Path = readonly (string | number)[];
@@ -88,4 +90,3 @@ function findNode(document: Document, path: Path): { key: number; value: number;
 }
 
 const startOf = (node: unknown): number | undefined => (node as Node | null | undefined)?.range?.[0];
-const firstLine = (text: string): string => text.split('\n', 1)[0] as string;

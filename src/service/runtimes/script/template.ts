@@ -2,7 +2,9 @@
  * Templates and conditions of a procedure, in Liquid. They see the run's data and nothing else: no files, no inherited
  * properties, no tag that reads or counts outside the template. An unknown variable is an error, not an empty text.
  */
+
 import { Liquid, LiquidError, Output } from 'liquidjs';
+import { firstLine } from '../../../base/values.ts';
 import type { Position } from './problems.ts';
 
 /** What templates see. */
@@ -148,5 +150,3 @@ export function guarded<T>(action: () => T): T {
     throw new TemplateError(message, position);
   }
 }
-
-const firstLine = (text: string): string => text.split('\n', 1)[0] as string;
