@@ -11,6 +11,7 @@ import { memoryOperations } from './operations/memory.ts';
 import { pluginOperations } from './operations/plugins.ts';
 import { queueOperations } from './operations/queues.ts';
 import { revisionOperations } from './operations/revisions.ts';
+import { rubricOperations } from './operations/rubrics.ts';
 import { runOperations } from './operations/runs.ts';
 import { sandboxOperations } from './operations/sandboxes.ts';
 import { scheduleOperations } from './operations/schedules.ts';
@@ -25,6 +26,7 @@ export const operationGroups = {
   agents: agentOperations,
   schedules: scheduleOperations,
   memory: memoryOperations,
+  rubrics: rubricOperations,
   revisions: revisionOperations,
   sandboxes: sandboxOperations,
   runs: runOperations,
@@ -45,6 +47,7 @@ export const operations = {
   ...agentOperations,
   ...scheduleOperations,
   ...memoryOperations,
+  ...rubricOperations,
   ...sandboxOperations,
   ...runOperations,
   ...queueOperations,

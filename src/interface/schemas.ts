@@ -12,6 +12,7 @@ import { memorySchemas } from './schemas/memory.ts';
 import { pluginSchemas } from './schemas/plugins.ts';
 import { queueSchemas } from './schemas/queues.ts';
 import { revisionSchemas } from './schemas/revisions.ts';
+import { rubricSchemas } from './schemas/rubrics.ts';
 import { runSchemas } from './schemas/runs.ts';
 import { sandboxSchemas } from './schemas/sandboxes.ts';
 import { scheduleSchemas } from './schemas/schedules.ts';
@@ -25,6 +26,7 @@ export const schemas = {
   ...agentSchemas,
   ...scheduleSchemas,
   ...memorySchemas,
+  ...rubricSchemas,
   ...sandboxSchemas,
   ...runSchemas,
   ...queueSchemas,

@@ -73,6 +73,12 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   listAgentMemoryFiles: 'runs:read',
   getAgentMemoryFile: 'runs:read',
 
+  getEvalRubrics: 'runs:read',
+  createEvalRubric: 'full',
+  replaceEvalRubrics: 'full',
+  updateEvalRubric: 'full',
+  deleteEvalRubric: 'full',
+
   generateRevision: 'full',
   getLatestBuilderRun: 'runs:read',
   acceptRevision: 'full',

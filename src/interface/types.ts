@@ -37,6 +37,7 @@ export type { MemoryFile, MemoryFileContent } from './schemas/memory.ts';
 export type { Plugin } from './schemas/plugins.ts';
 export type { Queue } from './schemas/queues.ts';
 export type { BuilderRun, BuilderRunProgress, ReviewedBuilderRun } from './schemas/revisions.ts';
+export type { PlatformRubric, Rubric } from './schemas/rubrics.ts';
 export type {
   BrowserSessionPage,
   HumanQuestion,

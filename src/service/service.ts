@@ -13,6 +13,7 @@ import { driveBuilderRun } from './engine/builder-driver.ts';
 import { dispatchCases } from './engine/cases/dispatch.ts';
 import { probeLimit } from './engine/connections/limits.ts';
 import { type Engine, jobKinds } from './engine/engine.ts';
+import { evaluateRun } from './engine/evaluations.ts';
 import { FileStore } from './engine/file-store.ts';
 import { driveRun } from './engine/run-driver.ts';
 import { expireStagedSandbox } from './engine/sandbox-expiry.ts';
@@ -206,6 +207,7 @@ function createEngine(
   engine.worker.handle(jobKinds.run, options.runConcurrency, (job, signal) => driveRun(engine, job, signal), claimRunJob);
   engine.worker.handle(jobKinds.dispatchCases, 2, (job) => dispatchCases(engine, job));
   engine.worker.handle(jobKinds.builderRun, 2, (job, signal) => driveBuilderRun(engine, job, signal));
+  engine.worker.handle(jobKinds.evaluate, 2, (job) => evaluateRun(engine, job));
   engine.worker.handle(jobKinds.schedule, 2, (job) => fireSchedule(engine, job));
   engine.worker.handle(jobKinds.artifact, 2, (job, signal) => generateArtifact(engine, job, signal));
   engine.worker.handle(jobKinds.refreshArtifact, 1, (job) => refreshDue(engine, job));

@@ -12,6 +12,7 @@ import { isoTime } from '../store/time.ts';
 import { type AskedRequest, answerInWords, readAnswer } from './answers.ts';
 import { caseRunAnswered, caseRunResumed } from './cases/run-end.ts';
 import { type Engine, jobKinds } from './engine.ts';
+import { withdrawEvaluation } from './evaluations.ts';
 import { postedMessage, responseMessage } from './messages.ts';
 import { requireRoomToResume } from './plan-limits.ts';
 import { messageEvents, recordRunEvents, respondedEvent } from './webhooks/run-events.ts';
@@ -78,6 +79,7 @@ export async function postMessage(engine: Engine, to: { teamId: string; runId: s
     } else if (run.status === 'completed' || run.status === 'interrupted') {
       await requireRoomToResume(trx, run, now);
       await caseRunResumed(engine, trx, run);
+      await withdrawEvaluation(engine, trx, run);
       await proceed(trx, run, now, { ...counted, turn, completed_at: null, error: null });
     } else {
       await changeRun(trx, run.id, [run.status], { submitted_prompt_count: counted.submitted_prompt_count, updated_at: isoTime(now) });

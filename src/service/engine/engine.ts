@@ -44,6 +44,7 @@ export const jobKinds = {
   schedule: 'schedule',
   artifact: 'artifact',
   refreshArtifact: 'refresh_artifact',
+  evaluate: 'evaluate',
   expireSandbox: 'expire_sandbox',
   expireRunSandboxes: 'expire_run_sandboxes',
   /** Of an endpoint. */

@@ -14,6 +14,7 @@ import type { AgentRow, RunRow } from '../store/schema.ts';
 import { isoTime } from '../store/time.ts';
 import { type CaseEnd, caseRunEnded } from './cases/run-end.ts';
 import { type Engine, jobKinds } from './engine.ts';
+import { planEvaluation } from './evaluations.ts';
 import { postedMessage } from './messages.ts';
 import { requireRoomForRun } from './plan-limits.ts';
 import { procedureOf } from './procedure.ts';
@@ -135,6 +136,7 @@ export async function interruptRun(
   await revokeJob(trx, jobKinds.run, runId);
   await recordRunEvents(engine.clock, trx, run, [runEvent(trx, 'run.failed', run)]);
   await caseRunEnded(engine, trx, run, ofItsCase);
+  await planEvaluation(engine, trx, run);
   return run;
 }
 

@@ -17,6 +17,7 @@ import { carryOut, caseOfRun } from './cases/run-actions.ts';
 import { caseRunAsked, caseRunEnded } from './cases/run-end.ts';
 import { runConnections } from './connections/run-connections.ts';
 import type { Engine } from './engine.ts';
+import { planEvaluation } from './evaluations.ts';
 import { readMemory, remember } from './memory.ts';
 import { eventMessage } from './messages.ts';
 import { dropPictures, insertExecutions, isScreenshot, keepPictures, namingPicture } from './pictures.ts';
@@ -135,6 +136,7 @@ export class RunSession implements RunHost {
           if (await this.#hasUnseenMessage(trx)) return this.#beginNextTurn(trx, now);
           await this.#tell(trx, 'run.completed', await this.#change(trx, { status: 'completed', completed_at: now, updated_at: now }));
           await caseRunEnded(this.#engine, trx, this.#row, { how: 'completed' });
+          await planEvaluation(this.#engine, trx, this.#row);
           return this.#release(trx, released);
         case 'failed':
           await this.#tell(
@@ -143,6 +145,7 @@ export class RunSession implements RunHost {
             await this.#change(trx, { status: 'failed', error: outcome.error, completed_at: now, updated_at: now }),
           );
           await caseRunEnded(this.#engine, trx, this.#row, { how: 'failed', reason: outcome.error });
+          await planEvaluation(this.#engine, trx, this.#row);
           return this.#release(trx, released);
         case 'waiting':
           await this.#pause(trx, await this.#ask(trx, outcome, now), now);

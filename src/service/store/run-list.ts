@@ -5,7 +5,7 @@ import type { Queries } from './database.ts';
 import { escapeLike } from './like.ts';
 import { namesOf, prepared } from './prepared.ts';
 import { sumTotals } from './run-totals.ts';
-import type { Database, RunRow } from './schema.ts';
+import type { Database, EvaluationStatus, RunRow } from './schema.ts';
 
 export interface RunFilter {
   teamId: string;
@@ -18,6 +18,10 @@ export interface RunFilter {
   source?: string;
   /** Runs for cases of this queue. */
   caseQueueId?: string;
+  /** Whether a rubric was not met; a run that is not evaluated yet has no issues. */
+  hasIssues?: boolean;
+  /** Runs with an issue of this severity. */
+  issueSeverity?: 'critical' | 'medium' | 'low';
   /** Words in the title or the agent's name, or the beginning of an id. */
   search?: string;
 }
@@ -53,6 +57,14 @@ export type ListedRun = Pick<RunRow, (typeof columns)[number]> & {
   case_queue_name: string | null;
   case_title: string | null;
   postponed_to: string | null;
+  /** Of its evaluation; null for a run that has not ended yet. */
+  eval_status: EvaluationStatus | null;
+  eval_passed: number | null;
+  eval_total: number | null;
+  eval_critical: number | null;
+  eval_medium: number | null;
+  eval_low: number | null;
+  eval_comment: string | null;
 };
 
 export async function listRunRows(db: Queries, filter: RunFilter, page: RunPage): Promise<ListedRun[]> {
@@ -69,8 +81,8 @@ export async function listRunRows(db: Queries, filter: RunFilter, page: RunPage)
 }
 
 export async function countRuns(db: Queries, filter: RunFilter): Promise<number> {
-  const { since, until, caseQueueId, search } = filter;
-  if (since === undefined && until === undefined && caseQueueId === undefined && search === undefined) return sumTotals(db, filter);
+  const { since, until, caseQueueId, search, hasIssues, issueSeverity } = filter;
+  if ([since, until, caseQueueId, search, hasIssues, issueSeverity].every((value) => value === undefined)) return sumTotals(db, filter);
   if (filter.statuses?.length === 0) return 0;
   return Number((await counted.only(db, valuesOf(filter))).total);
 }
@@ -85,14 +97,36 @@ interface Values {
   until: string | undefined;
   source: string | undefined;
   caseQueueId: string | undefined;
+  /** Each is there, or not. */
+  withIssues: true | undefined;
+  withoutIssues: true | undefined;
+  critical: true | undefined;
+  medium: true | undefined;
+  low: true | undefined;
   contains: string | undefined;
   begins: string | undefined;
 }
 
-function valuesOf({ search, statuses = [], agentId, since, until, source, caseQueueId, teamId }: RunFilter): Values {
+function valuesOf({
+  search,
+  statuses = [],
+  hasIssues,
+  issueSeverity,
+  agentId,
+  since,
+  until,
+  source,
+  caseQueueId,
+  teamId,
+}: RunFilter): Values {
   const text = search === undefined ? undefined : escapeLike(search.trim().toLowerCase());
   return {
     ...{ teamId, agentId, since, until, source, caseQueueId },
+    withIssues: hasIssues === true ? true : undefined,
+    withoutIssues: hasIssues === false ? true : undefined,
+    critical: issueSeverity === 'critical' ? true : undefined,
+    medium: issueSeverity === 'medium' ? true : undefined,
+    low: issueSeverity === 'low' ? true : undefined,
     contains: text === undefined ? undefined : `%${text}%`,
     begins: text === undefined ? undefined : `${text}%`,
     ...Object.fromEntries(statuses.map((status, index) => [`status${index}`, status])),
@@ -113,6 +147,7 @@ const listed = prepared(
       .innerJoin('agents', 'agents.id', 'runs.agent_id')
       .leftJoin('cases', 'cases.id', 'runs.case_id')
       .leftJoin('queues', 'queues.id', 'cases.queue_id')
+      .leftJoin('evaluations', 'evaluations.run_id', 'runs.id')
       .where('runs.id', 'in', page)
       .select(columns.map((column) => `runs.${column}` as const))
       .select([
@@ -121,6 +156,13 @@ const listed = prepared(
         'queues.name as case_queue_name',
         'cases.title as case_title',
         'cases.postponed_to as postponed_to',
+        'evaluations.status as eval_status',
+        'evaluations.passed as eval_passed',
+        'evaluations.total as eval_total',
+        'evaluations.critical as eval_critical',
+        'evaluations.medium as eval_medium',
+        'evaluations.low as eval_low',
+        'evaluations.comment as eval_comment',
       ])
       .orderBy('runs.created_at', values.order)
       .orderBy('runs.run_number', values.order);
@@ -159,6 +201,12 @@ function filtered(db: Queries, parameters: Values, values: Values) {
     const queueId = parameters.caseQueueId as string;
     query = query.where('runs.case_id', 'in', (where) => where.selectFrom('cases').select('id').where('queue_id', '=', queueId));
   }
+  // Those with issues have an index of their own: they are the fewer.
+  const judged = () => db.selectFrom('evaluations').select('run_id').where('issues', '>', 0);
+  if (values.withIssues) query = query.where('runs.id', 'in', judged());
+  if (values.withoutIssues) query = query.where('runs.id', 'not in', judged());
+  for (const severity of ['critical', 'medium', 'low'] as const)
+    if (values[severity]) query = query.where('runs.id', 'in', judged().where(severity, '>', 0));
   return values.contains === undefined ? query : query.where((where) => found(where, parameters));
 }
 

@@ -329,6 +329,8 @@ export interface EvaluationsTable {
   critical: number;
   medium: number;
   low: number;
+  /** Their sum. */
+  issues: number;
   comment: string | null;
   /** JSON array of what each rubric gave. */
   results: string;

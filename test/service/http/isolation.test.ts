@@ -68,6 +68,10 @@ async function withEverything(api: Api): Promise<Owned> {
   const made = async () => (await api.ok('listArtifactRevisions', { params: { artifactId: artifact_id } })).current_revision_id;
   let revisionId = await made();
   for (; revisionId === null; revisionId = await made()) await new Promise((resolve) => setImmediate(resolve));
+  const { rubric } = await api.ok('createEvalRubric', {
+    params: { agentId: agent.id },
+    body: { title: 'the secret of A', description: 'The final message contains "the secret of A".' },
+  });
   // The signed URL of a screenshot says which file it is.
   const signed = new URL(data.toolExecutions[0]?.afterScreenshot?.signedUrl as string).pathname.split('/')[2] as string;
   const { fileId } = JSON.parse(Buffer.from(signed.split('.')[0] as string, 'base64url').toString()) as { fileId: string };
@@ -87,6 +91,7 @@ async function withEverything(api: Api): Promise<Owned> {
     sandbox_id,
     builder_run_id: generation.builder_run_id,
     schedule_id: schedule.id,
+    rubricId: rubric.id,
     path: `${run.id}/notes.md`,
     artifactId: artifact_id,
     revisionId,
@@ -107,6 +112,9 @@ const bodies = (of: Owned): Partial<Record<OperationId, unknown>> => ({
   startRun: { agent_id: of.agent_id },
   postRunMessage: { message: 'mine' },
   respondToHumanRequest: { approved: true },
+  createEvalRubric: { title: 'mine', description: 'The final message contains "mine".' },
+  replaceEvalRubrics: { rubrics: [] },
+  updateEvalRubric: { title: 'mine' },
   createSchedule: { enabled: true, frequency: 'daily', timezone: 'UTC' },
   updateSchedule: { task: 'mine' },
   generateRevision: { prompt: 'mine' },

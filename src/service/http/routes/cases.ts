@@ -6,6 +6,7 @@ import { notFound, ServiceError } from '../../errors.ts';
 import { listCaseEvents } from '../../store/case-events.ts';
 import { type CaseFilter, type CasePage, countCases, listCaseRows } from '../../store/case-list.ts';
 import { caseIdsOf } from '../../store/cases.ts';
+import { evaluationsOf } from '../../store/evaluations.ts';
 import { pendingRequests } from '../../store/human-requests.ts';
 import { countMessages, listMessageRows } from '../../store/messages.ts';
 import { listCaseRunRows } from '../../store/runs.ts';
@@ -89,7 +90,11 @@ export const caseRoutes: GroupRoutes<'cases'> = {
       store,
       runs.filter(({ status }) => status === 'waiting').map(({ id }) => id),
     );
-    return { runs: runs.map((run) => caseRunView(run, requests.get(run.id))) };
+    const evaluations = await evaluationsOf(
+      store,
+      runs.map(({ id }) => id),
+    );
+    return { runs: runs.map((run) => caseRunView(run, requests.get(run.id), evaluations.get(run.id))) };
   },
 
   async listCaseRunRecentMessages(context, { params, query }) {

@@ -12,6 +12,7 @@ import { mcpRoutes } from './mcp.ts';
 import { memoryRoutes } from './memory.ts';
 import { pluginRoutes } from './plugins.ts';
 import { queueRoutes } from './queues.ts';
+import { rubricRoutes } from './rubrics.ts';
 import { runRoutes } from './runs.ts';
 import { sandboxRoutes } from './sandboxes.ts';
 import { scheduleRoutes } from './schedules.ts';
@@ -27,6 +28,7 @@ const handlers: { readonly [Id in Exclude<OperationId, keyof typeof rawHandlers>
   ...agentRoutes,
   ...scheduleRoutes,
   ...memoryRoutes,
+  ...rubricRoutes,
   ...builderRoutes,
   ...sandboxRoutes,
   ...runRoutes,

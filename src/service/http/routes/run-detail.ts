@@ -4,6 +4,7 @@ import { notFound } from '../../errors.ts';
 import { procedureText } from '../../store/builds.ts';
 import { runConnections } from '../../store/connections.ts';
 import type { Queries } from '../../store/database.ts';
+import { findEvaluation } from '../../store/evaluations.ts';
 import { countRequests } from '../../store/human-requests.ts';
 import { countCompletedSteps } from '../../store/journal.ts';
 import { countMessages, listMessageRows, turnFigures } from '../../store/messages.ts';
@@ -13,6 +14,7 @@ import type { RunRow, ToolExecutionRow } from '../../store/schema.ts';
 import { hasToolExecutions, listToolExecutions } from '../../store/tool-executions.ts';
 import { fileUrl, type GroupRoutes, type RequestContext, runPictures } from '../context.ts';
 import { requireRun } from '../lookups.ts';
+import { evaluationDetail } from '../views/evaluations.ts';
 import { messageView, runFields } from '../views/runs.ts';
 
 /** Messages that the detail carries; the rest is in the message list. */
@@ -76,7 +78,7 @@ async function runDetail(db: Queries, run: RunRow): Promise<RunDetail> {
     // The connections that it has used.
     integrationInstances: (await runConnections(db, run.id)).map(({ deleted_at, ...used }) => ({ ...used, deleted: deleted_at !== null })),
     handover: null,
-    eval_summaries: {},
+    eval_summaries: evaluationDetail(await findEvaluation(db, run.id)),
     bb_session_id: sessionId,
     computer_session_id: null,
     computer_use_slug: null,

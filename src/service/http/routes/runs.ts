@@ -84,10 +84,9 @@ export const runRoutes: GroupRoutes<'runs'> = {
 
 const statusFilters: Record<string, RunStatus[]> = { stopped: ['interrupted'], needs_attention: ['waiting', 'failed'] };
 
-/** The filter that a query asks for; undefined when it asks for what no run here has: a user, a digest, issues. */
+/** The filter that a query asks for; undefined when it asks for what no run here has: a user, a digest. */
 function runFilter(context: RequestContext, query: HandlerInput<'listRuns'>['query']): RunFilter | undefined {
-  const unknown = query.user_id ?? query.digest_id ?? query.issue_severity;
-  if (unknown !== undefined || query.has_issues === 'true') return undefined;
+  if ((query.user_id ?? query.digest_id) !== undefined) return undefined;
   return {
     teamId: context.teamId,
     ...(query.agent_id === undefined ? {} : { agentId: query.agent_id }),
@@ -95,6 +94,8 @@ function runFilter(context: RequestContext, query: HandlerInput<'listRuns'>['que
     ...(query.since === undefined ? {} : { since: instant('since', query.since) }),
     ...(query.until === undefined ? {} : { until: instant('until', query.until) }),
     ...(query.source === undefined ? {} : { source: query.source }),
+    ...(query.has_issues === undefined ? {} : { hasIssues: query.has_issues === 'true' }),
+    ...(query.issue_severity === undefined ? {} : { issueSeverity: query.issue_severity }),
     ...(query.case_queue_id === undefined ? {} : { caseQueueId: query.case_queue_id }),
     ...(query.search === undefined || query.search.trim() === '' ? {} : { search: query.search }),
   };

@@ -5,9 +5,11 @@ import type { ListedCaseEvent } from '../../store/case-events.ts';
 import { statusOf } from '../../store/case-list.ts';
 import { inChunks } from '../../store/cases.ts';
 import type { Queries } from '../../store/database.ts';
+import { evaluationsOf, type ListedEvaluation } from '../../store/evaluations.ts';
 import { pendingRequests } from '../../store/human-requests.ts';
 import { labelsOf } from '../../store/labels.ts';
 import type { CaseRow, HumanRequestRow, QueueLabelRow, QueueRow, RunRow } from '../../store/schema.ts';
+import { evaluationView } from './evaluations.ts';
 
 export const queueView = (row: QueueRow): Queue => ({
   id: row.id,
@@ -47,6 +49,8 @@ export async function caseViews(db: Queries, rows: readonly CaseRow[], now: stri
     db,
     runIds.filter((id) => runs.get(id) === 'waiting'),
   );
+  const evaluations = new Map<string, ListedEvaluation>();
+  for (const chunk of inChunks(runIds)) for (const [id, evaluation] of await evaluationsOf(db, chunk)) evaluations.set(id, evaluation);
   return rows.map((row) => {
     const runStatus = row.claimed_by_run_id === null ? undefined : runs.get(row.claimed_by_run_id);
     const request = row.status === 'pending' ? requests.get(row.claimed_by_run_id ?? '') : undefined;
@@ -73,6 +77,7 @@ export async function caseViews(db: Queries, rows: readonly CaseRow[], now: stri
       pending_approval_assignee_user_ids: [],
       approval_approved_count: 0,
       approval_rejected_count: 0,
+      eval_summary: evaluationView(evaluations.get(row.claimed_by_run_id ?? '')),
       ...(snippet === undefined ? {} : { search_match_data_snippet: snippet }),
       labels: (labels.get(row.id) ?? []).map(labelView),
     };
@@ -118,7 +123,11 @@ export const caseEventView = (row: ListedCaseEvent): CaseEvent => ({
 });
 
 /** A run of a case. A run is made when it claims its case, so that is one moment. */
-export const caseRunView = (row: RunRow & { agent_name: string }, request: HumanRequestRow | undefined): CaseRun => ({
+export const caseRunView = (
+  row: RunRow & { agent_name: string },
+  request: HumanRequestRow | undefined,
+  evaluation: ListedEvaluation | undefined,
+): CaseRun => ({
   id: row.id,
   agent_id: row.agent_id,
   agent_name: row.agent_name,
@@ -130,6 +139,7 @@ export const caseRunView = (row: RunRow & { agent_name: string }, request: Human
   claimed_at: row.created_at,
   has_pending_human_request: request !== undefined,
   pending_human_request_title: request?.title ?? null,
-  evaluation: { passed: 0, total: 0, status: 'unavailable' },
+  // One that has not ended is not evaluated.
+  evaluation: evaluationView(evaluation) ?? { passed: 0, total: 0, status: 'unavailable' },
   ...nobody('user'),
 });

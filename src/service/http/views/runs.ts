@@ -1,7 +1,8 @@
 /** Runs, messages and human requests as the interface shows them. */
-import type { HumanQuestion, HumanRequest, Run, RunListItem, RunMessage } from '../../../interface/types.ts';
+import type { EvaluationSummary, HumanQuestion, HumanRequest, Run, RunListItem, RunMessage } from '../../../interface/types.ts';
 import type { ListedRun } from '../../store/run-list.ts';
-import type { HumanRequestRow, MessageRow, RunRow } from '../../store/schema.ts';
+import type { EvaluationStatus, HumanRequestRow, MessageRow, RunRow } from '../../store/schema.ts';
+import { summaryView } from './evaluations.ts';
 
 /** What is shown of a run in each of its forms. */
 type Shown = Pick<RunRow, keyof RunRow & keyof ListedRun>;
@@ -53,7 +54,20 @@ export const runListItem = (row: ListedRun, pending: HumanRequestRow | undefined
   case_title: row.case_title,
   postponed_to: row.postponed_to,
   submitted_prompt_count: row.submitted_prompt_count,
+  eval_summaries: row.eval_status === null ? null : summaryOf(row),
 });
+
+/** The evaluation of a listed run that has one: the figures are there when the status is. */
+const summaryOf = (row: ListedRun): EvaluationSummary =>
+  summaryView({
+    status: row.eval_status as EvaluationStatus,
+    passed: row.eval_passed as number,
+    total: row.eval_total as number,
+    critical: row.eval_critical as number,
+    medium: row.eval_medium as number,
+    low: row.eval_low as number,
+    comment: row.eval_comment,
+  });
 
 export const humanRequestView = (row: HumanRequestRow): HumanRequest => ({
   id: row.id,

@@ -67,11 +67,13 @@ const statements = [
     critical integer not null,
     medium integer not null,
     low integer not null,
+    issues integer not null,
     comment text,
     results text not null,
     created_at text not null,
     updated_at text not null
   )`,
+  `create index evaluations_with_issues on evaluations (run_id) where issues > 0`,
   // Agents had no memory before, and none was asked whether it wanted one.
   `update agents set agentic_memory_enabled = null where agentic_memory_enabled = 0`,
 ];

@@ -1,0 +1,45 @@
+import Type, { type Static } from 'typebox';
+import type { OperationSchemas } from '../operation.ts';
+import type { rubricOperations } from '../operations/rubrics.ts';
+import { DateTime, Nullable, Uuid, Words } from './common.ts';
+
+/** What runs of an agent are judged by. The last three go beyond the interface: how the description was understood. */
+export const Rubric = Type.Object({
+  id: Uuid,
+  slug: Type.String(),
+  title: Type.String(),
+  description: Type.String(),
+  sort_order: Type.Number(),
+  deleted_at: Nullable(DateTime),
+  severity: Type.Optional(Words(['critical', 'medium', 'low'])),
+  checks: Type.Optional(Type.Array(Type.String())),
+  /** Sentences that nothing here can check. */
+  unclear: Type.Optional(Type.Array(Type.String())),
+});
+export type Rubric = Static<typeof Rubric>;
+
+/** What every run is judged by. */
+export const PlatformRubric = Type.Object({ key: Type.String(), label: Type.String(), description: Type.String(), cause: Type.String() });
+export type PlatformRubric = Static<typeof PlatformRubric>;
+
+const Title = Type.String({ minLength: 3, maxLength: 80 });
+const Description = Type.String({ minLength: 20, maxLength: 400 });
+const Rubrics = Type.Object({ rubrics: Type.Array(Rubric), platform_rubrics: Type.Array(PlatformRubric) });
+const build = { build_id: Type.Optional(Uuid) };
+
+export const rubricSchemas = {
+  getEvalRubrics: { query: Type.Object(build), response: Rubrics },
+  createEvalRubric: {
+    body: Type.Object({ title: Title, description: Description, ...build }),
+    response: Type.Object({ rubric: Rubric }),
+  },
+  replaceEvalRubrics: {
+    body: Type.Object({ rubrics: Type.Array(Type.Object({ title: Title, description: Description })), ...build }),
+    response: Rubrics,
+  },
+  updateEvalRubric: {
+    body: Type.Object({ title: Type.Optional(Title), description: Type.Optional(Description) }),
+    response: Type.Object({ rubric: Rubric }),
+  },
+  deleteEvalRubric: { response: Type.Object({ success: Type.Boolean() }) },
+} as const satisfies Record<keyof typeof rubricOperations, OperationSchemas>;

@@ -1,0 +1,73 @@
+/** A run judged by rubrics: what each gave, and the sum of it. */
+import type { EvaluationStatus, RubricRow } from '../store/schema.ts';
+import type { Facts } from './facts.ts';
+import { judge, type Verdict } from './judge.ts';
+import { readDemand, type Severity, severities } from './language.ts';
+import { platformRubrics } from './platform.ts';
+
+/** What one rubric gave, as it is stored and shown. */
+export interface RubricResult {
+  kind: 'rubric' | 'platform';
+  /** The slug of a rubric, the key of one of the platform. */
+  key: string;
+  title: string;
+  description: string;
+  severity: Severity;
+  status: Verdict['status'];
+  comment: string | null;
+}
+
+export interface Evaluation {
+  status: Exclude<EvaluationStatus, 'in_progress'>;
+  /** Of those that could be decided. */
+  passed: number;
+  total: number;
+  /** Failed ones. */
+  counts: Record<Severity, number>;
+  comment: string | null;
+  results: RubricResult[];
+}
+
+/** Judges a run by the rubrics of its agent and those of the platform. */
+export async function evaluate(rubrics: readonly RubricRow[], facts: Facts): Promise<Evaluation> {
+  const results: RubricResult[] = [];
+  for (const { slug, title, description } of rubrics) {
+    const demand = readDemand(description);
+    results.push(result({ kind: 'rubric', key: slug, title, description, severity: demand.severity }, await judge(demand, facts)));
+  }
+  for (const { key, label: title, description, severity, check } of platformRubrics) {
+    results.push(
+      result({ kind: 'platform', key, title, description, severity }, await judge({ severity, checks: [check], unclear: [] }, facts)),
+    );
+  }
+  const own = results.filter(({ kind }) => kind === 'rubric');
+  const decided = results.filter(({ status }) => status !== 'undecided');
+  const failed = decided.filter(({ status }) => status === 'failed');
+  return {
+    // Rubrics of which not one could be decided: what the platform found does not stand for them.
+    status: own.length > 0 && own.every(({ status }) => status === 'undecided') ? 'unavailable' : 'ready',
+    passed: decided.length - failed.length,
+    total: decided.length,
+    counts: Object.fromEntries(severities.map((word) => [word, failed.filter(({ severity }) => severity === word).length])) as Record<
+      Severity,
+      number
+    >,
+    comment: commentOf(results),
+    results,
+  };
+}
+
+const result = (rubric: Omit<RubricResult, 'status' | 'comment'>, verdict: Verdict): RubricResult => ({
+  ...rubric,
+  status: verdict.status,
+  comment: verdict.status === 'passed' ? null : verdict.comment,
+});
+
+function commentOf(results: readonly RubricResult[]): string | null {
+  const lines = (['failed', 'undecided'] as const).flatMap((status) =>
+    results
+      .filter((one) => one.status === status)
+      .map(({ title, comment }) => `${status === 'failed' ? 'Failed' : 'Not decided'}: ${title} (${comment}).`),
+  );
+  return lines.length === 0 ? null : lines.join('\n');
+}

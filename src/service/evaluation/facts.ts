@@ -1,0 +1,90 @@
+/** What a run can be judged by: all of it is of the run's latest turn, but the files, which are as they are now. */
+import { ServiceError } from '../errors.ts';
+import type { Sandbox, SandboxStore } from '../sandbox/sandbox.ts';
+import type { Queries } from '../store/database.ts';
+import { findMemoryFile } from '../store/memory-files.ts';
+import type { RunRow } from '../store/schema.ts';
+
+/** Bytes of a file that are looked into. */
+const fileLimit = 1024 * 1024;
+
+/** A text that can be looked into, nothing there, or why nobody can tell. */
+export type Found = { text: string; size: number } | 'missing' | { unknown: string };
+
+export interface Facts {
+  status: RunRow['status'];
+  error: string | null;
+  /** Milliseconds from the start of the turn to its end; undefined when it never started. */
+  took: number | undefined;
+  /** What the agent said, oldest first. */
+  messages: string[];
+  calls: { name: string; error: string | undefined }[];
+  requests: { title: string; decision: 'approved' | 'denied' | 'answered' | 'none' }[];
+  file(path: string): Promise<Found>;
+  memoryFile(path: string): Promise<Found>;
+}
+
+/** Reads what a run that has ended left behind. */
+export async function readFacts(db: Queries, sandboxes: SandboxStore, run: RunRow): Promise<Facts> {
+  const rows = await db
+    .selectFrom('messages')
+    .select(['type', 'role', 'text_content', 'tool_call', 'tool_result', 'timestamp'])
+    .where('run_id', '=', run.id)
+    .where('turn', '=', run.turn)
+    .orderBy('seq')
+    .execute();
+  const calls = new Map<string, { name: string; error: string | undefined }>();
+  for (const { tool_call, tool_result } of rows) {
+    if (tool_call !== null) {
+      const { id, name } = JSON.parse(tool_call) as { id: string; name: string };
+      calls.set(id, { name, error: undefined });
+    } else if (tool_result !== null) {
+      const { tool_call_id: id, error } = JSON.parse(tool_result) as { tool_call_id: string; error?: string };
+      const call = calls.get(id);
+      if (call !== undefined) call.error = error;
+    }
+  }
+  const requests = await db
+    .selectFrom('human_requests')
+    .select(['title', 'type', 'answer'])
+    .where('run_id', '=', run.id)
+    .where('turn', '=', run.turn)
+    .orderBy('created_at')
+    .execute();
+  // A message that resumed a run began its turn; the run itself was started before that.
+  const began = run.turn === 1 ? run.started_at : (rows[0]?.timestamp ?? null);
+  const ended = run.completed_at;
+  return {
+    status: run.status,
+    error: run.error,
+    took: began === null || ended === null ? undefined : Math.max(0, Date.parse(ended) - Date.parse(began)),
+    messages: rows.flatMap(({ type, role, text_content: text }) =>
+      type === 'message' && role === 'assistant' && text !== null ? [text] : [],
+    ),
+    calls: [...calls.values()],
+    requests: requests.map(({ title, answer }) => ({ title, decision: decisionOf(answer) })),
+    file: async (path) => readFile(await sandboxes.open(run.sandbox_id), path),
+    async memoryFile(path) {
+      const file = await findMemoryFile(db, run.agent_id, path);
+      return file === undefined ? 'missing' : { text: file.content, size: file.size };
+    },
+  };
+}
+
+function decisionOf(answer: string | null): Facts['requests'][number]['decision'] {
+  if (answer === null) return 'none';
+  const { type, approved } = JSON.parse(answer) as { type: string; approved?: boolean };
+  return type === 'approval' ? (approved ? 'approved' : 'denied') : 'answered';
+}
+
+async function readFile(sandbox: Sandbox | undefined, path: string): Promise<Found> {
+  if (sandbox === undefined) return { unknown: 'the files of the run are not kept any more' };
+  try {
+    const { entry, bytes, truncated } = await sandbox.read(path, fileLimit);
+    if (truncated) return { unknown: `the file ${entry.path} is larger than 1 MiB` };
+    return { text: bytes.toString('utf8'), size: entry.size };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return error.error === 'file_not_found' ? 'missing' : { unknown: error.message };
+  }
+}

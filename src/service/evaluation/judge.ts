@@ -1,0 +1,99 @@
+/** Whether a run meets a check. Nothing is guessed: what cannot be known is undecided, and says why. */
+import { formatDuration } from '../../base/duration.ts';
+import type { Facts, Found } from './facts.ts';
+import type { Check, Demand, TextTest } from './language.ts';
+import { checkInWords, rangeInWords } from './words.ts';
+
+export type Verdict = { status: 'passed' } | { status: 'failed' | 'undecided'; comment: string };
+
+const passed: Verdict = { status: 'passed' };
+
+/** All checks must hold. One that fails decides, whatever cannot be decided beside it. */
+export async function judge({ checks, unclear }: Demand, facts: Facts): Promise<Verdict> {
+  const verdicts: Verdict[] = [];
+  for (const check of checks) verdicts.push(await judgeCheck(check, facts));
+  const failed = verdicts.flatMap((verdict) => (verdict.status === 'failed' ? [verdict.comment] : []));
+  if (failed.length > 0) return { status: 'failed', comment: failed.join('; ') };
+  const undecided = [
+    ...verdicts.flatMap((verdict) => (verdict.status === 'undecided' ? [verdict.comment] : [])),
+    ...unclear.map((text) => `"${text}" is not a sentence that can be checked`),
+  ];
+  if (undecided.length > 0) return { status: 'undecided', comment: undecided.join('; ') };
+  return checks.length > 0 ? passed : { status: 'undecided', comment: 'it says nothing that can be checked' };
+}
+
+async function judgeCheck(check: Check, facts: Facts): Promise<Verdict> {
+  switch (check.kind) {
+    case 'final_message': {
+      const last = facts.messages.at(-1);
+      const holds = last !== undefined && meets(check.test, last);
+      return verdict(holds !== check.not, check, last === undefined ? 'the run said nothing' : `the final message is ${quote(last)}`);
+    }
+    case 'any_message': {
+      const found = facts.messages.find((text) => meets(check.test, text));
+      return verdict((found !== undefined) !== check.not, check, found === undefined ? 'no message does' : `one is ${quote(found)}`);
+    }
+    case 'failed_calls': {
+      const failed = facts.calls.filter(({ error }) => error !== undefined);
+      const which = failed.slice(0, 3).map(({ name, error }) => `${name}: ${short(error as string)}`);
+      return verdict(failed.length <= check.atMost, check, `${failed.length} failed (${which.join('; ')})`);
+    }
+    case 'tool': {
+      const times = facts.calls.filter(({ name }) => name === check.name).length;
+      const { least, most } = check.range;
+      return verdict(times >= least && times <= most, check, `it was called ${rangeInWords({ least: times, most: times })}`);
+    }
+    case 'file':
+    case 'memory_file':
+      return judgeFile(check, await (check.kind === 'file' ? facts.file(check.path) : facts.memoryFile(check.path)));
+    case 'duration': {
+      const { took } = facts;
+      if (took === undefined) return { status: 'undecided', comment: 'the run never started' };
+      const holds = check.bound === 'at most' ? took <= check.milliseconds : took >= check.milliseconds;
+      return verdict(holds, check, `it took ${formatDuration(took)}`);
+    }
+    case 'person': {
+      const asked = facts.requests.filter(({ title }) => check.title === undefined || meets({ how: 'contains', text: check.title }, title));
+      const did = asked.filter(({ decision }) => check.did === 'was asked' || decision === check.did);
+      const decisions = asked.map(({ title, decision }) => `${quote(title)} ${decision === 'none' ? 'not answered' : decision}`);
+      return verdict(did.length > 0 !== check.not, check, decisions.length === 0 ? 'nobody was asked' : decisions.join(', '));
+    }
+    case 'outcome': {
+      const why = facts.error === null ? '' : `: ${short(facts.error)}`;
+      return verdict(
+        (facts.status === check.status) !== check.not,
+        check,
+        `the run ${facts.status === 'interrupted' ? 'was interrupted' : facts.status}${why}`,
+      );
+    }
+  }
+}
+
+function judgeFile(check: Extract<Check, { kind: 'file' | 'memory_file' }>, found: Found): Verdict {
+  if (found !== 'missing' && 'unknown' in found) {
+    const tooLarge = check.what === 'exists' && found.unknown.includes('larger');
+    return tooLarge ? verdict(!check.not, check, 'it is there') : { status: 'undecided', comment: found.unknown };
+  }
+  if (check.what === 'exists')
+    return verdict((found !== 'missing') !== check.not, check, found === 'missing' ? 'it is not there' : 'it is there');
+  if (found === 'missing') return verdict(false, check, 'it is not there');
+  if (check.what === 'empty') return verdict((found.size === 0) !== check.not, check, `it has ${found.size} bytes`);
+  return verdict(meets(check.what, found.text) !== check.not, check, 'its text is another');
+}
+
+const verdict = (holds: boolean, check: Check, but: string): Verdict =>
+  holds ? passed : { status: 'failed', comment: `${checkInWords(check)}: ${but}` };
+
+function meets({ how, text }: TextTest, whole: string): boolean {
+  const [wanted, given] = [plain(text), plain(whole)];
+  if (how === 'starts with') return given.startsWith(wanted);
+  if (how === 'ends with') return given.endsWith(wanted);
+  return how === 'is' ? given === wanted : given.includes(wanted);
+}
+
+const plain = (text: string): string => text.replace(/\s+/g, ' ').trim().toLowerCase();
+const short = (text: string): string => {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return [...line].length <= 80 ? line : `${[...line].slice(0, 79).join('').trimEnd()}\u2026`;
+};
+const quote = (text: string): string => JSON.stringify(short(text));

@@ -1,0 +1,228 @@
+/**
+ * What a rubric demands, read from its description: a small language of English sentences (docs/evaluations.md). A sentence that is
+ * none of it is `unclear`, and is never guessed at. Pure.
+ */
+import { parseDuration } from '../../base/duration.ts';
+
+export const severities = ['critical', 'medium', 'low'] as const;
+export type Severity = (typeof severities)[number];
+
+/** How a text is compared: without regard to case, and to how it is broken into lines. */
+export type TextTest = { how: 'contains' | 'starts with' | 'ends with' | 'is'; text: string };
+
+export type Check =
+  | { kind: 'final_message'; test: TextTest; not: boolean }
+  | { kind: 'any_message'; test: TextTest; not: boolean }
+  | { kind: 'failed_calls'; atMost: number }
+  | { kind: 'tool'; name: string; range: Range }
+  | { kind: 'file' | 'memory_file'; path: string; what: 'exists' | 'empty' | TextTest; not: boolean }
+  | { kind: 'duration'; milliseconds: number; bound: 'at most' | 'at least' }
+  | { kind: 'person'; did: 'approved' | 'denied' | 'was asked'; title: string | undefined; not: boolean }
+  | { kind: 'outcome'; status: 'completed' | 'failed' | 'interrupted'; not: boolean };
+
+/** How often, both ends included. */
+export interface Range {
+  least: number;
+  most: number;
+}
+
+export interface Demand {
+  severity: Severity;
+  /** All of them must hold. */
+  checks: Check[];
+  /** Sentences that are not of the language. */
+  unclear: string[];
+}
+
+/** Reads a description. */
+export function readDemand(description: string): Demand {
+  const quotes: string[] = [];
+  const masked = description.replace(
+    /"((?:[^"\\]|\\.)*)"|\u201c([^\u201d]*)\u201d/g,
+    (_, straight: string | undefined, curly: string | undefined) => {
+      quotes.push(straight === undefined ? (curly as string) : straight.replace(/\\(.)/g, '$1'));
+      return `"${quotes.length - 1}"`;
+    },
+  );
+  const { severity, rest } = takeSeverity(masked);
+  const checks: Check[] = [];
+  const unclear: string[] = [];
+  let before = '';
+  for (const clause of clausesOf(rest)) {
+    // `contains "A" and "B"`: the second has the words of the first.
+    const whole = /^"\d+"$/.test(clause) && /"\d+"$/.test(before) ? before.replace(/"\d+"$/, clause) : clause;
+    const check = readClause(whole, quotes);
+    if (check === undefined) unclear.push(clause.replace(/"(\d+)"/g, (_, index: string) => `"${quotes[Number(index)]}"`));
+    else checks.push(check);
+    before = whole;
+  }
+  return { severity, checks, unclear };
+}
+
+function takeSeverity(text: string): { severity: Severity; rest: string } {
+  const forms = [
+    /^\s*(critical|medium|low)\s*[:.\u2013\u2014-]\s*/i,
+    /\s*[([](critical|medium|low)(?: severity)?[)\]]\s*\.?\s*$/i,
+    /(?:^|\s*)\bseverity\s*(?:is|:)\s*(critical|medium|low)\s*\.?\s*$/i,
+  ];
+  for (const form of forms) {
+    const found = form.exec(text);
+    if (found) return { severity: (found[1] as string).toLowerCase() as Severity, rest: text.replace(form, '') };
+  }
+  return { severity: 'medium', rest: text };
+}
+
+const clausesOf = (text: string): string[] =>
+  text
+    .split(/[.;!]+(?:\s+|$)|\s*;\s*|,?\s+and\s+|\n+/i)
+    .map((clause) =>
+      clause
+        .trim()
+        .replace(/^(?:and|also)\s+/i, '')
+        .replace(/[,:]$/, '')
+        .trim(),
+    )
+    .filter((clause) => clause !== '');
+
+/** Spellings that are brought to one before a clause is read. */
+const spellings: readonly (readonly [RegExp, string])[] = [
+  [/\b(does|did|is|was|were|must|should|has|have|do)n['\u2019]t\b/gi, '$1 not'],
+  [/\bcannot\b|\bcan['\u2019]t\b/gi, 'can not'],
+  [/\s+/g, ' '],
+];
+
+/** Words in any case; the paths and names between them as they are. */
+const sentence = (pattern: string): RegExp => new RegExp(`^(?:${pattern})$`, 'i');
+
+const quoted = '"(\\d+)"';
+const modal = '(?:(?:must|should|shall|has to|does|did|do|may|can) )?';
+const textVerb = '(contains?|includes?|mentions?|says?|starts? with|begins? with|ends? with|is|be|equals?)';
+const place = '(?:"(\\d+)"|([^\\s"]+))';
+const run = '(?:the run|the agent|a run|it)';
+const count = '(\\d+|once|twice|one|two|three)';
+
+type Reader = (found: RegExpExecArray, text: (index: string | undefined) => string) => Check | undefined;
+
+const grammar: readonly (readonly [RegExp, Reader])[] = [
+  [
+    sentence(`(?:the |its )?(?:final|last) (?:message|answer|reply) ${modal}(not |never )?${textVerb} (not )?${quoted}`),
+    ([, no, verb, no2, index], text) => ({
+      kind: 'final_message',
+      test: textTest(verb, text(index)),
+      not: no !== undefined || no2 !== undefined,
+    }),
+  ],
+  [
+    sentence(`(some|a|any|one|no|the) messages? ${modal}(not |never )?${textVerb} (not )?${quoted}`),
+    ([, which, no, verb, no2, index], text) => ({
+      kind: 'any_message',
+      test: textTest(verb, text(index)),
+      not: /^no$/i.test(which as string) !== (no !== undefined || no2 !== undefined),
+    }),
+  ],
+  [
+    sentence('(?:no tool calls? (?:has |have |may |must )?fail(?:s|ed)?|(?:all|every) tool calls? (?:must )?succeed(?:s|ed)?)'),
+    () => ({ kind: 'failed_calls', atMost: 0 }),
+  ],
+  [
+    sentence(`(?:at most|no more than) ${count} tool calls? (?:may )?fail(?:s|ed)?`),
+    ([, most]) => ({ kind: 'failed_calls', atMost: number(most) }),
+  ],
+  [
+    sentence(
+      `(?:the )?tool ${place} ${modal}(not |never )?(?:was|is|be) (not |never )?(?:called|used)(?: (at least |at most |exactly |only )?${count}(?: times?)?)?`,
+    ),
+    ([, index, word, no, no2, how, times], text) => {
+      const range = timesCalled(no !== undefined || no2 !== undefined, how?.trim(), times);
+      return range && { kind: 'tool', name: word ?? text(index), range };
+    },
+  ],
+  [
+    sentence(`(?:the |a )?(memory )?file ${place} (?:${modal}(not )?(exists?)|(?:${modal})(?:is|be) (not )?(empty|there))`),
+    ([, memory, index, word, no, , no2, state], text) => ({
+      kind: memory === undefined ? 'file' : 'memory_file',
+      path: word ?? text(index),
+      what: /^empty$/i.test(state ?? '') ? 'empty' : 'exists',
+      not: no !== undefined || no2 !== undefined,
+    }),
+  ],
+  [
+    sentence(`(?:the |a )?(memory )?file ${place} ${modal}(not |never )?${textVerb} ${quoted}`),
+    ([, memory, index, word, no, verb, wanted], text) => ({
+      kind: memory === undefined ? 'file' : 'memory_file',
+      path: word ?? text(index),
+      what: textTest(verb, text(wanted)),
+      not: no !== undefined,
+    }),
+  ],
+  [
+    sentence(
+      `(?:${run} )?${modal}(?:took|takes?|lasts?|lasted) (less than|under|at most|no more than|more than|over|at least|longer than) (.+)`,
+    ),
+    ([, than, length]) => durationCheck(length, /^(?:more|over|at least|longer)/i.test(than as string) ? 'at least' : 'at most'),
+  ],
+  [
+    sentence(`(?:${run} )?${modal}(?:finish(?:es|ed)?|completed?s?|ends?|ended) (?:within|in less than|in under) (.+)`),
+    ([, length]) => durationCheck(length, 'at most'),
+  ],
+  [
+    sentence(
+      `(a person|some ?body|some ?one|no person|nobody|no one) ${modal}(not )?(approved?s?|den(?:y|ies|ied)|(?:was|is|be) (?:not )?asked)(?: ${quoted})?`,
+    ),
+    ([, who, no, did, index], text) => ({
+      kind: 'person',
+      did: /asked/i.test(did as string) ? 'was asked' : /^den/i.test(did as string) ? 'denied' : 'approved',
+      title: index === undefined ? undefined : text(index),
+      not: /^no/i.test(who as string) !== (no !== undefined || / not /i.test(did as string)),
+    }),
+  ],
+  [
+    sentence(
+      `(?:the run|it|the agent) ${modal}(?:(?:has|was|is|be) )?(not |never )?(completed?s?|fail(?:s|ed)?|(?:be )?interrupted|(?:be )?stopped)`,
+    ),
+    ([, no, word]) => ({
+      kind: 'outcome',
+      status: /^complete/i.test(word as string) ? 'completed' : /^fail/i.test(word as string) ? 'failed' : 'interrupted',
+      not: no !== undefined,
+    }),
+  ],
+];
+
+function readClause(clause: string, quotes: readonly string[]): Check | undefined {
+  const plain = spellings.reduce((text, [from, to]) => text.replace(from, to), clause).trim();
+  for (const [pattern, read] of grammar) {
+    const found = pattern.exec(plain);
+    if (found) return read(found, (index) => quotes[Number(index)] ?? '');
+  }
+  return undefined;
+}
+
+function textTest(verb: string | undefined, text: string): TextTest {
+  const word = (verb ?? '').toLowerCase();
+  if (/^(start|begin)/.test(word)) return { how: 'starts with', text };
+  if (/^end/.test(word)) return { how: 'ends with', text };
+  return { how: /^(is|be|equal)/.test(word) ? 'is' : 'contains', text };
+}
+
+const words: Record<string, number> = { once: 1, one: 1, twice: 2, two: 2, three: 3 };
+const number = (text: string | undefined): number => words[(text ?? '').toLowerCase()] ?? Number(text);
+
+/** Undefined for `not called twice`, which may mean this or that. */
+function timesCalled(not: boolean, how: string | undefined, times: string | undefined): Range | undefined {
+  if (times === undefined) return not ? { least: 0, most: 0 } : { least: 1, most: Number.POSITIVE_INFINITY };
+  if (not) return undefined;
+  const wanted = number(times);
+  const word = how?.toLowerCase();
+  return { least: word === 'at most' ? 0 : wanted, most: word === 'at least' ? Number.POSITIVE_INFINITY : wanted };
+}
+
+const units: Record<string, string> = { second: 's', minute: 'm', hour: 'h', day: 'd' };
+
+function durationCheck(text: string | undefined, bound: 'at most' | 'at least'): Check | undefined {
+  const short = (text ?? '').replace(
+    /(\d+(?:\.\d+)?) ?(second|minute|hour|day)s?/gi,
+    (_, amount: string, unit: string) => `${amount}${units[unit.toLowerCase()]}`,
+  );
+  const milliseconds = parseDuration(short.replaceAll(' ', ''));
+  return milliseconds === undefined ? undefined : { kind: 'duration', milliseconds, bound };
+}

@@ -1,0 +1,47 @@
+/** What every run is judged by, whatever its agent asks for. */
+import type { Check, Severity } from './language.ts';
+
+export interface PlatformRubric {
+  key: string;
+  label: string;
+  description: string;
+  /** Where to look when it is not met: `agent`, `tool` or `person`. */
+  cause: string;
+  severity: Severity;
+  check: Check;
+}
+
+export const platformRubrics: readonly PlatformRubric[] = [
+  {
+    key: 'run_failed',
+    label: 'The run did not fail',
+    description: 'Critical: the run did not fail.',
+    cause: 'agent',
+    severity: 'critical',
+    check: { kind: 'outcome', status: 'failed', not: true },
+  },
+  {
+    key: 'tool_error',
+    label: 'No tool call failed',
+    description: 'Medium: no tool call failed, commands and pages included.',
+    cause: 'tool',
+    severity: 'medium',
+    check: { kind: 'failed_calls', atMost: 0 },
+  },
+  {
+    key: 'run_stopped',
+    label: 'Nobody had to stop the run',
+    description: 'Low: the run was not interrupted.',
+    cause: 'person',
+    severity: 'low',
+    check: { kind: 'outcome', status: 'interrupted', not: true },
+  },
+  {
+    key: 'approval_denied',
+    label: 'Nobody denied what the run asked for',
+    description: 'Low: a person did not deny an approval.',
+    cause: 'person',
+    severity: 'low',
+    check: { kind: 'person', did: 'denied', title: undefined, not: true },
+  },
+];

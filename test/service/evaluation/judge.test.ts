@@ -1,0 +1,91 @@
+/** Verdicts on a run, sentence by sentence. */
+import { describe, expect, it } from 'vitest';
+import type { Facts, Found } from '../../../src/service/evaluation/facts.ts';
+import { judge } from '../../../src/service/evaluation/judge.ts';
+import { readDemand } from '../../../src/service/evaluation/language.ts';
+
+const files: Record<string, Found> = {
+  'a.md': { text: 'Total: 3\n  EUR', size: 14 },
+  'empty.md': { text: '', size: 0 },
+  'big.bin': { unknown: 'the file /workspace/big.bin is larger than 1 MiB' },
+  gone: { unknown: 'the files of the run are not kept any more' },
+};
+const facts: Facts = {
+  status: 'completed',
+  error: null,
+  took: 61_000,
+  messages: ['Hello', 'Invoice paid.'],
+  calls: [
+    { name: 'exec', error: undefined },
+    { name: 'exec', error: 'exit 1' },
+  ],
+  requests: [{ title: 'Pay it?', decision: 'approved' }],
+  file: async (path) => files[path] ?? 'missing',
+  memoryFile: async (path) => (path === 'notes.md' ? { text: 'Acme', size: 4 } : 'missing'),
+};
+const told = async (text: string, changes: Partial<Facts> = {}): Promise<string> => {
+  const verdict = await judge(readDemand(text), { ...facts, ...changes });
+  return verdict.status === 'passed' ? 'passed' : `${verdict.status}: ${verdict.comment}`;
+};
+
+describe('a verdict', () => {
+  it.each([
+    'The final message contains "PAID"',
+    'The final message is "invoice paid."',
+    'The final message ends with "paid."',
+    'Some message starts with "hello"',
+    'No message contains "error"',
+    'At most 1 tool call failed',
+    'The tool exec was called twice',
+    'The tool lookup was never called',
+    'The file a.md exists and the file b.md does not exist',
+    'The file a.md contains "3 eur"',
+    'The file empty.md is empty',
+    'The file big.bin exists',
+    'The memory file notes.md contains "acme"',
+    'It took less than 2m',
+    'It took more than 1m',
+    'A person approved "pay"',
+    'Nobody denied',
+    'The run completed',
+  ])('%s: passed', async (text) => {
+    expect(await told(text)).toBe('passed');
+  });
+
+  it.each<[string, string]>([
+    ['The final message contains "Hello"', 'final message contains "Hello": the final message is "Invoice paid."'],
+    ['No message contains "hello"', 'no message contains "hello": one is "Hello"'],
+    ['No tool call failed', 'no tool call failed: 1 failed (exec: exit 1)'],
+    ['The tool exec was called once', 'tool exec called once: it was called 2 times'],
+    ['The file b.md exists', 'file b.md exists: it is not there'],
+    ['The file b.md contains "x"', 'file b.md contains "x": it is not there'],
+    ['The file a.md is empty', 'file a.md is empty: it has 14 bytes'],
+    ['It took less than 1m', 'took at most 1m: it took 1m 1s'],
+    ['A person was not asked', 'nobody was asked: "Pay it?" approved'],
+    ['A person approved "Ship"', 'a person approved "Ship": nobody was asked'],
+    ['The run failed', 'run failed: the run completed'],
+  ])('%s: failed', async (text, comment) => {
+    expect(await told(text)).toBe(`failed: ${comment}`);
+  });
+
+  it('is none where nobody can know', async () => {
+    expect(await told('The file gone contains "x"')).toBe('undecided: the files of the run are not kept any more');
+    expect(await told('The file big.bin contains "x"')).toMatch(/^undecided: .*larger than 1 MiB/);
+    expect(await told('It took less than 1m', { took: undefined })).toBe('undecided: the run never started');
+    expect(await told('The tone is kind')).toBe('undecided: "The tone is kind" is not a sentence that can be checked');
+    expect(await told('Critical:')).toBe('undecided: it says nothing that can be checked');
+  });
+
+  it('is failed when one part is, whatever cannot be decided beside it', async () => {
+    expect(await told('The tone is kind and the run failed')).toMatch(/^failed: run failed/);
+    expect(await told('The tone is kind and the run completed')).toMatch(/^undecided/);
+  });
+
+  it('is of a run that said nothing, too', async () => {
+    expect(await told('The final message contains "x"', { messages: [] })).toBe('failed: final message contains "x": the run said nothing');
+    expect(await told('The final message does not contain "x"', { messages: [] })).toBe('passed');
+    expect(await told('The run completed', { status: 'failed', error: 'Step 1: no.' })).toBe(
+      'failed: run completed: the run failed: Step 1: no.',
+    );
+  });
+});

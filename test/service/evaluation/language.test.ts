@@ -1,0 +1,79 @@
+/** What rubrics may say, how it is understood, and that nothing is guessed. */
+import { describe, expect, it } from 'vitest';
+import { readDemand } from '../../../src/service/evaluation/language.ts';
+import { checkInWords } from '../../../src/service/evaluation/words.ts';
+
+const understood = (text: string) => {
+  const { checks, unclear } = readDemand(text);
+  return [...checks.map(checkInWords), ...unclear.map((clause) => `? ${clause}`)];
+};
+
+describe('a sentence', () => {
+  it.each<[string, string | string[]]>([
+    ['The final message contains "Paid".', 'final message contains "Paid"'],
+    ['the last answer must mention "Paid"', 'final message contains "Paid"'],
+    ['The final message doesn\u2019t contain \u201cError\u201d', 'final message not contains "Error"'],
+    ['Its final message must not include "a \\"b\\" c"', 'final message not contains "a \\"b\\" c"'],
+    ['The final message starts with "Done"', 'final message starts with "Done"'],
+    ['The final message is "OK"', 'final message is "OK"'],
+    ['The final message is not "OK"', 'final message not is "OK"'],
+    ['Some message says "Hello"', 'some message contains "Hello"'],
+    ['No message contains "password"', 'no message contains "password"'],
+    ['No tool call failed', 'no tool call failed'],
+    ['All tool calls must succeed.', 'no tool call failed'],
+    ['At most 2 tool calls failed', 'at most 2 tool calls failed'],
+    ['The tool erp.lookup was called', 'tool erp.lookup called at least once'],
+    ['The tool "erp lookup" must not be called', 'tool erp lookup called never'],
+    ['Tool exec was never used', 'tool exec called never'],
+    ['The tool exec was called twice', 'tool exec called 2 times'],
+    ['The tool exec was called at most 3 times', 'tool exec called at most 3 times'],
+    ['The tool exec must be called exactly once', 'tool exec called once'],
+    ['The file /workspace/out/Report.md exists', 'file /workspace/out/Report.md exists'],
+    ['The file "my report.md" must exist', 'file my report.md exists'],
+    ['The file a.txt does not exist', 'file a.txt does not exist'],
+    ['The file a.txt is not empty', 'file a.txt is not empty'],
+    ['The file a.csv contains "1,2"', 'file a.csv contains "1,2"'],
+    ['The memory file notes.md mentions "Acme"', 'memory file notes.md contains "Acme"'],
+    ['It took less than 5m', 'took at most 5m'],
+    ['The run must take at most 90 seconds', 'took at most 1m 30s'],
+    ['took more than 1 hour', 'took at least 1h'],
+    ['The run finished within 2 minutes', 'took at most 2m'],
+    ['A person approved', 'a person approved'],
+    ['A person must approve "Pay"', 'a person approved "Pay"'],
+    ['No person was asked', 'nobody was asked'],
+    ['Nobody denied', 'nobody denied'],
+    ['A person was not asked', 'nobody was asked'],
+    ['The run completed', 'run completed'],
+    ['The run must not fail', 'run not failed'],
+    ['It was not interrupted', 'run not interrupted'],
+    // Several of them.
+    [
+      'The final message contains "A" and "B", and no tool call failed.',
+      ['final message contains "A"', 'final message contains "B"', 'no tool call failed'],
+    ],
+    ['The file a.md exists. It took less than 5m; a person approved', ['file a.md exists', 'took at most 5m', 'a person approved']],
+    ['THE FINAL MESSAGE CONTAINS "paid"', 'final message contains "paid"'],
+    // Not of the language.
+    ['The answer is polite.', '? The answer is polite'],
+    ['The final message contains Paid', '? The final message contains Paid'],
+    ['The tool exec was not called twice', '? The tool exec was not called twice'],
+    ['It took less than a while', '? It took less than a while'],
+    ['The file a.md exists and the tone of "x" is kind', ['file a.md exists', '? the tone of "x" is kind']],
+  ])('%s', (text, expected) => {
+    expect(understood(text)).toEqual([expected].flat());
+  });
+});
+
+it.each([
+  ['The run completed', 'medium'],
+  ['Critical: the run completed', 'critical'],
+  ['LOW - the run completed', 'low'],
+  ['The run completed (critical).', 'critical'],
+  ['The run completed. Severity: low.', 'low'],
+  ['The run completed [low severity]', 'low'],
+  ['The final message contains "critical"', 'medium'],
+])('the severity of "%s" is %s', (text, severity) => {
+  const demand = readDemand(text);
+  expect(demand).toMatchObject({ severity, unclear: [] });
+  expect(demand.checks).toHaveLength(1);
+});

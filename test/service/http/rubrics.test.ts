@@ -1,0 +1,336 @@
+/** Evaluation rubrics, and the evaluations of runs that have ended. */
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { EvaluationSummary, Rubric } from '../../../src/interface/types.ts';
+import type { RubricResult } from '../../../src/service/evaluation/evaluate.ts';
+import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
+import { openDatabase } from '../../../src/service/store/database.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { covers } from '../helpers/coverage.ts';
+import { type Behaviour, Gate, testRuntime } from '../helpers/runtime.ts';
+import { type Api, config, type TestOptions, temporaryDirectory } from '../helpers/service.ts';
+
+const started = covers('rubrics');
+const failure = (answer: { status: number; body: unknown }) => [answer.status, (answer.body as { error?: string }).error];
+const service = ({ behaviours = {}, ...options }: TestOptions & { behaviours?: Record<string, Behaviour> } = {}): Promise<Api> =>
+  started({
+    clock: new ManualClock(),
+    ...options,
+    runtimes: [scriptRuntime, testRuntime({ done: async () => ({ status: 'completed' }), ...behaviours })],
+  });
+
+async function agent(api: Api, ...steps: string[]): Promise<string> {
+  const input = `version: 1\nsteps:\n${steps.map((step) => `  - ${step}\n`).join('')}`;
+  const { agent: made } = await api.ok('createAgent', {
+    body: { name: `A ${randomUUID()}`, build: { name: 'b', config: config(input, 'script') } },
+  });
+  return made.id;
+}
+
+const rubric = async (api: Api, agentId: string, title: string, description: string, build?: string): Promise<Rubric> =>
+  (
+    await api.ok('createEvalRubric', {
+      params: { agentId },
+      body: { title, description, ...(build === undefined ? {} : { build_id: build }) },
+    })
+  ).rubric;
+
+const start = async (api: Api, agentId: string): Promise<string> => (await api.ok('startRun', { body: { agent_id: agentId } })).run.id;
+
+type Detail = EvaluationSummary & { results: RubricResult[] };
+
+/** The evaluation of a run once it is there. */
+async function evaluated(api: Api, runId: string): Promise<Detail> {
+  for (;;) {
+    const { run } = await api.ok('getRun', { params: { run_id: runId } });
+    const { eval_summaries } = await api.ok('getRunDetail', { params: { agentId: run.agent_id as string, runId } });
+    const detail = eval_summaries as unknown as Detail;
+    if (detail.status !== undefined && detail.status !== 'in_progress') return detail;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const summaryOf = async (api: Api, runId: string) => (await api.ok('listRuns')).data.find(({ id }) => id === runId)?.eval_summaries;
+
+const description = 'The final message contains "paid".';
+
+describe('rubrics', () => {
+  it('are created, listed in order, changed and deleted, and say how they are understood', async () => {
+    const api = await service();
+    const agentId = await api.agent();
+    const first = await rubric(api, agentId, 'Says it was paid!', `Critical: the final message contains "paid" and the tone is kind.`);
+    expect(first).toEqual({
+      id: expect.any(String),
+      slug: 'says-it-was-paid',
+      title: 'Says it was paid!',
+      description: 'Critical: the final message contains "paid" and the tone is kind.',
+      sort_order: 1,
+      deleted_at: null,
+      severity: 'critical',
+      checks: ['final message contains "paid"'],
+      unclear: ['the tone is kind'],
+    });
+    const second = await rubric(api, agentId, 'No errors', 'No tool call failed at any time. No tool call failed.');
+    const listed = await api.ok('getEvalRubrics', { params: { agentId } });
+    expect(listed.rubrics).toEqual([first, second]);
+    expect(listed.platform_rubrics.map(({ key, cause }) => [key, cause])).toEqual([
+      ['run_failed', 'agent'],
+      ['tool_error', 'tool'],
+      ['run_stopped', 'person'],
+      ['approval_denied', 'person'],
+    ]);
+
+    const params = { agentId, rubricId: first.id };
+    const { rubric: changed } = await api.ok('updateEvalRubric', { params, body: { title: 'Paid', description: `Low: ${description}` } });
+    expect(changed).toMatchObject({ id: first.id, slug: first.slug, title: 'Paid', severity: 'low', unclear: [] });
+    expect(await api.ok('deleteEvalRubric', { params })).toEqual({ success: true });
+    expect((await api.ok('getEvalRubrics', { params: { agentId } })).rubrics).toEqual([second]);
+    expect(failure(await api.call('deleteEvalRubric', { params }))).toEqual([404, 'rubric_not_found']);
+    // Its title is free again.
+    await rubric(api, agentId, 'Says it was paid', description);
+  });
+
+  it('are replaced as a whole; one whose title stays is the same one', async () => {
+    const api = await service();
+    const agentId = await api.agent();
+    const kept = await rubric(api, agentId, 'Kept one', description);
+    await rubric(api, agentId, 'Gone one', description);
+    const drafts = [
+      { title: 'New one', description },
+      { title: 'kept ONE', description: `Low: ${description}` },
+    ];
+    const replaced = await api.ok('replaceEvalRubrics', { params: { agentId }, body: { rubrics: drafts } });
+    expect(replaced.rubrics.map(({ slug, sort_order, severity }) => [slug, sort_order, severity])).toEqual([
+      ['new-one', 1, 'medium'],
+      ['kept-one', 2, 'low'],
+    ]);
+    expect(replaced.rubrics[1]?.id).toBe(kept.id);
+    expect(replaced.platform_rubrics).toHaveLength(4);
+    const twice = { rubrics: [drafts[0], { title: 'NEW one!', description }] };
+    expect(failure(await api.call('replaceEvalRubrics', { params: { agentId }, body: twice }))).toEqual([400, 'rubric_repeated']);
+    expect((await api.ok('getEvalRubrics', { params: { agentId } })).rubrics).toEqual(replaced.rubrics);
+    expect((await api.ok('replaceEvalRubrics', { params: { agentId }, body: { rubrics: [] } })).rubrics).toEqual([]);
+  });
+
+  it('may be of one revision', async () => {
+    const api = await service();
+    const agentId = await api.agent();
+    const { builds } = await api.ok('listAgentRevisions', { params: { agent_id: agentId } });
+    const buildId = builds[0]?.id as string;
+    const of = await rubric(api, agentId, 'Same title', description, buildId);
+    await rubric(api, agentId, 'Same title', description);
+    expect((await api.ok('getEvalRubrics', { params: { agentId }, query: { build_id: buildId } })).rubrics).toEqual([of]);
+    expect((await api.ok('getEvalRubrics', { params: { agentId } })).rubrics.map(({ id }) => id)).not.toContain(of.id);
+    const others = await api.agent('done', 'Other');
+    expect(failure(await api.call('getEvalRubrics', { params: { agentId: others }, query: { build_id: buildId } }))).toEqual([
+      404,
+      'revision_not_found',
+    ]);
+  });
+
+  it('are refused when they do not fit', async () => {
+    const api = await service();
+    const agentId = await api.agent();
+    await rubric(api, agentId, 'Paid it', description);
+    const call = (body: object) => api.call('createEvalRubric', { params: { agentId }, body });
+    expect(failure(await call({ title: 'PAID it?', description }))).toEqual([409, 'rubric_exists']);
+    for (const body of [
+      { title: 'ab', description },
+      { title: 'abc', description: 'too short' },
+      { title: 'abc', description: 'x'.repeat(401) },
+    ])
+      expect(failure(await call(body))).toEqual([400, 'invalid_request']);
+    const many = Array.from({ length: 101 }, (_, index) => ({ title: `Rubric ${index}`, description }));
+    expect(failure(await api.call('replaceEvalRubrics', { params: { agentId }, body: { rubrics: many } }))).toEqual([
+      400,
+      'too_many_rubrics',
+    ]);
+    await api.ok('replaceEvalRubrics', { params: { agentId }, body: { rubrics: many.slice(1) } });
+    expect(failure(await call({ title: 'One more', description }))).toEqual([400, 'too_many_rubrics']);
+    const nowhere = randomUUID();
+    expect(failure(await api.call('getEvalRubrics', { params: { agentId: nowhere } }))).toEqual([404, 'agent_not_found']);
+    expect(failure(await api.call('updateEvalRubric', { params: { agentId, rubricId: nowhere }, body: {} }))).toEqual([
+      404,
+      'rubric_not_found',
+    ]);
+  });
+});
+
+describe('an evaluation', () => {
+  it('says what each rubric gave, in the detail, and the sum of it in the list', async () => {
+    const api = await service({ exec: 'host' });
+    const agentId = await agent(
+      api,
+      'write: { path: out/report.md, content: "Total 3" }',
+      'exec: { run: "exit 3", on_error: continue }',
+      'approve: { id: pay, title: "Pay?", on_deny: continue }',
+      'say: "Invoice paid."',
+    );
+    await rubric(api, agentId, 'Paid', 'Critical: the final message contains "refused".');
+    await rubric(api, agentId, 'Report', 'The file /workspace/out/report.md exists. The file out/report.md contains "total 3".');
+    await rubric(api, agentId, 'Approved', 'A person approved "Pay" and it took less than 5m (low).');
+    await rubric(api, agentId, 'Tone', 'The tone of the answer is kind.');
+    const runId = await start(api, agentId);
+    await api.until(runId, 'waiting');
+    expect(await summaryOf(api, runId)).toBeNull();
+    const { pending_human_request: request } = await api.ok('getRun', { params: { run_id: runId } });
+    await api.ok('respondToHumanRequest', { params: { run_id: runId, request_id: request?.id as string }, body: { approved: true } });
+    const { results, ...summary } = await evaluated(api, runId);
+    expect(results.map(({ kind, key, severity, status }) => [kind, key, severity, status])).toEqual([
+      ['rubric', 'paid', 'critical', 'failed'],
+      ['rubric', 'report', 'medium', 'passed'],
+      ['rubric', 'approved', 'low', 'passed'],
+      ['rubric', 'tone', 'medium', 'undecided'],
+      ['platform', 'run_failed', 'critical', 'passed'],
+      ['platform', 'tool_error', 'medium', 'failed'],
+      ['platform', 'run_stopped', 'low', 'passed'],
+      ['platform', 'approval_denied', 'low', 'passed'],
+    ]);
+    expect(summary).toEqual({
+      status: 'ready',
+      passed: 5,
+      total: 7,
+      severityCounts: { critical: 1, medium: 1, low: 0 },
+      final_comment: [
+        'Failed: Paid (final message contains "refused": the final message is "Invoice paid.").',
+        'Failed: No tool call failed (no tool call failed: 1 failed (exec: the command failed with exit code 3.)).',
+        'Not decided: Tone ("The tone of the answer is kind" is not a sentence that can be checked).',
+      ].join('\n'),
+    });
+    expect(await summaryOf(api, runId)).toEqual(summary);
+  });
+
+  it('is unavailable when none of the rubrics can be decided, and none of them is counted', async () => {
+    const api = await service();
+    const agentId = await api.agent();
+    await rubric(api, agentId, 'Tone', 'The tone of the answer is kind.');
+    expect(await evaluated(api, await start(api, agentId))).toMatchObject({
+      status: 'unavailable',
+      passed: 4,
+      total: 4,
+      final_comment: expect.stringMatching(/^Not decided: Tone/),
+    });
+  });
+
+  it('goes by the rubrics of the agent and those of the revision that ran', async () => {
+    const api = await service();
+    const agentId = await api.agent();
+    const { builds } = await api.ok('listAgentRevisions', { params: { agent_id: agentId } });
+    await rubric(api, agentId, 'Of the revision', 'The run completed without delay. The run completed.', builds[0]?.id);
+    const before = await start(api, agentId);
+    await evaluated(api, before);
+    const { build } = await api.ok('createRevision', { params: { agent_id: agentId }, body: { name: 'second', config: config('done') } });
+    await api.ok('promoteRevision', { params: { build_id: build.id } });
+    const own = async (run: string) => (await evaluated(api, run)).results.filter(({ kind }) => kind === 'rubric').length;
+    expect([await own(before), await own(await start(api, agentId))]).toEqual([1, 0]);
+  });
+
+  it('finds what the platform looks for', async () => {
+    const gate = new Gate();
+    const api = await service({
+      behaviours: {
+        fails: async () => ({ status: 'failed', error: 'No.' }),
+        asks: async (host) =>
+          host.answer('q') ? { status: 'completed' } : { status: 'waiting', step: 'q', request: { type: 'approval', title: 'Pay?' } },
+        hangs: async () => {
+          await gate.opened;
+          return { status: 'completed' };
+        },
+      },
+    });
+    const failed = async (run: string) =>
+      (await evaluated(api, run)).results.flatMap(({ key, status }) => (status === 'failed' ? [key] : []));
+    expect(await failed(await start(api, await api.agent('fails')))).toEqual(['run_failed']);
+    const asking = await start(api, await api.agent('asks'));
+    await api.until(asking, 'waiting');
+    const { pending_human_request: request } = await api.ok('getRun', { params: { run_id: asking } });
+    await api.ok('respondToHumanRequest', { params: { run_id: asking, request_id: request?.id as string }, body: { approved: false } });
+    expect(await failed(asking)).toEqual(['approval_denied']);
+    const stopped = await start(api, await api.agent('hangs'));
+    await api.until(stopped, 'running');
+    await api.ok('stopRun', { params: { run_id: stopped } });
+    expect(await failed(stopped)).toEqual(['run_stopped']);
+    gate.open();
+  });
+
+  it('is made again when a run that had ended goes on, and is in progress until then', async () => {
+    let gate = new Gate();
+    gate.open();
+    const api = await service({
+      behaviours: {
+        replies: async (host) => {
+          await gate.opened;
+          await host.commit('say', null, [{ kind: 'text', id: 's', text: host.userMessages.at(-1) ?? '' }]);
+          return { status: 'completed' };
+        },
+      },
+    });
+    const agentId = await api.agent('replies');
+    await rubric(api, agentId, 'Paid', description);
+    const { run } = await api.ok('startRun', { body: { agent_id: agentId, message: 'not yet' } });
+    expect(await evaluated(api, run.id)).toMatchObject({ passed: 4, severityCounts: { medium: 1 } });
+    gate = new Gate();
+    await api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'now it is paid' } });
+    expect(await summaryOf(api, run.id)).toEqual({
+      status: 'in_progress',
+      passed: 0,
+      total: 0,
+      severityCounts: { critical: 0, medium: 0, low: 0 },
+    });
+    gate.open();
+    expect(await evaluated(api, run.id)).toMatchObject({ status: 'ready', passed: 5, total: 5 });
+  });
+
+  it('is made after a restart when the service ended in the middle of it', async () => {
+    const dataDirectory = await temporaryDirectory();
+    const api = await service({ dataDirectory });
+    const run = await start(api, await api.agent());
+    await evaluated(api, run);
+    await api.service.close();
+    // As a process leaves it that is killed before the result is written.
+    const db = await openDatabase(dataDirectory);
+    await db.updateTable('evaluations').set({ status: 'in_progress', passed: 0, total: 0 }).execute();
+    await db.updateTable('jobs').set({ status: 'running', owner: 'dead' }).where('kind', '=', 'evaluate').execute();
+    await db.destroy();
+    expect(await evaluated(await service({ dataDirectory }), run)).toMatchObject({ status: 'ready', passed: 4 });
+  });
+
+  it('does not guess at files that are gone', async () => {
+    const api = await service({
+      behaviours: {
+        gone: async (host) => {
+          await rm(dirname(host.sandbox.directory), { recursive: true });
+          return { status: 'completed' };
+        },
+      },
+    });
+    const agentId = await api.agent('gone');
+    await rubric(api, agentId, 'File', 'The file /workspace/a.md exists.');
+    expect(await evaluated(api, await start(api, agentId))).toMatchObject({
+      status: 'unavailable',
+      final_comment: 'Not decided: File (the files of the run are not kept any more).',
+    });
+  });
+});
+
+describe('the run list', () => {
+  it('is filtered by issues and their severity', async () => {
+    const api = await service({ behaviours: { fails: async () => ({ status: 'failed', error: 'No.' }) } });
+    const good = await start(api, await api.agent());
+    const bad = await start(api, await api.agent('fails'));
+    const low = await api.agent('done', 'Low');
+    await rubric(api, low, 'Paid', `Low: ${description}`);
+    const minor = await start(api, low);
+    for (const run of [good, bad, minor]) await evaluated(api, run);
+    const ids = async (query: object) => (await api.ok('listRuns', { query })).data.map(({ id }) => id);
+    expect(await ids({ has_issues: 'true' })).toEqual([minor, bad]);
+    expect(await ids({ has_issues: 'false' })).toEqual([good]);
+    expect(await ids({ issue_severity: 'critical' })).toEqual([bad]);
+    expect(await ids({ issue_severity: 'low' })).toEqual([minor]);
+    expect(await ids({ issue_severity: 'medium' })).toEqual([]);
+    expect(await ids({ has_issues: 'false', issue_severity: 'low' })).toEqual([]);
+    expect(await api.ok('listRuns', { query: { has_issues: 'true', count_only: 'true' } })).toEqual({ data: [], total: 2 });
+  });
+});
