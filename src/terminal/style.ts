@@ -36,6 +36,8 @@ const statusStyles: Record<string, StyleName> = {
   completed: 'success',
   ready: 'success',
   succeeded: 'success',
+  passed: 'success',
+  undecided: 'dim',
   delivered: 'success',
   active: 'success',
   failing: 'warning',

@@ -44,8 +44,8 @@ async function state(): Promise<unknown> {
     await ids('agents', 'list'),
     await json('webhooks', 'list'),
     [await json('queues', 'list'), await json('queues', 'labels', 'list', 'invoices'), await json('cases', 'list', 'invoices')],
-    await json('agents', 'schedules', 'list', 'greeter'),
     await json('agents', 'triggers', 'list', 'greeter'),
+    [await json('agents', 'schedules', 'list', 'greeter'), await json('agents', 'rubrics', 'list', 'greeter')],
     await json('webhooks', 'secret', 'show'),
     await ids('connections', 'list'),
     [
@@ -75,6 +75,8 @@ beforeAll(async () => {
   await json('queues', 'labels', 'create', 'invoices', 'vendor=acme');
   oneCase = (await json<{ id: string }>('cases', 'create', 'invoices', '--title', 'One', '--label', 'vendor=acme')).id;
   await json('agents', 'triggers', 'create', 'greeter', '--queue', 'invoices', '--no-enabled');
+  await json('agents', 'rubrics', 'create', 'greeter', '--title', 'Says hello', '--description', 'The final message contains "Hello".');
+  await service.file('rubrics.yaml', '- { title: New, description: No tool call failed. }\n');
   schedule = (await json<{ id: string }>('agents', 'schedules', 'create', 'greeter', '--frequency', 'daily')).id;
   artifact = (await json<{ id: string }>('artifacts', 'create', 'runs', '--watch')).id;
   asking = (await json<{ id: string }>('artifacts', 'create', 'chart of runs')).id;
@@ -186,6 +188,20 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
       body: { name: 'renamed' },
     },
     'local team delete': { argv: [names.team, '--yes'], method: 'DELETE', path: /^\/v2\/local\/teams\/[^/]+$/ },
+    'agents rubrics create': {
+      argv: ['greeter', '--title', 'New', '--description', 'No tool call failed.'],
+      method: 'POST',
+      path: `/v2/agents/${agent}/eval-rubrics`,
+      body: { title: 'New', description: 'No tool call failed.' },
+    },
+    'agents rubrics update': {
+      argv: ['greeter', 'says-hello', '--title', 'Says it'],
+      method: 'PATCH',
+      path: /\/eval-rubrics\/[^/]+$/,
+      body: { title: 'Says it' },
+    },
+    'agents rubrics delete': { argv: ['greeter', 'says-hello', '--yes'], method: 'DELETE', path: /\/eval-rubrics\/[^/]+$/ },
+    'agents rubrics replace': { argv: ['greeter', '--from', 'rubrics.yaml', '--yes'], method: 'PUT', path: /\/eval-rubrics$/ },
     'agents schedules create': {
       argv: ['greeter', '--frequency', 'daily', '--time', '08:30', '--timezone', 'Europe/Berlin'],
       method: 'POST',

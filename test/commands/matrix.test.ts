@@ -62,6 +62,10 @@ function required(command: AnyCommand): string[] {
 const alsoNeeded: Record<string, string[]> = {
   'agents create': ['--name', 'x'],
   'agents update': ['--name', 'x'],
+  'agents rubrics create': ['--title', 'abc', '--description', 'x'.repeat(20)],
+  'agents rubrics update': ['--title', 'abc'],
+  'agents rubrics delete': ['--yes'],
+  'agents rubrics replace': ['--from', 'rubrics.yaml', '--yes'],
   'agents schedules create': ['--frequency', 'daily'],
   'agents schedules update': ['--enabled'],
   'agents schedules next': ['x'],

@@ -1,5 +1,6 @@
 import { defineGroup } from '../define.ts';
 import { memory } from './memory/index.ts';
+import { rubrics } from './rubrics/index.ts';
 import { schedules } from './schedules/index.ts';
 import { triggers } from './triggers/index.ts';
 
@@ -14,5 +15,6 @@ export const agents = defineGroup({
     triggers,
     schedules,
     memory,
+    rubrics,
   },
 });

@@ -5,6 +5,7 @@ import { argument, defineCommand } from '../define.ts';
 import { documentOutput, recordFields } from '../output.ts';
 import { returns } from '../result.ts';
 import { agentAndRun } from './agent-run.ts';
+import { issuesInWords } from './evaluation-sheet.ts';
 import { runRecord } from './record.ts';
 
 export default defineCommand({
@@ -72,15 +73,16 @@ const took = ({ started_at, completed_at }: RunDetail): string | undefined =>
 
 /** One evaluation, or one for each name: the interface leaves open which. */
 function evaluation(summaries: Open): Open {
-  const entries = 'passed' in summaries ? [['Result', summaries] as const] : Object.entries(summaries);
-  return Object.fromEntries(entries.map(([name, summary]) => [name, verdict(summary)]));
+  const { results: _, ...summary } = summaries;
+  const entries = 'passed' in summaries ? [['Result', summary] as const] : Object.entries(summaries);
+  return Object.fromEntries(entries.map(([name, one]) => [name, verdict(one)]));
 }
 
 function verdict(summary: unknown): unknown {
   const { passed, total, status, severityCounts, final_comment } = (summary ?? {}) as Open & { severityCounts?: Record<string, number> };
   if (typeof passed !== 'number' || typeof total !== 'number') return summary;
-  if (status !== undefined && status !== 'ready') return status;
-  const issues = Object.entries(severityCounts ?? {}).flatMap(([severity, number]) => (number > 0 ? [`${number} ${severity}`] : []));
-  const figures = `${passed} of ${total} passed${issues.length > 0 ? ` (${issues.join(', ')})` : ''}`;
+  if (status !== undefined && status !== 'ready') return final_comment ? `${status}\n${String(final_comment)}` : status;
+  const issues = issuesInWords(severityCounts);
+  const figures = `${passed} of ${total} passed${issues === undefined ? '' : ` (${issues})`}`;
   return final_comment ? `${figures}\n${String(final_comment)}` : figures;
 }

@@ -13,6 +13,7 @@ export const runs = defineGroup({
     stop: () => import('./stop.ts'),
     messages: () => import('./messages.ts'),
     detail: () => import('./detail.ts'),
+    evaluation: () => import('./evaluation.ts'),
     report: () => import('./report.ts'),
     pages: () => import('./pages.ts'),
     files: () => import('./files.ts'),

@@ -1,12 +1,22 @@
 import { given } from '../../base/given.ts';
 import { runStatusFilters } from '../../interface/run-status.ts';
 import type { RunListItem } from '../../interface/types.ts';
+import type { Column } from '../../terminal/table.ts';
 import { uuid } from '../checks.ts';
 import { choice, dateTime, defineCommand, flag, text, toggle } from '../define.ts';
 import { Count, listFlags, refuseRows, rowList } from '../list.ts';
 import { column, idColumn, listOutput, statusColumn, timeColumn } from '../output.ts';
 import { agentId, queueId } from '../resolve.ts';
 import { returns } from '../result.ts';
+import { issuesInWords } from './evaluation-sheet.ts';
+
+const columns: Column<RunListItem>[] = [
+  idColumn((run) => run.id),
+  statusColumn((run) => run.status),
+  column('TITLE', (run) => run.title, { shrink: true }),
+  column('AGENT', (run) => run.agent_name, { shrink: true }),
+  timeColumn('CREATED', (run) => run.created_at),
+];
 
 export default defineCommand({
   summary: 'List runs, the newest first',
@@ -34,18 +44,20 @@ export default defineCommand({
   examples: [
     { command: 'aops runs list', text: 'The newest twenty' },
     { command: 'aops runs list --status waiting', text: 'Runs that wait for a person' },
+    { command: 'aops runs list --has-issues --since yesterday', text: 'Runs that were judged to have issues, and how severe' },
     { command: 'aops runs list --since yesterday --until today --status failed --count', text: 'How many failed yesterday' },
     { command: 'aops runs list --agent invoice-check --all -o ndjson', text: 'Every run of an agent, one JSON object a line' },
   ],
   result: returns('listRuns.data[]'),
   output: listOutput<RunListItem>({
-    columns: [
-      idColumn((run) => run.id),
-      statusColumn((run) => run.status),
-      column('TITLE', (run) => run.title, { shrink: true }),
-      column('AGENT', (run) => run.agent_name, { shrink: true }),
-      timeColumn('CREATED', (run) => run.created_at),
-    ],
+    columns,
+    forms: {
+      issues: columns.toSpliced(
+        4,
+        0,
+        column('ISSUES', ({ eval_summaries: summary }) => issuesInWords(summary?.severityCounts)),
+      ),
+    },
     empty: 'No runs. Start one with `aops runs start --agent AGENT`.',
   }),
   async run(context, input) {
@@ -78,6 +90,7 @@ export default defineCommand({
       return { items: page.data, total: page.total };
     });
     list.counted = total !== false;
+    if (hasIssues !== undefined || input.issueSeverity !== undefined) list.form = 'issues';
     return list;
   },
 });

@@ -38,7 +38,7 @@ export const platformRubrics: readonly PlatformRubric[] = [
   },
   {
     key: 'approval_denied',
-    label: 'Nobody denied what the run asked for',
+    label: 'Nobody denied an approval',
     description: 'Low: a person did not deny an approval.',
     cause: 'person',
     severity: 'low',

@@ -1,0 +1,36 @@
+import type { Rubric } from '../../../interface/types.ts';
+import { readContent } from '../../body.ts';
+import { argument, defineCommand, requiredText } from '../../define.ts';
+import { recordOutput } from '../../output.ts';
+import { agentId } from '../../resolve.ts';
+import { returns } from '../../result.ts';
+import { descriptionCheck, revisionGiven, revisionOption, rubricRecord, titleCheck } from './record.ts';
+
+export default defineCommand({
+  summary: 'Add a rubric to an agent',
+  description:
+    'A local service checks sentences such as those of docs/evaluations.md, and says which it cannot check. Runs that have ended are not judged again.',
+  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
+  options: {
+    title: requiredText('TEXT', 'What it is called, 3 to 80 characters', titleCheck),
+    description: requiredText('TEXT|@FILE|-', 'What is demanded, 20 to 400 characters', { complete: 'files' }),
+    revision: revisionOption,
+  },
+  operations: ['listAgents', 'listAgentRevisions', 'createEvalRubric'],
+  mutates: true,
+  examples: [
+    {
+      command: `aops agents rubrics create invoice-check --title 'Says paid' --description 'Critical: the final message contains "paid".'`,
+      text: 'One that matters much',
+    },
+  ],
+  result: returns('createEvalRubric.rubric'),
+  output: recordOutput<Rubric>(rubricRecord),
+  async run(context, input) {
+    const client = await context.client();
+    const description = await readContent(context, input.description, descriptionCheck, '--description');
+    const agent = await agentId(context, input.agent);
+    const body = { title: input.title, description, ...(await revisionGiven(context, agent, input.revision)) };
+    return (await client.call('createEvalRubric', { params: { agentId: agent }, body })).rubric;
+  },
+});

@@ -1,0 +1,29 @@
+import { confirm } from '../../confirm.ts';
+import { argument, defineCommand } from '../../define.ts';
+import { textOutput } from '../../output.ts';
+import { agentId } from '../../resolve.ts';
+import { returns } from '../../result.ts';
+import { findRubric, revisionGiven, revisionOption } from './record.ts';
+
+export default defineCommand({
+  summary: 'Delete a rubric',
+  description: 'What it gave for runs that have ended stays.',
+  arguments: {
+    agent: argument('The agent, by id or name', { complete: 'agents' }),
+    rubric: argument('The rubric, by its id or as the list names it'),
+  },
+  options: { revision: revisionOption },
+  operations: ['listAgents', 'listAgentRevisions', 'getEvalRubrics', 'deleteEvalRubric'],
+  mutates: true,
+  destructive: true,
+  examples: [{ command: 'aops agents rubrics delete invoice-check says-paid --yes', text: 'In a script' }],
+  result: returns('deleteEvalRubric', { id: 'uuid', title: 'string' }),
+  output: textOutput<{ id: string; title: string }>(({ title }) => `Deleted the rubric "${title}".`),
+  async run(context, input) {
+    const client = await context.client();
+    const agent = await agentId(context, input.agent);
+    const { id, title } = await findRubric(context, agent, input.rubric, await revisionGiven(context, agent, input.revision));
+    await confirm(context, `Delete the rubric "${title}"?`);
+    return { id, title, ...(await client.call('deleteEvalRubric', { params: { agentId: agent, rubricId: id } })) };
+  },
+});

@@ -1,0 +1,27 @@
+import type { Rubric } from '../../../interface/types.ts';
+import { argument, defineCommand } from '../../define.ts';
+import { wholeList } from '../../list.ts';
+import { listOutput } from '../../output.ts';
+import { agentId } from '../../resolve.ts';
+import { returns } from '../../result.ts';
+import { revisionGiven, revisionOption, rubricColumns, rubricsOf } from './record.ts';
+
+export default defineCommand({
+  summary: 'List the rubrics of an agent',
+  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
+  options: { revision: revisionOption },
+  operations: ['listAgents', 'listAgentRevisions', 'getEvalRubrics'],
+  examples: [
+    { command: 'aops agents rubrics list invoice-check', text: 'In their order, with how much of each can be checked' },
+    { command: "aops agents rubrics list invoice-check --jq '[.data[] | {title, description}]'", text: 'In the form that `replace` takes' },
+  ],
+  result: returns('getEvalRubrics.rubrics[]'),
+  output: listOutput<Rubric>({
+    columns: rubricColumns,
+    empty: 'No rubrics. Create one with `aops agents rubrics create AGENT --title TITLE --description TEXT`.',
+  }),
+  async run(context, input) {
+    const agent = await agentId(context, input.agent);
+    return wholeList(await rubricsOf(context, agent, await revisionGiven(context, agent, input.revision)));
+  },
+});

@@ -1,0 +1,64 @@
+/** Rubrics as people see them, and how they are found. */
+import { AopsError, exitCodes } from '../../../base/errors.ts';
+import { nearest } from '../../../base/nearest.ts';
+import type { Rubric } from '../../../interface/types.ts';
+import { length } from '../../checks.ts';
+import type { Context } from '../../context.ts';
+import { text } from '../../define.ts';
+import { column } from '../../output.ts';
+import { revisionId } from '../../revisions/find.ts';
+
+export const revisionOption = text('REVISION', 'Those of one revision alone: its id, or live, latest or its number', {
+  complete: 'agents',
+});
+export const titleCheck = { check: length(3, 80) };
+export const descriptionCheck = length(20, 400);
+
+/** How much of it is checked: a service that does not tell is trusted with all. */
+const checked = ({ checks, unclear }: Rubric): string =>
+  unclear === undefined || unclear.length === 0 ? 'yes' : (checks ?? []).length === 0 ? 'no' : 'in part';
+
+export const rubricColumns = [
+  column('RUBRIC', (rubric: Rubric) => rubric.slug, { shrink: true, min: 12 }),
+  column('SEVERITY', (rubric: Rubric) => rubric.severity, { style: 'status' }),
+  column('CHECKED', checked),
+  column('DESCRIPTION', (rubric: Rubric) => rubric.description, { shrink: true, min: 20 }),
+];
+
+export const rubricRecord = (rubric: Rubric) => ({
+  ID: rubric.id,
+  Rubric: rubric.slug,
+  Title: rubric.title,
+  Description: rubric.description,
+  Severity: rubric.severity,
+  Checks: rubric.checks?.join('\n') || undefined,
+  'Cannot be checked': rubric.unclear?.join('\n') || undefined,
+});
+
+/** The revision that `--revision` names; `live`, `latest` and numbers are of the agent. */
+export async function revisionGiven(context: Context, agent: string, given: string | undefined): Promise<{ build_id?: string }> {
+  if (given === undefined) return {};
+  return { build_id: await revisionId(context, given, agent) };
+}
+
+/** The rubrics of an agent, or of one of its revisions. */
+export async function rubricsOf(context: Context, agent: string, of: { build_id?: string }): Promise<Rubric[]> {
+  const client = await context.client();
+  return (await client.call('getEvalRubrics', { params: { agentId: agent }, query: of })).rubrics;
+}
+
+/** A rubric by id or slug. @throws AopsError `rubric_not_found` (exit 3) */
+export async function findRubric(context: Context, agent: string, given: string, of: { build_id?: string }): Promise<Rubric> {
+  const rubrics = await rubricsOf(context, agent, of);
+  const found = rubrics.find(({ id, slug }) => id === given.toLowerCase() || slug === given);
+  if (found) return found;
+  const meant = nearest(
+    given,
+    rubrics.map(({ slug }) => slug),
+  );
+  throw new AopsError(`The agent has no rubric "${given}".`, {
+    code: 'rubric_not_found',
+    exit: exitCodes.notFound,
+    hint: meant === undefined ? 'See its rubrics with `aops agents rubrics list AGENT`.' : `Did you mean ${meant}?`,
+  });
+}

@@ -1,0 +1,42 @@
+import { UsageError } from '../../../base/errors.ts';
+import { given } from '../../../base/given.ts';
+import type { Rubric } from '../../../interface/types.ts';
+import { readContent } from '../../body.ts';
+import { argument, defineCommand, text } from '../../define.ts';
+import { recordOutput } from '../../output.ts';
+import { agentId } from '../../resolve.ts';
+import { returns } from '../../result.ts';
+import { descriptionCheck, findRubric, revisionGiven, revisionOption, rubricRecord, titleCheck } from './record.ts';
+
+export default defineCommand({
+  summary: 'Change a rubric',
+  arguments: {
+    agent: argument('The agent, by id or name', { complete: 'agents' }),
+    rubric: argument('The rubric, by its id or as the list names it'),
+  },
+  options: {
+    title: text('TEXT', 'What it is called, 3 to 80 characters', titleCheck),
+    description: text('TEXT|@FILE|-', 'What is demanded, 20 to 400 characters', { complete: 'files' }),
+    revision: revisionOption,
+  },
+  operations: ['listAgents', 'listAgentRevisions', 'getEvalRubrics', 'updateEvalRubric'],
+  mutates: true,
+  examples: [
+    {
+      command: 'aops agents rubrics update invoice-check says-paid --description \'Low: some message contains "paid".\'',
+      text: 'Demand less',
+    },
+  ],
+  result: returns('updateEvalRubric.rubric'),
+  output: recordOutput<Rubric>(rubricRecord),
+  async run(context, input) {
+    const description =
+      input.description === undefined ? undefined : await readContent(context, input.description, descriptionCheck, '--description');
+    const body = given({ title: input.title, description });
+    if (Object.keys(body).length === 0) throw new UsageError('There is nothing to change.', 'Give --title or --description.');
+    const client = await context.client();
+    const agent = await agentId(context, input.agent);
+    const { id } = await findRubric(context, agent, input.rubric, await revisionGiven(context, agent, input.revision));
+    return (await client.call('updateEvalRubric', { params: { agentId: agent, rubricId: id }, body })).rubric;
+  },
+});

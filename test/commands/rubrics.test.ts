@@ -1,0 +1,114 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { PlatformRubric, Rubric, RunListItem } from '../../src/interface/types.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+let agent: string;
+beforeAll(async () => {
+  service = await startTestService();
+  agent = await service.agent('- say: "Invoice {{ message }}."', 'shop');
+});
+
+const rubrics = (...argv: string[]) => service.cli(['agents', 'rubrics', ...argv]);
+const description = 'Critical: the final message contains "paid" and the tone is kind.';
+
+async function ended(message: string): Promise<string> {
+  const run = await service.start(agent, message);
+  await service.until(run, 'completed');
+  return run;
+}
+
+describe('agents rubrics', () => {
+  it('are the life of a rubric, which is named by its slug', async () => {
+    const made = await rubrics('create', 'shop', '--title', 'Says paid', '--description', description, '--json');
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    expect(made.json()).toMatchObject({ slug: 'says-paid', severity: 'critical', unclear: ['the tone is kind'] });
+    const list = await service.cli(['agents', 'rubrics', 'list', 'shop', '--color', 'never'], { tty: true, columns: 120 });
+    expect(list.stdout).toMatch(/^RUBRIC +SEVERITY +CHECKED +DESCRIPTION\nsays-paid +critical +in part +Critical: the final/);
+    const changed = await rubrics('update', 'shop', 'says-paid', '--description', 'Low: the final message contains "paid".', '--json');
+    expect(changed.json()).toMatchObject({ severity: 'low', unclear: [], title: 'Says paid' });
+    expect(await rubrics('delete', 'shop', 'says-paid')).toMatchObject({ code: 2, stdout: '' });
+    expect(await rubrics('delete', 'shop', 'says-paid', '--yes')).toMatchObject({ code: 0, stdout: 'Deleted the rubric "Says paid".\n' });
+    expect((await rubrics('list', 'shop')).stderr).toContain('No rubrics.');
+  });
+
+  it('are replaced by those of a file, in YAML or in the JSON of the list', async () => {
+    await service.file(
+      'r.yaml',
+      '- { title: One rubric, description: No tool call failed. }\n- { title: Two rubrics, description: "Low: the run completed." }\n',
+    );
+    const refused = await rubrics('replace', 'shop', '--from', 'r.yaml');
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('Replace 0 rubrics by 2');
+    expect((await rubrics('replace', 'shop', '--from', 'r.yaml', '--yes')).code).toBe(0);
+    const listed = (await rubrics('list', 'shop', '--json')).json<{ data: Rubric[] }>().data;
+    expect(listed.map(({ slug, severity }) => [slug, severity])).toEqual([
+      ['one-rubric', 'medium'],
+      ['two-rubrics', 'low'],
+    ]);
+    const json = JSON.stringify({ rubrics: listed.slice(1) });
+    const again = await service.cli(['agents', 'rubrics', 'replace', 'shop', '--from', '-', '--yes', '--json'], { stdin: json });
+    expect(again.json<{ data: Rubric[] }>().data).toMatchObject([{ id: listed[1]?.id, sort_order: 1 }]);
+    await rubrics('delete', 'shop', 'two-rubrics', '--yes');
+  });
+
+  it('may be of one revision', async () => {
+    const of = ['--revision', 'live'];
+    await rubrics('create', 'shop', '--title', 'Of the first', '--description', 'The run completed in time. The run completed.', ...of);
+    expect((await rubrics('list', 'shop', ...of, '--json')).json<{ data: Rubric[] }>().data).toHaveLength(1);
+    expect((await rubrics('list', 'shop', '--json')).json<{ data: Rubric[] }>().data).toEqual([]);
+    expect((await rubrics('delete', 'shop', 'of-the-first', ...of, '--yes')).code).toBe(0);
+  });
+
+  it('stand beside those of the platform', async () => {
+    const platform = (await rubrics('platform', 'shop', '--json')).json<{ data: PlatformRubric[] }>().data;
+    expect(platform.map(({ key }) => key)).toEqual(['run_failed', 'tool_error', 'run_stopped', 'approval_denied']);
+  });
+
+  it.each<[string, string[], number, string]>([
+    ['a title that is too short', ['create', 'shop', '--title', 'ab', '--description', description], 2, '--title'],
+    ['a description that is too short', ['create', 'shop', '--title', 'abc', '--description', 'short'], 2, '--description'],
+    ['nothing to change', ['update', 'shop', 'x'], 2, 'nothing to change'],
+    ['a rubric that is not there', ['update', 'shop', 'says-pad', '--title', 'abc'], 3, 'no rubric "says-pad"'],
+    ['a file that is not there', ['replace', 'shop', '--from', 'nowhere.yaml', '--yes'], 2, 'no such file'],
+    ['a file that holds something else', ['replace', 'shop', '--from', 'other.yaml', '--yes'], 2, 'entry 1'],
+    ['a file that is no list', ['replace', 'shop', '--from', 'text.yaml', '--yes'], 2, 'no list'],
+  ])('refuse %s', async (_, argv, code, word) => {
+    await service.file('other.yaml', '- { title: x }\n');
+    await service.file('text.yaml', 'hello\n');
+    const refused = await rubrics(...argv);
+    expect(refused).toMatchObject({ code, stdout: '' });
+    expect(refused.stderr).toContain(word);
+  });
+});
+
+describe('runs evaluation', () => {
+  it('shows what each rubric gave, and is a gate', async () => {
+    await rubrics('create', 'shop', '--title', 'Says paid', '--description', 'The final message contains "paid" (medium).');
+    const good = await ended('paid');
+    const bad = await ended('open');
+    expect((await service.cli(['runs', 'evaluation', good, '--wait', '--fail-on', 'low'])).code).toBe(0);
+    const sheet = await service.cli(['runs', 'evaluation', bad, '--wait', '--color', 'never'], { tty: true, columns: 120 });
+    expect(sheet).toMatchObject({ code: 0, stderr: '' });
+    expect(sheet.stdout).toMatch(
+      /^Evaluation\n +Status: +ready\n +Passed: +4 of 5\n +Issues: +1 medium\n\nRESULT +SEVERITY +RUBRIC +WHY\nfailed +medium +Says paid +final message contains/,
+    );
+    const gate = await service.cli(['runs', 'evaluation', bad, '--fail-on', 'medium', '--json']);
+    expect(gate.code).toBe(1);
+    expect(gate.json()).toMatchObject({ status: 'ready', passed: 4, severityCounts: { medium: 1 } });
+    expect(gate.stderr).toContain('rubrics_failed');
+    expect((await service.cli(['runs', 'evaluation', bad, '--fail-on', 'critical'])).code).toBe(0);
+    const issues = await service.cli(['runs', 'list', '--has-issues', '--color', 'never'], { tty: true, columns: 120 });
+    expect(issues.stdout).toMatch(/^ID +STATUS +TITLE +AGENT +ISSUES +CREATED\n[^\n]+ +open +shop +1 medium /);
+    const listed = (await service.cli(['runs', 'list', '--issue-severity', 'medium', '--json'])).json<{ data: RunListItem[] }>().data;
+    expect(listed.map(({ id }) => id)).toEqual([bad]);
+    expect((await service.cli(['runs', 'detail', bad])).stdout).toContain('4 of 5 passed (1 medium)');
+  });
+
+  it('says that a run has not ended', async () => {
+    const waiting = await service.waiting('- approve: { id: a, title: Go? }');
+    const refused = await service.cli(['runs', 'evaluation', waiting]);
+    expect(refused).toMatchObject({ code: 3, stdout: '' });
+    expect(refused.stderr).toContain('The run is waiting and has not been judged.');
+  });
+});
