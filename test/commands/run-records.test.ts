@@ -49,7 +49,7 @@ describe('what a run leaves behind', () => {
     expect(detail.stdout).toMatch(/\n\nConversation\n {2}Messages: +\d+\n {2}Tool calls: +2\n {2}Prompts: +0\n {2}Resumed: +never\n/);
     expect(detail.stdout).toMatch(/\n\nSessions\n {2}Browser: +\S+\n$/);
     // What there is nothing of has no section.
-    expect(detail.stdout).not.toMatch(/Evaluation|Handover|Integrations/);
+    expect(detail.stdout).not.toMatch(/Handover|Integrations/);
     const report = await service.cli(['runs', 'report', run], { tty: true, columns: 100, env: { NO_COLOR: '1' } });
     expect(report.stdout).toBe(`Outcome
   Completed:    yes

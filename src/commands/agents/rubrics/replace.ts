@@ -24,8 +24,8 @@ export default defineCommand({
   result: returns('replaceEvalRubrics.rubrics[]'),
   output: listOutput<Rubric>({ columns: rubricColumns, empty: 'The agent has no rubrics now.' }),
   async run(context, input) {
-    const rubrics = await draftsOf(await readText(context, input.from), input.from);
     const client = await context.client();
+    const rubrics = await draftsOf(await readText(context, input.from), input.from);
     const agent = await agentId(context, input.agent);
     const of = await revisionGiven(context, agent, input.revision);
     const before = await rubricsOf(context, agent, of);
