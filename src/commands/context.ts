@@ -33,6 +33,10 @@ export interface Context {
     nodeVersion: string;
     pid: number;
     kill(pid: number, signal: 'SIGTERM' | 0): void;
+    /** Calls the listener on SIGHUP, which otherwise ends the process. Returns what takes it away. */
+    onHangup(listener: () => void): () => void;
+    /** What this process uses: bytes, and seconds of CPU time. */
+    usage(): { residentBytes: number; heapBytes: number; cpuSeconds: number };
   };
   /** The format to print results in. */
   readonly format: OutputFormat;

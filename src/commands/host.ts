@@ -15,6 +15,10 @@ export interface Host {
   stdout: OutputStream;
   stderr: OutputStream;
   cwd(): string;
-  on(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
-  removeListener(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
+  on(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', listener: () => void): unknown;
+  removeListener(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', listener: () => void): unknown;
+  /** In bytes. */
+  memoryUsage(): { rss: number; heapUsed: number };
+  /** In microseconds. */
+  cpuUsage(): { user: number; system: number };
 }

@@ -3,11 +3,14 @@ import path from 'node:path';
 import { parseDuration } from '../base/duration.ts';
 import { exitCodes } from '../base/errors.ts';
 import { version } from '../base/version.ts';
-import type { LogEntry } from '../service/service.ts';
-import { choice, defineCommand, duration, integer, text } from './define.ts';
+import type { Service } from '../service/service.ts';
+import type { Context } from './context.ts';
+import { choice, defineCommand, duration, text } from './define.ts';
 import { browsingOptions, namedChromium } from './local/browsing.ts';
 import { connectionOptions, connectionSettings } from './local/connection-flags.ts';
+import { type ListeningInput, listeningOptions, listeningSettings, readTls } from './local/listening.ts';
 import { planOptions, readPlans } from './local/plans.ts';
+import { logOptions, serviceLog } from './local/service-log.ts';
 import { defaultDataDirectory, removeState, serviceFile, tokenFile, writeState } from './local/state.ts';
 import { webhookOptions, webhookSettings } from './local/webhook-flags.ts';
 
@@ -16,8 +19,7 @@ export default defineCommand({
   description:
     "Data is kept in the data directory; one process owns it. Commands of runs are not executed unless --exec host is given: they then run as you, in the run's directory, without containment. Ctrl-C or SIGTERM ends the service; its runs go on at the next start.",
   options: {
-    host: text('ADDRESS', 'Listen on this address (default 127.0.0.1)'),
-    port: integer('N', 'Listen on this port (default: a free one)', { minimum: 0, maximum: 65_535 }),
+    ...listeningOptions,
     dataDir: text('DIR', 'Keep the data here', { complete: 'directories' }),
     exec: choice(['host', 'off'], 'Whether runs may execute commands (default off)'),
     ...planOptions,
@@ -25,7 +27,7 @@ export default defineCommand({
     ...browsingOptions('off'),
     ...webhookOptions,
     ...connectionOptions,
-    rateLimit: text('N', 'Requests a minute for each credential', { hidden: true }),
+    ...logOptions,
     stateFile: text('FILE', 'Write the state of the service here', { hidden: true }),
     ephemeral: text('yes|no', 'Note in the state that the data is not kept', { hidden: true }),
   },
@@ -35,6 +37,8 @@ export default defineCommand({
     { command: 'aops serve --data-dir ./data --exec host', text: 'Let runs execute commands' },
     { command: 'aops serve --plan plan.yaml', text: 'Limit what the team may use' },
     { command: 'aops serve --allow-webhook-host hooks.example.com', text: 'Let webhooks leave this machine' },
+    { command: 'aops serve --host 0.0.0.0 --port 443 --tls-cert chain.pem --tls-key key.pem', text: 'For others on the network' },
+    { command: 'aops serve --port 4010 --public-url https://agents.example.com', text: 'Behind a proxy that speaks TLS' },
     { command: 'aops serve --browse public', text: 'Let runs browse the internet, and nothing of this network' },
   ],
   async run(context, input) {
@@ -43,6 +47,7 @@ export default defineCommand({
     const exec = input.exec ?? 'off';
     const browse = input.browse ?? 'off';
     const chromium = await namedChromium(context, input.chromium);
+    const log = serviceLog(context.terminal, input.logFormat);
     const service = await startService({
       dataDirectory,
       exec,
@@ -52,10 +57,14 @@ export default defineCommand({
       ...(context.env.PATH === undefined ? {} : { commandPath: context.env.PATH }),
       ...(await readPlans(context, input.plan)),
       ...(input.keepSandboxes === undefined ? {} : { sandboxRetention: parseDuration(input.keepSandboxes) as number }),
-      ...(input.host === undefined ? {} : { host: input.host }),
-      ...(input.port === undefined ? {} : { port: input.port }),
-      ...(input.rateLimit === undefined ? {} : { rateLimit: { limit: Number(input.rateLimit), windowSeconds: 60 } }),
-      log: (entry) => context.terminal.note(context.terminal.err.isTTY ? logLine(entry) : JSON.stringify(entry)),
+      ...(await listeningSettings(context, input)),
+      drain: {
+        ...(input.drainDelay === undefined ? {} : { delay: parseDuration(input.drainDelay) as number }),
+        ...(input.drainTimeout === undefined ? {} : { time: parseDuration(input.drainTimeout) as number }),
+      },
+      usage: () => context.launcher.usage(),
+      log: log.write,
+      logLevel: input.logLevel ?? 'info',
     });
     const { url, teamId, instanceId } = service;
     // In the data directory for whoever finds it in use, and where `local` looks.
@@ -81,16 +90,24 @@ export default defineCommand({
       context.terminal.note(
         `Listening on ${url}; team ${teamId}; token in ${tokenFile(dataDirectory)}; commands ${exec === 'host' ? 'run as you' : 'are off'}`,
       );
+      const ignore = input.tlsCert === undefined ? undefined : context.launcher.onHangup(() => void reloadTls(context, service, input));
       if (!context.signal.aborted) await once(context.signal, 'abort');
+      ignore?.();
     } finally {
       await service.close();
+      log.flush();
       for (const file of stateFiles.reverse()) await removeState(file, instanceId);
     }
   },
 });
 
-/** A log entry for the one who looks at it: time, what happened, and the facts. */
-function logLine({ time, level, message, fields }: LogEntry): string {
-  const shown = Object.entries(fields).map(([name, value]) => `${name}=${value}`);
-  return [time.slice(11, 19), level === 'info' ? '' : level, message, ...shown].filter((part) => part !== '').join(' ');
+/** Reads the certificate again. One that is wrong is told, and the one before goes on. */
+async function reloadTls(context: Context, service: Service, input: Pick<ListeningInput, 'tlsCert' | 'tlsKey'>): Promise<void> {
+  try {
+    const pair = await readTls(context, input);
+    if (pair !== undefined) service.setTls(pair);
+    context.terminal.note('The TLS certificate was read again.');
+  } catch (error) {
+    context.terminal.warn(`The TLS certificate stays as it is: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }

@@ -57,6 +57,15 @@ export class Session {
         nodeVersion: host.version.replace(/^v/, ''),
         pid: host.pid,
         kill: (pid, signal) => void host.kill(pid, signal),
+        onHangup: (listener) => {
+          host.on('SIGHUP', listener);
+          return () => void host.removeListener('SIGHUP', listener);
+        },
+        usage: () => {
+          const { rss, heapUsed } = host.memoryUsage();
+          const { user, system } = host.cpuUsage();
+          return { residentBytes: rss, heapBytes: heapUsed, cpuSeconds: (user + system) / 1e6 };
+        },
       },
       format: flags.json ? 'json' : (flags.output ?? (stored(store, 'output') as OutputFormat | undefined) ?? 'table'),
       config,
@@ -94,8 +103,15 @@ export class Session {
     }
     this.#controller.abort(new AopsError('Interrupted.', { code: 'interrupted', exit: exitCodes.interrupted }));
   };
-  readonly #terminate = (): void =>
+  readonly #terminate = (): void => {
+    // Whoever asks twice does not want to wait.
+    if (this.#controller.signal.aborted) {
+      this.#host.removeListener('SIGTERM', this.#terminate);
+      this.#host.kill(this.#host.pid, 'SIGTERM');
+      return;
+    }
     this.#controller.abort(new AopsError('Terminated.', { code: 'terminated', exit: exitCodes.terminated }));
+  };
   readonly #abandon = (): void => this.#controller.abort(new Error('nobody reads the output any more'));
 
   #startDeadline(milliseconds: number, timeout: string): void {

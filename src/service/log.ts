@@ -1,6 +1,8 @@
 /** Structured log entries of the service. What receives them decides where they go; they never hold a token. */
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+/** From the least to the most important. */
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof logLevels)[number];
 
 export interface LogEntry {
   /** ISO 8601. */
@@ -13,10 +15,11 @@ export interface LogEntry {
 
 export type Log = (level: LogLevel, message: string, fields?: LogEntry['fields']) => void;
 
-/** A log that stamps entries and hands them on; without a receiver it does nothing. */
-export function createLog(now: () => number, receive: ((entry: LogEntry) => void) | undefined): Log {
+/** A log that stamps entries and hands on those of some importance; without a receiver it does nothing. */
+export function createLog(now: () => number, receive: ((entry: LogEntry) => void) | undefined, least: LogLevel = 'debug'): Log {
   if (receive === undefined) return () => undefined;
   return (level, message, fields = {}) => {
+    if (logLevels.indexOf(level) < logLevels.indexOf(least)) return;
     try {
       receive({ time: new Date(now()).toISOString(), level, message, fields });
     } catch {

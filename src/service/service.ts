@@ -33,8 +33,11 @@ import { type RateLimit, RateLimiter } from './http/rate-limit.ts';
 import { RememberedAnswers } from './http/remembered.ts';
 import { Router } from './http/router.ts';
 import { type HttpServer, listen } from './http/server.ts';
-import { createLog, type LogEntry } from './log.ts';
+import { checkTls, requireTls, type TlsPair } from './http/tls.ts';
+import { createLog, type LogEntry, type LogLevel } from './log.ts';
 import { newSecret, secretHash } from './oauth/secrets.ts';
+import { Readiness } from './operating/readiness.ts';
+import { type ProcessUsage, ServiceMetrics } from './operating/service-metrics.ts';
 import { GuardedAgent, type Lookup } from './outbound/guarded-agent.ts';
 import { HostRules } from './outbound/host-rules.ts';
 import type { Plan } from './plans/plan.ts';
@@ -54,7 +57,8 @@ import { findTeam, findTeamNamed, insertTeam } from './store/teams.ts';
 import { isoTime } from './store/time.ts';
 
 export type { BrowsePolicy } from './browser/chromium.ts';
-export type { LogEntry } from './log.ts';
+export type { LogEntry, LogLevel } from './log.ts';
+export { logLevels } from './log.ts';
 export { parsePlan } from './plans/plan-file.ts';
 
 export interface ServiceOptions {
@@ -101,7 +105,27 @@ export interface ServiceOptions {
     /** Default the system's. */
     lookup?: Lookup;
   };
+  /** The certificate to speak TLS with, which it needs to listen beyond this machine. */
+  tls?: TlsPair;
+  /** Listens beyond this machine without TLS. */
+  insecureHttp?: boolean;
+  /** Where others reach the service, such as `https://agents.example.com`; it is in the URLs that it gives. Default where a request came to. */
+  publicUrl?: string;
+  /** Names in the Host header that it answers to, beside those of this machine, of `host` and of `publicUrl`. */
+  allowedHosts?: readonly string[];
+  /** Who has it may read the figures at /metrics; without one, this machine may. */
+  metricsToken?: string;
+  /** What the process uses, for those figures. */
+  usage?: () => ProcessUsage;
+  drain?: {
+    /** Milliseconds for which requests are still taken when it is to end, while it says that it is not ready. Default 0. */
+    delay?: number;
+    /** Milliseconds that closing waits for requests, and again for runs and deliveries. Default 5000. */
+    time?: number;
+  };
   log?: (entry: LogEntry) => void;
+  /** Entries of less importance are not logged. Default `debug`. */
+  logLevel?: LogLevel;
   /** What executes agents; default the script runtime. */
   runtimes?: readonly Runtime[];
 }
@@ -112,26 +136,29 @@ export interface Service {
   readonly teamId: string;
   readonly token: string;
   readonly instanceId: string;
+  /** Shows another certificate to who connects from now on. Throws UsageError `tls_invalid`, and then keeps the one it has. */
+  setTls(pair: TlsPair): void;
   /** Finishes requests, leaves runs to be continued by the next start, and closes the data directory. */
   close(): Promise<void>;
 }
 
-/** Milliseconds that closing waits for requests, and again for runs. */
-const closingTime = 5_000;
+const drainTime = 5_000;
 /** Endpoints that are delivered to at the same time. */
 const deliveredEndpoints = 32;
 
 /**
- * Starts the service. Throws AopsError `data_directory_in_use`, `data_directory_newer`, `port_in_use` `webhook_host_invalid`, `connection_host_invalid`, `secret_key_invalid` or `team_not_found`.
+ * Starts the service. Throws AopsError `data_directory_in_use`, `data_directory_newer`, `port_in_use` `webhook_host_invalid`, `connection_host_invalid`, `secret_key_invalid`, `tls_required`, `tls_invalid` or `team_not_found`.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { dataDirectory, host = '127.0.0.1', port = 0, clock = systemClock } = options;
+  requireTls({ ...options, host });
+  if (options.tls !== undefined) checkTls(options.tls, clock.now());
   // A directory that was there keeps its mode, it may hold other things; everything the service puts into it is its owner's alone.
   await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
   const store = await openDatabase(dataDirectory);
   try {
     const instanceId = randomUUID();
-    const log = createLog(() => clock.now(), options.log);
+    const log = createLog(() => clock.now(), options.log, options.logLevel);
     const { teamId, token } = await localAccess(store, dataDirectory, clock.now());
     await savePlans(store, options, { teamId, now: isoTime(clock.now()) });
     const runConcurrency = options.runConcurrency ?? (await largestConcurrency(store));
@@ -140,29 +167,41 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const signer = new UrlSigner(await settingOrCreate(store, 'url_signing_key', () => randomBytes(32).toString('base64url')));
     // Nobody else can have the database open: what was being worked on is free again.
     const continued = await reclaimJobs(store, clock.now());
+    const readiness = new Readiness({ store, worker: engine.worker, clock, log });
+    const metrics = new ServiceMetrics(clock.now(), options.usage);
+    const scheme = options.tls === undefined ? 'http' : 'https';
+    const { publicUrl, allowedHosts = [] } = options;
     const server = await listen(
       {
         engine,
         signer,
         instanceId,
         limits: { ...defaultHttpLimits, ...options.httpLimits },
-        checkOrigin: originCheck(host),
+        checkOrigin: originCheck(host, [...allowedHosts, ...(publicUrl === undefined ? [] : [new URL(publicUrl).hostname])]),
         limiter: new RateLimiter(options.rateLimit ?? { limit: 3_000, windowSeconds: 60 }, clock),
         attempts: new RateLimiter({ limit: 10, windowSeconds: 60 }, clock),
         idempotency: new IdempotencyLayer({ store, clock, owner: instanceId, log, bounds: options.idempotencyBounds }),
         router: new Router(),
         tokens: new KnownTokens(store),
         remembered: new RememberedAnswers(store.changes),
+        ...{ scheme, publicUrl, metrics, readiness, metricsToken: options.metricsToken },
       },
-      { host, port },
+      { host, port, tls: options.tls },
     );
     await nudgeJob(store, { kind: jobKinds.forgetDeliveries, subjectId: 'all', dueAt: clock.now() });
     await planRetention(engine);
     engine.worker.start();
-    const url = `http://${isIPv6(host) ? `[${host}]` : host}:${server.port}`;
+    const url = `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${server.port}`;
     log('info', 'service started', { url, version, instance: instanceId, continued });
     let closed: Promise<void> | undefined;
-    return { url, port: server.port, teamId, token, instanceId, close: () => (closed ??= close(engine, server)) };
+    return {
+      ...{ url, port: server.port, teamId, token, instanceId },
+      setTls(pair) {
+        checkTls(pair, clock.now());
+        server.setTls(pair);
+      },
+      close: () => (closed ??= close({ engine, server, readiness, metrics }, options.drain)),
+    };
   } catch (error) {
     await store.destroy();
     throw error;
@@ -235,9 +274,16 @@ async function savePlans(store: Store, options: ServiceOptions, own: { teamId: s
   });
 }
 
-async function close(engine: Engine, server: HttpServer): Promise<void> {
-  await server.close(closingTime);
-  await engine.worker.close(closingTime);
+async function close(
+  { engine, server, readiness, metrics }: { engine: Engine; server: HttpServer; readiness: Readiness; metrics: ServiceMetrics },
+  { delay = 0, time = drainTime }: NonNullable<ServiceOptions['drain']> = {},
+): Promise<void> {
+  readiness.drain();
+  engine.log('info', 'service draining');
+  if (delay > 0) await systemClock.sleep(delay);
+  await server.close(time);
+  metrics.close();
+  await engine.worker.close(time);
   await engine.webhooks.sender.close();
   await engine.connections.agent.close();
   await engine.store.destroy();

@@ -3,9 +3,10 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { takenPort } from '../support/ports.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCli, type Signal } from '../support/run-cli.ts';
 import { folderEnv, startTestService } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
+import { certificate } from '../support/tls.ts';
 
 describe('aops serve', () => {
   it('answers until Ctrl-C, and says where', async () => {
@@ -66,6 +67,114 @@ describe('aops serve', () => {
     const unknown = await serve('--plan', 'plan.yaml', '--plan', 'finance=plan.yaml');
     expect(unknown.code).toBe(3);
     expect(unknown.stderr).toContain('There is no team "finance" to give a plan to.');
+  });
+
+  it('speaks TLS, and reads its certificate again on SIGHUP', async () => {
+    const folder = await temporaryFolder();
+    const [cert, key] = [path.join(folder, 'cert.pem'), path.join(folder, 'key.pem')];
+    const write = async (pair: { cert: string; key: string }) => {
+      await writeFile(cert, pair.cert);
+      await writeFile(key, pair.key);
+    };
+    await write(certificate('server'));
+    const steps = [
+      () => write(certificate('wrong-name')),
+      // Half of a pair: the one before goes on.
+      () => writeFile(key, certificate('server').key),
+    ];
+    let deliver: ((signal: Signal) => void) | undefined;
+    let seen = 0;
+    const served = await runCli(['serve', '--data-dir', path.join(folder, 'own'), '--tls-cert', cert, '--tls-key', key], {
+      env: folderEnv(folder),
+      onStart: (_, any) => {
+        deliver = any;
+      },
+      onOutput: (_, stderr) => {
+        const told = stderr.match(/^(Listening on https:|The TLS certificate )/gm)?.length ?? 0;
+        if (told <= seen) return;
+        seen = told;
+        const step = steps.shift();
+        if (step === undefined) deliver?.('SIGTERM');
+        else void step().then(() => deliver?.('SIGHUP'));
+      },
+    });
+    expect(served.code).toBe(0);
+    expect(served.stderr).toMatch(/^Listening on https:\/\/127\.0\.0\.1:/m);
+    expect(served.stderr).toMatch(/^The TLS certificate was read again\.$/m);
+    expect(served.stderr).toMatch(/^The TLS certificate stays as it is: The TLS certificate and its key cannot be used/m);
+    expect(served.stderr).not.toContain('PRIVATE KEY');
+  });
+
+  it.each([
+    ['json', /^\{"time":"[^"]+","level":"info","message":"service started",.*\}$/m],
+    ['text', /^\d\d:\d\d:\d\d\.\d{3} info {2}service started url=http:/m],
+  ])('logs as %s', async (format, line) => {
+    const folder = await temporaryFolder();
+    const serve = (...argv: string[]) => {
+      let interrupt: (() => void) | undefined;
+      return runCli(['serve', '--data-dir', path.join(folder, 'own'), '--log-format', format, ...argv], {
+        env: folderEnv(folder),
+        onStart: (given) => {
+          interrupt = given;
+        },
+        onOutput: (_, stderr) => {
+          if (!stderr.includes('Listening on')) return;
+          interrupt?.();
+          // Twice would end the process at once.
+          interrupt = undefined;
+        },
+      });
+    };
+    expect((await serve()).stderr).toMatch(line);
+    expect((await serve('--log-level', 'error')).stderr).toMatch(/^Listening on [^\n]+\n$/);
+  });
+
+  it.each([
+    ['one half of a pair', ['--tls-cert', 'a.pem'], '--tls-cert and --tls-key belong together.'],
+    ['a certificate that is not there', ['--tls-cert', 'a.pem', '--tls-key', 'b.pem'], 'a.pem cannot be read: there is no such file.'],
+    [
+      'to be read along',
+      ['--host', '0.0.0.0'],
+      'Listening on 0.0.0.0 without TLS would let everybody on the network read tokens and data.',
+    ],
+    [
+      'a rate that is none',
+      ['--rate-limit', 'fast'],
+      '--rate-limit takes a number of requests and the time for it, such as 3000/m or 50/s',
+    ],
+    ['an address with a path', ['--public-url', 'https://a.example/b'], '--public-url takes an address without a path'],
+    ['a host with a port', ['--allow-host', 'a.example:80'], '--allow-host takes a host name without a port'],
+    ['a level that is none', ['--log-level', 'loud'], '--log-level takes debug, info, warn or error'],
+    [
+      'a short token for the figures',
+      ['--metrics-token-file', 'short'],
+      'short holds no token: it is to be one word of at least 16 characters.',
+    ],
+  ])('refuses %s', async (_, argv, message) => {
+    const folder = await temporaryFolder();
+    await writeFile(path.join(folder, 'short'), 'short\n');
+    const refused = await runCli(['serve', '--data-dir', path.join(folder, 'own'), ...argv], { env: folderEnv(folder), cwd: folder });
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain(message);
+  });
+
+  it('keeps to the rate that it is given', async () => {
+    const folder = await temporaryFolder();
+    let interrupt: (() => void) | undefined;
+    let asked: Promise<unknown> | undefined;
+    await runCli(['serve', '--data-dir', path.join(folder, 'own'), '--rate-limit', '7/h'], {
+      env: folderEnv(folder),
+      onStart: (given) => {
+        interrupt = given;
+      },
+      onOutput: (_, stderr) => {
+        const [, url] = /^Listening on (\S+);/m.exec(stderr) ?? [];
+        if (url === undefined || asked) return;
+        asked = fetch(`${url}/v2/nothing`).then(({ headers }) => headers.get('ratelimit-limit'));
+        void asked.finally(() => interrupt?.());
+      },
+    });
+    expect(await asked).toBe('7');
   });
 
   it.each([

@@ -5,6 +5,8 @@ import { runProgram } from '../../src/commands/program.ts';
 import type { Entries } from '../../src/commands/tree.ts';
 import { main } from '../../src/main.ts';
 
+export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+
 export interface CliOptions {
   env?: Record<string, string>;
   /** Standard input; none given reads as an empty pipe. */
@@ -17,8 +19,8 @@ export interface CliOptions {
   brokenPipe?: boolean;
   /** Other commands than those of aops. */
   tree?: Entries;
-  /** Receives the function that delivers Ctrl-C. */
-  onStart?: (interrupt: () => void) => void;
+  /** Receives the function that delivers Ctrl-C, and one for any signal. */
+  onStart?: (interrupt: () => void, deliver: (signal: Signal) => void) => void;
   /** Called after each write with all that stdout and stderr hold so far. */
   onOutput?: (stdout: string, stderr: string) => void;
 }
@@ -73,10 +75,11 @@ export async function runCli(argv: readonly string[], options: CliOptions = {}):
     }
   }
   const stdin = options.stdin === undefined ? new PassThrough().end() : Readable.from([Buffer.from(options.stdin)]);
-  const listeners = new Set<() => void>();
-  options.onStart?.(() => {
-    for (const listener of [...listeners]) listener();
-  });
+  const listeners: Record<Signal, Set<() => void>> = { SIGINT: new Set(), SIGTERM: new Set(), SIGHUP: new Set() };
+  const deliver = (signal: Signal): void => {
+    for (const listener of [...listeners[signal]]) listener();
+  };
+  options.onStart?.(() => deliver('SIGINT'), deliver);
   const run = (host: Host): Promise<number> => (options.tree ? runProgram(host, options.tree) : main(host));
   const code = await run({
     argv: [process.execPath, 'aops', ...argv],
@@ -92,8 +95,10 @@ export async function runCli(argv: readonly string[], options: CliOptions = {}):
     stdout,
     stderr,
     cwd: () => options.cwd ?? process.cwd(),
-    on: (signal, listener) => signal === 'SIGINT' && listeners.add(listener),
-    removeListener: (_signal, listener) => listeners.delete(listener),
+    on: (signal, listener) => listeners[signal].add(listener),
+    removeListener: (signal, listener) => listeners[signal].delete(listener),
+    memoryUsage: () => process.memoryUsage(),
+    cpuUsage: () => process.cpuUsage(),
   });
   return {
     code,

@@ -215,7 +215,8 @@ async function startError(dataDirectory: string, logged: number): Promise<AopsEr
   const bytes = await readFile(file).catch(() => Buffer.alloc(0));
   for (const line of bytes.subarray(logged).toString('utf8').split('\n').reverse()) {
     const { error } = parsed(line);
-    if (error)
+    // What was logged of an error is a text.
+    if (typeof error === 'object')
       return new AopsError(error.message, {
         code: error.code,
         exit: error.exit,

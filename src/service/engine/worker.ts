@@ -54,6 +54,8 @@ export class Worker {
   #woken = deferred();
   #loop: Promise<void> | undefined;
   #closing = false;
+  /** When it last looked for work. */
+  #looked = Number.NEGATIVE_INFINITY;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -67,6 +69,11 @@ export class Worker {
 
   start(): void {
     this.#loop = this.#run();
+  }
+
+  /** Whether it looks for work, as it does several times during a lease. */
+  isAlive(): boolean {
+    return this.#loop !== undefined && !this.#closing && this.#options.clock.now() - this.#looked <= 2 * this.#lease;
   }
 
   /** Looks for due work now. */
@@ -107,6 +114,7 @@ export class Worker {
         // Leases first: after a long pause of the process, its own work must not look abandoned to it.
         await this.#keepLeases();
         rest = Math.min(rest, await this.#claimDue());
+        this.#looked = this.#options.clock.now();
       } catch (error) {
         if (this.#closing) return;
         this.#options.log('error', 'looking for work failed', errorFields(error));

@@ -9,14 +9,29 @@ const wildcards = new Set(['0.0.0.0', '::']);
 /** Throws 403 `host_not_allowed` or `origin_not_allowed`. */
 export type OriginCheck = (headers: { host?: string | undefined; origin?: string | undefined }) => void;
 
-/** A check for a service that listens on `host`. */
-export function originCheck(host: string): OriginCheck {
-  const any = wildcards.has(host);
+/** Hosts whose look-up is kept, so that each request need not be taken apart anew. */
+const keptHosts = 100;
+
+/**
+ * A check for a service that listens on `host`, and is reached by the names of `others`, too. On every interface it answers to
+ * any name, unless some are given.
+ */
+export function originCheck(host: string, others: readonly string[] = []): OriginCheck {
+  const any = isWildcard(host) && others.length === 0;
   const own = isIP(host) === 6 ? `[${host}]` : host.toLowerCase();
-  const isAllowed = (name: string): boolean => loopback.has(name) || name === own;
+  const names = new Set([...loopback, ...(isWildcard(host) ? [] : [own]), ...others.map((name) => name.toLowerCase())]);
+  const isAllowed = (name: string): boolean => any || names.has(name);
+  const known = new Map<string, string | undefined>();
+  const nameOf = (hostHeader: string): string | undefined => {
+    if (!known.has(hostHeader)) {
+      if (known.size >= keptHosts) known.clear();
+      known.set(hostHeader, hostnameOf(`http://${hostHeader}`));
+    }
+    return known.get(hostHeader);
+  };
   return ({ host: hostHeader, origin }) => {
-    const name = hostnameOf(`http://${hostHeader ?? ''}`);
-    if (name === undefined || !(any || isAllowed(name))) {
+    const name = nameOf(hostHeader ?? '');
+    if (name === undefined || !isAllowed(name)) {
       throw new ServiceError(
         403,
         'host_not_allowed',
@@ -30,6 +45,11 @@ export function originCheck(host: string): OriginCheck {
     }
   };
 }
+
+/** Whether an address is reached from this machine alone. */
+export const isLoopback = (host: string): boolean => loopback.has(isIP(host) === 6 ? `[${host}]` : host) || host.startsWith('127.');
+
+const isWildcard = (host: string): boolean => wildcards.has(host);
 
 /**
  * Refuses what others on the way may have read otherwise: several Host or Authorization headers, of which node:http takes the

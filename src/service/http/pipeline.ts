@@ -5,11 +5,13 @@
 import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { type OperationId, operation } from '../../interface/operations.ts';
+import { operation } from '../../interface/operations.ts';
 import { schemasOf } from '../../interface/schemas.ts';
 import type { Engine } from '../engine/engine.ts';
 import { ServiceError } from '../errors.ts';
 import { errorFields } from '../log.ts';
+import type { Readiness } from '../operating/readiness.ts';
+import type { ServiceMetrics } from '../operating/service-metrics.ts';
 import type { UrlSigner } from '../signed-urls.ts';
 import { requirePermission } from './access.ts';
 import { type Answer, errorAnswer, jsonAnswer, jsonText } from './answer.ts';
@@ -21,7 +23,7 @@ import { fingerprint, idempotencyKey } from './idempotency-request.ts';
 import type { KnownTokens } from './known-tokens.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { HttpLimits } from './limits.ts';
-import { openAnswer } from './open-routes.ts';
+import { openAnswer, openRoute } from './open-routes.ts';
 import { callOperation, operationCaller } from './operation-call.ts';
 import { type OriginCheck, requireSingleHeaders } from './origin.ts';
 import type { RateLimiter } from './rate-limit.ts';
@@ -42,6 +44,13 @@ export interface HttpParts {
   router: Router;
   tokens: KnownTokens;
   remembered: RememberedAnswers;
+  scheme: 'http' | 'https';
+  /** Where others reach the service, when it is not where it listens. Without a slash at the end. */
+  publicUrl: string | undefined;
+  metrics: ServiceMetrics;
+  /** Who has it may read the figures; without one, this machine may. */
+  metricsToken: string | undefined;
+  readiness: Readiness;
 }
 
 /** A request on its way through the pipeline. */
@@ -51,6 +60,7 @@ export interface Exchange {
   readonly method: string;
   readonly segments: string[];
   readonly search: URLSearchParams;
+  /** Where the caller reaches the service, without a slash at the end. */
   readonly baseUrl: string;
   readonly lifetime: Lifetime;
 }
@@ -59,20 +69,24 @@ export interface Outcome {
   answer: Answer;
   /** Whose rate limit the response tells. */
   caller: string;
-  operation?: OperationId;
+  /** The operation, or what an open route is called. */
+  operation?: string;
 }
 
 /**
  * Handles a request from its first header to its answer. Never throws.
  */
 export async function handle(parts: HttpParts, request: IncomingMessage, requestId: string, lifetime: Lifetime): Promise<Outcome> {
-  const outcome: { caller: string; operation?: OperationId } = { caller: addressOf(request) };
+  const outcome: { caller: string; operation?: string } = { caller: addressOf(request) };
   try {
     requireSingleHeaders(request);
     parts.checkOrigin(request.headers);
-    const exchange = readRequestLine(request, requestId, lifetime);
-    const open = await openAnswer(parts, exchange);
-    if (open !== undefined) return { ...outcome, ...open };
+    const exchange = readRequestLine(parts, request, requestId, lifetime);
+    const open = openRoute(exchange);
+    if (open !== undefined) {
+      outcome.operation = open.route.name;
+      return { ...outcome, ...(await openAnswer(parts, exchange, open)) };
+    }
     const caller = await letIn(parts, request, outcome.caller);
     outcome.caller = caller.credentialId;
     parts.limiter.take(caller.credentialId);
@@ -148,7 +162,7 @@ const mediaAnswer = ({ status, headers, body }: MediaReply<unknown>): Answer => 
   body: typeof body === 'string' ? body : Readable.from([body]),
 });
 
-function readRequestLine(request: IncomingMessage, requestId: string, lifetime: Lifetime): Exchange {
+function readRequestLine(parts: HttpParts, request: IncomingMessage, requestId: string, lifetime: Lifetime): Exchange {
   // A proxy's form of the request line begins with the origin.
   const target = (request.url ?? '/').replace(/^https?:\/\/[^/?#]*/i, '') || '/';
   const [path = '', ...query] = target.split('?');
@@ -159,7 +173,7 @@ function readRequestLine(request: IncomingMessage, requestId: string, lifetime: 
     method: request.method ?? 'GET',
     segments: pathSegments(path),
     search: new URLSearchParams(query.join('?')),
-    baseUrl: `http://${request.headers.host}`,
+    baseUrl: parts.publicUrl ?? `${parts.scheme}://${request.headers.host}`,
     lifetime,
   };
 }
@@ -173,6 +187,9 @@ function failed(parts: HttpParts, error: unknown, request: IncomingMessage, requ
   if (result.status >= 500) parts.engine.log('error', 'a request failed', { request: requestId, ...errorFields(error) });
   return result;
 }
+
+/** Whether a caller is an address and no credential. */
+export const isAddress = (caller: string): boolean => caller.startsWith('address ');
 
 export const addressOf = (request: { socket: { remoteAddress?: string | undefined } }): string =>
   `address ${request.socket.remoteAddress ?? 'unknown'}`;

@@ -11,7 +11,7 @@ const remembered: ReadonlySet<OperationId> = new Set<OperationId>(['getRun', 'li
 export const isRemembered = (id: OperationId): boolean => remembered.has(id);
 
 /** Change all the time, and are in none of these answers. */
-const others = ['jobs', 'idempotency_keys'];
+const others = ['jobs', 'idempotency_keys', 'settings'];
 
 /** Characters of all answers together. */
 const room = 8 * 1024 * 1024;

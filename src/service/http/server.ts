@@ -1,26 +1,29 @@
 /** The HTTP server: sockets, time limits, and writing what the pipeline answers. */
 import { Buffer } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { systemClock } from '../../base/clock.ts';
+import { steadyTime, systemClock } from '../../base/clock.ts';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
-import { errorFields } from '../log.ts';
+import { errorFields, type LogLevel } from '../log.ts';
 import { type Answer, jsonAnswer, rawResponse } from './answer.ts';
 import { drainBody, hasUnreadBody, holdBody } from './body.ts';
 import { Lifetime } from './lifetime.ts';
-import { addressOf, type HttpParts, handle } from './pipeline.ts';
+import { addressOf, type HttpParts, handle, isAddress } from './pipeline.ts';
+import type { TlsPair } from './tls.ts';
 
 export interface HttpServer {
   readonly port: number;
+  /** Shows another certificate to who connects from now on. */
+  setTls(pair: TlsPair): void;
   /** Stops accepting, waits for what is being handled but not longer than `milliseconds`, and closes every connection. */
   close(milliseconds: number): Promise<void>;
 }
 
 /** Listens. Throws AopsError `port_in_use`. */
-export async function listen(parts: HttpParts, address: { host: string; port: number }): Promise<HttpServer> {
+export async function listen(parts: HttpParts, address: { host: string; port: number; tls?: TlsPair | undefined }): Promise<HttpServer> {
   const handling = new Set<Promise<void>>();
   const closing = new AbortController();
   const accept = (request: IncomingMessage, response: ServerResponse): void => {
@@ -30,7 +33,7 @@ export async function listen(parts: HttpParts, address: { host: string; port: nu
     void work.finally(() => handling.delete(work));
   };
   const { headersMilliseconds, checkMilliseconds, keepAliveMilliseconds, idleMilliseconds, connections } = parts.limits;
-  const server = createServer({
+  const { server, setTls } = await createSocketServer(address.tls, {
     headersTimeout: headersMilliseconds,
     // Bodies have a limit of their own, and an upload may take as long as it moves.
     requestTimeout: 0,
@@ -54,6 +57,7 @@ export async function listen(parts: HttpParts, address: { host: string; port: nu
   const port = await bind(server, address);
   return {
     port,
+    setTls,
     async close(milliseconds) {
       closing.abort();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
@@ -66,6 +70,17 @@ export async function listen(parts: HttpParts, address: { host: string; port: nu
       server.closeAllConnections();
     },
   };
+}
+
+/** A server that speaks TLS when it is given a certificate. node:https is loaded for that alone. */
+async function createSocketServer(
+  tls: TlsPair | undefined,
+  options: ServerOptions,
+): Promise<{ server: Server; setTls(pair: TlsPair): void }> {
+  if (tls === undefined) return { server: createServer(options), setTls: () => undefined };
+  const https = await import('node:https');
+  const server = https.createServer({ ...options, ...tls, handshakeTimeout: options.headersTimeout });
+  return { server: server as unknown as Server, setTls: (pair) => server.setSecureContext({ ...pair }) };
 }
 
 async function bind(server: Server, { host, port }: { host: string; port: number }): Promise<number> {
@@ -101,7 +116,7 @@ const responses = new WeakMap<Duplex, ServerResponse>();
 async function serve(parts: HttpParts, request: IncomingMessage, response: ServerResponse, closing: AbortSignal): Promise<void> {
   const { limiter } = parts;
   const { clock, log } = parts.engine;
-  const startedAt = clock.now();
+  const startedAt = steadyTime(clock);
   const requestId = randomUUID();
   responses.set(request.socket, response);
   const { answer, caller, operation } = await handle(parts, request, requestId, new Lifetime(response, closing));
@@ -131,13 +146,24 @@ async function serve(parts: HttpParts, request: IncomingMessage, response: Serve
     if (typeof answer.body !== 'string') answer.body.destroy();
     log('debug', 'a response was cut off', { request: requestId, ...errorFields(error) });
   }
-  log(answer.status >= 500 ? 'error' : 'debug', 'request', {
+  const milliseconds = steadyTime(clock) - startedAt;
+  parts.metrics.answered(operation ?? 'none', answer.status, milliseconds);
+  log(levelOf(answer.status, operation), 'request', {
     request: requestId,
     method: request.method ?? '',
     operation: operation ?? null,
     status: answer.status,
-    ms: clock.now() - startedAt,
+    ms: Math.round(milliseconds * 10) / 10,
+    credential: isAddress(caller) ? null : caller,
   });
+}
+
+/** Those who watch over the service ask every few seconds, and the log would be full of them. */
+const probes = ['healthz', 'readyz', 'metrics'];
+
+function levelOf(status: number, operation: string | undefined): LogLevel {
+  if (operation !== undefined && probes.includes(operation)) return 'debug';
+  return status >= 500 ? 'error' : 'info';
 }
 
 /** Answers what never became a request. */
@@ -148,12 +174,15 @@ function refuse(parts: HttpParts, error: NodeJS.ErrnoException, socket: Duplex):
     return;
   }
   const [status, answer] = unreadable(error.code);
+  const requestId = randomUUID();
+  parts.metrics.answered('none', status, 0);
+  parts.engine.log('info', 'request', { request: requestId, method: null, operation: null, status, ms: 0, credential: null });
   const caller = addressOf({ socket: socket as Socket });
   socket.end(
     rawResponse(status, answer, {
       ...parts.limiter.headers(caller),
       Date: httpDate(parts.engine.clock.now()),
-      'X-Request-Id': randomUUID(),
+      'X-Request-Id': requestId,
     }),
   );
 }
@@ -171,4 +200,11 @@ function unreadable(code: string | undefined): [number, Answer] {
   return [400, jsonAnswer(400, { error: 'invalid_request', message: 'This is not a valid HTTP request.' })];
 }
 
-const httpDate = (milliseconds: number): string => new Date(milliseconds).toUTCString();
+let lastDate = { second: Number.NaN, text: '' };
+
+/** Made once a second. */
+function httpDate(milliseconds: number): string {
+  const second = Math.floor(milliseconds / 1_000);
+  if (second !== lastDate.second) lastDate = { second, text: new Date(milliseconds).toUTCString() };
+  return lastDate.text;
+}

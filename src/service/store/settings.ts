@@ -10,3 +10,12 @@ export async function settingOrCreate(db: Queries, name: string, create: () => s
     .execute();
   return (await db.selectFrom('settings').select('value').where('name', '=', name).executeTakeFirstOrThrow()).value;
 }
+
+/** Writes a value of its own, whatever was there. */
+export async function touchSetting(db: Queries, name: string, value: string): Promise<void> {
+  await db
+    .insertInto('settings')
+    .values({ name, value })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
+    .execute();
+}

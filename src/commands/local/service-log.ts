@@ -1,0 +1,47 @@
+/** The log of a service on its way to stderr: as lines for people or as JSON, and all lines of a moment with one write. */
+import type { LogEntry } from '../../service/service.ts';
+import type { Terminal } from '../../terminal/streams.ts';
+import { choice } from '../define.ts';
+
+export const logOptions = {
+  logFormat: choice(['text', 'json'], 'How the log is written (default text on a terminal, json elsewhere)'),
+  logLevel: choice(
+    ['debug', 'info', 'warn', 'error'],
+    'Log what is as important as this (default info, which has a line for each request)',
+  ),
+} as const;
+
+export interface ServiceLog {
+  write(entry: LogEntry): void;
+  /** Writes what is still held back. */
+  flush(): void;
+}
+
+export function serviceLog(terminal: Terminal, format: 'text' | 'json' = terminal.err.isTTY ? 'text' : 'json'): ServiceLog {
+  let lines: string[] = [];
+  const flush = (): void => {
+    if (lines.length > 0) terminal.note(lines.join('\n'));
+    lines = [];
+  };
+  return {
+    flush,
+    write(entry) {
+      lines.push(format === 'json' ? jsonLine(entry) : textLine(entry));
+      // Requests come in crowds, and a write for each would take as long as answering it.
+      if (lines.length === 1) setImmediate(flush);
+    },
+  };
+}
+
+const jsonLine = ({ time, level, message, fields }: LogEntry): string => JSON.stringify({ time, level, message, ...fields });
+
+/** Time, importance, what happened, and the facts: `09:30:00 info  request method=GET status=200`. */
+function textLine({ time, level, message, fields }: LogEntry): string {
+  const facts = Object.entries(fields).filter(([, value]) => value !== null);
+  return [time.slice(11, 23), level.padEnd(5), message, ...facts.map(([name, value]) => `${name}=${shown(value)}`)].join(' ');
+}
+
+function shown(value: string | number | boolean | null): string {
+  const text = String(value);
+  return /^[^\s"=]+$/.test(text) ? text : JSON.stringify(text);
+}

@@ -1,0 +1,84 @@
+/** What the service tells Prometheus of itself. Labels are words of the service, never ids: they stay few, and tell nobody who did what. */
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { version } from '../../base/version.ts';
+import { type Engine, jobKinds } from '../engine/engine.ts';
+import { countByStatus, type JobBacklog, jobBacklog } from '../store/figures.ts';
+import { Counter, Histogram, metric, type Sample } from './metrics.ts';
+
+/** What the process uses: bytes, and seconds of CPU time. */
+export interface ProcessUsage {
+  residentBytes: number;
+  heapBytes: number;
+  cpuSeconds: number;
+}
+
+export class ServiceMetrics {
+  readonly #requests = new Counter();
+  readonly #durations = new Histogram('operation');
+  readonly #lag: IntervalHistogram = monitorEventLoopDelay({ resolution: 20 });
+  readonly #usage: (() => ProcessUsage) | undefined;
+  readonly #startedAt: number;
+
+  constructor(startedAt: number, usage: (() => ProcessUsage) | undefined) {
+    this.#startedAt = startedAt;
+    this.#usage = usage;
+    this.#lag.enable();
+  }
+
+  /** Counts an answered request. */
+  answered(operation: string, status: number, milliseconds: number): void {
+    this.#requests.add({ operation, status: String(status) });
+    this.#durations.observe(operation, milliseconds / 1_000);
+  }
+
+  close(): void {
+    this.#lag.disable();
+  }
+
+  /** All figures as they are now. */
+  async text({ store, clock }: Pick<Engine, 'store' | 'clock'>): Promise<string> {
+    const { runs, deliveries } = await countByStatus(store);
+    const jobs = await jobBacklog(store, Object.values(jobKinds), clock.now());
+    return [
+      metric('aops_build_info', 'The version that runs.', 'gauge', [[{ version }, 1]]),
+      metric('aops_http_requests_total', 'Requests answered.', 'counter', this.#requests.samples()),
+      this.#durations.text('aops_http_request_duration_seconds', 'From the last header of a request to the end of its answer.'),
+      metric('aops_runs', 'Runs by status.', 'gauge', byStatus(runs)),
+      metric('aops_webhook_deliveries', 'Webhook deliveries that are kept, by status.', 'gauge', byStatus(deliveries)),
+      metric('aops_jobs_running', 'Jobs being worked on.', 'gauge', byKind(jobs, 'running')),
+      metric('aops_jobs_due', 'Jobs that wait for a worker.', 'gauge', byKind(jobs, 'due')),
+      metric('aops_jobs_late_seconds', 'How long the job that has waited the longest has been due.', 'gauge', byKind(jobs, 'lateSeconds')),
+      ...this.#process(),
+    ].join('');
+  }
+
+  #process(): string[] {
+    const seconds = (nanoseconds: number): number => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0);
+    const lag = { mean: seconds(this.#lag.mean), p99: seconds(this.#lag.percentile(99)), max: seconds(this.#lag.max) };
+    // Since the last look: of all time, nothing would ever show in it.
+    this.#lag.reset();
+    const usage = this.#usage?.();
+    const used: string[] =
+      usage === undefined
+        ? []
+        : [
+            metric('process_resident_memory_bytes', 'Memory of the process.', 'gauge', [[{}, usage.residentBytes]]),
+            metric('nodejs_heap_size_used_bytes', 'Memory that JavaScript uses.', 'gauge', [[{}, usage.heapBytes]]),
+            metric('process_cpu_seconds_total', 'CPU time that the process has used.', 'counter', [[{}, usage.cpuSeconds]]),
+          ];
+    return [
+      metric('process_start_time_seconds', 'When the service started, in seconds since 1970.', 'gauge', [[{}, this.#startedAt / 1_000]]),
+      ...used,
+      metric('nodejs_eventloop_lag_mean_seconds', 'How late the event loop was, since these figures were last read.', 'gauge', [
+        [{}, lag.mean],
+      ]),
+      metric('nodejs_eventloop_lag_p99_seconds', 'The same of the worst hundredth.', 'gauge', [[{}, lag.p99]]),
+      metric('nodejs_eventloop_lag_max_seconds', 'The same at its worst.', 'gauge', [[{}, lag.max]]),
+    ];
+  }
+}
+
+const byStatus = (counts: ReadonlyMap<string, number>): Sample[] => [...counts].map(([status, count]) => [{ status }, count]);
+
+const byKind = (jobs: ReadonlyMap<string, JobBacklog>, figure: keyof JobBacklog): Sample[] =>
+  [...jobs].map(([kind, backlog]) => [{ kind }, backlog[figure]]);

@@ -1,0 +1,50 @@
+/** S40: how a service on a server ends, and what a second signal does. */
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { kill, Machine, type Started } from '../support/machine.ts';
+
+/** A service in the foreground, and where it is. */
+async function serving(machine: Machine, ...flags: string[]): Promise<Started & { url: string }> {
+  let log = '';
+  const started = machine.start('aops', ['serve', ...flags]);
+  started.child.stderr?.on('data', (chunk) => {
+    log += String(chunk);
+  });
+  const said = () => /^Listening on (\S+);/m.exec(log)?.[1];
+  await eventually('the service listens', () => said() !== undefined);
+  return { ...started, url: said() as string };
+}
+
+const status = async (url: string): Promise<number> =>
+  fetch(url).then(
+    (answer) => answer.status,
+    () => 0,
+  );
+
+describe.concurrent('SIGTERM', () => {
+  it('makes it not ready first, then ends it with exit 0; what it did goes on at the next start', async () => {
+    const machine = await Machine.create();
+    const { url, child, finished } = await serving(machine, '--drain-delay', '1s');
+    expect([await status(`${url}/healthz`), await status(`${url}/readyz`)]).toEqual([200, 200]);
+    kill(child.pid as number, 'SIGTERM');
+    await eventually('it is not ready', async () => (await status(`${url}/readyz`)) === 503);
+    expect(await status(`${url}/healthz`)).toBe(200);
+    const { code, stderr, stdout } = await finished;
+    expect([code, stdout]).toEqual([0, '']);
+    expect(stderr).toContain('"message":"service stopped"');
+    expect(await status(`${url}/healthz`)).toBe(0);
+    const again = await serving(machine);
+    kill(again.child.pid as number, 'SIGTERM');
+    expect((await again.finished).code).toBe(0);
+  });
+
+  it('once more ends it at once', async () => {
+    const machine = await Machine.create();
+    const { url, child, finished } = await serving(machine, '--drain-delay', '5m');
+    kill(child.pid as number, 'SIGTERM');
+    await eventually('it drains', async () => (await status(`${url}/readyz`)) === 503);
+    kill(child.pid as number, 'SIGTERM');
+    await finished;
+    expect(child.signalCode).toBe('SIGTERM');
+  });
+});

@@ -1,0 +1,353 @@
+/** What those who operate a service ask of it: whether it lives, whether it is ready, its figures, and its log. */
+import { request as httpsRequest } from 'node:https';
+import { connect, type TLSSocket } from 'node:tls';
+import { describe, expect, it } from 'vitest';
+import type { LogEntry } from '../../../src/service/service.ts';
+import { authority, certificate, tlsFile } from '../../support/tls.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { auth, dial, raw, received, statusOf } from '../helpers/raw.ts';
+import { Gate } from '../helpers/runtime.ts';
+import { type Api, config, started, temporaryDirectory } from '../helpers/service.ts';
+
+describe('/healthz and /readyz', () => {
+  it('say that it lives and is ready, to anybody', async () => {
+    const api = await started();
+    expect(await api.send('GET', '/healthz', { anonymous: true })).toMatchObject({
+      status: 200,
+      body: { status: 'ok', instance_id: api.service.instanceId },
+    });
+    const ready = await api.send('GET', '/readyz', { anonymous: true });
+    expect(ready).toMatchObject({ status: 200, body: { status: 'ready', checks: { store: 'ok', worker: 'ok' } } });
+    expect(ready.headers['cache-control']).toBe('no-store');
+    expect((await api.send('POST', '/readyz', { anonymous: true })).status).toBe(405);
+  });
+
+  it('say that it is not ready any more before it takes no more requests', async () => {
+    const api = await started({ drain: { delay: 500 } });
+    const closed = api.service.close();
+    expect(await api.send('GET', '/readyz', { anonymous: true })).toMatchObject({ status: 503, body: { status: 'draining' } });
+    expect((await api.call('listAgents')).status).toBe(200);
+    await closed;
+    await expect(api.send('GET', '/healthz', { anonymous: true })).rejects.toThrow();
+  });
+});
+
+/** The figures by name and labels. */
+function figures(text: string): Map<string, number> {
+  for (const line of text.trimEnd().split('\n'))
+    expect(line).toMatch(/^(# (HELP|TYPE) [a-z_0-9]+ .+|[a-z_0-9]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [\d.e+-]+)$/);
+  return new Map(
+    text
+      .trimEnd()
+      .split('\n')
+      .filter((line) => !line.startsWith('#'))
+      .map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  );
+}
+
+describe('/metrics', () => {
+  it('has requests, runs, jobs and the process, and names nobody', async () => {
+    const usage = { residentBytes: 5e7, heapBytes: 2e7, cpuSeconds: 1.5 };
+    const api = await started({ usage: () => usage, behaviours: { stuck: () => new Gate().opened as never } });
+    const run = await api.run();
+    await api.until(run.id, 'completed');
+    const stuck = await api.run('stuck');
+    await api.until(stuck.id, 'running');
+    await api.call('getAgent', { params: { agent_id: run.id } });
+    const answer = await api.send('GET', '/metrics', { anonymous: true });
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+    const read = figures(answer.text);
+    expect(read.get('aops_http_requests_total{operation="getAgent",status="404"}')).toBe(1);
+    expect(read.get('aops_http_requests_total{operation="startRun",status="201"}')).toBe(2);
+    expect(read.get('aops_http_request_duration_seconds_count{operation="startRun"}')).toBe(2);
+    expect(read.get('aops_http_request_duration_seconds_bucket{operation="startRun",le="+Inf"}')).toBe(2);
+    expect(read.get('aops_runs{status="completed"}')).toBe(1);
+    expect(read.get('aops_runs{status="running"}')).toBe(1);
+    expect(read.get('aops_jobs_running{kind="run"}')).toBe(1);
+    expect(read.get('aops_jobs_due{kind="run"}')).toBe(0);
+    expect(read.get('process_resident_memory_bytes')).toBe(5e7);
+    expect(read.get('process_cpu_seconds_total')).toBe(1.5);
+    expect(read.get('nodejs_eventloop_lag_max_seconds')).toBeGreaterThanOrEqual(0);
+    for (const secret of [api.service.teamId, run.id, stuck.id, run.agent_id as string]) expect(answer.text).not.toContain(secret);
+    expect(answer.text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-/);
+  });
+
+  it('says how late the work is', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock, runConcurrency: 1, behaviours: { stuck: () => new Gate().opened as never } });
+    await api.until((await api.run('stuck')).id, 'running');
+    await api.ok('startRun', { body: { agent_id: await api.agent('done') } });
+    clock.advance(4_000);
+    const read = figures((await api.send('GET', '/metrics', { anonymous: true })).text);
+    expect([read.get('aops_jobs_due{kind="run"}'), read.get('aops_jobs_late_seconds{kind="run"}')]).toEqual([1, 4]);
+  });
+
+  it('are for this machine, and not for what a proxy passes on', async () => {
+    const api = await started();
+    for (const name of ['X-Forwarded-For', 'Forwarded', 'Via', 'X-Real-IP']) {
+      const answer = await api.send('GET', '/metrics', { headers: { [name]: '127.0.0.1' } });
+      expect([answer.status, (answer.body as { error: string }).error]).toEqual([403, 'metrics_forbidden']);
+    }
+  });
+
+  it('are for who has the token, when there is one', async () => {
+    const token = 'figures-0123456789';
+    const api = await started({ metricsToken: token, rateLimit: { limit: 3, windowSeconds: 60 }, clock: new ManualClock() });
+    const as = async (authorization?: string) =>
+      (await api.send('GET', '/metrics', { anonymous: true, headers: authorization === undefined ? {} : { authorization } })).status;
+    expect([await as(`Bearer ${token}`), await as(), await as(`Bearer ${api.service.token}`), await as('Bearer x')]).toEqual([
+      200, 401, 401, 401,
+    ]);
+    // Guessing is counted; who knows it is not in the way of that.
+    expect([await as('Bearer y'), await as(`Bearer ${token}`)]).toEqual([429, 200]);
+  });
+});
+
+describe('the log', () => {
+  it('has a line for each request, with who asked and what came of it', async () => {
+    const entries: LogEntry[] = [];
+    const api = await started({ log: (entry) => entries.push(entry), logLevel: 'info' });
+    const lines = () =>
+      entries.filter(({ message }) => message === 'request').map(({ level, fields }): Record<string, unknown> => ({ level, ...fields }));
+    const listed = await api.call('listAgents');
+    const { credential } = await api.ok('getLocalCredential');
+    await api.send('GET', '/v2/nothing');
+    await api.send('GET', '/v2/agents', { anonymous: true });
+    await api.send('GET', '/readyz', { anonymous: true });
+    await raw(api, 'nonsense\r\n\r\n');
+    expect(lines()).toMatchObject([
+      {
+        level: 'info',
+        method: 'GET',
+        operation: 'listAgents',
+        status: 200,
+        credential: credential.id,
+        request: listed.headers['x-request-id'],
+      },
+      { operation: 'getLocalCredential', status: 200 },
+      { operation: null, status: 404, credential: credential.id },
+      { operation: null, status: 401, credential: null },
+      { operation: null, status: 400, method: null },
+    ]);
+    for (const { ms } of lines()) expect(ms).toBeGreaterThanOrEqual(0);
+  });
+
+  it('has only what is as important as asked for', async () => {
+    const entries: LogEntry[] = [];
+    const api = await started({ log: (entry) => entries.push(entry), logLevel: 'warn' });
+    await api.call('listAgents');
+    expect(entries).toEqual([]);
+  });
+});
+
+/** A request over TLS to 127.0.0.1, the certificate checked. */
+const secure = (port: number, path: string, headers: Record<string, string> = {}) =>
+  new Promise<{ status: number; body: string }>((resolve, reject) => {
+    const sent = httpsRequest({ port, host: '127.0.0.1', path, headers, ca: authority, agent: false }, (response) => {
+      let body = '';
+      response.on('data', (chunk) => {
+        body += String(chunk);
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+
+/** Name of the certificate that is shown. */
+const shown = (port: number) =>
+  new Promise<string>((resolve, reject) => {
+    const socket: TLSSocket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+      resolve(String(socket.getPeerCertificate().fingerprint256));
+      socket.destroy();
+    });
+    socket.on('error', reject);
+  });
+
+describe('TLS', () => {
+  it('is spoken with the certificate, and another one for who connects after it was changed', async () => {
+    const { service, ...api } = await started({ tls: certificate('server') });
+    expect(service.url).toBe(`https://127.0.0.1:${service.port}`);
+    const headers = { authorization: `Bearer ${service.token}` };
+    expect((await secure(service.port, '/v2/local/credential', headers)).status).toBe(200);
+    const metadata = JSON.parse((await secure(service.port, '/.well-known/oauth-authorization-server')).body);
+    expect(metadata.token_endpoint).toBe(`${service.url}/oauth/token`);
+    // Plain HTTP is no TLS: the connection ends.
+    expect(await raw({ service, ...api } as Api, 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')).toBe('');
+    const first = await shown(service.port);
+    service.setTls(certificate('wrong-name'));
+    const second = await shown(service.port);
+    expect(second).not.toBe(first);
+    expect(() => service.setTls(certificate('expired'))).toThrow(/has expired/);
+    expect(() => service.setTls({ ...certificate('server'), key: certificate('client').key })).toThrow(/cannot be used/);
+    expect(() => service.setTls({ cert: 'none', key: 'none' })).toThrow(/cannot be read/);
+    expect(await shown(service.port)).toBe(second);
+    service.setTls(certificate('server'));
+    expect((await secure(service.port, '/healthz')).status).toBe(200);
+  });
+
+  it('is needed to listen beyond this machine, unless one says otherwise', async () => {
+    const dataDirectory = await temporaryDirectory();
+    for (const host of ['0.0.0.0', '::', 'example.com'])
+      await expect(started({ dataDirectory, host })).rejects.toMatchObject({ code: 'tls_required', exit: 2 });
+    const tls = { cert: tlsFile('server'), key: '' };
+    await expect(started({ dataDirectory, host: '0.0.0.0', tls })).rejects.toMatchObject({ code: 'tls_invalid', exit: 2 });
+    const open = await started({ dataDirectory, host: '0.0.0.0', insecureHttp: true });
+    expect((await fetch(`http://127.0.0.1:${open.service.port}/healthz`)).status).toBe(200);
+  });
+});
+
+describe('behind a proxy', () => {
+  const publicUrl = 'https://agents.example.com';
+
+  it('gives URLs that lead through the proxy', async () => {
+    const api = await started({ publicUrl });
+    const metadata = await api.send('GET', '/.well-known/oauth-authorization-server', { anonymous: true });
+    expect(metadata.body).toMatchObject({ issuer: publicUrl, token_endpoint: `${publicUrl}/oauth/token` });
+    expect((await api.ok('createLocalClient', { body: { name: 'ci' } })).token_url).toBe(`${publicUrl}/oauth/token`);
+    const { sandbox_id } = await api.ok('createSandbox');
+    const { upload_url: url } = await api.ok('createSandboxUploadUrl', {
+      params: { sandbox_id },
+      body: { path: '/workspace/a.txt' },
+    } as never);
+    expect(url).toMatch(/^https:\/\/agents\.example\.com\/uploads\//);
+  });
+
+  it('answers to its own names, to that of the proxy and to those that are allowed', async () => {
+    const api = await started({ publicUrl, allowedHosts: ['agents.internal'] });
+    const status = async (host: string, origin?: string) =>
+      statusOf(
+        await raw(
+          api,
+          `GET /healthz HTTP/1.1\r\nHost: ${host}\r\n${origin === undefined ? '' : `Origin: ${origin}\r\n`}Connection: close\r\n\r\n`,
+        ),
+      );
+    expect(await status('agents.example.com')).toBe(200);
+    expect(await status('AGENTS.internal:4010')).toBe(200);
+    expect(await status(`127.0.0.1:${api.service.port}`)).toBe(200);
+    expect(await status('evil.example.com')).toBe(403);
+    expect(await status('agents.example.com', publicUrl)).toBe(200);
+    expect(await status('agents.example.com', 'https://evil.example.com')).toBe(403);
+  });
+
+  it('on every interface answers to any name, unless some are given', async () => {
+    const any = await started({ host: '0.0.0.0', insecureHttp: true });
+    const some = await started({ host: '0.0.0.0', insecureHttp: true, allowedHosts: ['agents.internal'] });
+    const status = async (api: Api, host: string) =>
+      statusOf(await raw(api, `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`));
+    expect([await status(any, 'whatever'), await status(some, 'whatever'), await status(some, 'agents.internal')]).toEqual([200, 403, 200]);
+  });
+});
+
+describe('the end', () => {
+  it('comes within its bound, gives runs back, and the next start goes on with them', async () => {
+    const gate = new Gate();
+    const behaviours = { slow: async () => gate.opened.then(() => ({ status: 'completed' as const })) };
+    const api = await started({ behaviours, drain: { time: 200 } });
+    const run = await api.run('slow');
+    await api.until(run.id, 'running');
+    const stuck = await dial(api);
+    const end = received(stuck);
+    stuck.write(`POST /v2/sandboxes HTTP/1.1\r\n${auth(api)}Expect: 100-continue\r\nContent-Length: 10\r\n\r\n`);
+    await new Promise<void>((resolve) => stuck.once('data', () => resolve()));
+    const begun = performance.now();
+    await api.service.close();
+    expect(performance.now() - begun).toBeLessThan(3_000);
+    await end;
+    gate.open();
+    const again = await started({ behaviours, dataDirectory: api.dataDirectory });
+    expect((await again.until(run.id, 'completed')).status).toBe('completed');
+  });
+});
+
+describe('secrets', () => {
+  it('are in no log, wherever in a request they are', async () => {
+    const log: string[] = [];
+    const api = await started({
+      log: (entry) => void log.push(JSON.stringify(entry)),
+      metricsToken: 'metrics-token-0123456789',
+      connections: { allow: ['127.0.0.1'] },
+      behaviours: {
+        fail: async () => {
+          throw new Error('The runtime failed.');
+        },
+      },
+    });
+    const secrets = new Set<string>(['metrics-token-0123456789', api.service.token]);
+    const secret = (text: string): string => {
+      secrets.add(text);
+      return text;
+    };
+    // Made by the service.
+    const token = await api.ok('createLocalToken', { body: { name: 'one' } });
+    secret(token.secret);
+    const client = await api.ok('createLocalClient', { body: { name: 'two' } });
+    secret(client.secret);
+    const form = `grant_type=client_credentials&client_id=${client.client.id}&client_secret=${client.secret}`;
+    const granted = await api.send('POST', '/oauth/token', {
+      anonymous: true,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: form,
+    });
+    secret((granted.body as { access_token: string }).access_token);
+    secret((await api.ok('getTeamWebhookSecret')).secret);
+    secret((await api.ok('rotateTeamWebhookSecret')).secret);
+    const { code } = await api.ok('createPageCode');
+    secret(code);
+    const session = await api.send('POST', '/page/session', {
+      anonymous: true,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code }),
+    });
+    secret((session.body as { token: string }).token);
+    const { sandbox_id } = await api.ok('createSandbox');
+    const { upload_url: upload } = await api.ok('createSandboxUploadUrl', {
+      params: { sandbox_id },
+      body: { path: '/workspace/a.txt' },
+    } as never);
+    secret(new URL(upload).pathname.split('/')[2] as string);
+    expect((await api.send('PUT', upload, { anonymous: true, body: 'bytes' })).status).toBe(201);
+    // Given to the service: as headers of a connection, and in places where none belongs.
+    await api.call('createConnection', {
+      body: {
+        name: 'c',
+        type: 'mcp',
+        url: 'http://127.0.0.1:9/mcp',
+        headers: { Authorization: `Bearer ${secret('given-header-secret')}` },
+      },
+    });
+    await api.call('startRun', { body: { agent_id: await api.agent('fail'), message: secret('said-in-a-message') } });
+    const given = secret('aops_token_in-the-wrong-place');
+    await api.send('GET', `/v2/runs/${given}?token=${given}`);
+    await api.send('GET', `/files/${given}`, { anonymous: true });
+    await api.send('GET', '/metrics', { anonymous: true, headers: { authorization: `Bearer ${given}` } });
+    await api.send('GET', '/v2/agents', { anonymous: true, headers: { authorization: `Bearer ${given}` } });
+    await api.send('POST', '/v2/sandboxes', {
+      headers: { 'content-type': 'application/json', 'idempotency-key': given },
+      body: `{"a": ${given}`,
+    });
+    await api.send('POST', `/v2/teams/${api.service.teamId}/agents`, {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 5, [given]: given, build: { name: given, config: config(given) } }),
+    });
+    await api.send('POST', '/oauth/token', {
+      anonymous: true,
+      headers: {
+        authorization: `Basic ${Buffer.from(`${given}:${given}`).toString('base64')}`,
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      body: 'grant_type=client_credentials',
+    });
+    await raw(api, `GET /${given} HTTP/9.9\r\nAuthorization: Bearer ${given}\r\n\r\n`);
+    await raw(api, `GET / HTTP/1.1\r\nHost: ${given}\r\nConnection: close\r\n\r\n`);
+    await api.service.close();
+    const text = log.join('\n');
+    expect(log.length).toBeGreaterThan(20);
+    expect(secrets.size).toBeGreaterThanOrEqual(12);
+    for (const one of secrets) {
+      expect(text, one).not.toContain(one);
+      expect(text, one).not.toContain(Buffer.from(one).toString('base64'));
+    }
+  });
+});

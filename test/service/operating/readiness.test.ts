@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { Worker } from '../../../src/service/engine/worker.ts';
+import { Readiness } from '../../../src/service/operating/readiness.ts';
+import { openDatabase, type Store } from '../../../src/service/store/database.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { afterTest, temporaryDirectory } from '../helpers/service.ts';
+
+const noLog = () => undefined;
+
+async function opened(): Promise<Store> {
+  const store = await openDatabase(await temporaryDirectory());
+  afterTest(() => store.destroy());
+  return store;
+}
+
+describe('a service', () => {
+  it('is not ready when its store cannot be written', async () => {
+    const clock = new ManualClock();
+    const store = await openDatabase(await temporaryDirectory());
+    const readiness = new Readiness({ store, clock, log: noLog, worker: { isAlive: () => true } });
+    expect(await readiness.state()).toEqual({ status: 'ready', checks: { store: 'ok', worker: 'ok' } });
+    await store.destroy();
+    // What was seen a moment ago is still good: anybody may ask as often as they like.
+    expect((await readiness.state()).checks.store).toBe('ok');
+    clock.advance(1_000);
+    expect(await readiness.state()).toEqual({ status: 'not_ready', checks: { store: 'failed', worker: 'ok' } });
+  });
+
+  it('is not ready without a worker that looks for work', async () => {
+    const clock = new ManualClock();
+    const store = await opened();
+    const worker = new Worker({ store, clock, log: noLog, owner: 'me', lease: 1_000 });
+    const readiness = new Readiness({ store, clock, log: noLog, worker });
+    expect((await readiness.state()).checks.worker).toBe('failed');
+    worker.start();
+    while (!worker.isAlive()) await new Promise((resolve) => setImmediate(resolve));
+    expect((await readiness.state()).status).toBe('ready');
+    await worker.close(1_000);
+    expect((await readiness.state()).status).toBe('not_ready');
+  });
+
+  it('whose worker hangs is not ready', async () => {
+    const clock = new ManualClock();
+    const store = await opened();
+    const worker = new Worker({ store, clock, log: noLog, owner: 'me', lease: 1_000 });
+    let hangs = false;
+    worker.handle(
+      'run',
+      1,
+      async () => undefined,
+      async () => (hangs ? new Promise(() => undefined) : undefined),
+    );
+    worker.start();
+    while (!worker.isAlive()) await new Promise((resolve) => setImmediate(resolve));
+    hangs = true;
+    clock.advance(1_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(1_500);
+    expect(worker.isAlive()).toBe(false);
+    await worker.close(1);
+  });
+});
