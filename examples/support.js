@@ -1,5 +1,6 @@
 // What the demonstrations share: a machine of their own, aops commands in front of the user, and nothing left behind.
 import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -8,9 +9,20 @@ import { fileURLToPath } from 'node:url';
 
 const launcher = fileURLToPath(new URL('../bin/aops.js', import.meta.url));
 
+/** A command of which the rest depends did not succeed. */
+class Failed extends Error {
+  constructor(code) {
+    super(`exit ${code}`);
+    this.code = code;
+  }
+}
+
 /**
  * Runs a demonstration and ends the process with its exit code.
- * `demo` is given `aops(...args)`, which runs a command and resolves to its exit code, and a temporary folder.
+ * `demo` is given a temporary folder, `home`, and what runs commands:
+ * - `aops(...args)` resolves to the exit code; `must(...args)` ends the demonstration unless that is 0;
+ * - `into(file, ...args)` writes what is printed into a file and is not awaited by itself: `done` is the exit code, `stop()` is Ctrl-C;
+ * - `read(...args)` is not shown, and resolves to what was printed.
  */
 export async function demonstrate(demo) {
   const home = await mkdtemp(path.join(tmpdir(), 'aops-demo-'));
@@ -25,20 +37,58 @@ export async function demonstrate(demo) {
     interrupted = true;
   });
 
+  const shown = (args) => args.map((arg) => (/^[\w./@=:-]+$/.test(arg) ? arg : `'${arg}'`)).join(' ');
+  const start = (args, stdio) => spawn(process.execPath, [launcher, ...args], { env, stdio });
+  const ended = (child) =>
+    new Promise((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', (code, signal) => resolve(signal === 'SIGINT' ? 130 : (code ?? 1)));
+    });
+
   function aops(...args) {
     if (interrupted) return Promise.resolve(130);
-    console.error(`\n$ aops ${args.map((arg) => (/^[\w./@=:-]+$/.test(arg) ? arg : `'${arg}'`)).join(' ')}`);
-    return new Promise((resolve, reject) => {
-      const child = spawn(process.execPath, [launcher, ...args], { env, stdio: 'inherit' });
-      child.once('error', reject);
-      child.once('exit', (code, signal) => resolve(signal === 'SIGINT' ? 130 : (code ?? 1)));
+    console.error(`\n$ aops ${shown(args)}`);
+    return ended(start(args, 'inherit'));
+  }
+
+  async function must(...args) {
+    const code = await aops(...args);
+    if (code !== 0) throw new Failed(code);
+  }
+
+  const background = new Set();
+  function into(file, ...args) {
+    if (interrupted) throw new Failed(130);
+    console.error(`\n$ aops ${shown(args)} > ${path.basename(file)}`);
+    const output = openSync(file, 'w', 0o600);
+    const child = start(args, ['ignore', output, 'inherit']);
+    closeSync(output);
+    const done = ended(child).finally(() => background.delete(running));
+    const running = { done, stop: () => child.kill('SIGINT') && done };
+    background.add(running);
+    return running;
+  }
+
+  async function read(...args) {
+    if (interrupted) throw new Failed(130);
+    const child = start(args, ['ignore', 'pipe', 'inherit']);
+    let text = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
     });
+    const code = await ended(child);
+    if (code !== 0) throw new Failed(code);
+    return text;
   }
 
   let code = 1;
   try {
-    code = await demo({ aops, home });
+    code = (await demo({ aops, must, into, read, home })) ?? 0;
+  } catch (error) {
+    if (!(error instanceof Failed)) throw error;
+    code = error.code;
   } finally {
+    for (const { stop } of background) await stop();
     interrupted = false;
     const down = await aops('local', 'down');
     await rm(home, { recursive: true, force: true });

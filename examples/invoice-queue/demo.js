@@ -1,0 +1,91 @@
+#!/usr/bin/env node
+// A queue of invoices from nothing: paid by an agent, the large ones after a person agreed, told to a webhook, judged, shown on a page.
+// On a terminal you agree; elsewhere answers.yaml does. The page is left in the folder that you name, or in this one; nothing else is.
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import process from 'node:process';
+import { setTimeout } from 'node:timers/promises';
+import { beside, demonstrate, someoneIsHere } from '../support.js';
+
+const file = (name) => beside(import.meta.url, name);
+const page = path.join(process.argv[2] ?? '.', 'invoice-queue.html');
+const chapter = (title) => console.error(`\n── ${title}`);
+
+/** Waits for something, for a minute at most. `look` resolves to undefined when it is not there yet. */
+async function waitFor(what, look) {
+  for (const end = Date.now() + 60_000; Date.now() < end; await setTimeout(50)) {
+    const found = await look();
+    if (found !== undefined) return found;
+  }
+  throw new Error(`Within a minute there was no ${what}.`);
+}
+
+/** The invoices of the day, each an object by the names in the first row. */
+async function invoices() {
+  const [names, ...rows] = (await readFile(new URL('invoices.csv', import.meta.url), 'utf8')).trim().split('\n');
+  return rows.map((row) => {
+    const cells = row.split(',');
+    const invoice = Object.fromEntries(names.split(',').map((name, index) => [name, cells[index]]));
+    return { ...invoice, amount: Number(invoice.amount) };
+  });
+}
+
+await demonstrate(async ({ must, into, read, home }) => {
+  const temporary = (name) => path.join(home, name);
+  const cases = async () => JSON.parse(await read('cases', 'list', 'invoices', '--all', '--json')).data;
+  const worked = () =>
+    waitFor('end of the work', async () => {
+      const open = (await cases()).some(({ status }) => ['pending', 'in_progress'].includes(status));
+      return open ? undefined : true;
+    });
+
+  chapter('An agent, what its runs are judged by, and when it adds up');
+  await must('local', 'up', '--ephemeral');
+  await must('agents', 'create', '--name', 'payer', '--procedure', file('procedure.yaml'), '-o', 'id');
+  await must('agents', 'rubrics', 'replace', 'payer', '--from', file('rubrics.yaml'), '--yes');
+  const evening = ['--frequency', 'workday', '--time', '17:30', '--timezone', 'Europe/Berlin'];
+  await must('agents', 'schedules', 'create', 'payer', ...evening, '--task', 'How much was it?', '-o', 'id');
+  await must('agents', 'schedules', 'next', 'payer', '--count', '3');
+
+  chapter('Somebody who is told when an invoice is done');
+  const log = temporary('deliveries.ndjson');
+  const listener = into(log, 'webhooks', 'listen', '--subscribe', '--event', 'queue.case.completed', '--json');
+  const received = async () => (await readFile(log, 'utf8')).split('\n').slice(0, -1).map((line) => JSON.parse(line));
+  await waitFor('listener', async () => (await received())[0]);
+
+  chapter('A queue that the agent works off');
+  await must('queues', 'create', 'invoices', '-o', 'id');
+  await must('agents', 'triggers', 'create', 'payer', '--queue', 'invoices', '-o', 'id');
+  for (const invoice of await invoices()) {
+    const title = `${invoice.number}: ${invoice.amount} EUR to ${invoice.vendor}`;
+    await must('cases', 'create', 'invoices', '--title', title, '--data', JSON.stringify(invoice), '-o', 'id');
+  }
+  await worked();
+
+  chapter('The large ones need a person');
+  const asking = JSON.parse(await read('inbox', '--json')).data;
+  await must('inbox');
+  if (!someoneIsHere) for (const { run_id } of asking) await must('runs', 'watch', run_id, '--answers', file('answers.yaml'));
+  await worked();
+
+  chapter('What became of the invoices');
+  await must('cases', 'list', 'invoices');
+  const [stuck] = (await cases()).filter(({ status }) => status === 'failed');
+  if (stuck) await must('cases', 'get', stuck.id);
+
+  chapter('The evening, early: what the schedule starts at 17:30');
+  await must('runs', 'start', '--agent', 'payer', '--message', 'How much was it?', '--watch');
+  await must('runs', 'evaluation', '@latest', '--wait', '--fail-on', 'critical');
+
+  chapter('One of the deliveries, checked as a receiver would');
+  const delivery = await waitFor('delivery', async () => (await received()).find(({ event }) => event === 'queue.case.completed'));
+  await writeFile(temporary('body.json'), delivery.body);
+  await into(temporary('secret.txt'), 'webhooks', 'secret', 'show', '--reveal', '--jq', '.secret').done;
+  const headers = Object.entries(delivery.headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
+  await must('webhooks', 'verify', ...headers, '--body', temporary('body.json'), '--secret', `@${temporary('secret.txt')}`);
+  await listener.stop();
+
+  chapter('A page to show around');
+  await must('artifacts', 'create', `@${file('page.txt')}`, '--watch');
+  await must('artifacts', 'export', '@latest', '--html', page, '--force');
+});
