@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const launcher = fileURLToPath(new URL('../bin/aops.js', import.meta.url));
@@ -21,8 +22,9 @@ class Failed extends Error {
  * Runs a demonstration and ends the process with its exit code.
  * `demo` is given a temporary folder, `home`, and what runs commands:
  * - `aops(...args)` resolves to the exit code; `must(...args)` ends the demonstration unless that is 0;
- * - `into(file, ...args)` writes what is printed into a file and is not awaited by itself: `done` is the exit code, `stop()` is Ctrl-C;
- * - `read(...args)` is not shown, and resolves to what was printed.
+ * - `into(file, ...args)` is `must` with what is printed in a file; `begin(file, ...args)` leaves it running until `stop()`, which is Ctrl-C;
+ * - `read(...args)` is not shown, and resolves to what was printed;
+ * - `until(what, look)` looks again and again, for a minute at most, until `look` resolves to something other than false or undefined.
  */
 export async function demonstrate(demo) {
   const home = await mkdtemp(path.join(tmpdir(), 'aops-demo-'));
@@ -57,9 +59,16 @@ export async function demonstrate(demo) {
   }
 
   const background = new Set();
-  function into(file, ...args) {
+  function begin(file, ...args) {
+    return printingInto(file, args, ' &');
+  }
+  async function into(file, ...args) {
+    const code = await printingInto(file, args, '').done;
+    if (code !== 0) throw new Failed(code);
+  }
+  function printingInto(file, args, end) {
     if (interrupted) throw new Failed(130);
-    console.error(`\n$ aops ${shown(args)} > ${path.basename(file)}`);
+    console.error(`\n$ aops ${shown(args)} > ${path.basename(file)}${end}`);
     const output = openSync(file, 'w', 0o600);
     const child = start(args, ['ignore', output, 'inherit']);
     closeSync(output);
@@ -81,9 +90,18 @@ export async function demonstrate(demo) {
     return text;
   }
 
+  async function until(what, look) {
+    for (const end = Date.now() + 60_000; Date.now() < end; await setTimeout(50)) {
+      if (interrupted) throw new Failed(130);
+      const found = await look();
+      if (found) return found;
+    }
+    throw new Error(`A minute has passed, and there is no ${what}.`);
+  }
+
   let code = 1;
   try {
-    code = (await demo({ aops, must, into, read, home })) ?? 0;
+    code = (await demo({ aops, must, into, begin, read, until, home })) ?? 0;
   } catch (error) {
     if (!(error instanceof Failed)) throw error;
     code = error.code;

@@ -4,21 +4,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
-import { setTimeout } from 'node:timers/promises';
 import { beside, demonstrate, someoneIsHere } from '../support.js';
 
 const file = (name) => beside(import.meta.url, name);
 const page = path.join(process.argv[2] ?? '.', 'invoice-queue.html');
 const chapter = (title) => console.error(`\n── ${title}`);
-
-/** Waits for something, for a minute at most. `look` resolves to undefined when it is not there yet. */
-async function waitFor(what, look) {
-  for (const end = Date.now() + 60_000; Date.now() < end; await setTimeout(50)) {
-    const found = await look();
-    if (found !== undefined) return found;
-  }
-  throw new Error(`Within a minute there was no ${what}.`);
-}
 
 /** The invoices of the day, each an object by the names in the first row. */
 async function invoices() {
@@ -30,14 +20,11 @@ async function invoices() {
   });
 }
 
-await demonstrate(async ({ must, into, read, home }) => {
+await demonstrate(async ({ must, into, begin, read, until, home }) => {
   const temporary = (name) => path.join(home, name);
-  const cases = async () => JSON.parse(await read('cases', 'list', 'invoices', '--all', '--json')).data;
-  const worked = () =>
-    waitFor('end of the work', async () => {
-      const open = (await cases()).some(({ status }) => ['pending', 'in_progress'].includes(status));
-      return open ? undefined : true;
-    });
+  const list = async (...args) => JSON.parse(await read(...args, '--json')).data;
+  const cases = (...statuses) => list('cases', 'list', 'invoices', ...statuses.flatMap((status) => ['--status', status]));
+  const worked = () => until('end of the work', async () => (await cases('pending', 'claimed')).length === 0);
 
   chapter('An agent, what its runs are judged by, and when it adds up');
   await must('local', 'up', '--ephemeral');
@@ -49,11 +36,11 @@ await demonstrate(async ({ must, into, read, home }) => {
 
   chapter('Somebody who is told when an invoice is done');
   const log = temporary('deliveries.ndjson');
-  const listener = into(log, 'webhooks', 'listen', '--subscribe', '--event', 'queue.case.completed', '--json');
+  const listener = begin(log, 'webhooks', 'listen', '--subscribe', '--event', 'queue.case.completed', '--json');
   const received = async () => (await readFile(log, 'utf8')).split('\n').slice(0, -1).map((line) => JSON.parse(line));
-  await waitFor('listener', async () => (await received())[0]);
+  await until('listener', async () => (await received()).length > 0);
 
-  chapter('A queue that the agent works off');
+  chapter('A queue, and the agent that works it off');
   await must('queues', 'create', 'invoices', '-o', 'id');
   await must('agents', 'triggers', 'create', 'payer', '--queue', 'invoices', '-o', 'id');
   for (const invoice of await invoices()) {
@@ -63,24 +50,27 @@ await demonstrate(async ({ must, into, read, home }) => {
   await worked();
 
   chapter('The large ones need a person');
-  const asking = JSON.parse(await read('inbox', '--json')).data;
+  const asking = await list('inbox');
   await must('inbox');
   if (!someoneIsHere) for (const { run_id } of asking) await must('runs', 'watch', run_id, '--answers', file('answers.yaml'));
   await worked();
 
   chapter('What became of the invoices');
   await must('cases', 'list', 'invoices');
-  const [stuck] = (await cases()).filter(({ status }) => status === 'failed');
-  if (stuck) await must('cases', 'get', stuck.id);
+  for (const { id } of await cases('failed')) await must('cases', 'get', id);
 
-  chapter('The evening, early: what the schedule starts at 17:30');
+  chapter('What schedule and rubrics are for: the sum of the evening, early, and a run that is judged');
   await must('runs', 'start', '--agent', 'payer', '--message', 'How much was it?', '--watch');
-  await must('runs', 'evaluation', '@latest', '--wait', '--fail-on', 'critical');
+  const paid = await cases('completed');
+  await must('runs', 'evaluation', paid[0].claimed_by_run_id, '--wait', '--fail-on', 'medium');
 
-  chapter('One of the deliveries, checked as a receiver would');
-  const delivery = await waitFor('delivery', async () => (await received()).find(({ event }) => event === 'queue.case.completed'));
+  chapter('What the webhook was told, and a delivery checked as its receiver would');
+  const told = async () => (await received()).filter(({ type }) => type === 'delivery');
+  await until('delivery of each', async () => (await told()).length >= paid.length);
+  await must('webhooks', 'deliveries');
+  const [delivery] = await told();
   await writeFile(temporary('body.json'), delivery.body);
-  await into(temporary('secret.txt'), 'webhooks', 'secret', 'show', '--reveal', '--jq', '.secret').done;
+  await into(temporary('secret.txt'), 'webhooks', 'secret', 'show', '--reveal', '--jq', '.secret');
   const headers = Object.entries(delivery.headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
   await must('webhooks', 'verify', ...headers, '--body', temporary('body.json'), '--secret', `@${temporary('secret.txt')}`);
   await listener.stop();
