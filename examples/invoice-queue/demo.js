@@ -26,7 +26,7 @@ await demonstrate(async ({ must, into, begin, read, until, home }) => {
   const cases = (...statuses) => list('cases', 'list', 'invoices', ...statuses.flatMap((status) => ['--status', status]));
   const worked = () => until('end of the work', async () => (await cases('pending', 'claimed')).length === 0);
 
-  chapter('An agent, what its runs are judged by, and when it adds up');
+  chapter('An agent, what its runs are judged by, and when it adds up the day');
   await must('local', 'up', '--ephemeral');
   await must('agents', 'create', '--name', 'payer', '--procedure', file('procedure.yaml'), '-o', 'id');
   await must('agents', 'rubrics', 'replace', 'payer', '--from', file('rubrics.yaml'), '--yes');
@@ -37,14 +37,14 @@ await demonstrate(async ({ must, into, begin, read, until, home }) => {
   chapter('Somebody who is told when an invoice is done');
   const log = temporary('deliveries.ndjson');
   const listener = begin(log, 'webhooks', 'listen', '--subscribe', '--event', 'queue.case.completed', '--json');
-  const received = async () => (await readFile(log, 'utf8')).split('\n').slice(0, -1).map((line) => JSON.parse(line));
+  const received = async () => (await readFile(log, 'utf8')).match(/.+\n/g)?.map((line) => JSON.parse(line)) ?? [];
   await until('listener', async () => (await received()).length > 0);
 
   chapter('A queue, and the agent that works it off');
   await must('queues', 'create', 'invoices', '-o', 'id');
   await must('agents', 'triggers', 'create', 'payer', '--queue', 'invoices', '-o', 'id');
   for (const invoice of await invoices()) {
-    const title = `${invoice.number}: ${invoice.amount} EUR to ${invoice.vendor}`;
+    const title = `${invoice.amount} EUR to ${invoice.vendor}`;
     await must('cases', 'create', 'invoices', '--title', title, '--data', JSON.stringify(invoice), '-o', 'id');
   }
   await worked();
@@ -59,8 +59,10 @@ await demonstrate(async ({ must, into, begin, read, until, home }) => {
   await must('cases', 'list', 'invoices');
   for (const { id } of await cases('failed')) await must('cases', 'get', id);
 
-  chapter('What schedule and rubrics are for: the sum of the evening, early, and a run that is judged');
+  chapter('The evening, early: what the schedule starts at 17:30');
   await must('runs', 'start', '--agent', 'payer', '--message', 'How much was it?', '--watch');
+
+  chapter('A run, judged by the rubrics of its agent');
   const paid = await cases('completed');
   await must('runs', 'evaluation', paid[0].claimed_by_run_id, '--wait', '--fail-on', 'medium');
 

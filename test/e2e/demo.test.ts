@@ -37,6 +37,31 @@ it('does the main job without a person, shows what the run wrote, and leaves not
   });
 });
 
+it('works off a queue: pays, asks, postpones, tells a webhook, is judged, and leaves a page and nothing else', async () => {
+  const output = await temporaryFolder();
+  const { code, stdout, stderr, left } = await demonstrated('invoice-queue', [output]);
+  expect({ code, left }, stderr).toEqual({ code: 0, left: [] });
+  const cases = [...stdout.matchAll(/^[\w-]{36}\t(\w+)\tnone\t(.+)$/gm)].map(([, status, title]) => `${title}: ${status}`).reverse();
+  expect(cases).toEqual([
+    '86 EUR to Sommer: completed',
+    '389 EUR to Nexo: completed',
+    '2180 EUR to Acme: completed',
+    '119 EUR to Papyr: postponed',
+    '4999 EUR to Lumo: failed',
+    '42 EUR to Nexo: completed',
+  ]);
+  for (const answer of ['Approved: Pay 2180 EUR to Acme?', 'Denied: Pay 4999 EUR to Lumo?']) expect(stdout).toContain(answer);
+  expect(stdout).toMatch(/\tfailed\t.*\tDenied by a person\.$/m);
+  expect(stdout).toContain('Paid so far: 4 invoices, 2697 EUR.');
+  expect(stdout).toMatch(/^passed\tcritical\tPays once/m);
+  expect(stdout.match(/\tdelivered\tqueue\.case\.completed\t/g)).toHaveLength(4);
+  expect(stdout).toMatch(/^Valid\ttrue$/m);
+  const page = (await readFile(path.join(output, 'invoice-queue.html'), 'utf8')).replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
+  expect(page).toContain('completed 4 failed 1 postponed 1 6 in all');
+  expect(page).toContain('4999 EUR to Lumo invoices failed');
+  expect(page).toContain('queue.case.completed 4 4 in all');
+});
+
 describeWithChromium('the check of a shop', () => {
   it('finds that it works, and leaves a film strip and nothing else', async () => {
     const output = await temporaryFolder();
