@@ -120,3 +120,24 @@ describe('agents schedules next', () => {
     expect((await schedules('next', 'two', off, ...from)).json<{ data: unknown[] }>().data).toHaveLength(5);
   });
 });
+
+describe('agents get and list', () => {
+  it('show what belongs to an agent, and when it runs next', async () => {
+    const id = await service.agent('- remember: { path: notes.md, content: x }', 'whole');
+    await service.until(await service.start(id), 'completed');
+    await schedules('create', 'whole', '--frequency', 'daily', '--timezone', 'UTC');
+    await schedules('create', 'whole', '--frequency', 'hourly', '--no-enabled');
+    await service.cli(['agents', 'rubrics', 'create', 'whole', '--title', 'Fine', '--description', 'No tool call failed.']);
+    await service.cli(['agents', 'update', 'whole', '--pinned']);
+    const shown = await service.cli(['agents', 'get', 'whole', '--color', 'never'], { tty: true });
+    expect(shown).toMatchObject({ code: 0, stderr: '' });
+    expect(shown.stdout).toMatch(/Pinned: +just now\nSchedules: +2\nNext run: +in \d+[mh]\nRubrics: +1\nMemory files: +1\n/);
+    const json = (await service.cli(['agents', 'get', 'whole', '--json'])).json<{ schedules: Schedule[]; pinned_at: string }>();
+    expect(json.schedules).toHaveLength(2);
+    expect(json.pinned_at).toMatch(/Z$/);
+    const list = await service.cli(['agents', 'list', '--schedules', '--color', 'never'], { tty: true, columns: 130 });
+    expect(list.stdout).toMatch(/^ID +NAME +RUNTIME +REVISION +LAST RUN +NEXT RUN\n/);
+    expect(list.stdout).toMatch(/whole +script +1 +just now +in \d+[mh]\n/);
+    expect((await service.cli(['agents', 'list', '--automation', nothing, '--json'])).json<{ total: number }>().total).toBe(0);
+  });
+});

@@ -1,34 +1,49 @@
+import { given } from '../../base/given.ts';
 import type { AgentListItem } from '../../interface/types.ts';
-import { defineCommand } from '../define.ts';
+import type { Column } from '../../terminal/table.ts';
+import { uuid } from '../checks.ts';
+import { defineCommand, flag, text } from '../define.ts';
 import { listFlags, rowList } from '../list.ts';
 import { column, idColumn, listOutput, timeColumn } from '../output.ts';
 import { returns } from '../result.ts';
+import { nextOf } from './schedules/record.ts';
+
+const columns: Column<AgentListItem>[] = [
+  idColumn((agent) => agent.id),
+  column('NAME', (agent) => agent.name, { shrink: true }),
+  column('RUNTIME', (agent) => runtimeOf(agent.latest_build?.config)),
+  column('REVISION', (agent) => agent.latest_build?.revision_number, { align: 'right' }),
+  timeColumn('LAST RUN', (agent) => agent.last_run_at),
+];
 
 export default defineCommand({
   summary: 'List the agents of the team',
-  options: listFlags,
+  options: {
+    ...listFlags,
+    automation: text('ID', 'Agents of this automation', { check: uuid }),
+    schedules: flag('Show when they run by themselves next, and include their schedules'),
+  },
   operations: ['listAgents'],
   examples: [
     { command: 'aops agents list', text: 'The first twenty' },
     { command: 'aops agents list --all -o id', text: 'The ids of all, for a script' },
+    { command: 'aops agents list --schedules', text: 'What runs by itself, and when' },
   ],
   result: returns('listAgents.agents[]'),
   output: listOutput<AgentListItem>({
-    columns: [
-      idColumn((agent) => agent.id),
-      column('NAME', (agent) => agent.name, { shrink: true }),
-      column('RUNTIME', (agent) => runtimeOf(agent.latest_build?.config)),
-      column('REVISION', (agent) => agent.latest_build?.revision_number, { align: 'right' }),
-      timeColumn('LAST RUN', (agent) => agent.last_run_at),
-    ],
+    columns,
+    forms: { schedules: [...columns, timeColumn('NEXT RUN', (agent) => nextOf(agent.latest_build?.schedules ?? []))] },
     empty: 'No agents. Create one with `aops agents create --name NAME --procedure FILE`.',
   }),
   async run(context, input) {
     const client = await context.client();
-    return rowList(input, async (limit, offset) => {
-      const page = await client.call('listAgents', { params: { teamId: context.teamId() }, query: { limit, offset } });
+    const filters = given({ automation_id: input.automation, include_schedules: input.schedules ? ('true' as const) : undefined });
+    const list = rowList(input, async (limit, offset) => {
+      const page = await client.call('listAgents', { params: { teamId: context.teamId() }, query: { ...filters, limit, offset } });
       return { items: page.agents, total: page.total };
     });
+    if (input.schedules) list.form = 'schedules';
+    return list;
   },
 });
 

@@ -33,6 +33,13 @@ export const scheduleRecord = (schedule: Schedule) => ({
   Created: time(schedule.created_at),
 });
 
+/** The next instant of several schedules, where the service tells it; undefined when none fires. */
+export const nextOf = (schedules: readonly Schedule[]): string | undefined =>
+  schedules
+    .flatMap(({ enabled, next_run_at: next }) => (enabled && next ? [next] : []))
+    .sort()
+    .at(0);
+
 export async function schedulesOf(context: Context, agent: string): Promise<Schedule[]> {
   const client = await context.client();
   return (await client.call('listAgentSchedules', { params: { agent_id: agent } })).schedules;
