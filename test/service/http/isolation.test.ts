@@ -72,6 +72,18 @@ async function withEverything(api: Api): Promise<Owned> {
     params: { agentId: agent.id },
     body: { title: 'the secret of A', description: 'The final message contains "the secret of A".' },
   });
+  const { queue } = await api.ok('createQueue', { body: { name: 'secret queue' } });
+  const work = { title: 'the secret of A', labels: [{ key: 'secret', value: 'of A' }] };
+  const { added_cases } = await api.ok('createCases', { params: { queue_id: queue.id }, body: { case: work } });
+  const { labels } = await api.ok('listQueueLabels', { params: { queue_id: queue.id } });
+  // Off, so that no run is started which would change what is read.
+  const { case_trigger } = await api.ok('createAgentCaseTrigger', {
+    params: { agent_id: agent.id },
+    body: { case_queue_id: queue.id, enabled: false },
+  });
+  const connection = await api.ok('createConnection', {
+    body: { name: 'secret connection', provider: 'user', auth_method: 'url', server_url: 'http://127.0.0.1:9/secret' },
+  });
   // The signed URL of a screenshot says which file it is.
   const signed = new URL(data.toolExecutions[0]?.afterScreenshot?.signedUrl as string).pathname.split('/')[2] as string;
   const { fileId } = JSON.parse(Buffer.from(signed.split('.')[0] as string, 'base64url').toString()) as { fileId: string };
@@ -95,6 +107,13 @@ async function withEverything(api: Api): Promise<Owned> {
     path: `${run.id}/notes.md`,
     artifactId: artifact_id,
     revisionId,
+    queue_id: queue.id,
+    case_id: added_cases[0]?.id as string,
+    label_id: labels[0]?.id as string,
+    trigger_id: case_trigger.id,
+    connection_id: connection.id,
+    connectionId: connection.id,
+    provider: 'github',
   };
 }
 
@@ -123,6 +142,26 @@ const bodies = (of: Owned): Partial<Record<OperationId, unknown>> => ({
   publishArtifact: { visibility: 'team' },
   answerArtifactQuestion: { toolCallId: 'mine', answers: {} },
   attachArtifactConnection: { connection_id: randomUUID() },
+  createQueue: { name: 'mine' },
+  updateQueue: { description: 'mine' },
+  createCases: { case: { title: 'mine' } },
+  searchCases: { search: 'secret' },
+  bulkDeleteCases: { case_ids: [of.case_id] },
+  bulkReprocessCases: { case_ids: [of.case_id] },
+  bulkUpdateCasePriority: { case_ids: [of.case_id], priority: 'high' },
+  bulkUpdateCaseStatus: { case_ids: [of.case_id], status: 'completed' },
+  createQueueLabel: { value: 'mine' },
+  updateQueueLabel: { value: 'mine' },
+  assignCaseLabels: { labels: [{ value: 'mine' }] },
+  unlinkCaseLabels: { label_ids: [of.label_id] },
+  createAgentCaseTrigger: { case_queue_id: of.queue_id, enabled: true },
+  updateAgentCaseTrigger: { enabled: true },
+  updateConnection: { name: 'mine' },
+  createConnection: { name: 'mine', provider: 'user', auth_method: 'url', server_url: 'http://127.0.0.1:9/' },
+  probeMcpServer: { server_url: 'http://127.0.0.1:9/', auth_method: 'url' },
+  authorizeMcpOAuth: { mcp_server_url: 'http://127.0.0.1:9/', name: 'mine' },
+  bulkDelegateCases: { case_ids: [of.case_id], agent_id: of.agent_id },
+  bulkRetryCases: { case_ids: [of.case_id] },
   answerBuilderRun: { answers: { question: 'mine' } },
 });
 
@@ -133,10 +172,11 @@ function form(): FormData {
   return form;
 }
 
-const queries: Partial<Record<OperationId, Record<string, string>>> = {
+const queries = (of: Owned): Partial<Record<OperationId, Record<string, string>>> => ({
   getRunSandboxFileContent: { path: 'secret.txt' },
   getAgentRunSandboxFileContent: { path: 'secret.txt' },
-};
+  previewAgentCaseTriggerConflicts: { case_queue_id: of.queue_id as string },
+});
 
 /** The owner of the data directory alone may use them, for all teams (local.test.ts). */
 const administration = Object.keys(operationGroups.local);
@@ -146,10 +186,10 @@ const targeted = operationIds.filter((id) => namesOf(id).length > 0 && !administ
 function inputFor(id: OperationId, of: Owned): CallInput {
   const unknown = namesOf(id).filter((name) => of[name] === undefined);
   expect(unknown, `say in withEverything() what the parameters of ${id} name`).toEqual([]);
-  const body = bodies(of)[id];
+  const [body, query] = [bodies(of)[id], queries(of)[id]];
   return {
     params: Object.fromEntries(namesOf(id).map((name) => [name, of[name] as string])),
-    ...(queries[id] === undefined ? {} : { query: queries[id] }),
+    ...(query === undefined ? {} : { query }),
     ...(body === undefined ? {} : { body }),
   };
 }
@@ -160,6 +200,8 @@ async function reading(api: Api, of: Owned): Promise<Record<string, string>> {
   for (const id of targeted) {
     // A PDF needs a browser, and never is the same twice.
     if (operation(id).method !== 'GET' || operation(id).produces === 'application/pdf') continue;
+    // No run works on the case; the tools are asked from a server that is not there.
+    if (id === 'listCaseRunRecentMessages' || id === 'listConnectionTools') continue;
     const answer = await api.call(id, inputFor(id, of));
     expect(answer.status, `${id} ${answer.text}`).toBe(200);
     answers[id] = answer.text;

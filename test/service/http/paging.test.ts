@@ -10,6 +10,13 @@ const paged = operationIds.filter((id) => 'offset' in (schemasOf(id).query?.prop
 async function paramsFor(api: Api, id: OperationId): Promise<Record<string, string>> {
   if (id === 'listRunMessages') return { run_id: (await api.run('done')).id };
   if (id === 'listAgentRevisions') return { agent_id: await api.agent('done', 'Paged') };
+  if (id === 'listCases' || id === 'listQueueLabels')
+    return { queue_id: (await api.ok('createQueue', { body: { name: 'Paged' } })).queue.id };
+  if (id === 'listCaseLabels') {
+    const queue_id = (await api.ok('createQueue', { body: { name: 'Paged' } })).queue.id;
+    const { added_cases } = await api.ok('createCases', { params: { queue_id }, body: { case: { title: 'Paged' } } });
+    return { queue_id, case_id: added_cases[0]?.id as string };
+  }
   return {};
 }
 
