@@ -6,7 +6,7 @@ import { resultFields } from '../../src/commands/result-fields.ts';
 import { follow } from '../../src/commands/tree.ts';
 import type { CliResult } from './run-cli.ts';
 
-const changesForm = ['--fields', '--jq', '--dry-run', '-o', '--output', '--watch', '--curl'];
+const changesForm = ['--fields', '--jq', '--dry-run', '-o', '--output', '--watch', '--curl', '--from'];
 
 /** @throws Error that names the fields which are not declared, or not there */
 export async function checkDeclaredResult(argv: readonly string[], { code, stdout }: CliResult): Promise<void> {

@@ -1,0 +1,120 @@
+/** From rows to cases: which column becomes what. Pure. */
+import { UsageError } from '../../../base/errors.ts';
+import { casePriorities } from '../../../interface/case-status.ts';
+import type { CasePriority, NewCase } from '../../../interface/types.ts';
+import { readLabel } from '../../queues/labels/label.ts';
+import type { FailedRow, Row, Rows } from './rows.ts';
+
+/** What a column can become; `label:KEY` is a label with its value. */
+const fields = ['title', 'data', 'priority', 'labels', 'ignore'] as const;
+export const mapForm = 'COLUMN=title, data, priority, labels, label:KEY or ignore';
+
+type Target = (typeof fields)[number] | `label:${string}`;
+type Labels = NonNullable<NewCase['labels']>;
+
+export interface Drafting {
+  /** `COLUMN=FIELD` */
+  map: readonly string[];
+  /** For every case, beside what its row says. */
+  labels: Labels;
+  priority: CasePriority | undefined;
+}
+
+export interface Draft {
+  row: number;
+  draft: NewCase;
+}
+
+/** The cases of the rows, and the rows of which none can be made. @throws UsageError for a mapping that does not fit the file */
+export function makeDrafts(file: Rows, drafting: Drafting, name: string): { drafts: Draft[]; failed: FailedRow[] } {
+  const targets = targetsOf(file.columns, drafting.map, name);
+  const drafts: Draft[] = [];
+  const failed: FailedRow[] = [];
+  for (const row of file.rows) {
+    const result = draftOf(row, targets, drafting, file.format === 'csv');
+    if (typeof result === 'string') failed.push({ row: row.number, reason: result });
+    else drafts.push({ row: row.number, draft: result });
+  }
+  return { drafts, failed };
+}
+
+function targetsOf(columns: readonly string[], map: readonly string[], name: string): Map<string, Target | undefined> {
+  const targets = new Map<string, Target | undefined>(columns.map((column) => [column, ownTarget(column)]));
+  for (const entry of map) {
+    const at = entry.lastIndexOf('=');
+    const [column, field] = [entry.slice(0, at), entry.slice(at + 1)];
+    if (at < 1 || !isTarget(field)) throw new UsageError(`--map takes ${mapForm}, not "${entry}".`);
+    if (!targets.has(column)) throw new UsageError(`${name} has no column "${column}".`, `It has: ${columns.join(', ')}`);
+    // What was called so by itself gives way to what is said.
+    if (!field.startsWith('label:') && field !== 'ignore')
+      for (const [other, target] of targets) if (target === field && other !== column) targets.set(other, undefined);
+    targets.set(column, field);
+  }
+  if (![...targets.values()].includes('title'))
+    throw new UsageError('No column is the title.', `Say which with --map COLUMN=title. The columns: ${columns.join(', ')}`);
+  return targets;
+}
+
+const isTarget = (field: string): field is Target => (fields as readonly string[]).includes(field) || /^label:./.test(field);
+
+function ownTarget(column: string): Target | undefined {
+  const word = column.trim().toLowerCase();
+  if (word === 'label') return 'labels';
+  return word !== 'ignore' && isTarget(word) ? word : undefined;
+}
+
+/** A case, or why there is none. */
+function draftOf({ values }: Row, targets: ReadonlyMap<string, Target | undefined>, drafting: Drafting, cells: boolean): NewCase | string {
+  const draft: NewCase = { title: '' };
+  const labels: Labels = [...drafting.labels];
+  let priority: string | undefined = drafting.priority;
+  const rest: Record<string, unknown> = {};
+  for (const [column, target] of targets) {
+    const value = values[column];
+    if (value === undefined || value === null || target === 'ignore') continue;
+    if (target === undefined) rest[column] = cells ? cellValue(String(value)) : value;
+    else if (target === 'title') draft.title = textOf(value).trim();
+    else if (target === 'data') draft.data = textOf(value);
+    else if (target === 'priority') priority = textOf(value).trim().toLowerCase() || priority;
+    else if (target === 'labels') {
+      const read = labelsOf(value);
+      if (typeof read === 'string') return read;
+      labels.push(...read);
+    } else if (textOf(value).trim() !== '') labels.push({ key: target.slice('label:'.length), value: textOf(value).trim() });
+  }
+  const length = [...draft.title].length;
+  if (length === 0) return 'the title is empty';
+  if (length > 500) return `the title has ${length} characters, and 500 are the most`;
+  if (priority !== undefined && !(casePriorities as readonly string[]).includes(priority))
+    return `the priority is "${priority}"; it must be ${casePriorities.join(', ')}`;
+  // Without a column for it, the data is what nothing else took.
+  if (![...targets.values()].includes('data') && Object.keys(rest).length > 0) draft.data = JSON.stringify(rest);
+  return {
+    ...draft,
+    ...(labels.length === 0 ? {} : { labels }),
+    ...(priority === undefined ? {} : { priority: priority as CasePriority }),
+  };
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** A cell of CSV: a number where it would be written the same, so that amounts can be compared and 007 stays as it is. */
+function cellValue(text: string): unknown {
+  return /^-?\d/.test(text) && String(Number(text)) === text && Number.isFinite(Number(text)) ? Number(text) : text;
+}
+
+/** `vendor=acme; urgent`, a list of such texts or of labels, or a mapping by key. */
+function labelsOf(value: unknown): Labels | string {
+  const list =
+    typeof value === 'string' ? value.split(/[;,]/) : Array.isArray(value) ? value : Object.entries(value as object).flatMap(byKey);
+  const labels: Labels = [];
+  for (const entry of list as unknown[]) {
+    const label = typeof entry === 'string' ? readLabel(entry.trim()) : (entry as { key?: string; value?: unknown } | null);
+    if (typeof entry === 'string' && entry.trim() === '') continue;
+    if (typeof label?.value !== 'string' || label.value === '') return `"${textOf(entry)}" is no label; write vendor=acme or urgent`;
+    labels.push({ value: label.value, ...(label.key === undefined ? {} : { key: label.key }) });
+  }
+  return labels;
+}
+
+const byKey = ([key, values]: [string, unknown]): object[] => [values].flat().map((value) => ({ key, value: textOf(value) }));

@@ -1,0 +1,94 @@
+/** The rows of a file that cases are made of: CSV, JSON or NDJSON. */
+import path from 'node:path';
+import { UsageError } from '../../../base/errors.ts';
+import { toCsv } from '../../../terminal/csv.ts';
+import { parseCsv } from './csv.ts';
+
+/** The column that says why a row failed, in the file of failed rows; it is never read. */
+export const reasonColumn = 'aops_reason';
+
+export interface Row {
+  /** 1, 2, 3 ... */
+  number: number;
+  values: Record<string, unknown>;
+}
+
+export interface Rows {
+  format: 'csv' | 'json' | 'ndjson';
+  /** All columns there are, in the order of the file. */
+  columns: string[];
+  rows: Row[];
+}
+
+const formats: Record<string, Rows['format']> = { '.csv': 'csv', '.tsv': 'csv', '.json': 'json', '.ndjson': 'ndjson', '.jsonl': 'ndjson' };
+
+/** Reads a file by its ending. @throws UsageError naming the line that cannot be read */
+export function readRows(bytes: Uint8Array, file: string): Rows {
+  const format = formats[path.extname(file).toLowerCase()];
+  if (format === undefined)
+    throw new UsageError(`${file} is no .csv, .json, .ndjson or .jsonl file.`, 'The ending of its name says what is in it.');
+  const text = decoded(bytes, file);
+  const values = format === 'csv' ? csvValues(text, file) : format === 'json' ? jsonValues(text, file) : ndjsonValues(text, file);
+  const rows = values.map((value, index) => ({ number: index + 1, values: value }));
+  const columns = [...new Set(values.flatMap((value) => Object.keys(value)))].filter((name) => name !== reasonColumn);
+  if (rows.length === 0) throw new UsageError(`${file} has no rows.`);
+  return { format, columns, rows };
+}
+
+function decoded(bytes: Uint8Array, file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new UsageError(`${file} is not UTF-8.`, `Convert it: iconv -f WINDOWS-1252 -t UTF-8 ${file}`);
+  }
+}
+
+function csvValues(text: string, file: string): Record<string, unknown>[] {
+  const { header, rows } = parseCsv(text, file);
+  return rows.map(({ cells }) => Object.fromEntries(header.map((name, index) => [name, cells[index] ?? ''])));
+}
+
+function jsonValues(text: string, file: string): Record<string, unknown>[] {
+  const whole = parsed(text, file);
+  // As `cases list --json` prints them, or a body of the interface.
+  const list = Array.isArray(whole) ? whole : isObject(whole) ? (whole.cases ?? whole.data) : undefined;
+  if (!Array.isArray(list)) throw new UsageError(`${file} is no list; it needs [{ ... }, ...], or that as "cases" or "data" of an object.`);
+  return list.map((value, index) => object(value, `${file}: entry ${index + 1}`));
+}
+
+const ndjsonValues = (text: string, file: string): Record<string, unknown>[] =>
+  text
+    .split('\n')
+    .flatMap((line, index) => (line.trim() === '' ? [] : [object(parsed(line, `${file}:${index + 1}`), `${file}:${index + 1}`)]));
+
+function parsed(text: string, where: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, '')) as unknown;
+  } catch (error) {
+    throw new UsageError(`${where} is not valid JSON: ${(error as Error).message}`);
+  }
+}
+
+function object(value: unknown, where: string): Record<string, unknown> {
+  if (isObject(value)) return value;
+  throw new UsageError(`${where} is no object.`);
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => value !== null && typeof value === 'object' && !Array.isArray(value);
+
+export interface FailedRow {
+  row: number;
+  reason: string;
+}
+
+/** Rows with the reason why each failed, in the form they had: corrected, they can be given again. */
+export function writeRows({ format, columns, rows }: Rows, failed: readonly FailedRow[]): string {
+  const values = failed.map(({ row, reason }) => ({ ...rows[row - 1]?.values, [reasonColumn]: reason }));
+  if (format === 'json') return `${JSON.stringify(values, null, 2)}\n`;
+  if (format === 'ndjson') return values.map((value) => `${JSON.stringify(value)}\n`).join('');
+  const header = [...columns, reasonColumn];
+  return toCsv(
+    header,
+    values.map((value) => header.map((name) => (value as Record<string, unknown>)[name])),
+  );
+}

@@ -1,0 +1,297 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { makeDrafts } from '../../src/commands/cases/import/drafts.ts';
+import { readRows } from '../../src/commands/cases/import/rows.ts';
+import type { Case, Queue } from '../../src/interface/types.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+let names = 0;
+beforeAll(async () => {
+  service = await startTestService();
+});
+
+async function queue(): Promise<{ name: string; id: string }> {
+  const name = `queue-${++names}`;
+  const { queue } = await service.api<{ queue: Queue }>('POST', `/teams/${service.service.teamId}/queues`, { name });
+  return { name, id: queue.id };
+}
+
+/** All cases of a queue, the oldest first. */
+async function cases(id: string): Promise<Case[]> {
+  const all: Case[] = [];
+  for (;;) {
+    const page = await service.api<{ cases: Case[]; total: number }>(
+      'GET',
+      `/queues/${id}/cases?limit=100&sort_order=asc&offset=${all.length}`,
+    );
+    all.push(...page.cases);
+    if (all.length >= page.total) return all;
+  }
+}
+
+const there = (name: string): boolean => existsSync(path.join(service.folder, name));
+const bytes = (text: string): Uint8Array => Buffer.from(text);
+
+describe('cases create --from', () => {
+  it('makes a case of every row of a CSV file', async () => {
+    const { name, id } = await queue();
+    await service.file(
+      'invoices.csv',
+      '\uFEFFSubject,Vendor,Amount,Ref,Urgency,Notes\r\n"Invoice ""7"", March",Acme,120.5,007,high,"two\nlines"\r\nInvoice 8,,3,x,,\r\n',
+    );
+    const argv = [
+      'cases',
+      'create',
+      name,
+      '--from',
+      'invoices.csv',
+      '--map',
+      'Subject=title',
+      '--map',
+      'Vendor=label:vendor',
+      '--map',
+      'Urgency=priority',
+      '--map',
+      'Notes=ignore',
+      '--label',
+      'imported',
+    ];
+    const imported = await service.cli([...argv, '--json']);
+    expect(imported).toMatchObject({ code: 0, stderr: '' });
+    expect(imported.json()).toEqual({
+      file: 'invoices.csv',
+      queue_id: id,
+      rows: 2,
+      created: 2,
+      created_before: 0,
+      failed: 0,
+      failed_file: null,
+      ledger: 'invoices.csv.aops-ledger',
+    });
+    const [first, second] = (await cases(id)) as [Case, Case];
+    expect(first).toMatchObject({ title: 'Invoice "7", March', priority: 'high', data: '{"Amount":120.5,"Ref":"007"}' });
+    expect(first.labels.map(({ key, value }) => [key, value])).toEqual([
+      ['', 'imported'],
+      ['vendor', 'Acme'],
+    ]);
+    expect(second).toMatchObject({ title: 'Invoice 8', priority: 'none', data: '{"Amount":3,"Ref":"x"}' });
+    expect(second.labels.map(({ value }) => value)).toEqual(['imported']);
+
+    // Again, it does nothing; for another queue or with other options it says so.
+    const again = await service.cli([...argv, '--json']);
+    expect(again.json()).toMatchObject({ created: 0, created_before: 2 });
+    expect(await cases(id)).toHaveLength(2);
+    const other = await queue();
+    for (const [words, why] of [
+      [['cases', 'create', other.name, '--from', 'invoices.csv', '--map', 'Subject=title'], 'was for another queue'],
+      [['cases', 'create', name, '--from', 'invoices.csv', '--map', 'Subject=title'], 'was with other --map'],
+    ] as const) {
+      const refused = await service.cli(words);
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(refused.stderr).toContain(why);
+    }
+    await service.file('invoices.csv', 'Subject\nnew\n');
+    expect((await service.cli(argv)).stderr).toContain('has no column "Vendor"');
+    const changed = await service.cli(['cases', 'create', name, '--from', 'invoices.csv', '--map', 'Subject=title']);
+    expect(changed.stderr).toContain('was of the file as it was before it changed');
+    expect(await cases(other.id)).toHaveLength(0);
+  });
+
+  it('takes JSON and NDJSON, as the interface and this tool write them', async () => {
+    const { name, id } = await queue();
+    await service.file(
+      'a.json',
+      JSON.stringify({ data: [{ title: 'a', data: { x: 1 }, labels: [{ key: 'k', value: 'v' }], priority: 'medium' }] }),
+    );
+    await service.file('b.ndjson', '{"title":"b","amount":3,"labels":{"k":["v","w"],"":"tag"}}\n\n{"title":4,"labels":"k=v; urgent"}\n');
+    expect((await service.cli(['cases', 'create', name, '--from', 'a.json'])).code).toBe(0);
+    expect((await service.cli(['cases', 'create', name, '--from', 'b.ndjson', '--priority', 'high'])).code).toBe(0);
+    const made = (await cases(id)).map(({ title, data, priority, labels }) => [
+      title,
+      data,
+      priority,
+      labels.map(({ key, value }) => `${key}=${value}`),
+    ]);
+    expect(made).toEqual([
+      ['a', '{"x":1}', 'medium', ['k=v']],
+      ['b', '{"amount":3}', 'high', ['=tag', 'k=v', 'k=w']],
+      ['4', '', 'high', ['=urgent', 'k=v']],
+    ]);
+  });
+
+  it('writes rows that become no case aside, with the reason; corrected, they are given again', async () => {
+    const { name, id } = await queue();
+    await service.file('mixed.csv', 'title;priority;amount\ngood;high;1\n;none;2\nbad;urgent;3\nalso good;;4\n');
+    const imported = await service.cli(['cases', 'create', name, '--from', 'mixed.csv', '--json']);
+    expect(imported.code).toBe(2);
+    expect(imported.json()).toMatchObject({ rows: 4, created: 2, failed: 2, failed_file: 'mixed.failed.csv' });
+    const { error } = JSON.parse(imported.stderr) as { error: Record<string, unknown> };
+    expect(error).toMatchObject({ code: 'rows_failed', exit: 2, message: '2 rows became no case: row 2: the title is empty, and others.' });
+    expect(await service.read('mixed.failed.csv')).toBe(
+      'title,priority,amount,aops_reason\r\n,none,2,the title is empty\r\nbad,urgent,3,"the priority is ""urgent""; it must be none, medium, high"\r\n',
+    );
+    await service.file(
+      'mixed.failed.csv',
+      (await service.read('mixed.failed.csv')).replace('\n,none', '\nnamed,none').replace('urgent,3', 'high,3'),
+    );
+    expect(await service.cli(['cases', 'create', name, '--from', 'mixed.failed.csv', '-q'])).toMatchObject({ code: 0 });
+    expect((await cases(id)).map(({ title, data }) => [title, data])).toEqual([
+      ['good', '{"amount":1}'],
+      ['also good', '{"amount":4}'],
+      ['named', '{"amount":2}'],
+      ['bad', '{"amount":3}'],
+    ]);
+  });
+
+  it('sends a batch that is refused row by row, to learn which rows are at fault', async () => {
+    const { name, id } = await queue();
+    // What this tool does not look at, and the service refuses.
+    await service.file('odd.json', JSON.stringify([{ title: 'a' }, { title: 'b', labels: [{ key: 3, value: 'x' }] }, { title: 'c' }]));
+    const imported = await service.cli(['cases', 'create', name, '--from', 'odd.json', '--json']);
+    expect(imported.code).toBe(2);
+    expect(imported.json()).toMatchObject({ created: 2, failed: 1 });
+    expect(JSON.parse(await service.read('odd.failed.json'))).toEqual([
+      { title: 'b', labels: [{ key: 3, value: 'x' }], aops_reason: expect.stringContaining('case.labels.0.key must be a string') },
+    ]);
+    expect((await cases(id)).map(({ title }) => title)).toEqual(['a', 'c']);
+    // Nothing of it is sent twice.
+    expect((await service.cli(['cases', 'create', name, '--from', 'odd.json', '--json'])).json()).toMatchObject({
+      created: 0,
+      created_before: 2,
+      failed: 1,
+    });
+    expect(await cases(id)).toHaveLength(2);
+  });
+
+  it('goes on with a thousand rows after a crash, wherever it was, and makes none twice', { timeout: 60_000 }, async () => {
+    const { name, id } = await queue();
+    await service.file('many.ndjson', Array.from({ length: 1_000 }, (_, index) => `{"title":"case ${index}"}\n`).join(''));
+    const argv = ['cases', 'create', name, '--from', 'many.ndjson', '--json'];
+    let interrupt = (): void => undefined;
+    // A second command line beside it is refused as long as the first is at it.
+    const first = service.cli(argv, {
+      onStart: (stop) => {
+        interrupt = stop;
+      },
+    });
+    while ((await service.api<{ total: number }>('GET', `/queues/${id}/cases?limit=1`)).total < 300)
+      await new Promise((resolve) => setImmediate(resolve));
+    expect(await service.cli(argv)).toMatchObject({ code: 6, stdout: '' });
+    interrupt();
+    const cut = await first;
+    expect(cut.code).toBe(130);
+    expect(cut.stderr).toContain('run the same command again to go on.');
+    // As if the process had been killed before it read the answer, while it wrote the ledger.
+    const ledger = (await service.read('many.ndjson.aops-ledger')).trimEnd().split('\n');
+    const finished = ledger.filter((line) => line.includes('"created"'));
+    expect(finished.length).toBeGreaterThan(1);
+    await service.file('many.ndjson.aops-ledger', `${ledger.filter((line) => line !== finished.at(-1)).join('\n')}\n{"batch":`);
+    const second = await service.cli(argv);
+    expect(second).toMatchObject({ code: 0, stderr: '' });
+    const { created, created_before } = second.json<{ created: number; created_before: number }>();
+    expect(created + created_before).toBe(1_000);
+    const titles = (await cases(id)).map(({ title }) => title);
+    expect(titles).toHaveLength(1_000);
+    expect(new Set(titles).size).toBe(1_000);
+  });
+
+  it('does not send a batch again whose key the service may have forgotten', async () => {
+    const { name, id } = await queue();
+    await service.file('old.ndjson', '{"title":"a"}\n');
+    expect((await service.cli(['cases', 'create', name, '--from', 'old.ndjson'])).code).toBe(0);
+    const [head] = (await service.read('old.ndjson.aops-ledger')).split('\n');
+    await service.file('old.ndjson.aops-ledger', `${head}\n{"batch":1,"begun":"2026-01-01T00:00:00.000Z"}\n`);
+    const refused = await service.cli(['cases', 'create', name, '--from', 'old.ndjson']);
+    expect(refused).toMatchObject({ code: 13, stdout: '' });
+    expect(refused.stderr).toContain('Batch 1 was sent at 2026-01-01T00:00:00.000Z, and its answer never came');
+    expect(await cases(id)).toHaveLength(1);
+  });
+
+  it('only shows the first request with --dry-run', async () => {
+    const { name, id } = await queue();
+    await service.file('dry.csv', 'title\na\nb\n');
+    const shown = await service.cli(['cases', 'create', name, '--from', 'dry.csv', '--dry-run', '--quiet']);
+    expect(shown).toMatchObject({ code: 0, stderr: '' });
+    expect(shown.json()).toMatchObject({ method: 'POST', body: { cases: [{ title: 'a' }, { title: 'b' }] } });
+    expect(await cases(id)).toHaveLength(0);
+    expect(there('dry.csv.aops-ledger')).toBe(false);
+  });
+
+  it.each([
+    ['none.csv', undefined, [], 'there is no such file'],
+    ['x.txt', 'a', [], 'x.txt is no .csv, .json, .ndjson or .jsonl file.'],
+    ['empty.csv', '', [], 'is empty'],
+    ['header.csv', 'title\n', [], 'has no rows'],
+    ['short.csv', 'title,b\nx\n', [], 'short.csv:2: there are 1 cells, and the header has 2 columns.'],
+    ['quote.csv', 'title\n"x\n', [], 'quote.csv:2: a quote is not closed.'],
+    ['after.csv', 'title\n"x"y\n', [], 'after.csv:2: there is text after a closing quote.'],
+    ['twice.csv', 'title,title\nx,y\n', [], 'twice.csv:1: the column "title" is there twice.'],
+    ['untitled.csv', 'a,b\n1,2\n', [], 'No column is the title.'],
+    ['map.csv', 'a\n1\n', ['--map', 'a=name'], '--map takes COLUMN=title'],
+    ['bad.json', '{', [], 'bad.json is not valid JSON'],
+    ['object.json', '{"x":1}', [], 'object.json is no list'],
+    ['line.ndjson', '{"title":"a"}\n[]\n', [], 'line.ndjson:2 is no object.'],
+    ['bytes.csv', new Uint8Array([0x74, 0xff]), [], 'bytes.csv is not UTF-8.'],
+    ['title.csv', 'title\nx\n', ['--title', 'y'], '--title and --data do not go with --from'],
+    ['key.csv', 'title\nx\n', ['--idempotency-key', 'k'], '--idempotency-key does not go with --from'],
+  ])('refuses %s', async (file, content, flags, message) => {
+    const { name, id } = await queue();
+    if (content !== undefined) await service.file(file, content);
+    const refused = await service.cli(['cases', 'create', name, '--from', file, ...flags]);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain(message);
+    expect(await cases(id)).toHaveLength(0);
+    expect(there(`${file}.aops-ledger`)).toBe(false);
+  });
+
+  it('refuses standard input, and --map alone', async () => {
+    const { name } = await queue();
+    expect((await service.cli(['cases', 'create', name, '--from', '-'])).stderr).toContain('--from takes a file, not standard input');
+    expect((await service.cli(['cases', 'create', name, '--map', 'a=title'])).stderr).toContain('--map goes with --from.');
+  });
+});
+
+describe('rows and columns', () => {
+  it('are read with whatever stands between them', () => {
+    for (const separator of [',', ';', '\t']) {
+      const text = `title${separator}"a${separator}b"\n"x ""y"""${separator}1\n\n \nz${separator}\n`;
+      const { columns, rows } = readRows(bytes(text), 'x.csv');
+      expect(columns).toEqual(['title', `a${separator}b`]);
+      expect(rows.map(({ values }) => Object.values(values))).toEqual([
+        ['x "y"', '1'],
+        ['z', ''],
+      ]);
+    }
+  });
+
+  it('keep numbers only where nothing is lost', () => {
+    const file = readRows(bytes('title,v\na,12\nb,-1.5\nc,1e3\nd,0012\ne,1.50\nf,12345678901234567890\ng,0x10\n'), 'x.csv');
+    const { drafts } = makeDrafts(file, { map: [], labels: [], priority: undefined }, 'x.csv');
+    expect(drafts.map(({ draft }) => draft.data)).toEqual([
+      '{"v":12}',
+      '{"v":-1.5}',
+      '{"v":"1e3"}',
+      '{"v":"0012"}',
+      '{"v":"1.50"}',
+      '{"v":"12345678901234567890"}',
+      '{"v":"0x10"}',
+    ]);
+  });
+
+  it('give way to what --map says', () => {
+    const file = readRows(bytes('title,subject,data\nold,new,text\n'), 'x.csv');
+    const { drafts } = makeDrafts(file, { map: ['subject=title'], labels: [], priority: undefined }, 'x.csv');
+    expect(drafts[0]?.draft).toEqual({ title: 'new', data: 'text' });
+  });
+
+  it('say what is wrong with a row', () => {
+    const file = readRows(bytes(`title,labels\n${'x'.repeat(501)},\na,vendor=\n`), 'x.csv');
+    const { failed } = makeDrafts(file, { map: [], labels: [], priority: undefined }, 'x.csv');
+    expect(failed).toEqual([
+      { row: 1, reason: 'the title has 501 characters, and 500 are the most' },
+      { row: 2, reason: '"vendor=" is no label; write vendor=acme or urgent' },
+    ]);
+  });
+});
