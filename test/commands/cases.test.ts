@@ -56,7 +56,9 @@ describe('cases create', () => {
 
   it('wants a title, a queue and labels that say something', async () => {
     const { name } = await queue();
-    expect((await service.cli(['cases', 'create', name])).stderr).toBe('error: The case needs a title.\nhint: Give it with --title.\n');
+    expect((await service.cli(['cases', 'create', name])).stderr).toBe(
+      'error: The case needs a title.\nhint: Give it with --title, or many cases with --from FILE.\n',
+    );
     expect((await service.cli(['cases', 'create', 'nowhere', '--title', 'x'])).code).toBe(3);
     for (const wrong of [
       ['--label', 'key='],
