@@ -132,7 +132,8 @@ class Collector implements Dispatcher.DispatchHandler {
     controller.pause();
     this.#taking = media.take(chunk);
     this.#taking.then(
-      () => controller.resume(),
+      // Never before undici's parser has taken note of the pause: it would spin, and hand on empty pieces for ever.
+      () => void setImmediate(() => controller.resume()),
       (error: unknown) => this.giveUp(error),
     );
   }

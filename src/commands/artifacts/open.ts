@@ -1,4 +1,4 @@
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { given } from '../../base/given.ts';
@@ -26,7 +26,12 @@ export default defineCommand({
     const asked = { params: { artifactId: await artifactId(context, input.artifact) }, query: given({ theme: input.theme }) };
     const content = mediaContent(client, 'exportArtifactHtml', asked, context.signal);
     const folder = await mkdtemp(path.join(context.env.TMPDIR || tmpdir(), 'aops-artifact-'));
-    await new LocalFolder(folder).write('artifact.html', content, { replace: false, signal: context.signal });
+    try {
+      await new LocalFolder(folder).write('artifact.html', content, { replace: false, signal: context.signal });
+    } catch (error) {
+      await rm(folder, { recursive: true, force: true });
+      throw error;
+    }
     const file = path.join(folder, 'artifact.html');
     return { path: file, opened: context.terminal.out.isTTY && (await openFile(context, file)) };
   },

@@ -21,7 +21,7 @@ export function usageChart({ limits, period }: UsageContent): Html {
     const share = limit === 'unlimited' ? 0 : used / Math.max(limit, 1);
     return html`<tr><th scope="row">${label}</th><td class="drawn">${bar(Math.min(share, 1), share >= 1)}</td><td class="amount">${amount(used)} of ${limit === 'unlimited' ? limit : amount(limit)}</td></tr>`;
   });
-  return html`<table class="bars"><tbody>${rows}</tbody></table><p class="note">From ${period.start.slice(0, 10)} to ${period.end.slice(0, 10)}</p>`;
+  return html`<table class="bars usage"><tbody>${rows}</tbody></table><p class="note">From ${period.start.slice(0, 10)} to ${period.end.slice(0, 10)}</p>`;
 }
 
 /** A bar; the figure beside it says the same. */

@@ -38,10 +38,11 @@ table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nu
 .rows th { color: var(--quiet); font-size: .82rem; font-weight: 600; }
 .rows .amount, .bars .amount { text-align: right; white-space: nowrap; }
 .rows time { white-space: nowrap; }
-.bars th { width: 1%; max-width: 40vw; padding: .3rem .9rem .3rem 0; font-weight: 500; text-align: left; overflow-wrap: break-word; }
+.bars th { width: 1%; min-width: 8rem; max-width: 40vw; padding: .3rem .9rem .3rem 0; font-weight: 500; text-align: left; overflow-wrap: break-word; }
 .bars td { padding: .3rem 0; }
 .bars .amount { width: 1%; padding-left: .9rem; font-weight: 600; }
-.bars .drawn { min-width: 4rem; }
+.bars .drawn { min-width: 3rem; }
+.usage .amount { min-width: 5.5rem; white-space: normal; }
 svg { display: block; width: 100%; }
 .bars svg { height: 1.15rem; }
 .track { fill: var(--track); }
@@ -54,6 +55,7 @@ svg { display: block; width: 100%; }
 .peak { margin: 0 0 .35rem; color: var(--quiet); font-size: .82rem; }
 details { margin-top: .9rem; font-size: .92rem; }
 summary { width: fit-content; padding: .15rem 0; color: var(--bar); cursor: pointer; }
+.status { white-space: nowrap; }
 .status::before { content: ""; display: inline-block; width: .55em; height: .55em; margin-right: .45em; border-radius: 50%; background: currentcolor; }
 .good { color: var(--good); }
 .bad { color: var(--bad); }

@@ -1,0 +1,281 @@
+/** Artifacts from the command line: made, followed, asked, exported, opened. */
+import { chmod, mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import process from 'node:process';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Artifact, ArtifactMessage } from '../../src/interface/types.ts';
+import type { ArtifactEvent } from '../../src/watch/watch-artifact.ts';
+import { chromium } from '../support/chromium.ts';
+import { eventually } from '../support/eventually.ts';
+import type { CliResult } from '../support/run-cli.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService(chromium === undefined ? {} : { browsing: { policy: 'off', executable: chromium } });
+  await service.file('answers.yaml', 'answers:\n  "*what should a bar chart*": agent\n');
+});
+
+const errorOf = (result: CliResult): Record<string, unknown> =>
+  (JSON.parse(result.stderr.trimEnd().split('\n').at(-1) ?? '') as { error: Record<string, unknown> }).error;
+const artifacts = (...argv: string[]): Promise<CliResult> => service.cli(['artifacts', ...argv]);
+
+/** Makes a page and returns its id. */
+async function made(message: string): Promise<string> {
+  const result = await artifacts('create', message, '--watch', '-o', 'id');
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  return result.stdout.trim();
+}
+
+async function asking(message = 'chart of runs'): Promise<string> {
+  const id = (await artifacts('create', message, '-o', 'id')).stdout.trim();
+  await eventually('a question', async () => (await artifacts('messages', id, '--json')).json<{ total: number }>().total === 2);
+  return id;
+}
+
+describe('artifacts', () => {
+  it('are made and followed: what was done is said, the artifact is the result', async () => {
+    const result = await artifacts('create', 'title Week; runs by status; usage', '--watch');
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr).toContain('Added "Runs by status" as a bar chart.');
+    expect(result.stdout).toMatch(/Title\tWeek\nStatus\tcompleted\nPage\tyes\nVisible\tprivate\n/);
+    const events = (await artifacts('create', 'runs', '--watch', '-o', 'ndjson')).lines<ArtifactEvent>();
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+    expect(events.at(-1)).toMatchObject({ v: 1, type: 'artifact.finished', data: { artifact: { status: 'completed' } } });
+    expect(events.filter(({ type }) => type === 'artifact.message')).toMatchObject([{ data: { message: { role: 'assistant' } } }]);
+  });
+
+  it('are started without waiting, and read', async () => {
+    const created = (await artifacts('create', 'runs', '--json')).json<Artifact & Record<string, unknown>>();
+    expect(created).toMatchObject({ html_code_present: expect.any(Boolean), visibility: 'private' });
+    const done = await eventually('the page', async () => {
+      const now = (await artifacts('get', created.id, '--json')).json<Artifact & Record<string, unknown>>();
+      return now.status === 'completed' && now;
+    });
+    expect(done).toMatchObject({ title: 'Runs', is_creator: true, can_edit: true });
+    const list = (await artifacts('list', '--scope', 'created', '--all', '--json')).json<{ data: Artifact[]; total: number }>();
+    expect(list.data.some(({ id }) => id === created.id)).toBe(true);
+    expect((await artifacts('list', '--scope', 'shared')).stderr).toContain('No artifacts.');
+  });
+
+  it('are changed, also from an earlier revision, and restored', async () => {
+    const id = await made('runs by status');
+    expect((await artifacts('message', id, 'add usage', '--watch')).code).toBe(0);
+    const started = await artifacts('message', id, 'agents', '--json');
+    expect(started.json<ArtifactMessage & Record<string, unknown>>()).toMatchObject({ role: 'user', content: 'agents' });
+    await eventually('the third page', async () => (await artifacts('revisions', id, '--json')).json<{ total: number }>().total === 3);
+    expect((await artifacts('message', id, 'as a table', '--from', '1', '--watch')).code).toBe(0);
+    const rows = (await artifacts('revisions', id)).stdout.split('\n');
+    expect(rows.map((row) => row.split('\t').slice(0, 3))).toEqual([
+      ['4', 'current', 'changes 1'],
+      ['3', '', 'changes 2'],
+      ['2', '', 'changes 1'],
+      ['1', '', ''],
+      [''],
+    ]);
+    expect((await artifacts('restore', id, 'v2')).stdout).toBe('The current version is 5.\n');
+    expect((await artifacts('revisions', id)).stdout).toMatch(/^5\tcurrent\trestores 2\t/);
+    const missing = await artifacts('restore', id, '9', '--json');
+    expect([missing.code, errorOf(missing).code]).toEqual([3, 'revision_not_found']);
+  });
+
+  it('are renamed, refreshed, published, copied and deleted', async () => {
+    const id = await made('runs');
+    const updated = (await artifacts('update', id, '--title', 'Name', '--refresh', 'every_6_hours', '--json')).json<
+      Artifact & Record<string, unknown>
+    >();
+    expect(updated).toMatchObject({ title: 'Name', refresh_frequency: 'every_6_hours', next_refresh_at: expect.any(String) });
+    expect((await artifacts('update', id, '--refresh', 'never', '--json')).json()).toMatchObject({ refresh_frequency: null });
+    expect((await artifacts('update', id)).stderr).toContain('There is nothing to change.');
+    expect((await artifacts('refresh', id, '--watch', '--json')).json()).toMatchObject({
+      status: 'completed',
+      last_refresh_at: expect.any(String),
+    });
+    expect((await artifacts('publish', id, '--permission', 'edit', '--json')).json()).toMatchObject({
+      visibility: 'team',
+      publish_permission: 'edit',
+    });
+    const copy = (await artifacts('duplicate', id, '-o', 'id')).stdout.trim();
+    expect((await artifacts('get', copy)).stdout).toContain('Copy of Name');
+    expect((await artifacts('delete', copy)).stderr).toContain('--yes');
+    expect((await artifacts('delete', copy, '--yes')).stdout).toBe('Deleted "Copy of Name".\n');
+    expect((await artifacts('get', copy)).code).toBe(3);
+  });
+
+  it('have messages that are read from the end', async () => {
+    const id = await made('runs');
+    await artifacts('message', id, 'usage', '--watch');
+    const all = (await artifacts('messages', id, '--all', '--json')).json<{ data: ArtifactMessage[]; total: number }>();
+    expect(all.data.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+    const [first, second, third] = all.data;
+    const page = (await artifacts('messages', id, '--limit', '1', '--before', third?.id as string, '--json')).json<{
+      data: ArtifactMessage[];
+    }>();
+    expect(page.data).toEqual([second]);
+    expect((await artifacts('messages', id)).stdout.split('\n')[0]).toContain(`\tuser\t${first?.content}`);
+    expect((await artifacts('messages', id, '--all', '--limit', '2')).code).toBe(2);
+  });
+
+  it('are named @latest, and otherwise by their id', async () => {
+    const id = await made('title Latest; runs');
+    expect((await artifacts('get', '@latest', '-o', 'id')).stdout.trim()).toBe(id);
+    expect((await artifacts('get', 'latest')).code).toBe(2);
+    const none = await artifacts('get', '00000000-0000-4000-8000-000000000000', '--json');
+    expect([none.code, errorOf(none).code]).toEqual([3, 'artifact_not_found']);
+  });
+
+  it('keep connections', async () => {
+    await service.cli(['connections', 'create', '--name', 'crm', '--url', 'http://127.0.0.1:9/mcp']);
+    const id = (await artifacts('create', 'runs', '--connection', 'crm', '--watch', '-o', 'id')).stdout.trim();
+    expect((await artifacts('connections', 'list', id, '--json')).json<{ total: number }>().total).toBe(1);
+    expect((await artifacts('connections', 'attach', id, 'crm')).code).toBe(6);
+    expect((await artifacts('connections', 'detach', id, 'crm')).code).toBe(0);
+    expect((await artifacts('connections', 'attach', id, 'crm')).stdout).toBe('Attached "crm".\n');
+    expect((await artifacts('create', 'runs', '--connection', 'erp')).code).toBe(3);
+  });
+});
+
+describe('a generation that', () => {
+  it('asks where nobody can be asked ends with exit 12 and the command that answers', async () => {
+    const result = await artifacts('create', 'chart of runs', '--watch', '--json');
+    expect(result).toMatchObject({ code: 12, stdout: '' });
+    const { code, hint } = errorOf(result);
+    expect(code).toBe('artifact_waiting_for_answer');
+    const [, id] = /artifacts answer (\S+) /.exec(hint as string) ?? [];
+    const answered = await artifacts('answer', id as string, '--answer', 'SOURCE', '--watch', '--json');
+    expect(answered.json()).toMatchObject({ status: 'completed', title: 'Runs by source' });
+    const again = await artifacts('answer', id as string, '--answer', 'source', '--json');
+    expect([again.code, errorOf(again).code]).toEqual([6, 'question_not_pending']);
+  });
+
+  it('asks is answered from a file', async () => {
+    const result = await artifacts('create', 'chart of runs; chart of human requests', '--answers', 'answers.yaml', '--json');
+    expect(result.json()).toMatchObject({ status: 'completed', title: 'Runs by agent' });
+    expect(result.stderr.match(/Answered from the answers file\./g)).toHaveLength(2);
+  });
+
+  it('is answered with something else is told what there is', async () => {
+    const id = await asking();
+    const wrong = await artifacts('answer', id, '--answer', 'colour');
+    expect(wrong).toMatchObject({ code: 2 });
+    expect(wrong.stderr).toContain('Choose from: status | agent');
+  });
+
+  it('is stopped ends with exit 11 for who follows it', async () => {
+    const id = await asking();
+    const followed = artifacts('answer', id, '--answer', 'status', '--watch', '--json');
+    expect((await followed).code).toBe(0);
+    const other = await asking();
+    let started: () => void = () => undefined;
+    const waits = new Promise<void>((resolve) => {
+      started = resolve;
+    });
+    const busy = service.cli(['artifacts', 'message', other, 'usage', '--json']);
+    expect((await busy).code).toBe(6);
+    const stopped = (await artifacts('stop', other, '--json')).json<Artifact & Record<string, unknown>>();
+    expect(stopped.status).toBe('interrupted');
+    const watching = service.cli(['artifacts', 'message', other, 'chart of runs', '--on-request', 'wait', '-o', 'ndjson'], {
+      onOutput: (stdout) => stdout.includes('artifact.asking') && started(),
+    });
+    await waits;
+    await artifacts('stop', other);
+    const result = await watching;
+    expect(result.code).toBe(11);
+    expect(result.lines<ArtifactEvent>().at(-1)).toMatchObject({
+      type: 'artifact.finished',
+      data: { artifact: { status: 'interrupted' } },
+    });
+  });
+
+  it('is not understood ends with exit 10, and says what is', async () => {
+    const result = await artifacts('create', 'make me a sandwich', '--watch');
+    expect(result).toMatchObject({ code: 10, stdout: '' });
+    expect(result.stderr).toMatch(/Not understood: "make me a sandwich".*understands:/s);
+    const json = await artifacts('create', 'make me a sandwich', '--watch', '--json');
+    expect(json.json()).toMatchObject({ status: 'failed', html_code_present: false });
+    expect(errorOf(json).code).toBe('artifact_failed');
+  });
+});
+
+describe('a page', () => {
+  it('is printed byte for byte, or written into a file', async () => {
+    const id = await made('title "A <b>"; runs');
+    const printed = await artifacts('render', id);
+    expect(printed.stdout).toMatch(/^<!doctype html>\n/);
+    expect(printed.stdout).toContain('<h1>A &lt;b&gt;</h1>');
+    expect((await service.cli(['api', 'GET', `artifacts/${id}/render`])).stdout).toBe(printed.stdout);
+    expect((await service.cli(['api', 'renderArtifact', '-f', `artifactId=${id}`])).stdout).toBe(printed.stdout);
+    await artifacts('message', id, 'remove 1; usage', '--watch');
+    expect((await artifacts('render', id, '--revision', '1', '--file', 'one.html')).stderr).toContain('Wrote one.html');
+    expect(await service.read('one.html')).toBe(printed.stdout);
+    expect((await artifacts('render', id, '--file', 'one.html')).code).toBe(2);
+    expect((await artifacts('render', id, '--file', 'one.html', '--force')).code).toBe(0);
+    expect(await service.read('one.html')).toContain('Usage of the plan');
+  });
+
+  it('is exported with its theme, to a file or to stdout', async () => {
+    const id = await made('runs');
+    const result = await artifacts('export', id, '--html', 'out/report.html', '--theme', 'dark', '--json');
+    expect(result.json()).toEqual({ files: [{ file: 'out/report.html', bytes: (await service.read('out/report.html')).length }] });
+    expect(await service.read('out/report.html')).toContain('data-theme="dark"');
+    expect((await artifacts('export', id, '--html', '-')).stdout).toMatch(/^<!doctype html>/);
+    expect((await artifacts('export', id)).code).toBe(2);
+    expect((await artifacts('export', id, '--html', 'x', '--pdf', 'x')).code).toBe(2);
+    expect((await artifacts('export', id, '--html', 'out/report.html')).code).toBe(2);
+  });
+
+  it.skipIf(chromium === undefined)(
+    `is exported as PDF${chromium === undefined ? ' [SKIPPED: no Chromium is installed]' : ''}`,
+    async () => {
+      const id = await made('runs');
+      expect((await artifacts('export', id, '--pdf', 'report.pdf')).stdout).toBe('Wrote report.pdf\n');
+      expect((await service.read('report.pdf')).slice(0, 5)).toBe('%PDF-');
+      const garbled = await service.cli(['artifacts', 'export', id, '--pdf', '-'], { tty: true });
+      expect(garbled).toMatchObject({ code: 2, stdout: '' });
+    },
+    60_000,
+  );
+
+  it('that is not there is none, and leaves no file', async () => {
+    const id = await asking();
+    for (const argv of [
+      ['render', id, '--file', 'none.html'],
+      ['export', id, '--html', 'none.html'],
+    ]) {
+      const result = await artifacts(...argv, '--json');
+      expect([result.code, errorOf(result).code]).toEqual([3, 'artifact_not_generated']);
+    }
+    expect(await readdir(service.folder)).not.toContain('none.html');
+  });
+
+  it('is opened from a private folder, or its path is printed', async () => {
+    const id = await made('runs');
+    await mkdir(path.join(service.folder, 'tmp'), { recursive: true });
+    const bin = path.dirname(await service.file('bin/xdg-open', `#!/bin/sh\necho "$1" > ${path.join(service.folder, 'opened')}\n`));
+    await chmod(path.join(bin, 'xdg-open'), 0o755);
+    const env = { TMPDIR: path.join(service.folder, 'tmp'), PATH: `${bin}:/usr/bin:/bin` };
+    const piped = await service.cli(['artifacts', 'open', id], { env: { ...env, DISPLAY: ':0' } });
+    const file = piped.stdout.trim();
+    expect(await readFile(file, 'utf8')).toMatch(/^<!doctype html>/);
+    expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700);
+    const bare = await service.cli(['artifacts', 'open', id], { env, tty: true });
+    expect(bare.stdout.trim()).toMatch(/artifact\.html$/);
+    if (process.platform !== 'linux') return;
+    const shown = await service.cli(['artifacts', 'open', id, '--theme', 'dark'], {
+      env: { ...env, DISPLAY: ':0' },
+      tty: true,
+      columns: 200,
+    });
+    expect(shown.stdout).toMatch(/^Opened .*artifact\.html\n$/);
+    const opened = await eventually('the opener', () =>
+      service.read('opened').then(
+        (text) => text.trim(),
+        () => '',
+      ),
+    );
+    expect(await readFile(opened, 'utf8')).toContain('data-theme="dark"');
+    const failed = await service.cli(['artifacts', 'open', await asking()], { env });
+    expect(failed.code).toBe(3);
+    expect(await readdir(path.join(service.folder, 'tmp'))).toHaveLength(3);
+  });
+});

@@ -1,0 +1,143 @@
+/** Pages in a real browser: light and dark, on a phone, without a network; and as PDF. */
+
+import process from 'node:process';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { BlockContent, PageContent } from '../../../src/service/artifacts/content.ts';
+import { renderPage } from '../../../src/service/artifacts/render/render.ts';
+import { chromium, describeWithChromium } from '../../support/chromium.ts';
+import { started } from '../helpers/service.ts';
+
+const long = 'a-very-long-name-without-any-spaces-in-it-that-goes-on-and-on';
+const data = (id: string, content: Extract<BlockContent, { kind: 'data' }>['data']): BlockContent => ({
+  ...{ id, kind: 'data', title: `Runs of agent "${long}" by status`, subject: 'runs', data: content },
+});
+const page: PageContent = {
+  title: `What happened: ${long}`,
+  asOf: '2026-07-18T09:00:00.000Z',
+  blocks: [
+    { id: 'part-1', kind: 'text', text: `${long} <script>document.title = 'run'</script>` },
+    data('part-2', {
+      kind: 'bars',
+      bars: [
+        { label: 'completed', value: 5, status: true },
+        { label: long, value: 2 },
+      ],
+      total: 7,
+    }),
+    data('part-3', {
+      kind: 'series',
+      as: 'line',
+      points: Array.from({ length: 30 }, (_, day) => ({ label: `2026-06-${String(day + 1).padStart(2, '0')}`, value: day })),
+      total: 435,
+    }),
+    data('part-4', { kind: 'series', as: 'bars', points: [{ label: '2026-07-18T09', value: 3 }], total: 3 }),
+    data('part-5', {
+      kind: 'table',
+      columns: [
+        { label: 'Run', kind: 'text' },
+        { label: 'Agent', kind: 'text' },
+        { label: 'Status', kind: 'status' },
+        { label: 'Created', kind: 'time' },
+      ],
+      rows: Array.from({ length: 40 }, () => [long, long, 'failed', '2026-07-18T09:00:00.000Z']),
+      total: 40,
+    }),
+    data('part-6', {
+      kind: 'usage',
+      limits: [
+        { label: 'Clarity interviews', used: 123_456, limit: 'unlimited' },
+        { label: 'Runs', used: 12, limit: 10 },
+      ],
+      period: { start: '2026-07-01T00:00:00.000Z', end: '2026-08-01T00:00:00.000Z' },
+    }),
+  ],
+};
+
+interface Look {
+  sideways: boolean;
+  paper: string;
+  contrast: number[];
+  title: string;
+  lost: string[];
+}
+
+/** For the browser: what a reader would notice of the page. */
+const look = `(() => {
+  const channels = (color) => color.match(/[\\d.]+/g).slice(0, 3).map(Number);
+  const light = (color) => channels(color).map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)).reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (element) => { for (let at = element; at; at = at.parentElement) { const color = getComputedStyle(at).backgroundColor; if (!/, 0\\)$|transparent/.test(color)) return color; } return 'rgb(255, 255, 255)'; };
+  const texts = [...document.querySelectorAll('h1, h2, p, th, td, .status, summary')].filter((one) => one.textContent.trim() !== '');
+  return {
+    sideways: document.documentElement.scrollWidth > innerWidth,
+    paper: getComputedStyle(document.body).backgroundColor,
+    contrast: texts.map((one) => { const [a, b] = [light(getComputedStyle(one).color), light(behind(one))].sort((x, y) => y - x); return (a + 0.05) / (b + 0.05); }),
+    title: document.title,
+    lost: [...document.querySelectorAll('section')].filter((one) => one.getBoundingClientRect().right > innerWidth + 1).map((one) => one.id),
+  };
+})()`;
+
+describeWithChromium('a page in a browser', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    const { chromium: library } = await import('playwright-core');
+    browser = await library.launch({ executablePath: chromium as string, chromiumSandbox: process.getuid?.() !== 0 });
+  });
+  afterAll(() => browser.close());
+
+  async function seen(html: string, options: BrowserContextOptions): Promise<Look & { problems: string[] }> {
+    const context = await browser.newContext(options);
+    const problems: string[] = [];
+    const tab = await context.newPage();
+    tab.on('console', (message) => problems.push(message.text()));
+    tab.on('pageerror', (error) => problems.push(error.message));
+    tab.on('request', (request) => problems.push(request.url()));
+    await tab.setContent(html);
+    const found = (await tab.evaluate(look)) as Look;
+    await context.close();
+    return { ...found, problems };
+  }
+
+  const readable = (contrast: readonly number[]): number[] => contrast.filter((ratio) => ratio < 4.5);
+
+  it.each([
+    ['light', 1_100],
+    ['dark', 1_100],
+    ['light', 360],
+    ['dark', 360],
+  ] as const)('is readable when the reader likes %s, %i pixels wide, and asks for nothing', async (colorScheme, width) => {
+    const found = await seen(renderPage(page), { colorScheme, viewport: { width, height: 800 } });
+    expect(found.problems).toEqual([]);
+    expect(found).toMatchObject({ sideways: false, lost: [], title: page.title });
+    expect(found.contrast.length).toBeGreaterThan(100);
+    expect(readable(found.contrast)).toEqual([]);
+    expect(found.paper).toBe(colorScheme === 'dark' ? 'rgb(18, 19, 22)' : 'rgb(246, 246, 244)');
+  });
+
+  it('has the theme that was asked for, whatever the reader likes', async () => {
+    const paper = async (theme: 'light' | 'dark', colorScheme: 'light' | 'dark') =>
+      (await seen(renderPage(page, theme), { colorScheme })).paper;
+    expect(await paper('dark', 'light')).toBe('rgb(18, 19, 22)');
+    expect(await paper('light', 'dark')).toBe('rgb(246, 246, 244)');
+  });
+
+  it('becomes a PDF, light or dark', async () => {
+    const api = await started({ browsing: { policy: 'off', executable: chromium as string } });
+    const { artifact_id: artifactId } = await api.ok('createArtifact', {
+      body: { message: 'title Sheets; runs by status; usage; text "end"' },
+    });
+    for (;;) {
+      const { artifact } = await api.ok('getArtifact', { params: { artifactId } });
+      if (artifact.status === 'completed') break;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    for (const theme of ['light', 'dark'] as const) {
+      const answer = await api.call('exportArtifactPdf', { params: { artifactId }, query: { theme } });
+      expect(answer.status, answer.text.slice(0, 300)).toBe(200);
+      expect(answer.headers).toMatchObject({ 'content-type': 'application/pdf', 'x-content-type-options': 'nosniff' });
+      expect(answer.headers['content-disposition']).toMatch(/^attachment; filename="Sheets\.pdf"/);
+      expect(answer.text).toMatch(/^%PDF-/);
+      expect(answer.text.trimEnd()).toMatch(/%%EOF$/);
+    }
+  }, 60_000);
+});
