@@ -19,6 +19,7 @@ export async function presentResult(
 ): Promise<void> {
   if (result === undefined) return;
   const { terminal, format, flags } = context;
+  const people = forPeople(context);
   const view = await viewOf(context);
   const render = async (data: unknown): Promise<void> => {
     const raw = output === undefined || (output.kind === 'raw' && !(result instanceof RowList));
@@ -32,18 +33,21 @@ export async function presentResult(
       }),
     );
   };
-  const forPeople = format === 'table' && flags.fields === undefined && flags.jq === undefined;
   if (result instanceof RowList) {
-    if (forPeople && output) return presentRows(context, output, result, view);
+    if (people && output) return presentRows(context, output, result, view);
     if ((format === 'ndjson' || format === 'id') && flags.jq === undefined) return streamRows(result, render);
     return render(await result.collect());
   }
-  if (forPeople && result instanceof Count) return terminal.line(String(result.count));
-  if (!forPeople || !output || output.kind === 'raw' || output.kind === 'list') return render(result);
+  if (people && result instanceof Count) return terminal.line(String(result.count));
+  if (!people || !output || output.kind === 'raw' || output.kind === 'list') return render(result);
   if (output.kind === 'text') return terminal.line(output.text(result));
   if (output.kind === 'document') return writeLong(context, await output.document(result, view));
   await writeLong(context, await renderRecord(recordFields(output.fields(result)), view));
 }
+
+/** Whether people read the result, rather than a program. */
+export const forPeople = ({ format, flags }: Context): boolean =>
+  format === 'table' && flags.fields === undefined && flags.jq === undefined;
 
 /** How stdout shows things to whoever reads it. */
 export async function viewOf({ terminal: { out }, clock }: Context): Promise<View> {

@@ -16,6 +16,8 @@ export interface StreamSink<Event> extends HeldSink {
 export interface Seen {
   /** How far it is: on the status line, or as a note in brackets. */
   phase?: string;
+  /** Whether that is of interest on the status line alone. */
+  passing?: true;
   /** Something that was said. */
   said?: string;
 }
@@ -67,12 +69,12 @@ class PhaseSink<Event> implements StreamSink<Event> {
   }
 
   async event(event: Event): Promise<void> {
-    const { phase, said } = this.#seen(event) ?? {};
+    const { phase, passing, said } = this.#seen(event) ?? {};
     if (said !== undefined) this.#terminal.note(said);
     if (phase === undefined) return;
     this.#phase = phase;
     if (this.#live) this.#live.refresh();
-    else this.#terminal.note(this.#styles.dim(`[${phase}]`));
+    else if (!passing) this.#terminal.note(this.#styles.dim(`[${phase}]`));
   }
 
   hold(): void {

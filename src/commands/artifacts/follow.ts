@@ -10,6 +10,7 @@ import { type ArtifactEvent, watchArtifact } from '../../watch/watch-artifact.ts
 import { Asking } from '../asking.ts';
 import type { Context } from '../context.ts';
 import { flag } from '../define.ts';
+import { forPeople } from '../present.ts';
 import { type FollowOptions, followFlags, followOptions, type Requester, responderHere } from '../responder.ts';
 import { ResultError } from '../result-error.ts';
 import { describeRequest } from '../runs/requests.ts';
@@ -68,7 +69,7 @@ export async function followArtifact(
 
 /** Failures are told as errors, and questions are asked. */
 function seen(event: ArtifactEvent): Seen | undefined {
-  if (event.type === 'artifact.status') return { phase: event.data.status };
+  if (event.type === 'artifact.status') return { phase: event.data.status, passing: true };
   if (event.type !== 'artifact.message') return undefined;
   const { role, content, message } = event.data.message;
   const type = (message as { type?: unknown } | null | undefined)?.type;
@@ -86,7 +87,7 @@ function ended(context: Context, artifact: Artifact, said: string | undefined): 
     hint: `Ask in other words: aops artifacts message ${artifact.id} 'MESSAGE'`,
   });
   // What people are shown of a failure is the failure.
-  throw prints && context.format !== 'table' ? new ResultError(error, artifact) : error;
+  throw prints && !forPeople(context) ? new ResultError(error, artifact) : error;
 }
 
 /** A generation as the one whose questions are answered. */

@@ -7,7 +7,7 @@ import { type BuilderRunIds, watchBuilderRun } from '../../watch/watch-builder-r
 import { Asking } from '../asking.ts';
 import type { Context } from '../context.ts';
 import { flag } from '../define.ts';
-import { viewOf } from '../present.ts';
+import { forPeople, viewOf } from '../present.ts';
 import { type FollowOptions, followFlags, followOptions, responderHere } from '../responder.ts';
 import { ResultError } from '../result-error.ts';
 import { builderRequester } from './questions.ts';
@@ -72,8 +72,7 @@ export async function followBuilderRun(context: Context, ids: BuilderRunIds, opt
   }
 }
 
-/** Whether people read the result, who have seen everything already when it ends. */
-const forPeople = ({ format, flags }: Context): boolean => format === 'table' && flags.fields === undefined && flags.jq === undefined;
+/** People have seen everything already when it ends. */
 const prints = (context: Context): boolean => context.format !== 'ndjson' && !forPeople(context);
 
 /** Shows the proposal and ends as the flags, the person, or nobody decides. */

@@ -94,7 +94,8 @@ class Work {
         const tools = { ...this.#tools(), statement: command.statement };
         const changed: DataBlock = { id: old.id, kind: 'data', ...blockFrom(command.wish, old, tools) };
         this.#blocks = this.#blocks.map((block) => (block === old ? changed : block));
-        this.changes.push(`Changed "${titleOf(old)}" to ${described(changed)}.`);
+        const same = titleOf(old) === titleOf(changed);
+        this.changes.push(`Changed "${titleOf(old)}" to ${same ? formNames[changed.form] : described(changed)}.`);
         return;
       }
       case 'remove': {
