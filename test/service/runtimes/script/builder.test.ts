@@ -61,6 +61,10 @@ describe('a request', () => {
   it.each<[string, string]>([
     // Adding: what, where, with what.
     ['say "Goodbye" at the end', '+\n+  - say: Goodbye'],
+    ['complete the case "Paid" at the end', '+\n+  - complete_case: Paid'],
+    ['fail the case with "No vendor" at the end', '+\n+  - fail_case: No vendor'],
+    ['postpone the case for 2 hours at the end', '+\n+  - postpone_case: { for: 2h }'],
+    ['add a case "Check it" to the queue "second look" at the end', '+\n+  - create_case: { queue: second look, title: Check it }'],
     ['Please say "Goodbye".', '+\n+  - say: Goodbye'],
     ['add a step that says "Hi: there; you." after step 1', '+  - say: "Hi: there; you."\n+'],
     ['say: "hey" before step 1', '+  - say: hey\n+'],

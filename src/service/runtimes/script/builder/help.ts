@@ -1,6 +1,6 @@
 /** What the builder understands: shown when a request is not understood, and checked against docs/revisions.md by a test. */
 export const understood: readonly string[] = [
-  'say "TEXT", ask "QUESTION" with options A, B, approve "TITLE", run "COMMAND", write "TEXT" to FILE, wait 5m, call TOOL, open "https://…", fail with "TEXT" - each with: before step 3, after the approval, at the start, at the end; as ID; if "CONDITION"; with timeout 5m; if denied continue',
+  'say "TEXT", ask "QUESTION" with options A, B, approve "TITLE", run "COMMAND", write "TEXT" to FILE, wait 5m, call TOOL, open "https://…", fail with "TEXT", complete the case "NOTE", fail the case with "REASON", postpone the case for 2h, add a case "TITLE" to the queue NAME - each with: before step 3, after the approval, at the start, at the end; as ID; if "CONDITION"; with timeout 5m; if denied continue',
   'add after step 2: followed by steps as YAML, on the lines below or as {say: Hello}',
   'remove step 4, remove steps 2 to 4, remove the approval, remove all questions',
   'move step 4 before step 2, swap step 2 and step 3',
@@ -23,6 +23,8 @@ export const verbs = [
   'call',
   'open',
   'fail',
+  'complete',
+  'postpone',
   'remove',
   'move',
   'swap',

@@ -85,7 +85,7 @@ const writeWith = new RegExp(
 );
 
 const caseIn = new RegExp(
-  `^(?:create|creates|add|adds) (?:a )?case(?: called| titled)?\\s+(${markPattern}|${bare})(?:\\s+(?:to|in|into)(?: the)?(?: queue)?\\s+(${markPattern}|${bare}))?$`,
+  `^(?:(?:create|creates|add|adds) )?(?:a )?(?:new )?case(?: called| titled)?\\s+(${markPattern}|${bare})(?:\\s+(?:to|in|into)(?: the)?(?: queue)?\\s+(${markPattern}|${bare}))?$`,
 );
 
 /** The step that words describe; undefined when they describe none. */
