@@ -260,7 +260,7 @@ describe.concurrent('the exit code is the outcome, in every command that follows
   });
 
   it('is 9 when --timeout passes, and the run goes on', async () => {
-    const run = await service.run(pay);
+    const run = await service.waiting(pay);
     for (const argv of [
       ['watch', run, '--on-request', 'wait'],
       ['wait', run],

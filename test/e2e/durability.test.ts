@@ -80,7 +80,7 @@ describe.concurrent('kill -9 of the service', () => {
       expect(watched.stdout.match(/^before$/gm)).toHaveLength(1);
       expect(watched.stdout.match(/^after$/gm)).toHaveLength(1);
     }
-    expect(Date.now() - killed).toBeLessThan(10_000);
+    expect(Date.now() - killed).toBeLessThan(30_000);
   });
 
   it('right after a run was started: it is carried out, once', async () => {

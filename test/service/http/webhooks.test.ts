@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import type { Run } from '../../../src/interface/types.ts';
 import { webhookEventKinds } from '../../../src/interface/webhook-events.ts';
 import { type Received, verifyWithLibrary } from '../../support/webhook-receiver.ts';
 import { covers } from '../helpers/coverage.ts';
@@ -240,8 +241,12 @@ describe('deliveries', () => {
     bad.answer = (response) => response.writeHead(400, { 'content-type': 'text/plain' }).end(`no${'!'.repeat(5_000)}`);
     const one = (await service.ok('createTeamWebhook', { body: { url: good.url, events: ['run.completed', 'run.started'] } })).webhook;
     const two = (await service.ok('createTeamWebhook', { body: { url: bad.url, events: ['run.completed'] } })).webhook;
-    const runs = [await service.run(), await service.run()];
-    for (const run of runs) await service.until(run.id, 'completed');
+    // One after the other: which delivery is the newest is asked below.
+    const runs: Run[] = [];
+    for (let count = 0; count < 2; count++) {
+      const run = await service.run();
+      runs.push(await service.until(run.id, 'completed'));
+    }
     await delivery(service, ({ attempt_count }) => attempt_count === 1, { subscription_id: two.id });
     await Promise.all([good.count(4), bad.count(2)]);
     while ((await deliveries(service, { status: 'delivered' })).length < 4) await new Promise((resolve) => setImmediate(resolve));
