@@ -5,11 +5,12 @@ import { exitCodes } from '../base/errors.ts';
 import { version } from '../base/version.ts';
 import type { Service } from '../service/service.ts';
 import type { Context } from './context.ts';
-import { choice, defineCommand, duration, text } from './define.ts';
+import { choice, defineCommand, text } from './define.ts';
 import { browsingOptions, namedChromium } from './local/browsing.ts';
 import { connectionOptions, connectionSettings } from './local/connection-flags.ts';
 import { type ListeningInput, listeningOptions, listeningSettings, readTls } from './local/listening.ts';
 import { planOptions, readPlans } from './local/plans.ts';
+import { retentionOptions, retentionSettings, retentionState } from './local/retention.ts';
 import { logOptions, serviceLog } from './local/service-log.ts';
 import { defaultDataDirectory, removeState, serviceFile, tokenFile, writeState } from './local/state.ts';
 import { webhookOptions, webhookSettings } from './local/webhook-flags.ts';
@@ -23,7 +24,7 @@ export default defineCommand({
     dataDir: text('DIR', 'Keep the data here', { complete: 'directories' }),
     exec: choice(['host', 'off'], 'Whether runs may execute commands (default off)'),
     ...planOptions,
-    keepSandboxes: duration('Remove the files of runs that ended so long ago (default: keep them)'),
+    ...retentionOptions,
     ...browsingOptions('off'),
     ...webhookOptions,
     ...connectionOptions,
@@ -56,7 +57,7 @@ export default defineCommand({
       browsing: { policy: browse, ...(chromium === undefined ? {} : { executable: chromium }) },
       ...(context.env.PATH === undefined ? {} : { commandPath: context.env.PATH }),
       ...(await readPlans(context, input.plan)),
-      ...(input.keepSandboxes === undefined ? {} : { sandboxRetention: parseDuration(input.keepSandboxes) as number }),
+      ...retentionSettings(input),
       ...(await listeningSettings(context, input)),
       drain: {
         ...(input.drainDelay === undefined ? {} : { delay: parseDuration(input.drainDelay) as number }),
@@ -83,6 +84,7 @@ export default defineCommand({
         browse,
         webhook_hosts: input.allowWebhookHost,
         connection_hosts: input.allowConnectionHost,
+        ...retentionState(input),
         ephemeral,
         started_at,
       };

@@ -16,6 +16,7 @@ import { type Engine, jobKinds } from './engine/engine.ts';
 import { evaluateRun } from './engine/evaluations.ts';
 import { FileStore } from './engine/file-store.ts';
 import { driveRun } from './engine/run-driver.ts';
+import { forgetRuns, planRunRetention } from './engine/run-retention.ts';
 import { expireStagedSandbox } from './engine/sandbox-expiry.ts';
 import { expireRunSandboxes, planRetention } from './engine/sandbox-retention.ts';
 import { fireSchedule } from './engine/schedules.ts';
@@ -85,6 +86,8 @@ export interface ServiceOptions {
   runConcurrency?: number;
   /** Milliseconds for which the files of a run are kept after its end; default for ever. */
   sandboxRetention?: number;
+  /** Milliseconds for which a run is kept after its end, with everything that is its own; default for ever. */
+  runRetention?: number;
   /** The plan of the local team, which is kept; default the one that it has. */
   plan?: Plan;
   /** Those of other teams, by name or id. */
@@ -190,6 +193,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     );
     await nudgeJob(store, { kind: jobKinds.forgetDeliveries, subjectId: 'all', dueAt: clock.now() });
     await planRetention(engine);
+    await planRunRetention(engine);
     engine.worker.start();
     const url = `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${server.port}`;
     log('info', 'service started', { url, version, instance: instanceId, continued });
@@ -226,6 +230,7 @@ function createEngine(
     files: new FileStore(join(options.dataDirectory, 'files')),
     exec: options.exec,
     sandboxRetention: options.sandboxRetention,
+    runRetention: options.runRetention,
     webhooks: {
       sender: new Sender({ clock, rules: new HostRules(options.webhooks?.allow), lookup: options.webhooks?.lookup }),
       timing: { scale: options.webhooks?.timeScale ?? 1, random: options.webhooks?.random ?? Math.random },
@@ -253,6 +258,7 @@ function createEngine(
   engine.worker.handle(jobKinds.expireSandbox, 1, (job) => expireStagedSandbox(engine, job));
   engine.worker.handle(jobKinds.expireRunSandboxes, 1, (job, signal) => expireRunSandboxes(engine, job, signal));
   engine.worker.handle(jobKinds.deliver, deliveredEndpoints, (job, signal) => deliverDue(engine, job, signal));
+  engine.worker.handle(jobKinds.forgetRuns, 1, (job, signal) => forgetRuns(engine, job, signal));
   engine.worker.handle(jobKinds.forgetDeliveries, 1, (job, signal) => forgetDeliveries(engine, job, signal));
   return engine;
 }

@@ -146,6 +146,11 @@ describe('aops serve', () => {
     ['a host with a port', ['--allow-host', 'a.example:80'], '--allow-host takes a host name without a port'],
     ['a level that is none', ['--log-level', 'loud'], '--log-level takes debug, info, warn or error'],
     [
+      'a retention that is too short',
+      ['--retention', '5s'],
+      '--retention takes a duration of a minute or more, such as 90d, or off, not "5s".',
+    ],
+    [
       'a short token for the figures',
       ['--metrics-token-file', 'short'],
       'short holds no token: it is to be one word of at least 16 characters.',

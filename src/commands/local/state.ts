@@ -23,6 +23,9 @@ export interface LocalState {
   webhook_hosts?: string[];
   /** Where connections may go beside this machine; the same. */
   connection_hosts?: string[];
+  /** How long runs, and the files of runs, are kept after their end: a duration or `off`; absent when an older version wrote the state. */
+  retention?: string;
+  sandbox_retention?: string;
   /** The data directory goes when the service is stopped with `down`. */
   ephemeral: boolean;
   started_at: string;

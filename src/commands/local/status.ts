@@ -2,6 +2,7 @@ import { defineCommand } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { connectionsInWords } from './connection-flags.ts';
+import { retentionInWords } from './retention.ts';
 import { browseInWords, defaultDataDirectory, execInWords, type LocalState, localProfile, runningService } from './state.ts';
 import { webhooksInWords } from './webhook-flags.ts';
 
@@ -17,6 +18,8 @@ interface LocalStatus {
   browse: LocalState['browse'] | null;
   webhook_hosts: string[] | null;
   connection_hosts: string[] | null;
+  retention: string | null;
+  sandbox_retention: string | null;
   ephemeral: boolean;
   started_at: string | null;
 }
@@ -39,6 +42,8 @@ export default defineCommand({
     browse: 'on|public|off|null',
     webhook_hosts: 'string[]|null',
     connection_hosts: 'string[]|null',
+    retention: 'string|null',
+    sandbox_retention: 'string|null',
     ephemeral: 'boolean',
     started_at: 'date-time|null',
   }),
@@ -54,12 +59,13 @@ export default defineCommand({
     Browsing: status.browse === null ? undefined : browseInWords(status.browse),
     Webhooks: webhooksInWords(status.webhook_hosts),
     Connections: connectionsInWords(status.connection_hosts),
+    Kept: retentionInWords(status.retention, status.sandbox_retention),
   })),
   async run(context): Promise<LocalStatus> {
     const state = await runningService(context);
     if (!state) {
       const unknown = { url: null, pid: null, profile: null, team_id: null, version: null, started_at: null };
-      const policies = { exec: null, browse: null, webhook_hosts: null, connection_hosts: null };
+      const policies = { exec: null, browse: null, webhook_hosts: null, connection_hosts: null, retention: null, sandbox_retention: null };
       return { running: false, data_dir: defaultDataDirectory(context), ephemeral: false, ...unknown, ...policies };
     }
     const {
@@ -72,10 +78,12 @@ export default defineCommand({
       browse = 'off',
       webhook_hosts = [],
       connection_hosts = [],
+      retention = null,
+      sandbox_retention = null,
       ephemeral,
       started_at,
     } = state;
-    const known = { url, pid, data_dir, team_id, version, exec, browse, webhook_hosts, connection_hosts, ephemeral, started_at };
-    return { running: true, profile: localProfile, ...known };
+    const policies = { exec, browse, webhook_hosts, connection_hosts, retention, sandbox_retention };
+    return { running: true, profile: localProfile, url, pid, data_dir, team_id, version, ...policies, ephemeral, started_at };
   },
 });

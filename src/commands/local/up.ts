@@ -7,7 +7,7 @@ import { AopsError, type ExitCode, exitCodes, UsageError } from '../../base/erro
 import { readHealth } from '../../client/health.ts';
 import type { BrowsePolicy } from '../../service/service.ts';
 import type { Context } from '../context.ts';
-import { choice, defineCommand, duration, flag, integer, text } from '../define.ts';
+import { choice, defineCommand, flag, integer, text } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { browsingOptions, namedChromium } from './browsing.ts';
@@ -19,6 +19,7 @@ import {
   differsInConnections,
 } from './connection-flags.ts';
 import { planFlags, planOptions } from './plans.ts';
+import { differsInRetention, type RetentionInput, retentionArguments, retentionOptions } from './retention.ts';
 import {
   browseInWords,
   defaultDataDirectory,
@@ -49,7 +50,7 @@ export default defineCommand({
     ephemeral: flag('Keep no data: use a temporary directory that `down` removes'),
     exec: choice(['host', 'off'], 'Whether runs may execute commands, as you and without containment (default host)'),
     ...planOptions,
-    keepSandboxes: duration('Remove the files of runs that ended so long ago (default: keep them)'),
+    ...retentionOptions,
     ...browsingOptions('on'),
     ...webhookOptions,
     ...connectionOptions,
@@ -70,6 +71,8 @@ export default defineCommand({
     browse: 'on|public|off?',
     webhook_hosts: 'string[]?',
     connection_hosts: 'string[]?',
+    retention: 'string?',
+    sandbox_retention: 'string?',
     ephemeral: 'boolean',
     started_at: 'date-time',
     profile: 'string',
@@ -98,13 +101,12 @@ export default defineCommand({
   },
 });
 
-interface UpInput extends WebhookInput, ConnectionInput {
+interface UpInput extends RetentionInput, WebhookInput, ConnectionInput {
   port: number | undefined;
   dataDir: string | undefined;
   ephemeral: boolean;
   exec: 'host' | 'off' | undefined;
   plan: readonly string[];
-  keepSandboxes: string | undefined;
   browse: BrowsePolicy | undefined;
   chromium: string | undefined;
 }
@@ -117,7 +119,7 @@ function refuseOtherwise(context: Context, running: LocalState, input: UpInput):
     (input.exec !== undefined && input.exec !== running.exec) ||
     // Only read at the start.
     input.plan.length > 0 ||
-    input.keepSandboxes !== undefined ||
+    differsInRetention(running, input) ||
     (input.browse !== undefined && input.browse !== (running.browse ?? 'off')) ||
     differsInWebhooks(running, input) ||
     differsInConnections(running, input) ||
@@ -160,7 +162,7 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
     ...webhookArguments(input),
     ...connectionArguments(input),
     ...planFlags(context, input.plan),
-    ...(input.keepSandboxes === undefined ? [] : ['--keep-sandboxes', input.keepSandboxes]),
+    ...retentionArguments(input),
     '--json',
   ];
   // A session of its own: Ctrl-C in this terminal does not reach it.

@@ -25,6 +25,8 @@ export interface Engine {
   readonly browsing: Browsing;
   /** Milliseconds for which the files of a run are kept after its end; undefined is for ever. */
   readonly sandboxRetention: number | undefined;
+  /** Milliseconds for which a run is kept after its end; undefined is for ever. */
+  readonly runRetention: number | undefined;
   readonly worker: Worker;
   readonly webhooks: { readonly sender: Sender; readonly timing: Timing };
   /** How remote servers are reached, and what keeps their secrets. */
@@ -50,6 +52,7 @@ export const jobKinds = {
   /** Of an endpoint. */
   deliver: 'deliver',
   forgetDeliveries: 'forget_deliveries',
+  forgetRuns: 'forget_runs',
   /** Of a queue. */
   dispatchCases: 'dispatch_cases',
 } as const;

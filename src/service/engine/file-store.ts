@@ -1,5 +1,5 @@
 /** The bytes of run files: `<root>/<run id>/<file id>`. A file appears complete or not at all. */
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 export class FileStore {
@@ -27,6 +27,25 @@ export class FileStore {
       await handle.close();
     }
     await rename(partial, path);
+  }
+
+  /** Takes all files of a run away at once, and returns what removes them. */
+  async putAside(runId: string): Promise<() => Promise<void>> {
+    const aside = join(this.#root, `${runId}.removed`);
+    const there = await rename(join(this.#root, runId), aside).then(
+      () => true,
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT') throw error;
+        return false;
+      },
+    );
+    return async () => void (there && (await rm(aside, { recursive: true, force: true, maxRetries: 3 })));
+  }
+
+  /** Removes what was put aside and a crash has left there. */
+  async sweep(): Promise<void> {
+    for (const name of await readdir(this.#root).catch(() => []))
+      if (name.endsWith('.removed')) await rm(join(this.#root, name), { recursive: true, force: true, maxRetries: 3 });
   }
 
   async remove(runId: string, fileId: string): Promise<void> {

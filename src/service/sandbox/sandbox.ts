@@ -80,6 +80,12 @@ export class SandboxStore {
     return remove;
   }
 
+  /** Removes what was put aside and a crash has left there. */
+  async sweep(): Promise<void> {
+    for (const name of await readdir(this.#root).catch(() => []))
+      if (name.endsWith('.removed')) await rm(path.join(this.#root, name), { recursive: true, force: true, maxRetries: 3 });
+  }
+
   /** Removes a sandbox and everything in it; nothing happens when there is none. */
   async remove(id: string): Promise<void> {
     const home = this.#home(id);

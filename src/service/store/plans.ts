@@ -40,7 +40,7 @@ export async function largestConcurrency(db: Queries): Promise<number> {
   return Math.max(defaultPlan.maxConcurrentRuns, Number(most ?? 0));
 }
 
-/** Runs of the period that count. */
+/** Runs of the period that count, also those that have been removed. */
 export async function countRunsOf(db: Queries, teamId: string, period: Period, mode: RunCountingMode): Promise<number> {
   let query = db
     .selectFrom('runs')
@@ -48,8 +48,16 @@ export async function countRunsOf(db: Queries, teamId: string, period: Period, m
     .where('team_id', '=', teamId)
     .where('created_at', '>=', period.start)
     .where('created_at', '<', period.end);
-  if (mode === 'succeeded') query = query.where('status', 'not in', ['failed', 'interrupted']);
-  return Number((await query.executeTakeFirstOrThrow()).count);
+  let removed = db
+    .selectFrom('removed_runs')
+    .select((select) => select.fn.sum<number | null>('runs').as('count'))
+    .where('team_id', '=', teamId)
+    .where('period', '=', period.start);
+  if (mode === 'succeeded') {
+    query = query.where('status', 'not in', ['failed', 'interrupted']);
+    removed = removed.where('status', 'not in', ['failed', 'interrupted']);
+  }
+  return Number((await query.executeTakeFirstOrThrow()).count) + Number((await removed.executeTakeFirstOrThrow()).count ?? 0);
 }
 
 /** Builder runs of the period that asked a person what was meant. */

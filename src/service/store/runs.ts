@@ -16,14 +16,22 @@ export const isTerminal = (status: RunStatus): boolean => (terminalStatuses as r
 
 /** The number of the team's next run. Call it in the transaction that inserts the run. */
 export async function nextRunNumber(db: Queries, teamId: string): Promise<number> {
-  return Number((await lastNumber.only(db, { teamId })).last ?? 0) + 1;
+  const { last, removed } = await lastNumber.only(db, { teamId });
+  return Math.max(Number(last ?? 0), Number(removed)) + 1;
 }
 
 const lastNumber = prepared((db, { teamId }: { teamId: string }) =>
   db
-    .selectFrom('runs')
-    .select((select) => select.fn.max('run_number').as('last'))
-    .where('team_id', '=', teamId),
+    .selectFrom('teams')
+    .select((select) => [
+      'last_removed_run as removed',
+      select
+        .selectFrom('runs')
+        .select((last) => last.fn.max('run_number').as('last'))
+        .where('runs.team_id', '=', teamId)
+        .as('last'),
+    ])
+    .where('id', '=', teamId),
 );
 
 const inserted = prepared(

@@ -31,6 +31,8 @@ export interface TeamsTable {
   name: string;
   created_at: Fixed<string>;
   deleted_at: string | null;
+  /** The highest number of a run that was removed; it is not given again. */
+  last_removed_run: Generated<number>;
 }
 
 /** Who calls: a key or an OAuth client. Rate limits and idempotency keys belong to it, whatever token it presents. */
@@ -139,6 +141,14 @@ export interface RunsTable {
   updated_at: string;
   started_at: string | null;
   completed_at: string | null;
+}
+
+/** Runs that were removed: which of a month (the start of the billing period they were started in) had which status in the end. */
+export interface RemovedRunsTable {
+  team_id: Fixed<string>;
+  period: Fixed<string>;
+  status: Fixed<RunStatus>;
+  runs: number;
 }
 
 /** How many runs there are of each kind (store/run-totals.ts). */
@@ -667,6 +677,7 @@ export interface ArtifactConnectionsTable {
 
 export interface Database {
   run_totals: RunTotalsTable;
+  removed_runs: RemovedRunsTable;
   settings: SettingsTable;
   teams: TeamsTable;
   credentials: CredentialsTable;
