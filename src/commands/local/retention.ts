@@ -72,4 +72,7 @@ export function retentionInWords(retention: string | null | undefined, sandboxRe
   return `${runs}, their files ${shown(sandboxRetention)}`;
 }
 
-const shown = (value: string): string => formatDuration(parseDuration(value) ?? 0);
+function shown(value: string): string {
+  const time = parseDuration(value);
+  return time === undefined ? value : formatDuration(time);
+}
