@@ -21,7 +21,8 @@ async function settled(api: Api, artifactId: string): Promise<Artifact> {
   for (;;) {
     const { artifact } = await api.ok('getArtifact', { params: { artifactId } });
     if (artifact.status !== 'pending' && artifact.status !== 'running') return artifact;
-    if ((await question(api, artifactId)) !== undefined) return artifact;
+    // It has asked since it was looked at: how it is now is another answer.
+    if ((await question(api, artifactId)) !== undefined) return (await api.ok('getArtifact', { params: { artifactId } })).artifact;
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
