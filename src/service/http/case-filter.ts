@@ -4,9 +4,9 @@ import type { CaseFilters } from '../../interface/types.ts';
 import { ServiceError } from '../errors.ts';
 import type { CaseFilter } from '../store/case-list.ts';
 import { isoTime } from '../store/time.ts';
+import { priorityRank } from '../views/cases.ts';
 import type { RequestContext } from './context.ts';
 import { instant } from './instant.ts';
-import { priorityRank } from './views/cases.ts';
 
 /** Throws 400 `invalid_request` for a time that cannot be told. */
 export function caseFilter(context: RequestContext, queueId: string, given: { filters?: CaseFilters; search?: string }): CaseFilter {

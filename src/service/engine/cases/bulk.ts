@@ -1,12 +1,12 @@
 /** What people do to cases: one, those named, all that match. Each change is one transaction. */
 import type { CasePriority, CaseStatus } from '../../../interface/types.ts';
-import { priorityRank } from '../../http/views/cases.ts';
 import { insertCaseEvents } from '../../store/case-events.ts';
 import { deleteCaseRows, inChunks, updateCases } from '../../store/cases.ts';
 import type { Queries } from '../../store/database.ts';
 import { executingCaseRuns } from '../../store/runs.ts';
 import type { CaseRow, QueueRow } from '../../store/schema.ts';
 import { isoTime } from '../../store/time.ts';
+import { priorityRank } from '../../views/cases.ts';
 import type { Engine } from '../engine.ts';
 import { interruptRun } from '../lifecycle.ts';
 import { caseEvent } from '../webhooks/case-events.ts';

@@ -1,13 +1,13 @@
 /** Adding cases to a queue. */
 import { randomUUID } from 'node:crypto';
 import type { NewCase } from '../../../interface/types.ts';
-import { priorityRank } from '../../http/views/cases.ts';
 import { insertCaseEvents } from '../../store/case-events.ts';
 import { insertCases } from '../../store/cases.ts';
 import type { Queries } from '../../store/database.ts';
 import { linkLabels } from '../../store/labels.ts';
 import type { CaseRow, QueueRow } from '../../store/schema.ts';
 import { isoTime } from '../../store/time.ts';
+import { priorityRank } from '../../views/cases.ts';
 import type { Engine } from '../engine.ts';
 import { caseEvent } from '../webhooks/case-events.ts';
 import { recordEvents } from '../webhooks/events.ts';

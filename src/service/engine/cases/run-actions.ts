@@ -1,6 +1,5 @@
 /** What runs do with cases, in the transaction of the step that does it. */
 import { notFound, ServiceError } from '../../errors.ts';
-import { priorityWord } from '../../http/views/cases.ts';
 import type { CaseAction, RunCase } from '../../runtimes/runtime.ts';
 import { findAgentNamed } from '../../store/agents.ts';
 import { caseById } from '../../store/cases.ts';
@@ -9,6 +8,7 @@ import { labelsOf } from '../../store/labels.ts';
 import { findQueueNamed } from '../../store/queues.ts';
 import type { CaseRow, RunRow } from '../../store/schema.ts';
 import { isoTime } from '../../store/time.ts';
+import { priorityWord } from '../../views/cases.ts';
 import type { Engine } from '../engine.ts';
 import { createCases } from './create.ts';
 import { type CaseEnd, leaveCase } from './run-end.ts';

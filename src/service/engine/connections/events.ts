@@ -1,6 +1,7 @@
 /** What webhooks are told of connections. */
-import { connectionView } from '../../http/views/connections.ts';
+
 import type { ConnectionRow } from '../../store/schema.ts';
+import { connectionView } from '../../views/connections.ts';
 import type { Engine } from '../engine.ts';
 import type { NewEvent } from '../webhooks/events.ts';
 

@@ -1,6 +1,7 @@
 /** What webhooks are told of revisions. */
-import { buildView } from '../../http/views/agents.ts';
+
 import type { AgentRow, BuildRow } from '../../store/schema.ts';
+import { buildView } from '../../views/agents.ts';
 import type { NewEvent } from './events.ts';
 
 /** That a revision became the live one. Its configuration can be long and is left out. */

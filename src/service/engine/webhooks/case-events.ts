@@ -1,7 +1,8 @@
 /** What webhooks are told of cases: the case as a read at that moment shows it, and its queue. */
-import { caseViews } from '../../http/views/cases.ts';
+
 import type { Queries } from '../../store/database.ts';
 import type { CaseRow, QueueRow } from '../../store/schema.ts';
+import { caseViews } from '../../views/cases.ts';
 import type { NewEvent } from './events.ts';
 
 type CaseEventKind = 'queue.case.created' | 'queue.case.claimed' | 'queue.case.completed';

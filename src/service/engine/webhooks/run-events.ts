@@ -1,10 +1,10 @@
 /** What webhooks are told of runs: the interface's own objects, as a read at that moment would show them. */
 import type { Clock } from '../../../base/clock.ts';
-import { answeredRequestView, humanRequestView, messageView, runView } from '../../http/views/runs.ts';
 import type { Queries } from '../../store/database.ts';
 import { pendingRequest } from '../../store/human-requests.ts';
 import { toolCallMessage } from '../../store/messages.ts';
 import type { HumanRequestRow, MessageRow, RunFileRow, RunRow } from '../../store/schema.ts';
+import { answeredRequestView, humanRequestView, messageView, runView } from '../../views/runs.ts';
 import { type NewEvent, recordEvents } from './events.ts';
 
 type RunEventKind = 'run.started' | 'run.paused' | 'run.completed' | 'run.failed';

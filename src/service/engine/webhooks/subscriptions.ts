@@ -2,13 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { allEvents } from '../../../interface/webhook-events.ts';
 import { notFound, ServiceError } from '../../errors.ts';
-import { webhookView } from '../../http/views/webhooks.ts';
 import { checkOutboundUrl } from '../../outbound/check-url.ts';
 import type { Queries } from '../../store/database.ts';
 import { cancelDeliveries } from '../../store/deliveries.ts';
 import type { WebhookRow } from '../../store/schema.ts';
 import { isoTime } from '../../store/time.ts';
 import { findWebhook, insertWebhook, listWebhookRows, updateWebhookRow } from '../../store/webhooks.ts';
+import { webhookView } from '../../views/webhooks.ts';
 import type { Engine } from '../engine.ts';
 import { recordEvents } from './events.ts';
 

@@ -15,9 +15,9 @@ import { deleteMemoryFiles } from '../../store/memory-files.ts';
 import { schedulesOf } from '../../store/schedules.ts';
 import type { AgentRow, BuildRow, Flag } from '../../store/schema.ts';
 import { isoTime } from '../../store/time.ts';
+import { agentListItem, agentView, buildView } from '../../views/agents.ts';
 import type { GroupRoutes, RequestContext } from '../context.ts';
 import { requireAgent, requireBuild, requireTeam } from '../lookups.ts';
-import { agentListItem, agentView, buildView } from '../views/agents.ts';
 import { checkedConfig, revisionRoutes } from './revisions.ts';
 
 const flag = (value: boolean): Flag => (value ? 1 : 0);

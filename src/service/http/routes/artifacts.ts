@@ -17,9 +17,9 @@ import { listArtifactConnectionRows } from '../../store/artifact-connections.ts'
 import { findArtifactMessage, listArtifactMessageRows } from '../../store/artifact-messages.ts';
 import { findArtifactRevision, listArtifactRevisionRows } from '../../store/artifact-revisions.ts';
 import { listArtifactRows } from '../../store/artifacts.ts';
+import { artifactMessageView, artifactRevisionView, artifactView } from '../../views/artifacts.ts';
 import type { GroupRoutes, RequestContext } from '../context.ts';
 import { htmlExport, htmlPage, pdfExport } from '../pages.ts';
-import { artifactMessageView, artifactRevisionView, artifactView } from '../views/artifacts.ts';
 
 export const artifactRoutes: GroupRoutes<'artifacts'> = {
   async listArtifacts(context, { query }) {

@@ -9,8 +9,8 @@ import {
 } from '../../engine/builder-runs.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { findBuilderRun } from '../../store/builder-runs.ts';
+import { builderRunView, progressView, reviewedView } from '../../views/builder-runs.ts';
 import type { GroupRoutes, RequestContext } from '../context.ts';
-import { builderRunView, progressView, reviewedView } from '../views/builder-runs.ts';
 
 const revision = (context: RequestContext, params: { build_id: string }) => ({ teamId: context.teamId, buildId: params.build_id });
 

@@ -15,9 +15,9 @@ import {
 } from '../../store/labels.ts';
 import type { QueueLabelRow } from '../../store/schema.ts';
 import { isoTime } from '../../store/time.ts';
+import { labelView } from '../../views/cases.ts';
 import type { GroupRoutes } from '../context.ts';
 import { requireCase, requireQueue } from '../lookups.ts';
-import { labelView } from '../views/cases.ts';
 
 type LabelOperation =
   | 'listQueueLabels'

@@ -11,11 +11,11 @@ import { pendingRequests } from '../../store/human-requests.ts';
 import { countMessages, listMessageRows } from '../../store/messages.ts';
 import { listCaseRunRows } from '../../store/runs.ts';
 import { isoTime } from '../../store/time.ts';
+import { caseEventView, caseRunView, caseViews } from '../../views/cases.ts';
+import { messageView } from '../../views/runs.ts';
 import { caseFilter, wordsOf } from '../case-filter.ts';
 import type { GroupRoutes, RequestContext } from '../context.ts';
 import { requireCase, requireQueue, requireRun } from '../lookups.ts';
-import { caseEventView, caseRunView, caseViews } from '../views/cases.ts';
-import { messageView } from '../views/runs.ts';
 import { caseBulkRoutes } from './case-bulk.ts';
 import { caseLabelRoutes } from './case-labels.ts';
 

@@ -16,10 +16,10 @@ import { probeLimit } from '../../engine/connections/limits.ts';
 import { connectionTools, probedTools } from '../../engine/connections/use.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { listConnectionRows } from '../../store/connections.ts';
+import { connectionView } from '../../views/connections.ts';
 import type { GroupRoutes } from '../context.ts';
 import { requireTeam } from '../lookups.ts';
 import { callbackPath } from '../oauth-callback.ts';
-import { connectionView } from '../views/connections.ts';
 
 export const connectionRoutes: GroupRoutes<'connections'> = {
   async listConnections({ engine, ...context }, { params, query }) {

@@ -17,8 +17,8 @@ import type { Queries } from '../../store/database.ts';
 import type { CredentialKind, CredentialRow, TeamRow } from '../../store/schema.ts';
 import { findTeam, findTeamNamed, insertTeam, listTeamRows, updateTeamRow } from '../../store/teams.ts';
 import { isoTime } from '../../store/time.ts';
+import { credentialFields, credentialView, teamView } from '../../views/credentials.ts';
 import type { GroupRoutes, HandlerInput, RequestContext } from '../context.ts';
-import { credentialFields, credentialView, teamView } from '../views/credentials.ts';
 
 type ManagedKind = Extract<CredentialKind, 'api_key' | 'oauth_client'>;
 

@@ -8,9 +8,9 @@ import { caseIdsOf } from '../../store/cases.ts';
 import type { Queries } from '../../store/database.ts';
 import { deleteQueueRow, findQueueNamed, insertQueue, listQueueRows, updateQueueRow } from '../../store/queues.ts';
 import { isoTime } from '../../store/time.ts';
+import { queueView } from '../../views/cases.ts';
 import type { GroupRoutes, RequestContext } from '../context.ts';
 import { requireQueue, requireTeam } from '../lookups.ts';
-import { queueView } from '../views/cases.ts';
 
 async function requireFreeName(context: RequestContext, db: Queries, given: string, ownId?: string): Promise<string> {
   const name = given.trim();

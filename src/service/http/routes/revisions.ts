@@ -10,9 +10,9 @@ import { notFound, ServiceError } from '../../errors.ts';
 import { updateAgentRow } from '../../store/agents.ts';
 import { insertBuild, listBuildRows, updateBuildRow } from '../../store/builds.ts';
 import { isoTime } from '../../store/time.ts';
+import { buildView } from '../../views/agents.ts';
 import type { GroupRoutes, RequestContext } from '../context.ts';
 import { requireAgent, requireBuild } from '../lookups.ts';
-import { buildView } from '../views/agents.ts';
 
 /** A configuration as it is stored. Throws 400 `unknown_runtime` or `invalid_procedure`. */
 export function checkedConfig(context: RequestContext, config: RevisionConfig): string {

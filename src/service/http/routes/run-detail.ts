@@ -12,10 +12,10 @@ import { findRunFile } from '../../store/run-files.ts';
 import { findRun, isTerminal } from '../../store/runs.ts';
 import type { RunRow, ToolExecutionRow } from '../../store/schema.ts';
 import { hasToolExecutions, listToolExecutions } from '../../store/tool-executions.ts';
+import { evaluationDetail } from '../../views/evaluations.ts';
+import { messageView, runFields } from '../../views/runs.ts';
 import { fileUrl, type GroupRoutes, type RequestContext, runPictures } from '../context.ts';
 import { requireRun } from '../lookups.ts';
-import { evaluationDetail } from '../views/evaluations.ts';
-import { messageView, runFields } from '../views/runs.ts';
 
 /** Messages that the detail carries; the rest is in the message list. */
 const conversationLength = 50;

@@ -6,10 +6,10 @@ import { ServiceError } from '../../errors.ts';
 import { pendingRequest, pendingRequests } from '../../store/human-requests.ts';
 import { countMessages, listMessageRows } from '../../store/messages.ts';
 import { countRuns, listRunRows, type RunFilter } from '../../store/run-list.ts';
+import { answeredRequestView, humanRequestView, messageView, runListItem, runView } from '../../views/runs.ts';
 import type { GroupRoutes, HandlerInput, RequestContext } from '../context.ts';
 import { instant } from '../instant.ts';
 import { requireRun, requireTeam } from '../lookups.ts';
-import { answeredRequestView, humanRequestView, messageView, runListItem, runView } from '../views/runs.ts';
 import { runDetailRoutes } from './run-detail.ts';
 
 export const runRoutes: GroupRoutes<'runs'> = {

@@ -1,9 +1,9 @@
 /** Schedules of agents. */
 import { createSchedule, removeSchedules, updateSchedule } from '../../engine/schedules.ts';
 import { schedulesOf } from '../../store/schedules.ts';
+import { scheduleView } from '../../views/schedules.ts';
 import type { GroupRoutes } from '../context.ts';
 import { requireAgent } from '../lookups.ts';
-import { scheduleView } from '../views/schedules.ts';
 
 export const scheduleRoutes: GroupRoutes<'schedules'> = {
   async listAgentSchedules(context, { params }) {

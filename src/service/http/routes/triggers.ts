@@ -2,9 +2,9 @@
 
 import { queueAgents } from '../../engine/cases/queue-agents.ts';
 import { conflictsOn, createTrigger, deleteTrigger, findTrigger, requireTrigger, updateTrigger } from '../../engine/cases/triggers.ts';
+import { triggerView } from '../../views/triggers.ts';
 import type { GroupRoutes } from '../context.ts';
 import { requireAgent, requireQueue } from '../lookups.ts';
-import { triggerView } from '../views/triggers.ts';
 
 export const triggerRoutes: GroupRoutes<'triggers'> = {
   async listAgentCaseTriggers(context, { params }) {

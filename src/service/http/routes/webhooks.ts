@@ -5,9 +5,9 @@ import { createWebhook, deleteWebhook, updateWebhook } from '../../engine/webhoo
 import { notFound } from '../../errors.ts';
 import { eventById, findDelivery, listAttempts, listDeliveryRows } from '../../store/deliveries.ts';
 import { listWebhookRows } from '../../store/webhooks.ts';
+import { deliveryDetailView, deliveryView, secretView, webhookView } from '../../views/webhooks.ts';
 import type { GroupRoutes } from '../context.ts';
 import { requireTeam } from '../lookups.ts';
-import { deliveryDetailView, deliveryView, secretView, webhookView } from '../views/webhooks.ts';
 
 export const webhookRoutes: GroupRoutes<'webhooks'> = {
   async listTeamWebhooks(context, { params }) {

@@ -1,8 +1,8 @@
 /** Connections as the interface shows them: what is secret about them is not in it. */
-import type { Connection } from '../../../interface/types.ts';
-import { keptHeaders } from '../../engine/connections/secrets.ts';
-import type { Engine } from '../../engine/engine.ts';
-import type { ConnectionRow } from '../../store/schema.ts';
+import type { Connection } from '../../interface/types.ts';
+import { keptHeaders } from '../engine/connections/secrets.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { ConnectionRow } from '../store/schema.ts';
 
 export const connectionView = (engine: Pick<Engine, 'connections'>, row: ConnectionRow): Connection => {
   const { plain, secret } = keptHeaders(engine.connections.box, row);

@@ -1,8 +1,8 @@
 /** Agents and revisions as the interface shows them. */
-import type { Agent, AgentListItem, Build, RevisionConfig } from '../../../interface/types.ts';
-import type { CaseTriggerSummary } from '../../engine/cases/triggers.ts';
-import type { ListedSchedule } from '../../store/schedules.ts';
-import type { AgentRow, BuildRow, Flag } from '../../store/schema.ts';
+import type { Agent, AgentListItem, Build, RevisionConfig } from '../../interface/types.ts';
+import type { CaseTriggerSummary } from '../engine/cases/triggers.ts';
+import type { ListedSchedule } from '../store/schedules.ts';
+import type { AgentRow, BuildRow, Flag } from '../store/schema.ts';
 import { scheduleView } from './schedules.ts';
 
 const yesOrNo = (flag: Flag | null): boolean | null => (flag === null ? null : flag === 1);
