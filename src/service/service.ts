@@ -177,6 +177,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const server = await listen(
       {
         engine,
+        early: { ...engine, store: store.early },
         signer,
         instanceId,
         limits: { ...defaultHttpLimits, ...options.httpLimits },

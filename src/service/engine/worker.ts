@@ -14,6 +14,9 @@ export type JobHandler = (job: JobRow, signal: AbortSignal) => Promise<void>;
 /** Takes the job that is to be worked on next, or undefined when none may be. */
 export type JobClaim = (store: Store, kind: string, by: ClaimBy) => Promise<JobRow | undefined>;
 
+/** Why a rest ends; made once, where each abort would make an error of its own. */
+const awake = new Error('The worker was woken.');
+
 /** Why a handler's signal was aborted. */
 export class JobAborted extends Error {
   readonly reason: 'stopped' | 'lost' | 'shutdown';
@@ -35,6 +38,18 @@ export interface WorkerOptions {
   lease?: number;
 }
 
+interface Slots {
+  concurrency: number;
+  run: JobHandler;
+  claim: JobClaim;
+  busy: number;
+  /** There is nothing to claim until then, unless something changes. */
+  nothing?: { version: number; until: number } | undefined;
+}
+
+/** What decides whether a job may be claimed, beside the time. */
+const claimTables = ['jobs', 'teams', 'plans'];
+
 interface Active {
   claim: Claim;
   controller: AbortController;
@@ -47,7 +62,7 @@ const retryDelays = [1_000, 5_000, 30_000, 120_000, 600_000];
 export class Worker {
   readonly #options: WorkerOptions;
   readonly #lease: number;
-  readonly #kinds = new Map<string, { concurrency: number; run: JobHandler; claim: JobClaim; busy: number }>();
+  readonly #kinds = new Map<string, Slots>();
   /** By kind and subject. */
   readonly #active = new Map<string, Active>();
   #rest = new AbortController();
@@ -78,7 +93,7 @@ export class Worker {
 
   /** Looks for due work now. */
   wake(): void {
-    this.#rest.abort();
+    this.#rest.abort(awake);
     const { resolve } = this.#woken;
     this.#woken = deferred();
     resolve();
@@ -129,6 +144,14 @@ export class Worker {
     let wait = Number.POSITIVE_INFINITY;
     for (const [kind, slots] of this.#kinds) {
       let now = this.#options.clock.now();
+      const version = this.#options.store.changes.of(claimTables);
+      const { nothing } = slots;
+      // Whoever wakes this loop mostly has work of one kind, and often none.
+      if (nothing?.version === version && now < nothing.until) {
+        wait = Math.min(wait, nothing.until - now);
+        continue;
+      }
+      slots.nothing = undefined;
       while (slots.busy < slots.concurrency && !this.#closing) {
         now = this.#options.clock.now();
         const job = await slots.claim(this.#options.store, kind, { owner: this.#options.owner, now, lease: this.#lease });
@@ -140,12 +163,13 @@ export class Worker {
       // What is due and was not claimed waits for another to end, which wakes this loop.
       const due = await nextDueTime(this.#options.store, kind, now);
       if (due !== undefined) wait = Math.min(wait, Math.max(0, due - this.#options.clock.now()));
+      slots.nothing = { version, until: Math.min(due ?? Number.POSITIVE_INFINITY, now + this.#lease / 3) };
     }
     return wait;
   }
 
   #begin(job: JobRow, leaseUntil: number): void {
-    const slots = this.#kinds.get(job.kind) as { busy: number; run: JobHandler };
+    const slots = this.#kinds.get(job.kind) as Slots;
     const key = keyOf(job.kind, job.subject_id);
     const previous = this.#active.get(key);
     const controller = new AbortController();

@@ -27,6 +27,8 @@ const crashLease = 60_000;
 const cleaningInterval = 60_000;
 
 export interface KeyedRequest extends KeyId {
+  /** When the request began (store/group-commit.ts): what failed to reach the disk since may be its own. */
+  mark: number;
   fingerprint: string;
   requestId: string;
 }
@@ -43,7 +45,7 @@ export class IdempotencyLayer {
 
   constructor(parts: { store: Store; clock: Clock; owner: string; log: Log; bounds?: IdempotencyBounds | undefined }) {
     this.#kept = new KeptKeys(parts.bounds);
-    this.#store = parts.store;
+    this.#store = parts.store.early;
     this.#clock = parts.clock;
     this.#owner = parts.owner;
     this.#log = parts.log;
@@ -61,6 +63,7 @@ export class IdempotencyLayer {
       if (earlier !== undefined) return replay(request, earlier);
       const answer = await execute();
       await this.#settle(request, answer);
+      await this.#onDisk(request);
       return answer;
     } finally {
       this.#inFlight.delete(name);
@@ -113,9 +116,21 @@ export class IdempotencyLayer {
     return findKey(trx, request);
   }
 
+  /** What was done, and that it was done under this key, reach the disk before anybody is told. */
+  async #onDisk({ mark }: KeyedRequest): Promise<void> {
+    try {
+      await this.#store.durability.settled(mark);
+    } catch (error) {
+      this.#kept.recount();
+      throw error;
+    }
+  }
+
   async #settle(request: KeyedRequest, answer: Answer): Promise<void> {
     try {
-      if (answer.status >= 500 || typeof answer.body !== 'string') {
+      // What was done may be lost; its answer must not outlive it.
+      const isLost = this.#store.durability.hasFailed(request.mark);
+      if (isLost || answer.status >= 500 || typeof answer.body !== 'string') {
         await releaseKey(this.#store, request);
         this.#kept.count(request.credentialId, -1, 0);
         return;

@@ -33,6 +33,8 @@ import { rawHandlerOf } from './routes/index.ts';
 
 export interface HttpParts {
   engine: Engine;
+  /** The same with the early store, for handlers of operations: the pipeline waits for the disk before it answers. */
+  early: Engine;
   signer: UrlSigner;
   instanceId: string;
   limits: HttpLimits;
@@ -93,7 +95,7 @@ export async function handle(parts: HttpParts, request: IncomingMessage, request
     const match = parts.router.match(exchange.method, exchange.segments);
     outcome.operation = match.id;
     requirePermission(caller, match.id);
-    return { ...outcome, answer: await answer(parts, exchange, caller, match) };
+    return { ...outcome, answer: await settledAnswer(parts, exchange, caller, match) };
   } catch (error) {
     return { ...outcome, answer: failed(parts, error, request, requestId) };
   }
@@ -109,10 +111,22 @@ async function letIn(parts: HttpParts, request: IncomingMessage, address: string
   }
 }
 
-async function answer(parts: HttpParts, exchange: Exchange, caller: Caller, match: Match): Promise<Answer> {
+/** An answer of which all is on the disk. Throws when something was lost. */
+async function settledAnswer(parts: HttpParts, exchange: Exchange, caller: Caller, match: Match): Promise<Answer> {
+  const { durability } = parts.engine.store;
+  const mark = durability.mark();
+  try {
+    return await answer(parts, exchange, caller, match, mark);
+  } finally {
+    await durability.settled(mark);
+  }
+}
+
+async function answer(parts: HttpParts, exchange: Exchange, caller: Caller, match: Match, mark: number): Promise<Answer> {
   const { request, requestId, method, segments, search } = exchange;
   const target = operation(match.id);
-  const context: RequestContext = { engine: parts.engine, signer: parts.signer, ...caller, requestId, baseUrl: exchange.baseUrl };
+  const { early, signer } = parts;
+  const context: RequestContext = { engine: early, signer, ...caller, requestId, baseUrl: exchange.baseUrl };
   if (isRemembered(match.id)) {
     const read = async () => JSON.stringify((await callOperation(context, match, search, undefined)).body);
     return jsonText(target.success, await parts.remembered.body(caller.teamId, request.url ?? '', read));
@@ -125,12 +139,14 @@ async function answer(parts: HttpParts, exchange: Exchange, caller: Caller, matc
       const raw = rawHandlerOf(match.id);
       if (raw === undefined) return await callHandler(context, match, search, body, request.headers['content-type']);
       const { headers } = request;
-      return await raw(context, {
+      // It may answer in pieces, each of which is to be on the disk before it is sent.
+      const settled = { ...context, engine: parts.engine };
+      return await raw(settled, {
         headers,
         body,
         keyed: key !== undefined,
         signal: exchange.lifetime.signal,
-        call: operationCaller(context),
+        call: operationCaller(settled),
       });
     } catch (error) {
       return failed(parts, error, request, requestId);
@@ -138,7 +154,7 @@ async function answer(parts: HttpParts, exchange: Exchange, caller: Caller, matc
   };
   if (key === undefined) return execute();
   const print = fingerprint({ method, segments, search, contentType: request.headers['content-type'], body });
-  return parts.idempotency.answer({ credentialId: caller.credentialId, key, fingerprint: print, requestId }, execute);
+  return parts.idempotency.answer({ credentialId: caller.credentialId, key, fingerprint: print, requestId, mark }, execute);
 }
 
 async function callHandler(

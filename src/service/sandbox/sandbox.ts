@@ -48,7 +48,8 @@ export class SandboxStore {
   async create(id: string): Promise<Sandbox> {
     const home = this.#home(id);
     if (home === undefined) throw new ServiceError(400, 'invalid_sandbox_id', 'A sandbox id is made of letters, digits, - and _.');
-    for (const name of ['workspace', 'staging', 'tmp']) await mkdir(path.join(home, name), { recursive: true, mode: 0o700 });
+    // What else belongs to it is made when it is needed: every run has a sandbox, and many write nothing.
+    await mkdir(path.join(home, 'workspace'), { recursive: true, mode: 0o700 });
     return new Sandbox(id, await realpath(home), this.#searchPath);
   }
 

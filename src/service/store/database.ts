@@ -9,13 +9,22 @@ import Libsql from 'libsql';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import type { Changes } from './changes.ts';
 import { LibsqlDialect } from './dialect.ts';
+import type { Durability } from './group-commit.ts';
 import { migrate } from './migrate.ts';
 import type { Database } from './schema.ts';
 
 /** What queries take: the database, or the transaction they are part of. */
 export type Queries = Kysely<Database> | Transaction<Database>;
 /** The database as a whole. Whoever alone writes to it knows what has changed. */
-export type Store = Kysely<Database> & { readonly changes: Changes };
+export type Store = Kysely<Database> & {
+  readonly changes: Changes;
+  /**
+   * The same database for who answers requests: it tells of what was written at once, and the one who answers waits for the disk,
+   * once, with `durability`. Nothing outside of the database may depend on a change made with it.
+   */
+  readonly early: Store;
+  readonly durability: Durability;
+};
 
 /**
  * Opens `<dataDirectory>/aops.db`, creating or migrating it.
@@ -24,7 +33,7 @@ export type Store = Kysely<Database> & { readonly changes: Changes };
 export async function openDatabase(dataDirectory: string): Promise<Store> {
   const database = await openExclusively(dataDirectory);
   const dialect = new LibsqlDialect(database);
-  const store = Object.assign(new Kysely<Database>({ dialect }), { changes: dialect.changes });
+  const store = storeOf(dialect);
   try {
     await migrate(store, dataDirectory);
   } catch (error) {
@@ -32,6 +41,14 @@ export async function openDatabase(dataDirectory: string): Promise<Store> {
     throw error;
   }
   return store;
+}
+
+/** The store over a dialect. */
+export function storeOf(dialect: LibsqlDialect): Store {
+  const { changes, durability } = dialect;
+  const early = Object.assign(new Kysely<Database>({ dialect: dialect.early }), { changes, durability }) as Store;
+  Object.assign(early, { early });
+  return Object.assign(new Kysely<Database>({ dialect }), { changes, durability, early });
 }
 
 async function openExclusively(dataDirectory: string): Promise<Libsql.Database> {

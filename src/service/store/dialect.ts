@@ -1,9 +1,9 @@
 /** Kysely's SQLite dialect over libsql, with what the stock one gets wrong put right. */
 
-import { type Driver, SqliteAdapter, SqliteDialect } from 'kysely';
+import { type Dialect, type Driver, SqliteAdapter, SqliteDialect } from 'kysely';
 import type { Database as LibsqlDatabase } from 'libsql';
 import { Changes } from './changes.ts';
-import { GroupCommitDriver } from './group-commit.ts';
+import { type Durability, GroupCommit } from './group-commit.ts';
 
 /** The stock adapter declares none, and a migration that fails half-way would leave its tables behind, unrecorded. */
 class TransactionalSqliteAdapter extends SqliteAdapter {
@@ -14,22 +14,44 @@ class TransactionalSqliteAdapter extends SqliteAdapter {
 
 /** A dialect for one open libsql database. */
 export class LibsqlDialect extends SqliteDialect {
-  readonly changes = new Changes();
-  readonly #database: LibsqlDatabase;
+  readonly #driver: () => Driver;
+  readonly changes: Changes;
+  readonly durability: Durability;
+  /** The same database, told of at once (see `Durability`). */
+  readonly early: Dialect;
 
   constructor(database: LibsqlDatabase) {
-    super({ database: async () => Promise.reject(new Error('The driver has the database.')) });
-    this.#database = database;
+    super(notUsed);
+    this.changes = new Changes();
+    const commits = new GroupCommit(database, { changes: this.changes, close: () => closeAndUnlock(database) });
+    this.durability = commits;
+    this.#driver = () => commits.driver({ waits: true });
+    this.early = new EarlyDialect(() => commits.driver({ waits: false }));
   }
 
   override createDriver(): Driver {
-    return new GroupCommitDriver(this.#database, { changes: this.changes, close: () => closeAndUnlock(this.#database) });
+    return this.#driver();
   }
 
   override createAdapter(): SqliteAdapter {
     return new TransactionalSqliteAdapter();
   }
 }
+
+class EarlyDialect extends SqliteDialect {
+  readonly #driver: () => Driver;
+
+  constructor(driver: () => Driver) {
+    super(notUsed);
+    this.#driver = driver;
+  }
+
+  override createDriver(): Driver {
+    return this.#driver();
+  }
+}
+
+const notUsed = { database: async () => Promise.reject(new Error('The driver has the database.')) };
 
 /**
  * libsql keeps the file, and with it the lock, until the last statement is garbage-collected. Leaving the write-ahead log and

@@ -1,7 +1,8 @@
 /**
- * Kysely's driver for one libsql database, in which transactions that happen at the same moment reach the disk together:
+ * Kysely's drivers for one libsql database, in which transactions that happen at the same moment reach the disk together:
  * each is a savepoint of one transaction of SQLite, which is committed once the event loop has seen what had arrived.
  * Nobody is told of anything before that: neither the one who wrote, whose commit resolves then, nor the one who read it.
+ * Only the early driver tells at once; whoever uses it waits for the disk before telling others.
  */
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
 import type { Database as LibsqlDatabase, Statement } from 'libsql';
@@ -29,7 +30,17 @@ class Group {
   }
 }
 
-export class GroupCommitDriver implements Driver {
+/** When what was written is on the disk, for who uses the early driver. */
+export interface Durability {
+  /** Begins to watch; what fails to reach the disk from now on is known by it. */
+  mark(): number;
+  /** Whether something has failed to reach the disk since. */
+  hasFailed(mark: number): boolean;
+  /** Resolves when everything that has been written is on the disk; rejects when something was lost since the mark. */
+  settled(mark: number): Promise<void>;
+}
+
+export class GroupCommit implements Durability {
   readonly #changes: Changes;
   readonly #database: LibsqlDatabase;
   readonly #close: () => void;
@@ -38,6 +49,9 @@ export class GroupCommitDriver implements Driver {
   /** SQLite has one connection: one transaction or query at a time. */
   readonly #lock = new Lock();
   #group: Group | undefined;
+  /** Groups that have failed, and why the last one did. */
+  #failed = 0;
+  #failure: unknown;
 
   /** @param parts where changes are counted, and what closes the database */
   constructor(database: LibsqlDatabase, { changes, close }: { changes: Changes; close: () => void }) {
@@ -53,15 +67,35 @@ export class GroupCommitDriver implements Driver {
     };
   }
 
-  async init(): Promise<void> {}
-
-  async acquireConnection(): Promise<Connection> {
-    return new Connection((query) => this.#alone(query));
+  /** @param waits whether it tells of what it wrote and read when that is on the disk; otherwise at once */
+  driver({ waits }: { waits: boolean }): Driver {
+    return {
+      init: async () => undefined,
+      acquireConnection: async () => new Connection(waits, (query) => this.#alone(query, waits)),
+      releaseConnection: async () => undefined,
+      beginTransaction: (connection) => this.#begin(connection as Connection),
+      commitTransaction: (connection) => this.#end(connection as Connection),
+      rollbackTransaction: (connection) => this.#rollBack(connection as Connection),
+      destroy: async () => {
+        if (waits) await this.#destroy();
+      },
+    };
   }
 
-  async releaseConnection(): Promise<void> {}
+  mark(): number {
+    return this.#failed;
+  }
 
-  async beginTransaction(connection: Connection): Promise<void> {
+  hasFailed(mark: number): boolean {
+    return this.#failed > mark;
+  }
+
+  async settled(mark: number): Promise<void> {
+    if (this.hasFailed(mark)) throw this.#failure;
+    if (this.#group?.dirty) await this.#group.durable;
+  }
+
+  async #begin(connection: Connection): Promise<void> {
     await this.#lock.acquire();
     try {
       const group = this.#join();
@@ -73,7 +107,7 @@ export class GroupCommitDriver implements Driver {
     }
   }
 
-  async commitTransaction(connection: Connection): Promise<void> {
+  async #end(connection: Connection): Promise<void> {
     const { group, wrote } = connection.end();
     try {
       if (group.failure !== undefined) throw group.failure;
@@ -82,10 +116,10 @@ export class GroupCommitDriver implements Driver {
     } finally {
       this.#lock.release();
     }
-    if (group.dirty) await group.durable;
+    if (connection.waits && group.dirty) await group.durable;
   }
 
-  async rollbackTransaction(connection: Connection): Promise<void> {
+  async #rollBack(connection: Connection): Promise<void> {
     // A commit that failed has left nothing to take back.
     if (connection.transaction === undefined) return;
     const { group } = connection.end();
@@ -95,17 +129,17 @@ export class GroupCommitDriver implements Driver {
       this.#lock.release();
     }
     // What made it fail may have been read from the others.
-    if (group.dirty) await group.durable.catch(() => undefined);
+    if (connection.waits && group.dirty) await group.durable.catch(() => undefined);
   }
 
-  async destroy(): Promise<void> {
+  async #destroy(): Promise<void> {
     await this.#lock.acquire();
     this.#commit();
     this.#close();
   }
 
   /** A query that is no part of a transaction. */
-  async #alone(query: CompiledQuery): Promise<QueryResult<never>> {
+  async #alone(query: CompiledQuery, waits: boolean): Promise<QueryResult<never>> {
     const wait = this.#lock.acquire();
     if (wait !== undefined) await wait;
     let group: Group | undefined;
@@ -123,7 +157,7 @@ export class GroupCommitDriver implements Driver {
     } finally {
       this.#lock.release();
     }
-    if (group?.dirty) await group.durable;
+    if (waits && group?.dirty) await group.durable;
     return result;
   }
 
@@ -174,6 +208,8 @@ export class GroupCommitDriver implements Driver {
     // Somebody may have read what has not come to pass.
     this.#changes.count(undefined);
     group.failure = error;
+    this.#failed += 1;
+    this.#failure = error;
     group.fail(error);
   }
 }
@@ -185,10 +221,12 @@ interface OpenTransaction {
 }
 
 class Connection implements DatabaseConnection {
+  readonly waits: boolean;
   readonly #alone: (query: CompiledQuery) => Promise<QueryResult<never>>;
   transaction: OpenTransaction | undefined;
 
-  constructor(alone: (query: CompiledQuery) => Promise<QueryResult<never>>) {
+  constructor(waits: boolean, alone: (query: CompiledQuery) => Promise<QueryResult<never>>) {
+    this.waits = waits;
     this.#alone = alone;
   }
 

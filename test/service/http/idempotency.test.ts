@@ -1,12 +1,14 @@
 import { Buffer } from 'node:buffer';
 import { cp } from 'node:fs/promises';
 import { connect } from 'node:net';
+import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { jsonAnswer } from '../../../src/service/http/answer.ts';
 import { IdempotencyLayer } from '../../../src/service/http/idempotency.ts';
 import { secretHash } from '../../../src/service/oauth/secrets.ts';
 import { insertCredential, insertToken } from '../../../src/service/store/credentials.ts';
-import { openDatabase } from '../../../src/service/store/database.ts';
+import { openDatabase, type Store, storeOf } from '../../../src/service/store/database.ts';
+import { LibsqlDialect } from '../../../src/service/store/dialect.ts';
 import { insertTeam } from '../../../src/service/store/teams.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { Gate } from '../helpers/runtime.ts';
@@ -200,16 +202,48 @@ describe('what is never kept', () => {
 
 async function layer(): Promise<{
   idempotency: IdempotencyLayer;
-  request: { credentialId: string; key: string; fingerprint: string; requestId: string };
+  request: { credentialId: string; key: string; fingerprint: string; requestId: string; mark: number };
+  db: Store;
+  commits: { failure: Error | undefined };
   clock: ManualClock;
 }> {
-  const db = await openDatabase(await temporaryDirectory());
+  const directory = await temporaryDirectory();
+  await (await openDatabase(directory)).destroy();
+  const commits = { failure: undefined as Error | undefined };
+  const db = storeOf(new LibsqlDialect(failingCommits(new Libsql(`${directory}/aops.db`), commits)));
   afterTest(() => db.destroy());
   await insertTeam(db, { id: 't', name: 'T', created_at: '' });
   await insertCredential(db, { id: 'c', team_id: 't', kind: 'api_key', name: 'c', created_at: '', revoked_at: null });
   const clock = new ManualClock();
   const idempotency = new IdempotencyLayer({ store: db, clock, owner: 'me', log: () => undefined });
-  return { idempotency, clock, request: { credentialId: 'c', key: 'k', fingerprint: 'f', requestId: 'r' } };
+  return {
+    idempotency,
+    clock,
+    db,
+    commits,
+    request: { credentialId: 'c', key: 'k', fingerprint: 'f', requestId: 'r', mark: db.durability.mark() },
+  };
+}
+
+/** A database whose commits fail on request, as on a full disk. */
+function failingCommits(real: Libsql.Database, commits: { failure: Error | undefined }): Libsql.Database {
+  const prepare = (text: string) => {
+    const statement = real.prepare(text);
+    const run = statement.run.bind(statement);
+    if (text === 'commit')
+      statement.run = (...values: never[]) => {
+        if (commits.failure !== undefined) throw commits.failure;
+        return run(...values);
+      };
+    return statement;
+  };
+  return new Proxy(real, {
+    get(target, name) {
+      if (name === 'prepare') return prepare;
+      const value = Reflect.get(target, name, target) as unknown;
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
 }
 
 describe('the layer', () => {
@@ -243,6 +277,32 @@ describe('the layer', () => {
       expect([201, 409]).toContain((late as { status: number }).status);
     expect(await attempt()).toMatchObject({ status: 201, body: '{"executed":1}', headers: { 'Idempotency-Replayed': 'true' } });
     expect(executed).toBe(1);
+  });
+
+  it('keeps no answer to what never reached the disk, and a retry executes', async () => {
+    const { idempotency, request, db, commits } = await layer();
+    const goOn = new Gate();
+    const settings = db.early.insertInto('settings');
+    const lost = idempotency.answer(request, async () => {
+      // The claim is on the disk; what is done is not.
+      await db.durability.settled(request.mark);
+      commits.failure = new Error('no space left');
+      await settings.values({ name: 'done', value: '1' }).execute();
+      await goOn.opened;
+      return jsonAnswer(201, {});
+    });
+    while (!db.durability.hasFailed(request.mark)) await new Promise((resolve) => setImmediate(resolve));
+    commits.failure = undefined;
+    goOn.open();
+    await expect(lost).rejects.toThrow('no space left');
+    const again = { ...request, mark: db.durability.mark() };
+    const answer = await idempotency.answer(again, async () => {
+      await settings.values({ name: 'done', value: '2' }).execute();
+      return jsonAnswer(201, {});
+    });
+    expect([answer.status, answer.headers['Idempotency-Replayed']]).toEqual([201, undefined]);
+    expect((await db.selectFrom('settings').select('value').where('name', '=', 'done').execute())[0]?.value).toBe('2');
+    expect((await idempotency.answer(again, async () => jsonAnswer(500, {}))).headers['Idempotency-Replayed']).toBe('true');
   });
 
   it('S11: executes once, however slow the handler is', async () => {

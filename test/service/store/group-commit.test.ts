@@ -45,7 +45,8 @@ async function counted() {
   await sql`create table settings (name text primary key, value text not null)`.execute(db);
   const names = async () => (await db.selectFrom('settings').select('name').orderBy('name').execute()).map(({ name }) => name);
   const insert = (name: string) => db.insertInto('settings').values({ name, value: '' });
-  return { db, commits, broken, names, insert, changes: dialect.changes };
+  const early = new Kysely<Database>({ dialect: dialect.early });
+  return { db, commits, broken, names, insert, early, changes: dialect.changes, durability: dialect.durability };
 }
 
 const inTransaction = (db: Kysely<Database>, name: string) =>
@@ -116,6 +117,36 @@ describe('transactions at the same moment', () => {
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
     expect(await names()).toEqual(['b']);
     expect(commits.count).toBe(1);
+  });
+});
+
+describe('the early driver', () => {
+  it('tells at once, and who waits for the disk is told then', async () => {
+    const { db, commits, early, durability } = await counted();
+    const mark = durability.mark();
+    await inTransaction(early, 'a');
+    expect(await early.selectFrom('settings').select('name').execute()).toEqual([{ name: 'a' }]);
+    expect(commits.count).toBe(0);
+    await durability.settled(mark);
+    expect(commits.count).toBe(1);
+    await durability.settled(mark);
+    // The other driver shares the connection, and closes it.
+    await early.destroy();
+    expect(await db.selectFrom('settings').select('name').execute()).toEqual([{ name: 'a' }]);
+  });
+
+  it('knows what was lost since a mark', async () => {
+    const { commits, early, durability } = await counted();
+    const mark = durability.mark();
+    commits.failure = new Error('no space left');
+    await inTransaction(early, 'a');
+    await expect(durability.settled(mark)).rejects.toBe(commits.failure);
+    expect([durability.hasFailed(mark), durability.hasFailed(durability.mark())]).toEqual([true, false]);
+    commits.failure = undefined;
+    await inTransaction(early, 'b');
+    // Also after another has reached the disk.
+    await durability.settled(durability.mark());
+    await expect(durability.settled(mark)).rejects.toThrow('no space left');
   });
 });
 
