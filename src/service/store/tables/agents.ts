@@ -1,0 +1,106 @@
+/** Agents, their revisions and schedules, and what they remember. */
+import type { Selectable } from 'kysely';
+import type { Fixed, Flag } from './columns.ts';
+
+export interface AgentsTable {
+  id: Fixed<string>;
+  team_id: Fixed<string>;
+  name: string;
+  /** Lower-cased by JavaScript, which knows more letters than SQLite. */
+  name_folded: string;
+  slack_enabled: Flag | null;
+  microsoft_teams_enabled: Flag | null;
+  agentic_memory_enabled: Flag | null;
+  thread_id: string | null;
+  automation_id: string | null;
+  live_build_id: string | null;
+  pinned_at: string | null;
+  created_at: Fixed<string>;
+  updated_at: string;
+  deleted_at: string | null;
+}
+
+/** Revisions of agents. */
+export interface BuildsTable {
+  id: Fixed<string>;
+  agent_id: Fixed<string>;
+  revision_number: Fixed<number>;
+  name: string;
+  revision_name: string | null;
+  revision_description: string | null;
+  /** JSON of the RevisionConfig. */
+  config: string | null;
+  /** JSON array of agent ids. */
+  handover_target_ids: string | null;
+  parent_build_id: string | null;
+  promoted_at: string | null;
+  created_at: Fixed<string>;
+  updated_at: string;
+}
+
+/** Procedure texts by their hash: a run keeps the text it was started with when its revision is edited. */
+export interface ProceduresTable {
+  hash: Fixed<string>;
+  text: Fixed<string>;
+}
+
+/** When runs of an agent are started. */
+export interface SchedulesTable {
+  id: Fixed<string>;
+  agent_id: Fixed<string>;
+  /** The live revision when it was made, or else the newest. */
+  build_id: Fixed<string>;
+  /** Who made it. */
+  credential_id: Fixed<string>;
+  enabled: Flag;
+  frequency: string;
+  time: string | null;
+  timezone: string;
+  day: string | null;
+  day_of_month: number | null;
+  cron: string | null;
+  source: Fixed<string | null>;
+  task: string | null;
+  /** 0 fires once. */
+  recurring: Flag | null;
+  /** Milliseconds; null when it does not fire any more. */
+  next_at: number | null;
+  last_run_at: string | null;
+  last_run_id: string | null;
+  last_error: string | null;
+  /** Times in a row that no run could be started. */
+  failures: number;
+  auto_disabled_at: string | null;
+  auto_disabled_reason: string | null;
+  created_at: Fixed<string>;
+  updated_at: string;
+}
+
+/** What agents remember from run to run. */
+export interface MemoryFilesTable {
+  agent_id: Fixed<string>;
+  path: Fixed<string>;
+  content: string;
+  /** Bytes. */
+  size: number;
+  /** 1, 2, 3 ... with every change. */
+  generation: number;
+  source_type: 'job' | 'user';
+  source_run_id: string | null;
+  source_user_id: string | null;
+  created_at: Fixed<string>;
+  updated_at: string;
+}
+
+export interface AgentsTables {
+  agents: AgentsTable;
+  builds: BuildsTable;
+  procedures: ProceduresTable;
+  schedules: SchedulesTable;
+  memory_files: MemoryFilesTable;
+}
+
+export type AgentRow = Selectable<AgentsTable>;
+export type BuildRow = Selectable<BuildsTable>;
+export type ScheduleRow = Selectable<SchedulesTable>;
+export type MemoryFileRow = Selectable<MemoryFilesTable>;
