@@ -5,6 +5,8 @@ import type { ContractPath, ResultShape } from '../../src/commands/result.ts';
 import type { OperationId } from '../../src/interface/operations.ts';
 import { schemasOf } from '../../src/interface/schemas.ts';
 
+export const contractFieldsFile = 'src/commands/contract-fields.json';
+
 /** JSON Schema, as far as the contract uses it. */
 export interface Schema {
   type?: string;

@@ -1,6 +1,6 @@
-/** Every file that is generated from the source, by its path in the repository. Pure: scripts/generate.ts writes them, a test compares them. */
+/** Every file that is generated from the source, by its path in the repository. Pure: `npm run generate` writes them, a test compares them. */
 import { completionScripts, type Shell } from '../../src/commands/completion/scripts.ts';
-import { contractFields } from './contract-fields.ts';
+import { contractFields, contractFieldsFile } from './contract-fields.ts';
 import { interfacePage } from './interface.ts';
 import { manPages } from './man.ts';
 import { manualPages } from './manual.ts';
@@ -13,7 +13,7 @@ const completionFiles: Record<Shell, string> = { bash: 'aops.bash', zsh: 'aops.z
 export async function generatedFiles(): Promise<Map<string, string>> {
   const files = new Map([
     ['docs/interface.md', interfacePage()],
-    ['src/commands/contract-fields.json', await contractFields()],
+    [contractFieldsFile, await contractFields()],
   ]);
   for (const [name, text] of await manualPages()) files.set(`docs/manual/${name}`, text);
   for (const [name, text] of await manPages()) files.set(`man/${name}`, text);

@@ -1,7 +1,7 @@
-/** Writes the generated files: the manual, the reference of the interface and the completion scripts. Run it as `npm run generate`. */
+/** Writes every generated file, and removes those that are generated no more. */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { generatedFiles, generatedFolders } from './generate/files.ts';
+import { generatedFiles, generatedFolders } from './files.ts';
 
 const files = await generatedFiles();
 for (const folder of generatedFolders) {
