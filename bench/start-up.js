@@ -76,7 +76,7 @@ async function prepareRuns(aops, folder) {
   const { writeFile } = await import('node:fs/promises');
   const procedure = path.join(folder, 'procedure.yaml');
   await writeFile(procedure, 'version: 1\nsteps:\n  - say: Done.\n');
-  await aops('agents', 'create', '--name', 'Bench', '--procedure', procedure);
+  await aops('agents', 'create', 'Bench', '--procedure', procedure);
   for (let count = 0; count < runsPresent; count += 1) await aops('runs', 'start', '--agent', 'Bench');
   const { data } = JSON.parse(await aops('runs', 'list', '--json'));
   if (data.length !== runsPresent) throw new Error(`${data.length} runs are listed instead of ${runsPresent}`);

@@ -44,7 +44,7 @@ async function prepareRun({ folder, data, env }) {
   const aops = async (...args) => (await measured(process.execPath, [launcher, ...args], env, { keep: true })).stdout;
   const procedure = path.join(folder, 'procedure.yaml');
   await writeFile(procedure, 'version: 1\nsteps:\n  - write: { path: first.txt, content: "x" }\n');
-  await aops('agents', 'create', '--name', 'Bench', '--procedure', procedure);
+  await aops('agents', 'create', 'Bench', '--procedure', procedure);
   const { id, sandbox_id } = JSON.parse(await aops('runs', 'start', '--agent', 'Bench', '--json'));
   await aops('runs', 'wait', id);
   return { id, workspace: path.join(data, 'sandboxes', sandbox_id, 'workspace') };

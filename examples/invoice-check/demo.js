@@ -13,7 +13,7 @@ await demonstrate(async ({ aops, home }) => {
   const message = 'The invoices of the day, please';
   const code =
     (await aops('local', 'up', '--ephemeral')) ||
-    (await aops('agents', 'create', '--name', 'invoice-check', '--procedure', file('procedure.yaml'))) ||
+    (await aops('agents', 'create', 'invoice-check', '--procedure', file('procedure.yaml'))) ||
     (await aops(
       ...['runs', 'start', '--agent', 'invoice-check', '--message', message],
       ...['--upload', file('invoices.csv'), ...answers, '--pull', output],

@@ -28,7 +28,7 @@ await demonstrate(async ({ must, into, begin, read, until, home }) => {
 
   chapter('An agent, what its runs are judged by, and when it adds up the day');
   await must('local', 'up', '--ephemeral');
-  await must('agents', 'create', '--name', 'payer', '--procedure', file('procedure.yaml'), '-o', 'id');
+  await must('agents', 'create', 'payer', '--procedure', file('procedure.yaml'), '-o', 'id');
   await must('agents', 'rubrics', 'replace', 'payer', '--from', file('rubrics.yaml'), '--yes');
   const evening = ['--frequency', 'workday', '--time', '17:30', '--timezone', 'Europe/Berlin'];
   await must('agents', 'schedules', 'create', 'payer', ...evening, '--task', 'How much was it?', '-o', 'id');
@@ -45,7 +45,7 @@ await demonstrate(async ({ must, into, begin, read, until, home }) => {
   await must('agents', 'triggers', 'create', 'payer', '--queue', 'invoices', '-o', 'id');
   for (const invoice of await invoices()) {
     const title = `${invoice.amount} EUR to ${invoice.vendor}`;
-    await must('cases', 'create', 'invoices', '--title', title, '--data', JSON.stringify(invoice), '-o', 'id');
+    await must('cases', 'create', 'invoices', title, '--data', JSON.stringify(invoice), '-o', 'id');
   }
   await worked();
 

@@ -27,7 +27,7 @@ try {
     const output = path.join(home, 'out');
     const code =
       (await aops('local', 'up', '--ephemeral')) ||
-      (await aops('agents', 'create', '--name', 'web-check', '--procedure', beside(import.meta.url, 'procedure.yaml'))) ||
+      (await aops('agents', 'create', 'web-check', '--procedure', beside(import.meta.url, 'procedure.yaml'))) ||
       (await aops('runs', 'start', '--agent', 'web-check', '--message', address, '--watch', '--pull', output));
     // Also of a run that failed: that is when one wants to see it.
     const shown = await aops('runs', 'screenshots', '@latest', '--html', strip, '--force');

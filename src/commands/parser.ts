@@ -92,11 +92,23 @@ export function argumentValues(command: AnyCommand, positional: unknown[]): Reco
   return Object.fromEntries(entries) as Record<string, unknown>;
 }
 
-/** commander's error as ours; undefined for the "errors" that only mean help was shown. */
-export function usageError(error: { code: string; message: string }, path: string): UsageError | undefined {
+/**
+ * commander's error as ours; undefined for the "errors" that only mean help was shown.
+ * @param command what was called, where that is known
+ */
+export function usageError(error: { code: string; message: string }, path: string, command?: AnyCommand): UsageError | undefined {
   if (error.code === 'commander.helpDisplayed' || error.code === 'commander.help' || error.code === 'commander.version') return undefined;
   const [message = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
   const suggestion = rest.join(' ').replace(/^\((.*)\)$/, '$1');
   const sentence = message.charAt(0).toUpperCase() + message.slice(1) + (message.endsWith('.') ? '' : '.');
-  return new UsageError(sentence, `${suggestion ? `${suggestion} ` : ''}See \`${path} --help\`.`);
+  const hint = command && error.code === 'commander.unknownOption' ? withoutFlag(message, path, command) : undefined;
+  return new UsageError(sentence, hint ?? `${suggestion ? `${suggestion} ` : ''}See \`${path} --help\`.`);
+}
+
+/** For an argument that was written as a flag: `--name x` where it is `x` alone. */
+function withoutFlag(message: string, path: string, command: AnyCommand): string | undefined {
+  const names = Object.keys((command.arguments ?? {}) as Arguments);
+  const meant = names.find((name) => message.includes(`'${flagName(name)}'`) || message.includes(`'${flagName(name)}=`));
+  if (meant === undefined) return undefined;
+  return `${argumentWord(meant)} is written without a flag: \`${path} ${names.map(argumentWord).join(' ')}\`.`;
 }

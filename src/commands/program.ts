@@ -57,6 +57,8 @@ class Program {
   #flags: GlobalFlags & ChangeFlags;
   #format: OutputFormat = 'table';
   #wantsHelp = false;
+  /** What was called, as far as the words were followed. */
+  #command: AnyCommand | undefined;
 
   constructor(host: Host, terminal: Terminal, tree: Entries) {
     this.#host = host;
@@ -74,7 +76,7 @@ class Program {
       return this.#terminal.brokenPipe.aborted ? exitCodes.done : this.#exit;
     } catch (error) {
       if (this.#terminal.brokenPipe.aborted) return exitCodes.done;
-      const shown = error instanceof CommanderError ? usageError(error, path.join(' ')) : error;
+      const shown = error instanceof CommanderError ? usageError(error, path.join(' '), this.#command) : error;
       if (shown === undefined) return exitCodes.done;
       return presentError(this.#terminal, shown, { json: this.#wantsJson(args), debug: this.#flags.debug });
     }
@@ -108,6 +110,7 @@ class Program {
   async #entered(name: string, entry: Entry, words: readonly string[], path: string[]): Promise<Parser> {
     if (!isGroup(entry)) {
       const command = (await loaderOf(entry)()).default;
+      this.#command = command;
       return this.#leaf(name, command, this.#wantsHelp ? (await import('./result-fields.ts')).resultFields(command) : undefined);
     }
     return this.#fill(this.#quiet(newParser(name, entry.summary)), entry.commands, words, path);

@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 describe('agents create', () => {
   it('creates an agent that can be run', async () => {
-    const created = await service.cli(['agents', 'create', '--name', 'greeter', '--procedure', 'procedure.yaml', '--json']);
+    const created = await service.cli(['agents', 'create', 'greeter', '--procedure', 'procedure.yaml', '--json']);
     expect(created).toMatchObject({ code: 0, stderr: '' });
     const agent = created.json<{ id: string; name: string; team_id: string }>();
     expect(agent).toMatchObject({ name: 'greeter', team_id: service.service.teamId });
@@ -22,7 +22,7 @@ describe('agents create', () => {
   });
 
   it('shows the agent to a person', async () => {
-    const created = await service.cli(['agents', 'create', '--name', 'shown', '--procedure', 'procedure.yaml', '--color', 'never'], {
+    const created = await service.cli(['agents', 'create', 'shown', '--procedure', 'procedure.yaml', '--color', 'never'], {
       tty: true,
     });
     expect(created).toMatchObject({ code: 0, stderr: '' });
@@ -30,7 +30,7 @@ describe('agents create', () => {
   });
 
   it('reads the procedure from standard input', async () => {
-    const created = await service.cli(['agents', 'create', '--name', 'piped', '--procedure', '-'], { stdin: procedure });
+    const created = await service.cli(['agents', 'create', 'piped', '--procedure', '-'], { stdin: procedure });
     expect(created).toMatchObject({ code: 0, stderr: '' });
     expect(created.stdout).toContain('Name\tpiped\n');
   });
@@ -38,7 +38,7 @@ describe('agents create', () => {
   it('names file and line of each mistake, and creates nothing', async () => {
     await service.file('wrong.yaml', 'version: 1\nsteps:\n  - say: fine\n  - aks: { id: who }\n  - write: { path: a.txt }\n');
     const agents = await service.countAgents();
-    const argv = ['agents', 'create', '--name', 'wrong', '--procedure', 'wrong.yaml'];
+    const argv = ['agents', 'create', 'wrong', '--procedure', 'wrong.yaml'];
     const refused = await service.cli(argv);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain('error: The procedure has 2 mistakes:');
@@ -62,7 +62,7 @@ describe('agents create', () => {
   ])('refuses %s', async (_, content, where) => {
     await service.file('bad.yaml', content);
     const agents = await service.countAgents();
-    const refused = await service.cli(['agents', 'create', '--name', 'bad', '--procedure', 'bad.yaml']);
+    const refused = await service.cli(['agents', 'create', 'bad', '--procedure', 'bad.yaml']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toMatch(where);
     expect(await service.countAgents()).toBe(agents);
@@ -70,23 +70,27 @@ describe('agents create', () => {
 
   it('needs a name and a file that is there', async () => {
     const nameless = await service.cli(['agents', 'create', '--procedure', 'procedure.yaml']);
-    expect(nameless).toMatchObject({ code: 2, stdout: '', stderr: 'error: The agent needs a name.\nhint: Give it with --name.\n' });
-    const missing = await service.cli(['agents', 'create', '--name', 'x', '--procedure', 'nowhere.yaml']);
+    expect(nameless).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: 'error: The agent needs a name.\nhint: Write `aops agents create NAME`.\n',
+    });
+    const missing = await service.cli(['agents', 'create', 'x', '--procedure', 'nowhere.yaml']);
     expect(missing).toMatchObject({ code: 2, stdout: '', stderr: 'error: nowhere.yaml cannot be read: there is no such file.\n' });
-    const folder = await service.cli(['agents', 'create', '--name', 'x', '--procedure', '.']);
+    const folder = await service.cli(['agents', 'create', 'x', '--procedure', '.']);
     expect(folder).toMatchObject({ code: 2, stdout: '', stderr: 'error: . cannot be read: it is a directory.\n' });
   });
 
   it('refuses a second agent of the same name', async () => {
     await service.agent('- say: hi', 'twin');
-    const again = await service.cli(['agents', 'create', '--name', 'twin', '--procedure', 'procedure.yaml']);
+    const again = await service.cli(['agents', 'create', 'twin', '--procedure', 'procedure.yaml']);
     expect(again).toMatchObject({ code: 6, stdout: '' });
     expect(again.stderr).toContain('twin');
   });
 
   it('refuses a runtime it does not have', async () => {
     const agents = await service.countAgents();
-    const refused = await service.cli(['agents', 'create', '--name', 'odd', '--procedure', 'procedure.yaml', '--runtime', 'abacus']);
+    const refused = await service.cli(['agents', 'create', 'odd', '--procedure', 'procedure.yaml', '--runtime', 'abacus']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain('abacus');
     expect(await service.countAgents()).toBe(agents);

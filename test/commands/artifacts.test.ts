@@ -125,7 +125,7 @@ describe('artifacts', () => {
   });
 
   it('keep connections', async () => {
-    await service.cli(['connections', 'create', '--name', 'crm', '--url', 'http://127.0.0.1:9/mcp']);
+    await service.cli(['connections', 'create', 'crm', '--url', 'http://127.0.0.1:9/mcp']);
     const id = (await artifacts('create', 'runs', '--connection', 'crm', '--watch', '-o', 'id')).stdout.trim();
     expect((await artifacts('connections', 'list', id, '--json')).json<{ total: number }>().total).toBe(1);
     expect((await artifacts('connections', 'attach', id, 'crm')).code).toBe(6);

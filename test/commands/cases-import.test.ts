@@ -234,7 +234,7 @@ describe('cases create --from', () => {
     ['object.json', '{"x":1}', [], 'object.json is no list'],
     ['line.ndjson', '{"title":"a"}\n[]\n', [], 'line.ndjson:2 is no object.'],
     ['bytes.csv', new Uint8Array([0x74, 0xff]), [], 'bytes.csv is not UTF-8.'],
-    ['title.csv', 'title\nx\n', ['--title', 'y'], '--title and --data do not go with --from'],
+    ['title.csv', 'title\nx\n', ['y'], 'A title and --data do not go with --from'],
     ['key.csv', 'title\nx\n', ['--idempotency-key', 'k'], '--idempotency-key does not go with --from'],
   ])('refuses %s', async (file, content, flags, message) => {
     const { name, id } = await queue();

@@ -26,7 +26,7 @@ describe('cases create', () => {
   it('adds a case, its data from a text, a file or standard input', async () => {
     const { name } = await queue();
     await service.file('invoice.json', '{"amount": 120}');
-    const argv = ['cases', 'create', name, '--title', 'Invoice 7'];
+    const argv = ['cases', 'create', name, 'Invoice 7'];
     const created = await service.cli([
       ...argv,
       '--data',
@@ -57,16 +57,16 @@ describe('cases create', () => {
   it('wants a title, a queue and labels that say something', async () => {
     const { name } = await queue();
     expect((await service.cli(['cases', 'create', name])).stderr).toBe(
-      'error: The case needs a title.\nhint: Give it with --title, or many cases with --from FILE.\n',
+      'error: The case needs a title.\nhint: Write `aops cases create QUEUE TITLE`, or make many cases with --from FILE.\n',
     );
-    expect((await service.cli(['cases', 'create', 'nowhere', '--title', 'x'])).code).toBe(3);
+    expect((await service.cli(['cases', 'create', 'nowhere', 'x'])).code).toBe(3);
     for (const wrong of [
       ['--label', 'key='],
       ['--priority', 'urgent'],
       ['--title', ''],
       ['--data', '@nowhere.json'],
     ])
-      expect(await service.cli(['cases', 'create', name, '--title', 'x', ...wrong])).toMatchObject({ code: 2, stdout: '' });
+      expect(await service.cli(['cases', 'create', name, 'x', ...wrong])).toMatchObject({ code: 2, stdout: '' });
     expect((await service.cli(['cases', 'list', name, '--json'])).json()).toMatchObject({ total: 0 });
   });
 });

@@ -62,20 +62,20 @@ async function state(): Promise<unknown> {
 beforeAll(async () => {
   // What there is is read before and after every command.
   service = await startTestService({ rateLimit: { limit: 1_000_000, windowSeconds: 60 } });
-  webhook = (await json<{ id: string }>('webhooks', 'create', '--url', 'http://127.0.0.1:9/hook', '--event', 'run.failed')).id;
-  await json('connections', 'create', '--name', 'crm', '--url', 'http://127.0.0.1:9/mcp');
+  webhook = (await json<{ id: string }>('webhooks', 'create', 'http://127.0.0.1:9/hook', '--event', 'run.failed')).id;
+  await json('connections', 'create', 'crm', '--url', 'http://127.0.0.1:9/mcp');
   names = { token: 'a-token', client: 'a-client', team: 'a-team' };
-  await json('local', 'token', 'create', '--name', names.token, '--reveal');
-  await json('local', 'client', 'create', '--name', names.client, '--reveal');
-  await json('local', 'team', 'create', '--name', names.team);
+  await json('local', 'token', 'create', names.token, '--reveal');
+  await json('local', 'client', 'create', names.client, '--reveal');
+  await json('local', 'team', 'create', names.team);
   await builderRun('proposing', 'say "Bye"', /"waiting_for_approve"/);
   await builderRun('asking', 'remove the approval', /Which one is meant/);
   agent = await service.agent('- say: "Hello {{message}}"', 'greeter');
   await json('queues', 'create', 'invoices');
   await json('queues', 'labels', 'create', 'invoices', 'vendor=acme');
-  oneCase = (await json<{ id: string }>('cases', 'create', 'invoices', '--title', 'One', '--label', 'vendor=acme')).id;
+  oneCase = (await json<{ id: string }>('cases', 'create', 'invoices', 'One', '--label', 'vendor=acme')).id;
   await json('agents', 'triggers', 'create', 'greeter', '--queue', 'invoices', '--no-enabled');
-  await json('agents', 'rubrics', 'create', 'greeter', '--title', 'Says hello', '--description', 'The final message contains "Hello".');
+  await json('agents', 'rubrics', 'create', 'greeter', 'Says hello', '--description', 'The final message contains "Hello".');
   await service.file('rubrics.yaml', '- { title: New, description: No tool call failed. }\n');
   schedule = (await json<{ id: string }>('agents', 'schedules', 'create', 'greeter', '--frequency', 'daily')).id;
   artifact = (await json<{ id: string }>('artifacts', 'create', 'runs', '--watch')).id;
@@ -99,7 +99,7 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
     'runs respond': { argv: [waiting, '--approve'], method: 'POST', path: /\/respond$/, body: { approved: true } },
     'runs send': { argv: [waiting, 'hello'], method: 'POST', path: `/v2/runs/${waiting}/messages`, body: { message: 'hello' } },
     'runs stop': { argv: [waiting], method: 'POST', path: `/v2/runs/${waiting}/stop` },
-    'agents create': { argv: ['--name', 'new', '--procedure', 'procedure.yaml'], method: 'POST', path: `${team}/agents` },
+    'agents create': { argv: ['new', '--procedure', 'procedure.yaml'], method: 'POST', path: `${team}/agents` },
     'agents update': { argv: ['greeter', '--name', 'renamed'], method: 'PATCH', path: `/v2/agents/${agent}`, body: { name: 'renamed' } },
     'agents delete': { argv: ['greeter', '--yes'], method: 'DELETE', path: `/v2/agents/${agent}` },
     'sandbox create': { argv: [], method: 'POST', path: '/v2/sandboxes' },
@@ -152,14 +152,14 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
     'artifacts restore': { argv: [artifact, '1'], method: 'POST', path: /\/restore$/ },
     'artifacts connections attach': { argv: [artifact, 'crm'], method: 'POST', path: `/v2/artifacts/${artifact}/connections` },
     'artifacts connections detach': { argv: [artifact, 'crm'], method: 'DELETE', path: /\/connections\/[^/]+$/ },
-    'webhooks create': { argv: ['--url', 'http://127.0.0.1:9/other'], method: 'POST', path: `${team}/webhooks` },
+    'webhooks create': { argv: ['http://127.0.0.1:9/other'], method: 'POST', path: `${team}/webhooks` },
     'webhooks update': { argv: [webhook, '--no-enabled'], method: 'PATCH', path: `${team}/webhooks/${webhook}`, body: { enabled: false } },
     'webhooks delete': { argv: [webhook, '--yes'], method: 'DELETE', path: `${team}/webhooks/${webhook}` },
     'webhooks resend': { argv: [aId], method: 'POST', path: `${team}/webhook-deliveries/${aId}/resend` },
     'webhooks secret rotate': { argv: ['--reveal', '--yes'], method: 'POST', path: `${team}/webhook-secret/rotate` },
     'webhooks listen': { argv: ['--subscribe'], method: 'POST', path: `${team}/webhooks` },
     'connections create': {
-      argv: ['--name', 'new', '--url', 'http://127.0.0.1:9/mcp'],
+      argv: ['new', '--url', 'http://127.0.0.1:9/mcp'],
       method: 'POST',
       path: `${team}/connections`,
       body: { name: 'new', server_url: 'http://127.0.0.1:9/mcp', provider: 'user', auth_method: 'url' },
@@ -176,11 +176,11 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
       path: `${team}/connections/oauth/mcp/start`,
     },
     'connections delete': { argv: ['crm', '--yes'], method: 'DELETE', path: /^\/v2\/connections\/[^/]+$/ },
-    'local token create': { argv: ['--name', 'new', '--reveal'], method: 'POST', path: '/v2/local/tokens', body: { name: 'new' } },
+    'local token create': { argv: ['new', '--reveal'], method: 'POST', path: '/v2/local/tokens', body: { name: 'new' } },
     'local token revoke': { argv: [names.token, '--yes'], method: 'DELETE', path: /^\/v2\/local\/tokens\/[^/]+$/ },
-    'local client create': { argv: ['--name', 'new', '--reveal'], method: 'POST', path: '/v2/local/clients', body: { name: 'new' } },
+    'local client create': { argv: ['new', '--reveal'], method: 'POST', path: '/v2/local/clients', body: { name: 'new' } },
     'local client revoke': { argv: [names.client, '--yes'], method: 'DELETE', path: /^\/v2\/local\/clients\/[^/]+$/ },
-    'local team create': { argv: ['--name', 'new'], method: 'POST', path: '/v2/local/teams', body: { name: 'new' } },
+    'local team create': { argv: ['new'], method: 'POST', path: '/v2/local/teams', body: { name: 'new' } },
     'local team update': {
       argv: [names.team, '--name', 'renamed'],
       method: 'PATCH',
@@ -189,7 +189,7 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
     },
     'local team delete': { argv: [names.team, '--yes'], method: 'DELETE', path: /^\/v2\/local\/teams\/[^/]+$/ },
     'agents rubrics create': {
-      argv: ['greeter', '--title', 'New', '--description', 'No tool call failed.'],
+      argv: ['greeter', 'New', '--description', 'No tool call failed.'],
       method: 'POST',
       path: `/v2/agents/${agent}/eval-rubrics`,
       body: { title: 'New', description: 'No tool call failed.' },
@@ -223,7 +223,7 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
     'queues labels create': { argv: ['invoices', 'vendor=new'], method: 'POST', path: /\/labels$/ },
     'queues labels update': { argv: ['invoices', 'vendor=acme', '--hue', '120'], method: 'PATCH', path: /\/labels\/[^/]+$/ },
     'queues labels delete': { argv: ['invoices', 'vendor=acme', '--yes'], method: 'DELETE', path: /\/labels\/[^/]+$/ },
-    'cases create': { argv: ['invoices', '--title', 'Another'], method: 'POST', path: /^\/v2\/queues\/[^/]+\/cases$/ },
+    'cases create': { argv: ['invoices', 'Another'], method: 'POST', path: /^\/v2\/queues\/[^/]+\/cases$/ },
     'cases delete': { argv: [oneCase, '--yes'], method: 'DELETE', path: `/v2/cases/${oneCase}` },
     'cases retry': { argv: [oneCase], method: 'POST', path: /\/cases\/bulk-reprocess$/ },
     'cases reprocess': { argv: [oneCase, '--yes'], method: 'POST', path: /\/cases\/bulk-reprocess$/ },

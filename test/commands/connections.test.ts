@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 
 async function created(name: string, ...flags: string[]): Promise<string> {
-  const result = await service.cli(['connections', 'create', '--name', name, '--url', server.url, ...flags, '-o', 'id']);
+  const result = await service.cli(['connections', 'create', name, '--url', server.url, ...flags, '-o', 'id']);
   expect(result).toMatchObject({ code: 0, stderr: '' });
   return result.stdout.trim();
 }
@@ -52,13 +52,13 @@ describe('connections create, list, get, update and delete', () => {
   });
 
   it.each([
-    ['a URL that is none', ['create', '--name', 'a', '--url', 'nonsense'], 2, '--url'],
-    ['a host that may not be reached', ['create', '--name', 'a', '--url', 'http://10.1.2.3/'], 2, '--allow-connection-host 10.1.2.3'],
-    ['a secret as an argument', ['create', '--name', 'a', '--url', 'http://127.0.0.1/', '--header', `X-Key=${secret}`], 2, '@FILE'],
-    ['a secret that nobody can be asked for', ['create', '--name', 'a', '--url', 'http://127.0.0.1/', '--header', 'X-Key'], 2, '@FILE'],
-    ['a file that is not there', ['create', '--name', 'a', '--url', 'http://127.0.0.1/', '--header', 'X-Key=@no.txt'], 2, 'no.txt'],
-    ['a header that is none', ['create', '--name', 'a', '--url', 'http://127.0.0.1/', '--plain-header', 'X Key=1'], 2, 'X Key'],
-    ['a header without a value', ['create', '--name', 'a', '--url', 'http://127.0.0.1/', '--plain-header', 'X-Key'], 2, 'NAME=VALUE'],
+    ['a URL that is none', ['create', 'a', '--url', 'nonsense'], 2, '--url'],
+    ['a host that may not be reached', ['create', 'a', '--url', 'http://10.1.2.3/'], 2, '--allow-connection-host 10.1.2.3'],
+    ['a secret as an argument', ['create', 'a', '--url', 'http://127.0.0.1/', '--header', `X-Key=${secret}`], 2, '@FILE'],
+    ['a secret that nobody can be asked for', ['create', 'a', '--url', 'http://127.0.0.1/', '--header', 'X-Key'], 2, '@FILE'],
+    ['a file that is not there', ['create', 'a', '--url', 'http://127.0.0.1/', '--header', 'X-Key=@no.txt'], 2, 'no.txt'],
+    ['a header that is none', ['create', 'a', '--url', 'http://127.0.0.1/', '--plain-header', 'X Key=1'], 2, 'X Key'],
+    ['a header without a value', ['create', 'a', '--url', 'http://127.0.0.1/', '--plain-header', 'X-Key'], 2, 'NAME=VALUE'],
     ['the same header twice', ['probe', '--url', 'http://127.0.0.1/', '--plain-header', 'A=1', '--header', 'a=@key.txt'], 2, 'twice'],
     ['nothing to change', ['update', nothing], 2, 'nothing to change'],
     ['two ways to say it', ['update', nothing, '--replace-headers', '--remove-header', 'A'], 2, '--replace-headers'],
@@ -92,7 +92,7 @@ describe('connections create, list, get, update and delete', () => {
   });
 
   it('show and keep no secret, in a dry run, a trace and the journal of changes', async () => {
-    const argv = ['connections', 'create', '--name', 'dry', '--url', server.url, '--header', 'X-Api-Key=-'];
+    const argv = ['connections', 'create', 'dry', '--url', server.url, '--header', 'X-Api-Key=-'];
     const dry = await service.cli([...argv, '--dry-run'], { stdin: secret });
     expect(dry.code).toBe(0);
     expect(dry.stdout).toContain('"X-Api-Key": "***"');

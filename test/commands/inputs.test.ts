@@ -34,7 +34,7 @@ describe('checks', () => {
 describe('a value that the service would refuse', () => {
   const id = '00000000-0000-4000-8000-000000000007';
   it.each([
-    [['agents', 'create', '--name', ''], '--name is empty.'],
+    [['agents', 'create', ''], 'NAME is empty.'],
     [['agents', 'update', 'greeter', '--name', ''], '--name is empty.'],
     [['runs', 'start', '--agent', 'greeter', '--webhook-url', 'example.com'], '--webhook-url takes an address'],
     [['runs', 'send', id, ''], 'MESSAGE is empty.'],
@@ -47,6 +47,18 @@ describe('a value that the service would refuse', () => {
     expect(refused.stderr).toContain(`error: ${message}`);
     expect(refused.stderr).not.toContain('-> 400');
     expect([await service.countRuns(), await service.countAgents()]).toEqual([runs, agents]);
+  });
+});
+
+describe('an argument that is written as a flag', () => {
+  it.each([
+    [['agents', 'create', '--name', 'x'], 'NAME is written without a flag: `aops agents create NAME`.'],
+    [['cases', 'create', 'q', '--title=x'], 'TITLE is written without a flag: `aops cases create QUEUE TITLE`.'],
+    [['agents', 'create', '--zzzzzzzz', 'x'], 'See `aops agents create --help`.'],
+  ])('%j is explained', async (argv, hint) => {
+    const refused = await service.cli(argv);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain(`hint: ${hint}`);
   });
 });
 

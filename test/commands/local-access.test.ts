@@ -55,15 +55,7 @@ describe('local token create', () => {
       [['--reveal', '--name', ''], 'usage'],
       [['--to', 'new', '--team', 'no such team'], 'team_not_found'],
     ] as const) {
-      const refused = await cli([
-        'local',
-        'token',
-        'create',
-        '--name',
-        'x',
-        ...flags,
-        ...(flags.includes('-o' as never) ? [] : ['--json']),
-      ]);
+      const refused = await cli(['local', 'token', 'create', 'x', ...flags, ...(flags.includes('-o' as never) ? [] : ['--json'])]);
       expect(refused.code, flags.join(' ')).toBeGreaterThan(0);
       expect(refused.stdout).toBe('');
       if (!flags.includes('-o' as never)) expect(errorOf(refused).code, flags.join(' ')).toBe(code);
@@ -80,7 +72,6 @@ describe('local token create', () => {
       'local',
       'token',
       'create',
-      '--name',
       name,
       '--scope',
       'runs:read',
@@ -93,7 +84,7 @@ describe('local token create', () => {
     expect(created.json()).toMatchObject({ name, scopes: ['runs:read', 'files:read'], profile: 'dash', expires_at: null });
     expect(created.stdout + created.stderr).not.toContain('aops_token_');
     expect((await ok('agents', 'list', '--profile', 'dash', '--jq', '.data[].name')).stdout).toContain('greeter');
-    const refused = await cli(['agents', 'create', '--name', 'x', '--profile', 'dash', '--json']);
+    const refused = await cli(['agents', 'create', 'x', '--profile', 'dash', '--json']);
     expect([refused.code, errorOf(refused).code]).toEqual([5, 'insufficient_scope']);
     const status = (await ok('auth', 'status', '--profile', 'dash', '--json')).json<{ credential: { access: object } }>();
     expect(status.credential.access).toEqual({ name, scopes: ['runs:read', 'files:read'], expires_at: null, owner: false });
@@ -104,7 +95,7 @@ describe('local token create', () => {
   });
 
   it('writes it to a new file for its owner alone', async () => {
-    const created = await ok('local', 'token', 'create', '--name', unique('ci'), '--expires', '90d', '--to', 'ci.key');
+    const created = await ok('local', 'token', 'create', unique('ci'), '--expires', '90d', '--to', 'ci.key');
     const file = path.join(folder, 'ci.key');
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const key = (await readFile(file, 'utf8')).trimEnd();
@@ -117,15 +108,15 @@ describe('local token create', () => {
   });
 
   it('prints it when it is asked to', async () => {
-    const revealed = await ok('local', 'token', 'create', '--name', unique('job'), '--reveal', '--jq', '.token');
+    const revealed = await ok('local', 'token', 'create', unique('job'), '--reveal', '--jq', '.token');
     expect(revealed.stdout).toMatch(/^aops_token_[\w-]{43}\n$/);
     expect(revealed.stderr).toBe('');
-    expect((await ok('local', 'token', 'create', '--name', unique('job'), '--reveal')).stdout).toMatch(/Token\taops_token_/);
+    expect((await ok('local', 'token', 'create', unique('job'), '--reveal')).stdout).toMatch(/Token\taops_token_/);
   });
 
   it('sends nothing with --dry-run, and leaves no file', async () => {
     const before = await names('local', 'token', 'list');
-    expect((await ok('local', 'token', 'create', '--name', 'x', '--to', 'dry.key', '--dry-run')).json()).toMatchObject({
+    expect((await ok('local', 'token', 'create', 'x', '--to', 'dry.key', '--dry-run')).json()).toMatchObject({
       body: { name: 'x' },
     });
     await expect(stat(path.join(folder, 'dry.key'))).rejects.toThrow('ENOENT');
@@ -137,8 +128,8 @@ describe('local token revoke', () => {
   it('ends it, by id or name, when that is one', async () => {
     const name = unique('twin');
     const [one, two] = [
-      (await ok('local', 'token', 'create', '--name', name, '--save-profile', 'one', '-o', 'id')).stdout.trim(),
-      (await ok('local', 'token', 'create', '--name', name, '--save-profile', 'two', '-o', 'id')).stdout.trim(),
+      (await ok('local', 'token', 'create', name, '--save-profile', 'one', '-o', 'id')).stdout.trim(),
+      (await ok('local', 'token', 'create', name, '--save-profile', 'two', '-o', 'id')).stdout.trim(),
     ];
     const ambiguous = await cli(['local', 'token', 'revoke', name, '--yes']);
     expect(ambiguous.code).toBe(2);
@@ -156,7 +147,7 @@ describe('local token revoke', () => {
 describe('local client', () => {
   it('is signed in with end to end: the service gives it tokens, and refuses it once it is revoked', async () => {
     const name = unique('nightly');
-    const created = await ok('local', 'client', 'create', '--name', name, '--scope', 'runs:read,runs:write', '--reveal', '--json');
+    const created = await ok('local', 'client', 'create', name, '--scope', 'runs:read,runs:write', '--reveal', '--json');
     const { client_id, client_secret, token_url } = created.json<Record<string, string>>() as {
       client_id: string;
       client_secret: string;
@@ -204,7 +195,7 @@ describe('local client', () => {
 
   it('signs in without a token URL: the service names it; one that names none is asked for', async () => {
     const name = unique('found');
-    const created = await ok('local', 'client', 'create', '--name', name, '--reveal', '--jq', '.client_id, .client_secret');
+    const created = await ok('local', 'client', 'create', name, '--reveal', '--jq', '.client_id, .client_secret');
     const [id = '', secret = ''] = created.stdout.trimEnd().split('\n');
     const login = await cli(
       ['auth', 'login', '--profile', 'found', '--base-url', service.service.url, '--team', service.service.teamId, '--client-id', id],
@@ -233,8 +224,8 @@ describe('local client', () => {
 
   it('becomes a profile at once, of the team it is for', async () => {
     const team = unique('Finance');
-    await ok('local', 'team', 'create', '--name', team);
-    const created = await ok('local', 'client', 'create', '--name', unique('c'), '--team', team, '--save-profile', 'finance', '--json');
+    await ok('local', 'team', 'create', team);
+    const created = await ok('local', 'client', 'create', unique('c'), '--team', team, '--save-profile', 'finance', '--json');
     expect(created.stdout).not.toContain('aops_secret_');
     expect((await ok('auth', 'status', '--profile', 'finance', '--json')).json()).toMatchObject({
       team,
@@ -242,7 +233,7 @@ describe('local client', () => {
     });
     expect((await ok('agents', 'list', '--profile', 'finance', '--json')).json()).toMatchObject({ data: [], total: 0 });
     expect(await names('local', 'client', 'list', '--team', team)).toHaveLength(1);
-    await ok('agents', 'create', '--name', 'own', '--profile', 'finance');
+    await ok('agents', 'create', 'own', '--profile', 'finance');
     expect(errorOf(await cli(['local', 'team', 'delete', team, '--yes', '--json']))).toMatchObject({ code: 'team_not_empty', exit: 6 });
   });
 });
@@ -250,11 +241,11 @@ describe('local client', () => {
 describe('local team', () => {
   it('is created, renamed, listed and deleted, by id or name', async () => {
     const [first, second] = [unique('A'), unique('B')];
-    const id = (await ok('local', 'team', 'create', '--name', first, '-o', 'id')).stdout.trim();
-    expect(errorOf(await cli(['local', 'team', 'create', '--name', first, '--json']))).toMatchObject({ code: 'team_name_taken', exit: 6 });
+    const id = (await ok('local', 'team', 'create', first, '-o', 'id')).stdout.trim();
+    expect(errorOf(await cli(['local', 'team', 'create', first, '--json']))).toMatchObject({ code: 'team_name_taken', exit: 6 });
     expect((await ok('local', 'team', 'update', first, '--name', second)).stdout).toContain(`Name\t${second}\n`);
     expect(await names('local', 'team', 'list')).toEqual(expect.arrayContaining(['Local', second]));
-    await ok('local', 'token', 'create', '--name', 'its', '--team', second, '--save-profile', 'its');
+    await ok('local', 'token', 'create', 'its', '--team', second, '--save-profile', 'its');
     expect(await cli(['local', 'team', 'delete', id])).toMatchObject({ code: 2 });
     expect((await ok('local', 'team', 'delete', id, '--yes')).stdout).toBe(`Deleted ${second}.\n`);
     expect((await cli(['auth', 'status', '--profile', 'its'])).code).toBe(4);

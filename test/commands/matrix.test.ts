@@ -60,9 +60,8 @@ function required(command: AnyCommand): string[] {
 
 /** What some commands want beside, before they look for a service. */
 const alsoNeeded: Record<string, string[]> = {
-  'agents create': ['--name', 'x'],
   'agents update': ['--name', 'x'],
-  'agents rubrics create': ['--title', 'abc', '--description', 'x'.repeat(20)],
+  'agents rubrics create': ['--description', 'x'.repeat(20)],
   'agents rubrics update': ['--title', 'abc'],
   'agents rubrics delete': ['--yes'],
   'agents rubrics replace': ['--from', 'rubrics.yaml', '--yes'],

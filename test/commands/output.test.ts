@@ -174,7 +174,7 @@ describe('errors', () => {
   });
 
   it('carry the key of the change that failed', async () => {
-    const refused = await service.cli(['agents', 'create', '--name', 'plain', '--idempotency-key', 'my-key-1', '--json']);
+    const refused = await service.cli(['agents', 'create', 'plain', '--idempotency-key', 'my-key-1', '--json']);
     expect(refused).toMatchObject({ code: 6, stdout: '' });
     expect(JSON.parse(refused.stderr)).toMatchObject({ error: { exit: 6, status: 409, method: 'POST', idempotency_key: 'my-key-1' } });
   });

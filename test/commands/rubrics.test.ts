@@ -20,7 +20,7 @@ async function ended(message: string): Promise<string> {
 
 describe('agents rubrics', () => {
   it('are the life of a rubric, which is named by its slug', async () => {
-    const made = await rubrics('create', 'shop', '--title', 'Says paid', '--description', description, '--json');
+    const made = await rubrics('create', 'shop', 'Says paid', '--description', description, '--json');
     expect(made).toMatchObject({ code: 0, stderr: '' });
     expect(made.json()).toMatchObject({ slug: 'says-paid', severity: 'critical', unclear: ['the tone is kind'] });
     const list = await service.cli(['agents', 'rubrics', 'list', 'shop', '--color', 'never'], { tty: true, columns: 120 });
@@ -54,7 +54,7 @@ describe('agents rubrics', () => {
 
   it('may be of one revision', async () => {
     const of = ['--revision', 'live'];
-    await rubrics('create', 'shop', '--title', 'Of the first', '--description', 'The run completed in time. The run completed.', ...of);
+    await rubrics('create', 'shop', 'Of the first', '--description', 'The run completed in time. The run completed.', ...of);
     expect((await rubrics('list', 'shop', ...of, '--json')).json<{ data: Rubric[] }>().data).toHaveLength(1);
     expect((await rubrics('list', 'shop', '--json')).json<{ data: Rubric[] }>().data).toEqual([]);
     expect((await rubrics('delete', 'shop', 'of-the-first', ...of, '--yes')).code).toBe(0);
@@ -66,8 +66,8 @@ describe('agents rubrics', () => {
   });
 
   it.each<[string, string[], number, string]>([
-    ['a title that is too short', ['create', 'shop', '--title', 'ab', '--description', description], 2, '--title'],
-    ['a description that is too short', ['create', 'shop', '--title', 'abc', '--description', 'short'], 2, '--description'],
+    ['a title that is too short', ['create', 'shop', 'ab', '--description', description], 2, 'TITLE takes'],
+    ['a description that is too short', ['create', 'shop', 'abc', '--description', 'short'], 2, '--description'],
     ['nothing to change', ['update', 'shop', 'x'], 2, 'nothing to change'],
     ['a rubric that is not there', ['update', 'shop', 'says-pad', '--title', 'abc'], 3, 'no rubric "says-pad"'],
     ['a file that is not there', ['replace', 'shop', '--from', 'nowhere.yaml', '--yes'], 2, 'no such file'],
@@ -84,7 +84,7 @@ describe('agents rubrics', () => {
 
 describe('runs evaluation', () => {
   it('shows what each rubric gave, and is a gate', async () => {
-    await rubrics('create', 'shop', '--title', 'Says paid', '--description', 'The final message contains "paid" (medium).');
+    await rubrics('create', 'shop', 'Says paid', '--description', 'The final message contains "paid" (medium).');
     const good = await ended('paid');
     const bad = await ended('open');
     expect((await service.cli(['runs', 'evaluation', good, '--wait', '--fail-on', 'low'])).code).toBe(0);

@@ -127,7 +127,7 @@ describe('agents get and list', () => {
     await service.until(await service.start(id), 'completed');
     await schedules('create', 'whole', '--frequency', 'daily', '--timezone', 'UTC');
     await schedules('create', 'whole', '--frequency', 'hourly', '--no-enabled');
-    await service.cli(['agents', 'rubrics', 'create', 'whole', '--title', 'Fine', '--description', 'No tool call failed.']);
+    await service.cli(['agents', 'rubrics', 'create', 'whole', 'Fine', '--description', 'No tool call failed.']);
     await service.cli(['agents', 'update', 'whole', '--pinned']);
     const shown = await service.cli(['agents', 'get', 'whole', '--color', 'never'], { tty: true });
     expect(shown).toMatchObject({ code: 0, stderr: '' });

@@ -24,17 +24,7 @@ describe('agents triggers', () => {
     expect(created.json()).toMatchObject({ case_queue_name: 'invoices', enabled: true, concurrency: null });
     const add = async (amount: number) =>
       (
-        await service.cli([
-          'cases',
-          'create',
-          'invoices',
-          '--title',
-          `Invoice over ${amount}`,
-          '--data',
-          `{"amount": ${amount}}`,
-          '-o',
-          'id',
-        ])
+        await service.cli(['cases', 'create', 'invoices', `Invoice over ${amount}`, '--data', `{"amount": ${amount}}`, '-o', 'id'])
       ).stdout.trim();
     const small = await add(50);
     const large = await add(500);

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 
 async function created(...flags: string[]): Promise<string> {
-  const result = await service.cli(['webhooks', 'create', '--url', hook.url, ...flags, '-o', 'id']);
+  const result = await service.cli(['webhooks', 'create', hook.url, ...flags, '-o', 'id']);
   expect(result).toMatchObject({ code: 0, stderr: '' });
   return result.stdout.trim();
 }
@@ -48,10 +48,10 @@ describe('webhooks create, list, get, update and delete', () => {
   });
 
   it.each([
-    ['a URL that is none', ['create', '--url', 'nonsense'], 2, '--url'],
-    ['an event that is none', ['create', '--url', 'http://127.0.0.1/', '--event', 'run.complete'], 2, 'run.completed'],
-    ['a host that may not be reached', ['create', '--url', 'http://10.1.2.3/'], 2, '--allow-webhook-host 10.1.2.3'],
-    ['a password', ['create', '--url', 'http://me:pw@127.0.0.1/'], 2, 'user name'],
+    ['a URL that is none', ['create', 'nonsense'], 2, 'URL takes'],
+    ['an event that is none', ['create', 'http://127.0.0.1/', '--event', 'run.complete'], 2, 'run.completed'],
+    ['a host that may not be reached', ['create', 'http://10.1.2.3/'], 2, '--allow-webhook-host 10.1.2.3'],
+    ['a password', ['create', 'http://me:pw@127.0.0.1/'], 2, 'user name'],
     ['nothing to change', ['update', nothing], 2, 'nothing to change'],
     ['two ways to say it', ['update', nothing, '--all-events', '--event', 'run.failed'], 2, '--all-events'],
     ['an unknown webhook', ['update', nothing, '--enabled'], 3, nothing],

@@ -16,7 +16,7 @@ const start = (agent: string, ...flags: string[]) => machine.aops('runs', 'start
 
 describe('the main job without a terminal', () => {
   it('ends with the report at home and exit 0', async () => {
-    await machine.json('agents', 'create', '--name', 'invoice-check', '--procedure', path.join(example, 'procedure.yaml'));
+    await machine.json('agents', 'create', 'invoice-check', '--procedure', path.join(example, 'procedure.yaml'));
     const files = ['--upload', path.join(example, 'invoices.csv'), '--answers', path.join(example, 'answers.yaml'), '--pull', 'out'];
     const { code, stdout, stderr } = await start('invoice-check', ...files);
     expect({ code, stderr }).toMatchObject({ code: 0 });

@@ -27,7 +27,7 @@ describe('the main job', () => {
     await up.shows('Profile:');
     expect(await up.exit).toBe(0);
 
-    const create = machine.terminal('agents', 'create', '--name', 'invoice-check', '--procedure', path.join(example, 'procedure.yaml'));
+    const create = machine.terminal('agents', 'create', 'invoice-check', '--procedure', path.join(example, 'procedure.yaml'));
     await create.shows(/Name: +invoice-check/);
     expect(await create.exit).toBe(0);
 

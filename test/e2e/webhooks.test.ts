@@ -12,7 +12,7 @@ it('delivers what it was delivering when it was killed, once it is started again
   // The first request is never answered.
   hook.answer = (response, number) => (number === 1 ? undefined : response.writeHead(200).end());
   await machine.json('local', 'up');
-  const { id } = await machine.json<{ id: string }>('webhooks', 'create', '--url', hook.url, '--event', 'run.completed');
+  const { id } = await machine.json<{ id: string }>('webhooks', 'create', hook.url, '--event', 'run.completed');
   await machine.startRun(await machine.agent('hello', '- say: hello'));
   await eventually('the first attempt', () => hook.received.length === 1);
   kill((await machine.servicePid()) as number, 'SIGKILL');

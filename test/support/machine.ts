@@ -130,7 +130,7 @@ export class Machine {
   /** An agent that follows these steps: YAML list items. Returns its name. */
   async agent(name: string, steps: string): Promise<string> {
     const file = await this.file(`${name}.yaml`, `version: 1\nsteps:\n${steps.trim().replace(/^/gm, '  ')}\n`);
-    await this.json('agents', 'create', '--name', name, '--procedure', file);
+    await this.json('agents', 'create', name, '--procedure', file);
     return name;
   }
 

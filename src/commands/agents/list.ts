@@ -33,7 +33,7 @@ export default defineCommand({
   output: listOutput<AgentListItem>({
     columns,
     forms: { schedules: [...columns, timeColumn('NEXT RUN', (agent) => nextOf(agent.latest_build?.schedules ?? []))] },
-    empty: 'No agents. Create one with `aops agents create --name NAME --procedure FILE`.',
+    empty: 'No agents. Create one with `aops agents create NAME --procedure FILE`.',
   }),
   async run(context, input) {
     const client = await context.client();

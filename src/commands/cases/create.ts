@@ -4,7 +4,7 @@ import { casePriorities } from '../../interface/case-status.ts';
 import type { Case } from '../../interface/types.ts';
 import { readContent } from '../body.ts';
 import { length } from '../checks.ts';
-import { choice, defineCommand, text, texts } from '../define.ts';
+import { choice, defineCommand, optionalArgument, text, texts } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { labelForm, readLabel } from '../queues/labels/label.ts';
 import { queueArgument } from '../queues/record.ts';
@@ -17,9 +17,8 @@ export default defineCommand({
   summary: 'Add a case to a queue, or one for every row of a file',
   description:
     '--from reads CSV (the first line names the columns), JSON (a list) or NDJSON, and sends 100 cases at a time. Columns called title, data, priority and labels are taken for that; --map says otherwise. Without a column for the data it is a JSON object of the other columns. What was done is remembered in FILE.aops-ledger: run the same command again to go on after an interruption. Rows that become no case are written to FILE with .failed in its name, with the reason, and the command ends with exit 2. It prints file, queue_id, rows, created, created_before, failed, failed_file and ledger.',
-  arguments: { queue: queueArgument },
+  arguments: { queue: queueArgument, title: optionalArgument('What the case is called, unless --from', { check: length(1, 500) }) },
   options: {
-    title: text('TEXT', 'What the case is called', { check: length(1, 500) }),
     data: text('TEXT', 'What the agent is to know, often JSON; @FILE reads a file, - standard input'),
     label: texts('KEY=VALUE', 'A label; may be repeated. Those that the queue does not have are created', { check: labelForm }),
     priority: choice(casePriorities, 'Which cases are taken first (default none)'),
@@ -29,7 +28,7 @@ export default defineCommand({
   operations: ['listQueues', 'createCases'],
   mutates: true,
   examples: [
-    { command: "aops cases create invoices --title 'Invoice 2026-0411' --data @invoice.json --label vendor=acme", text: 'One case' },
+    { command: "aops cases create invoices 'Invoice 2026-0411' --data @invoice.json --label vendor=acme", text: 'One case' },
     {
       command: 'aops cases create invoices --from invoices.csv --map Subject=title --map Vendor=label:vendor',
       text: 'A case for every row',
@@ -42,13 +41,14 @@ export default defineCommand({
     const labels = input.label.map(readLabel);
     if (input.from !== undefined) {
       if (input.title !== undefined || input.data !== undefined)
-        throw new UsageError('--title and --data do not go with --from: the rows have them.');
+        throw new UsageError('A title and --data do not go with --from: the rows have them.');
       const { importCases } = await import('./import/import.ts');
       const drafting = { map: input.map, labels, priority: input.priority };
       return importCases(context, { file: input.from, queueId: await queueId(context, input.queue), drafting });
     }
     if (input.map.length > 0) throw new UsageError('--map goes with --from.');
-    if (input.title === undefined) throw new UsageError('The case needs a title.', 'Give it with --title, or many cases with --from FILE.');
+    if (input.title === undefined)
+      throw new UsageError('The case needs a title.', 'Write `aops cases create QUEUE TITLE`, or make many cases with --from FILE.');
     const data = input.data === undefined ? undefined : await readContent(context, input.data);
     const draft = { title: input.title, ...given({ data, labels: labels.length === 0 ? undefined : labels, priority: input.priority }) };
     const params = { queue_id: await queueId(context, input.queue) };

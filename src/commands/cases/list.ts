@@ -23,7 +23,7 @@ export default defineCommand({
     { command: 'aops cases list invoices --all -o ndjson', text: 'Every case, one JSON object a line' },
   ],
   result: returns('listCases.cases[]'),
-  output: listOutput<Case>({ columns: caseColumns, empty: 'No cases. Add some with `aops cases create QUEUE --title TITLE`.' }),
+  output: listOutput<Case>({ columns: caseColumns, empty: 'No cases. Add some with `aops cases create QUEUE TITLE`.' }),
   async run(context, input) {
     const client = await context.client();
     const params = { queue_id: await queueId(context, input.queue) };

@@ -1,7 +1,7 @@
 import { given } from '../../base/given.ts';
 import type { Connection } from '../../interface/types.ts';
 import { length, webAddress } from '../checks.ts';
-import { choice, defineCommand, requiredText, text } from '../define.ts';
+import { argument, choice, defineCommand, requiredText, text } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { headerOptions, readHeaders, sentHeaders } from './headers.ts';
@@ -11,8 +11,8 @@ export default defineCommand({
   summary: 'Connect to a remote MCP server',
   description:
     'Nothing is asked of the server yet: try it with `aops connections probe` before, or `aops connections tools` afterwards. A secret header is stored and never shown again. For a server that a person has to authorize, use `aops connections authorize`. A local service connects to this machine alone unless it was started with --allow-connection-host.',
+  arguments: { name: argument('What procedures call it', { check: length(1, 100) }) },
   options: {
-    name: requiredText('NAME', 'What procedures call it', { check: length(1, 100) }),
     url: requiredText('URL', 'Where the server answers', { check: webAddress }),
     ...headerOptions,
     authMethod: choice(['url', 'apikey', 'headers', 'oauth'], 'What lets in (default: headers when there are some, else url)', {
@@ -23,12 +23,12 @@ export default defineCommand({
   operations: ['createConnection'],
   mutates: true,
   examples: [
-    { command: 'aops connections create --name tickets --url http://127.0.0.1:8080/mcp', text: 'A server on this machine' },
+    { command: 'aops connections create tickets --url http://127.0.0.1:8080/mcp', text: 'A server on this machine' },
     {
-      command: 'aops connections create --name crm --url https://crm.example.com/mcp --header Authorization=@token.txt',
+      command: 'aops connections create crm --url https://crm.example.com/mcp --header Authorization=@token.txt',
       text: 'The file holds the whole value: Bearer ...',
     },
-    { command: 'aops connections create --name crm --url https://crm.example.com/mcp --header X-Api-Key', text: 'Asks for the value' },
+    { command: 'aops connections create crm --url https://crm.example.com/mcp --header X-Api-Key', text: 'Asks for the value' },
   ],
   result: returns('createConnection'),
   output: recordOutput<Connection>(connectionRecord),

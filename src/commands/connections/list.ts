@@ -17,7 +17,7 @@ export default defineCommand({
   result: returns('listConnections.integrations[]'),
   output: listOutput<Connection>({
     columns: connectionColumns,
-    empty: 'No connections. Make one with `aops connections create --name NAME --url URL`.',
+    empty: 'No connections. Make one with `aops connections create NAME --url URL`.',
   }),
   async run(context, { type, ...input }) {
     const client = await context.client();

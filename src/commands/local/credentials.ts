@@ -6,7 +6,7 @@ import { scopes } from '../../interface/scopes.ts';
 import type { Body, LocalCredential } from '../../interface/types.ts';
 import { isUuid, length } from '../checks.ts';
 import type { Context } from '../context.ts';
-import { choices, duration, requiredText } from '../define.ts';
+import { argument, choices, duration } from '../define.ts';
 import { type RowList, rowList } from '../list.ts';
 import { column, idColumn, listOutput, time, timeColumn } from '../output.ts';
 import { allTeams, requireTeam } from './teams.ts';
@@ -18,8 +18,9 @@ const operations = {
   client: { list: 'listLocalClients', rows: 'clients' },
 } as const;
 
+export const credentialArguments = { name: argument('What it is for, so that you know later', { check: length(1, 100) }) };
+
 export const credentialOptions = {
-  name: requiredText('NAME', 'What it is for, so that you know later', { check: length(1, 100) }),
   scope: choices(scopes, 'SCOPE', 'What it may do (default: everything in its team)'),
   expires: duration('Ends after this time (default: it does not expire)'),
 };

@@ -1,5 +1,5 @@
 import type { Webhook } from '../../interface/types.ts';
-import { defineCommand, requiredText } from '../define.ts';
+import { argument, defineCommand } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { address, descriptionOption, eventOption } from './options.ts';
@@ -9,13 +9,14 @@ export default defineCommand({
   summary: 'Tell a URL what happens',
   description:
     'Each event is a POST with a JSON body, signed as Standard Webhooks 1.0 has it. Deliveries come at least once and in no order: look at webhook-id to tell repeats. A local service delivers to this machine alone unless it was started with --allow-webhook-host.',
-  options: { url: requiredText('URL', 'Where to send events', address), event: eventOption, description: descriptionOption },
+  arguments: { url: argument('Where to send events', address) },
+  options: { event: eventOption, description: descriptionOption },
   operations: ['createTeamWebhook'],
   mutates: true,
   examples: [
-    { command: 'aops webhooks create --url http://127.0.0.1:8080/hook', text: 'Everything' },
+    { command: 'aops webhooks create http://127.0.0.1:8080/hook', text: 'Everything' },
     {
-      command: 'aops webhooks create --url https://example.com/hook --event run.failed --event human_request.created',
+      command: 'aops webhooks create https://example.com/hook --event run.failed --event human_request.created',
       text: 'What somebody has to look at',
     },
   ],

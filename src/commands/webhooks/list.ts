@@ -15,7 +15,7 @@ export default defineCommand({
   result: returns('listTeamWebhooks.webhooks[]'),
   output: listOutput<Webhook>({
     columns: webhookColumns,
-    empty: 'No webhooks. Create one with `aops webhooks create --url URL`.',
+    empty: 'No webhooks. Create one with `aops webhooks create URL`.',
   }),
   run: async (context) => wholeList(await allWebhooks(context)),
 });

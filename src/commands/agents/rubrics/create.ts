@@ -10,9 +10,11 @@ export default defineCommand({
   summary: 'Add a rubric to an agent',
   description:
     'A local service checks sentences such as those of docs/evaluations.md, and says which it cannot check. Runs that have ended are not judged again.',
-  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
+  arguments: {
+    agent: argument('The agent, by id or name', { complete: 'agents' }),
+    title: argument('What it is called, 3 to 80 characters', titleCheck),
+  },
   options: {
-    title: requiredText('TEXT', 'What it is called, 3 to 80 characters', titleCheck),
     description: requiredText('TEXT|@FILE|-', 'What is demanded, 20 to 400 characters', { complete: 'files' }),
     revision: revisionOption,
   },
@@ -20,7 +22,7 @@ export default defineCommand({
   mutates: true,
   examples: [
     {
-      command: `aops agents rubrics create invoice-check --title 'Says paid' --description 'Critical: the final message contains "paid".'`,
+      command: `aops agents rubrics create invoice-check 'Says paid' --description 'Critical: the final message contains "paid".'`,
       text: 'One that matters much',
     },
   ],

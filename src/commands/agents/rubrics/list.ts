@@ -18,7 +18,7 @@ export default defineCommand({
   result: returns('getEvalRubrics.rubrics[]'),
   output: listOutput<Rubric>({
     columns: rubricColumns,
-    empty: 'No rubrics. Create one with `aops agents rubrics create AGENT --title TITLE --description TEXT`.',
+    empty: 'No rubrics. Create one with `aops agents rubrics create AGENT TITLE --description TEXT`.',
   }),
   async run(context, input) {
     const agent = await agentId(context, input.agent);

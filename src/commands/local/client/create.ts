@@ -2,7 +2,7 @@ import type { LocalCredential } from '../../../interface/types.ts';
 import { defineCommand } from '../../define.ts';
 import { recordOutput } from '../../output.ts';
 import { returns } from '../../result.ts';
-import { credentialOptions, credentialRecord, newCredential } from '../credentials.ts';
+import { credentialArguments, credentialOptions, credentialRecord, newCredential } from '../credentials.ts';
 import { type Delivered, deliver, deliveryOptions } from '../secret-delivery.ts';
 
 /** `client_secret` is there with --reveal alone. */
@@ -12,15 +12,16 @@ export default defineCommand({
   summary: 'Create an OAuth client, which fetches its access tokens itself',
   description:
     'The client secret is told once: say where it goes with --save-profile, --to or --reveal. Its access tokens live for an hour, and may do what --scope says, or less when they are asked for less.',
+  arguments: credentialArguments,
   options: { ...credentialOptions, ...deliveryOptions },
   operations: ['listLocalTeams', 'createLocalClient'],
   mutates: true,
   examples: [
     {
-      command: 'aops local client create --name nightly --scope runs:write --save-profile nightly',
+      command: 'aops local client create nightly --scope runs:write --save-profile nightly',
       text: 'Sign in as it, on this machine',
     },
-    { command: 'aops local client create --name nightly --scope runs:write --to nightly.secret', text: 'For a program elsewhere' },
+    { command: 'aops local client create nightly --scope runs:write --to nightly.secret', text: 'For a program elsewhere' },
   ],
   result: returns('createLocalClient.client', {
     client_id: 'uuid',

@@ -12,6 +12,6 @@ export default defineCommand({
     { command: 'aops local client list --team finance --all -o id', text: 'The ids of one team' },
   ],
   result: returns('listLocalClients.clients[]', { team: 'string' }),
-  output: credentialListOutput('No OAuth clients. Create one with `aops local client create --name NAME`.'),
+  output: credentialListOutput('No OAuth clients. Create one with `aops local client create NAME`.'),
   run: (context, input) => listCredentials(context, 'client', input),
 });

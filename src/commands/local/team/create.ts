@@ -1,6 +1,6 @@
 import type { LocalTeam } from '../../../interface/types.ts';
 import { length } from '../../checks.ts';
-import { defineCommand, requiredText } from '../../define.ts';
+import { argument, defineCommand } from '../../define.ts';
 import { recordOutput } from '../../output.ts';
 import { returns } from '../../result.ts';
 import { teamRecord } from '../teams.ts';
@@ -9,10 +9,10 @@ export default defineCommand({
   summary: 'Create a team',
   description:
     'Nothing of one team is seen by another: agents, runs, files, webhooks. Make a token of it with `aops local token create --team NAME`.',
-  options: { name: requiredText('NAME', 'Its name, which no other team has', { check: length(1, 100) }) },
+  arguments: { name: argument('Its name, which no other team has', { check: length(1, 100) }) },
   operations: ['createLocalTeam'],
   mutates: true,
-  examples: [{ command: 'aops local team create --name finance', text: 'A team of its own for finance' }],
+  examples: [{ command: 'aops local team create finance', text: 'A team of its own for finance' }],
   result: returns('createLocalTeam.team'),
   output: recordOutput<LocalTeam>(teamRecord),
   async run(context, input) {

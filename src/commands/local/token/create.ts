@@ -2,7 +2,7 @@ import type { LocalCredential } from '../../../interface/types.ts';
 import { defineCommand } from '../../define.ts';
 import { recordOutput } from '../../output.ts';
 import { returns } from '../../result.ts';
-import { credentialOptions, credentialRecord, newCredential } from '../credentials.ts';
+import { credentialArguments, credentialOptions, credentialRecord, newCredential } from '../credentials.ts';
 import { type Delivered, deliver, deliveryOptions } from '../secret-delivery.ts';
 
 /** `token` is there with --reveal alone. */
@@ -12,19 +12,20 @@ export default defineCommand({
   summary: 'Create a token for a program or a person',
   description:
     'The token is told once: say where it goes with --save-profile, --to or --reveal. It is of the team given with --team, by id or name, or else of the team of the owner. Without --scope it may do everything in that team.',
+  arguments: credentialArguments,
   options: { ...credentialOptions, ...deliveryOptions },
   operations: ['listLocalTeams', 'createLocalToken'],
   mutates: true,
   examples: [
     {
-      command: 'aops local token create --name dashboard --scope runs:read --save-profile dashboard',
+      command: 'aops local token create dashboard --scope runs:read --save-profile dashboard',
       text: 'A profile that can only read runs',
     },
     {
-      command: 'aops local token create --name ci --scope runs:read,runs:write --expires 90d --to ci.key',
+      command: 'aops local token create ci --scope runs:read,runs:write --expires 90d --to ci.key',
       text: 'A key in a file, for 90 days',
     },
-    { command: 'TOKEN=$(aops local token create --name job --reveal --jq .token)', text: 'In a script' },
+    { command: 'TOKEN=$(aops local token create job --reveal --jq .token)', text: 'In a script' },
   ],
   result: returns('createLocalToken.token', { token: 'string?', profile: 'string?', file: 'string?' }),
   output: recordOutput<CreatedToken>((created) => ({

@@ -12,6 +12,6 @@ export default defineCommand({
     { command: 'aops local token list --team finance --all -o id', text: 'The ids of one team' },
   ],
   result: returns('listLocalTokens.tokens[]', { team: 'string' }),
-  output: credentialListOutput('No tokens. Create one with `aops local token create --name NAME`.'),
+  output: credentialListOutput('No tokens. Create one with `aops local token create NAME`.'),
   run: (context, input) => listCredentials(context, 'token', input),
 });

@@ -76,7 +76,7 @@ function connection({ number, payload }: StepOf<'tool'>, known: readonly string[
     const description = `Step ${number} shows a call of ${payload.name} and makes none. To make it, connect to the system (aops connections create) and name the connection in the step.`;
     return { type: 'connection', name, title, description, satisfied: false };
   }
-  const description = `Step ${number} calls its tool ${payload.name}. Make the connection with aops connections create --name ${name}.`;
+  const description = `Step ${number} calls its tool ${payload.name}. Make the connection with aops connections create ${name}.`;
   return { type: 'connection', name, title, description, satisfied: known.includes(name) };
 }
 
