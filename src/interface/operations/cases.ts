@@ -99,7 +99,7 @@ export const caseOperations = {
     method: 'POST',
     path: '/v2/queues/{queue_id}/labels',
     idempotent: true,
-    success: 201,
+    success: 200,
     summary: 'Create a label in a queue',
   },
   updateQueueLabel: {

@@ -99,13 +99,26 @@ export const Build = Type.Object({
 });
 export type Build = Static<typeof Build>;
 
+/** A connection that the newest revision of an agent names. */
+export const IntegrationConfig = Type.Object({
+  id: Type.String(),
+  integration_id: Type.String(),
+  integration_type: Type.String(),
+  integration_name: Type.String(),
+  created_at: DateTime,
+  icon_url: Type.Optional(Nullable(Type.String())),
+  is_connected: Type.Optional(Type.Boolean()),
+  linked_queue_names: Type.Optional(Nullable(Type.Array(Type.String()))),
+});
+export type IntegrationConfig = Static<typeof IntegrationConfig>;
+
 export const AgentListItem = Type.Intersect([
   Agent,
   Type.Object({
     pinned_at: Nullable(DateTime),
     last_run_at: Nullable(DateTime),
     latest_build: Nullable(Build),
-    integration_configs: Type.Array(FreeForm),
+    integration_configs: Type.Array(IntegrationConfig),
     user_triggers: Type.Object({ slack_mention: Type.Boolean(), slack_channel: Type.Boolean(), teams_mention: Type.Boolean() }),
     case_trigger_enabled: Type.Boolean(),
     case_trigger_has_conflict: Type.Boolean(),

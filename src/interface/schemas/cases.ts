@@ -97,6 +97,7 @@ const ApprovalBatch = Type.Object({
 /** A run that worked on a case. */
 export const CaseRun = Type.Object({
   id: Uuid,
+  case_queue_item_id: Uuid,
   agent_id: Uuid,
   agent_name: Type.String(),
   status: Words([...runStatuses]),

@@ -4,6 +4,7 @@
  * passed while the service was down are fired once, together.
  */
 import { randomUUID } from 'node:crypto';
+import type { Updateable } from 'kysely';
 import { nextTime, type ScheduleTimes, timesProblems, withDefaultTimes } from '../../base/schedule-times.ts';
 import type { Body } from '../../interface/types.ts';
 import { notFound, ServiceError } from '../errors.ts';
@@ -19,8 +20,9 @@ import {
   takeInstant,
   updateScheduleRow,
 } from '../store/schedules.ts';
-import type { AgentRow, Flag, JobRow, ScheduleRow } from '../store/schema.ts';
+import type { AgentRow, Flag, JobRow, ScheduleRow, SchedulesTable } from '../store/schema.ts';
 import { isoTime } from '../store/time.ts';
+import { requireConnections } from './connections/named-connections.ts';
 import { type Engine, jobKinds } from './engine.ts';
 import { createRun } from './lifecycle.ts';
 
@@ -91,7 +93,7 @@ export async function updateSchedule(
     enabled: enabled ? 1 : 0,
     task: body.task === undefined ? schedule.task : filled(body.task),
     recurring: body.recurring === undefined ? schedule.recurring : flag(body.recurring),
-    ...(body.enabled === true ? { failures: 0, last_error: null, auto_disabled_at: null, auto_disabled_reason: null } : {}),
+    ...(body.enabled === true ? { ...cleanRecord, auto_disabled_at: null, auto_disabled_reason: null } : {}),
     updated_at: isoTime(now),
   });
   const sameTimes = JSON.stringify(times) === JSON.stringify(timesOf(schedule));
@@ -131,17 +133,27 @@ export async function fireSchedule(engine: Engine, job: JobRow): Promise<void> {
 /** Starts the run of an instant, or records why there is none. Whether the schedule goes on. */
 async function start(engine: Engine, trx: Queries, schedule: ScheduleRow, last: boolean): Promise<boolean> {
   const now = isoTime(engine.clock.now());
-  const agent = await trx.selectFrom('agents').select('team_id').where('id', '=', schedule.agent_id).executeTakeFirstOrThrow();
+  const agent = await trx
+    .selectFrom('agents')
+    .leftJoin('builds', 'builds.id', 'agents.live_build_id')
+    .select(['agents.team_id', 'builds.config'])
+    .where('agents.id', '=', schedule.agent_id)
+    .executeTakeFirstOrThrow();
   try {
     const { task } = schedule;
+    if (agent.config !== null) await requireConnections(engine, trx, agent.team_id, agent.config);
     const run = await createRun(engine, trx, {
       teamId: agent.team_id,
       agentId: schedule.agent_id,
       source: 'schedule',
       ...(task === null ? {} : { message: task }),
     });
-    const done = { last_run_at: now, last_run_id: run.id, last_error: null, failures: 0 };
-    await updateScheduleRow(trx, schedule.id, { ...done, ...(last ? { enabled: 0 as const } : {}) });
+    await updateScheduleRow(trx, schedule.id, {
+      ...cleanRecord,
+      last_run_at: now,
+      last_run_id: run.id,
+      ...(last ? { enabled: 0 as const } : {}),
+    });
     engine.log('info', 'a schedule started a run', { schedule: schedule.id, run: run.id });
     return !last;
   } catch (error) {
@@ -153,11 +165,32 @@ async function start(engine: Engine, trx: Queries, schedule: ScheduleRow, last: 
     await updateScheduleRow(trx, schedule.id, {
       last_error: error.message,
       failures,
+      ...missingConnection(schedule, error, now),
       ...(disabled ? { enabled: 0 as const, next_at: null, auto_disabled_at: now, auto_disabled_reason: reason } : {}),
     });
     engine.log('warn', 'a schedule could not start a run', { schedule: schedule.id, error: error.error, disabled });
     return !disabled;
   }
+}
+
+const cleanRecord = {
+  last_error: null,
+  failures: 0,
+  missing_connection_failures: 0,
+  first_missing_connection_at: null,
+  last_missing_connection_at: null,
+};
+
+/** What is kept of failures in a row for want of a connection; another failure ends the row. */
+function missingConnection(schedule: ScheduleRow, { error }: ServiceError, now: string): Updateable<SchedulesTable> {
+  if (passing.has(error)) return {};
+  if (error !== 'connection_missing')
+    return { missing_connection_failures: 0, first_missing_connection_at: null, last_missing_connection_at: null };
+  return {
+    missing_connection_failures: schedule.missing_connection_failures + 1,
+    first_missing_connection_at: schedule.first_missing_connection_at ?? now,
+    last_missing_connection_at: now,
+  };
 }
 
 /** Names the next instant after a moment, and lets the worker wait for it. */

@@ -201,6 +201,14 @@ export interface Builder {
   build(request: BuildRequest, enter: (phase: string) => Promise<void>): Promise<BuildOutcome>;
 }
 
+/** A connection as a procedure names it. */
+export interface NamedConnection {
+  /** Name or id. */
+  name: string;
+  /** Whether every run of it ends in failure without that connection. */
+  needed: boolean;
+}
+
 export interface Runtime {
   /** The word in `models.agent.model` that selects it. */
   readonly name: string;
@@ -212,6 +220,8 @@ export interface Runtime {
   advance(host: RunHost): Promise<Outcome>;
   /** Names of the queues that a procedure adds cases to, as far as they can be told without executing it. */
   queuesOf?(procedure: string): string[];
+  /** The connections that a procedure uses, as far as they can be told without executing it. */
+  connectionsOf?(procedure: string): NamedConnection[];
   /** Figures for the workflow execution report. */
   countSteps(procedure: string): number;
   /** Changes procedures of this runtime by request; absent when nothing here can. */

@@ -34,6 +34,19 @@ export async function findConnection(db: Queries, teamId: string, id: string): P
     .executeTakeFirst();
 }
 
+/** Those of a team that have one of these names or ids, oldest first. */
+export async function connectionsOfTeam(db: Queries, teamId: string, namesOrIds: string[]): Promise<ConnectionRow[]> {
+  return db
+    .selectFrom('connections')
+    .selectAll()
+    .where('team_id', '=', teamId)
+    .where('deleted_at', 'is', null)
+    .where(({ or, eb }) => or([eb('name', 'in', namesOrIds), eb('id', 'in', namesOrIds)]))
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+}
+
 export async function findConnectionsNamed(db: Queries, teamId: string, name: string): Promise<ConnectionRow[]> {
   return db
     .selectFrom('connections')

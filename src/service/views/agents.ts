@@ -1,8 +1,8 @@
 /** Agents and revisions as the interface shows them. */
-import type { Agent, AgentListItem, Build, RevisionConfig } from '../../interface/types.ts';
+import type { Agent, AgentListItem, Build, IntegrationConfig, RevisionConfig } from '../../interface/types.ts';
 import type { CaseTriggerSummary } from '../engine/cases/triggers.ts';
 import type { ListedSchedule } from '../store/schedules.ts';
-import type { AgentRow, BuildRow, Flag } from '../store/schema.ts';
+import type { AgentRow, BuildRow, ConnectionRow, Flag } from '../store/schema.ts';
 import { scheduleView } from './schedules.ts';
 
 const yesOrNo = (flag: Flag | null): boolean | null => (flag === null ? null : flag === 1);
@@ -28,6 +28,8 @@ export const agentListItem = (
     latestBuild: BuildRow | undefined;
     lastRunAt: string | undefined;
     caseTrigger: CaseTriggerSummary | undefined;
+    /** Those that the latest revision names. */
+    connections: readonly ConnectionRow[];
     schedules?: readonly ListedSchedule[] | undefined;
   },
 ): AgentListItem => ({
@@ -41,12 +43,21 @@ export const agentListItem = (
           ...buildView(beside.latestBuild, row.live_build_id),
           ...(beside.schedules === undefined ? {} : { schedules: beside.schedules.map((schedule) => scheduleView(schedule, row)) }),
         },
-  integration_configs: [],
+  integration_configs: beside.connections.map(integrationConfig),
   user_triggers: { slack_mention: false, slack_channel: false, teams_mention: false },
   case_trigger_enabled: beside.caseTrigger?.enabled ?? false,
   case_trigger_has_conflict: (beside.caseTrigger?.conflicts.length ?? 0) > 0,
   case_trigger_conflicting_agents: beside.caseTrigger?.conflicts ?? [],
   case_queue_name: beside.caseTrigger?.queueName ?? null,
+});
+
+const integrationConfig = (row: ConnectionRow): IntegrationConfig => ({
+  id: row.id,
+  integration_id: row.id,
+  integration_type: row.type,
+  integration_name: row.name,
+  created_at: row.created_at,
+  is_connected: row.broken_at === null,
 });
 
 /** A revision. Its status is `live`, `draft` until it is promoted, and `archived` when another has taken its place. */

@@ -129,6 +129,7 @@ export const caseRunView = (
   evaluation: ListedEvaluation | undefined,
 ): CaseRun => ({
   id: row.id,
+  case_queue_item_id: row.case_id as string,
   agent_id: row.agent_id,
   agent_name: row.agent_name,
   status: row.status,

@@ -22,10 +22,9 @@ export const scheduleView = (row: ListedSchedule, agent: Pick<AgentRow, 'live_bu
   recurring: row.recurring === null ? null : row.recurring === 1,
   auto_disabled_at: row.auto_disabled_at,
   auto_disabled_reason: row.auto_disabled_reason,
-  // What runs here needs no connections.
-  consecutive_missing_connection_failures: 0,
-  first_missing_connection_failure_at: null,
-  last_missing_connection_failure_at: null,
+  consecutive_missing_connection_failures: row.missing_connection_failures,
+  first_missing_connection_failure_at: row.first_missing_connection_at,
+  last_missing_connection_failure_at: row.last_missing_connection_at,
   created_at: row.created_at,
   updated_at: row.updated_at,
   user_name: row.user_name,

@@ -2,8 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Body, RunListItem, Schedule } from '../../../src/interface/types.ts';
+import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';
+import { testRuntime } from '../helpers/runtime.ts';
 import { type Api, config, type TestOptions, temporaryDirectory } from '../helpers/service.ts';
 
 const service = covers('schedules');
@@ -249,6 +251,55 @@ describe('a schedule whose runs cannot be started', () => {
       enabled: false,
       auto_disabled_reason: 'The agent Draft has no live revision; create one and promote it.',
     });
+  });
+
+  it('counts connections that its agent needs and that are missing, and goes on once they are there', async () => {
+    const runtimes = [testRuntime({ done: async () => ({ status: 'completed' }) }), scriptRuntime];
+    const at = await setting({ runtimes });
+    const params = { agent_id: at.agentId };
+    const procedure = `version: 1
+steps:
+  - tool: { connection: tickets, name: list }
+  - tool: { connection: spare, name: list, on_error: continue }`;
+    const body = { name: 'needs tickets', config: config(procedure, 'script') };
+    const { build } = await at.api.ok('createRevision', { params, body });
+    await at.api.ok('promoteRevision', { params: { build_id: build.id } });
+    const made = await create(at, { frequency: 'every_5_minutes' });
+    await jump(at, '2026-07-18T09:05:00Z');
+    expect(await jump(at, '2026-07-18T09:10:00Z')).toMatchObject({
+      enabled: true,
+      consecutive_failures: 2,
+      last_error: 'There is no connection tickets, which the agent needs; add it, or promote a revision without it.',
+      consecutive_missing_connection_failures: 2,
+      first_missing_connection_failure_at: '2026-07-18T09:05:00.000Z',
+      last_missing_connection_failure_at: '2026-07-18T09:10:00.000Z',
+    });
+    expect(await scheduled(at)).toEqual([]);
+    const server = { provider: 'user', auth_method: 'url', server_url: 'http://127.0.0.1:9/mcp' } as const;
+    const connection = await at.api.ok('createConnection', { body: { name: 'tickets', ...server } });
+    const clean = {
+      consecutive_missing_connection_failures: 0,
+      first_missing_connection_failure_at: null,
+      last_missing_connection_failure_at: null,
+      last_error: null,
+    };
+    expect(await jump(at, '2026-07-18T09:15:00Z')).toMatchObject({ consecutive_failures: 0, ...clean });
+    expect(await scheduled(at)).toHaveLength(1);
+    const { agents } = await at.api.ok('listAgents');
+    expect(agents.find(({ id }) => id === at.agentId)?.integration_configs).toEqual([
+      {
+        id: connection.id,
+        integration_id: connection.id,
+        integration_type: 'custom_mcp',
+        integration_name: 'tickets',
+        created_at: connection.created_at,
+        is_connected: expect.any(Boolean),
+      },
+    ]);
+    await at.api.ok('deleteConnection', { params: { connection_id: connection.id } });
+    expect(await jump(at, '2026-07-18T09:20:00Z')).toMatchObject({ consecutive_missing_connection_failures: 1 });
+    const enabled = { params: { ...params, schedule_id: made.id }, body: { enabled: true } };
+    expect(await at.api.ok('updateSchedule', enabled)).toMatchObject(clean);
   });
 
   it('is not disabled by a limit of the plan, which ends with the month', async () => {

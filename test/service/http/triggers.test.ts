@@ -175,7 +175,9 @@ describe('dispatching', () => {
       ['completed', agent_id, run_id, 'Booked'],
     ]);
     const { runs } = await api.ok('listCaseRuns', { params: { case_id: row.id } });
-    expect(runs).toMatchObject([{ id: run_id, agent_name: 'Checker', source: 'case_trigger', has_pending_human_request: false }]);
+    expect(runs).toMatchObject([
+      { id: run_id, case_queue_item_id: row.id, agent_name: 'Checker', source: 'case_trigger', has_pending_human_request: false },
+    ]);
     const recent = await api.ok('listCaseRunRecentMessages', { params: { case_id: row.id, run_id }, query: { limit: 3 } });
     expect(recent.messages.map((message) => message.text_content ?? message.type)).toEqual([
       'Invoice 7: 3 acme',

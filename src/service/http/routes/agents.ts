@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { abortBuilders, removeBuilderRuns } from '../../engine/builder-runs.ts';
 import { caseTriggerSummaries, leaveQueues } from '../../engine/cases/triggers.ts';
+import { namedConnections } from '../../engine/connections/named-connections.ts';
 import { abortDrivers, interruptRuns } from '../../engine/lifecycle.ts';
 import { requireRoomForAgent } from '../../engine/plan-limits.ts';
 import { removeSchedules } from '../../engine/schedules.ts';
@@ -49,8 +50,11 @@ export const agentRoutes: GroupRoutes<'agents'> = {
     const [builds, lastRuns] = [await latestBuilds(store, ids), await lastRunTimes(store, ids)];
     const schedules = query.include_schedules === 'true' ? await schedulesOf(store, ids) : undefined;
     const triggers = await caseTriggerSummaries(store, ids);
-    const agents = rows.map((row) =>
+    const latest = rows.map((row) => builds.get(row.id)?.config ?? null);
+    const connections = await namedConnections(context.engine, store, context.teamId, latest);
+    const agents = rows.map((row, index) =>
       agentListItem(row, {
+        connections: connections[index] ?? [],
         latestBuild: builds.get(row.id),
         lastRunAt: lastRuns.get(row.id),
         caseTrigger: triggers.get(row.id),

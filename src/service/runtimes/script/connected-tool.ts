@@ -1,9 +1,9 @@
 /** The tool step that really calls something: a tool of one of the team's connections. */
 import { parseDuration } from '../../../base/duration.ts';
 import { ServiceError } from '../../errors.ts';
-import type { ConnectionAnswer, RunConnection } from '../runtime.ts';
+import type { ConnectionAnswer, NamedConnection, RunConnection } from '../runtime.ts';
 import { callEvent, resultEvent } from './calls.ts';
-import { defaultTool, type StepOf } from './schema.ts';
+import { defaultTool, type Procedure, type StepOf } from './schema.ts';
 import { render, renderDeep } from './template.ts';
 import { type Done, nameOf, type Turn } from './turn.ts';
 
@@ -32,6 +32,18 @@ export async function connectedTool(step: StepOf<'tool'>, turn: Turn): Promise<D
   const events = [resultEvent(step, { ...(content.length > 0 ? { result: shown } : {}), error })];
   if (payload.on_error === 'continue') return { entry, events };
   return { entry: { ...entry, ends: { status: 'failed', error: `${nameOf(step)}: ${sentence(error)}` } }, events };
+}
+
+/** The connections that the steps name, each once; a name that a template makes is known only when its step is executed. */
+export function connectionsOf({ steps }: Procedure): NamedConnection[] {
+  const named = new Map<string, NamedConnection>();
+  for (const { kind, payload, condition } of steps) {
+    if (kind !== 'tool' || payload.connection === undefined || payload.connection.includes('{')) continue;
+    const { connection: name, on_error: onError } = payload;
+    const needed = condition === undefined && onError !== 'continue';
+    named.set(name, { name, needed: needed || (named.get(name)?.needed ?? false) });
+  }
+  return [...named.values()];
 }
 
 /** The connection, or one that answers that there is none: `on_error` is for that, too. */

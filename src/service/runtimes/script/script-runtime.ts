@@ -9,7 +9,7 @@ import { browse } from './browse.ts';
 import { scriptBuilder } from './builder/builder.ts';
 import { exec, failedCall, screenshot, tool, write } from './calls.ts';
 import { createCase, postponeCase, queuesOf, settleCase } from './cases.ts';
-import { connectedTool } from './connected-tool.ts';
+import { connectedTool, connectionsOf } from './connected-tool.ts';
 import { parseProcedure } from './parse.ts';
 import { remember } from './remember.ts';
 import { approve, ask } from './requests.ts';
@@ -29,6 +29,8 @@ export const scriptRuntime: Runtime = {
   validate: (procedure) => void parseProcedure(procedure),
   advance,
   queuesOf: (procedure) => queuesOf(parseProcedure(procedure)),
+  // Not every procedure uses one, and reading it takes its time.
+  connectionsOf: (procedure) => (procedure.includes('connection') ? connectionsOf(parseProcedure(procedure)) : []),
   countSteps: (procedure) => parseProcedure(procedure).steps.length,
   builder: scriptBuilder,
 };

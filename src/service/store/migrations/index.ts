@@ -11,6 +11,7 @@ import { agentsMore } from './0011-agents-more.ts';
 import { artifacts } from './0012-artifacts.ts';
 import { connections } from './0013-connections.ts';
 import { operations } from './0014-operations.ts';
+import { missingConnections } from './0016-missing-connections.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-core': core,
@@ -24,4 +25,5 @@ export const migrations: Record<string, Migration> = {
   '0012-artifacts': artifacts,
   '0013-connections': connections,
   '0014-operations': operations,
+  '0016-missing-connections': missingConnections,
 };

@@ -1,5 +1,5 @@
 /** Agents, their revisions and schedules, and what they remember. */
-import type { Selectable } from 'kysely';
+import type { Generated, Selectable } from 'kysely';
 import type { Fixed, Flag } from './columns.ts';
 
 export interface AgentsTable {
@@ -70,6 +70,10 @@ export interface SchedulesTable {
   last_error: string | null;
   /** Times in a row that no run could be started. */
   failures: number;
+  /** How many of those because a connection was missing; since when, and when last. */
+  missing_connection_failures: Generated<number>;
+  first_missing_connection_at: string | null;
+  last_missing_connection_at: string | null;
   auto_disabled_at: string | null;
   auto_disabled_reason: string | null;
   created_at: Fixed<string>;

@@ -1,0 +1,52 @@
+/** The connections that procedures name: which there are, and which are missing. */
+import type { RevisionConfig } from '../../../interface/types.ts';
+import { ServiceError } from '../../errors.ts';
+import type { NamedConnection } from '../../runtimes/runtime.ts';
+import { connectionsOfTeam } from '../../store/connections.ts';
+import type { Queries } from '../../store/database.ts';
+import type { ConnectionRow } from '../../store/schema.ts';
+import type { Engine } from '../engine.ts';
+import { inputText } from '../procedure.ts';
+
+type Runtimes = Pick<Engine, 'runtimes'>;
+
+/** Each connection of the team that a revision names, in the order of their use, by the revision's configuration as it is stored. */
+export async function namedConnections(
+  engine: Runtimes,
+  db: Queries,
+  teamId: string,
+  configs: (string | null)[],
+): Promise<ConnectionRow[][]> {
+  const named = configs.map((config) => namesIn(engine, config));
+  const all = named.flat().map(({ name }) => name);
+  const rows = all.length === 0 ? [] : await connectionsOfTeam(db, teamId, all);
+  return named.map((names) => [...new Set(names.flatMap(({ name }) => rows.filter((row) => isCalled(row, name))))]);
+}
+
+/** Throws 400 `connection_missing` when a revision cannot do without a connection that the team does not have. */
+export async function requireConnections(engine: Runtimes, db: Queries, teamId: string, config: string): Promise<void> {
+  const needed = namesIn(engine, config).flatMap(({ name, needed }) => (needed ? [name] : []));
+  if (needed.length === 0) return;
+  const rows = await connectionsOfTeam(db, teamId, needed);
+  const missing = needed.find((name) => !rows.some((row) => isCalled(row, name)));
+  if (missing === undefined) return;
+  throw new ServiceError(
+    400,
+    'connection_missing',
+    `There is no connection ${missing}, which the agent needs; add it, or promote a revision without it.`,
+  );
+}
+
+const isCalled = ({ id, name }: ConnectionRow, word: string): boolean => name === word || id === word;
+
+function namesIn({ runtimes }: Runtimes, config: string | null): NamedConnection[] {
+  if (config === null) return [];
+  const { data } = JSON.parse(config) as RevisionConfig;
+  try {
+    return runtimes.get(data.models.agent.model)?.connectionsOf?.(inputText(data.input)) ?? [];
+  } catch (error) {
+    // A procedure that cannot be read tells so when it is to be executed.
+    if (error instanceof ServiceError) return [];
+    throw error;
+  }
+}
