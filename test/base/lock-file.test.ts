@@ -45,15 +45,15 @@ test('serialises many', async () => {
 test('that was left behind is broken, also when the one who broke it died', async () => {
   old(file);
   old(`${file}.break`);
-  const unlock = await takeLock(file, { waitMilliseconds: 1_000 });
+  const unlock = await takeLock(file, { waitMilliseconds: 20_000 });
   expect(unlock).toBeDefined();
   unlock?.();
   expect(existsSync(file) || existsSync(`${file}.break`)).toBe(false);
 });
 
 test('is kept fresh while it is held', async () => {
-  const unlock = await takeLock(file, { staleMilliseconds: 200 });
-  expect(await takeLock(file, { staleMilliseconds: 200, waitMilliseconds: 500 })).toBeUndefined();
+  const unlock = await takeLock(file, { staleMilliseconds: 1_000 });
+  expect(await takeLock(file, { staleMilliseconds: 1_000, waitMilliseconds: 1_500 })).toBeUndefined();
   unlock?.();
 });
 

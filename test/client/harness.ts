@@ -1,16 +1,9 @@
 /** A client that talks to a scripted server, on a clock that the test holds. */
-import { afterEach } from 'vitest';
 import { bearerCredential } from '../../src/client/access/credential.ts';
 import { Client, type ClientEvent, type ClientOptions } from '../../src/client/client.ts';
 import { RawServer, type Step } from '../faults/raw-server.ts';
 import { ManualClock } from '../service/helpers/clock.ts';
-
-const cleanUps: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
-
-export const afterTest = (cleanUp: () => Promise<unknown>): void => void cleanUps.push(cleanUp);
+import { afterTest } from '../support/temporary.ts';
 
 export async function scripted(...steps: Step[]): Promise<RawServer> {
   const server = await RawServer.start(...steps);

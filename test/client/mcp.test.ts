@@ -12,7 +12,8 @@ import { McpSession } from '../../src/client/mcp/session.ts';
 import { callTool, type ListedTool, listTools } from '../../src/client/mcp/tools.ts';
 import { answer, json, partial, type RecordedRequest, raw, reply } from '../faults/raw-server.ts';
 import { started } from '../service/helpers/service.ts';
-import { afterTest, failureOf, newClient, scripted } from './harness.ts';
+import { afterTest } from '../support/temporary.ts';
+import { failureOf, newClient, scripted } from './harness.ts';
 
 const identity = { name: 'test', version: '1' };
 const read = (method: string, params?: Record<string, unknown>) => ({ method, mutates: false, ...(params ? { params } : {}) });

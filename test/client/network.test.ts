@@ -1,12 +1,13 @@
 /** Proxies and certificates, over real sockets: what is reached, what is shown to whom, and what a failure says. */
 import http from 'node:http';
 import type net from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AopsError } from '../../src/base/errors.ts';
 import type { Network } from '../../src/client/network/network.ts';
 import { failure } from '../../src/client/transport.ts';
 import { proxiesOf } from '../../src/config/proxy.ts';
 import { ConnectProxy, type ProxyOptions } from '../support/connect-proxy.ts';
+import { afterTest } from '../support/temporary.ts';
 import { authority, type CertificateName, certificate, clientNameOf, startHttps } from '../support/tls.ts';
 import { failureOf, newClient } from './harness.ts';
 
@@ -14,11 +15,6 @@ const getRun = { params: { run_id: 'r1' } };
 const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
 const password = 'hunter2-hunter2';
 const trusting: Network = { certificates: { authorities: authority } };
-
-const cleanUps: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
 
 interface Seen {
   requests: { path: string | undefined; client: string | undefined; headers: http.IncomingHttpHeaders }[];
@@ -31,13 +27,13 @@ async function service(name: CertificateName = 'server', client: 'ignored' | 'as
     response.setHeader('content-type', 'application/json').end('{"run":{}}');
   };
   const server = await startHttps(name, answer, client);
-  cleanUps.push(server.close);
+  afterTest(server.close);
   return { ...seen, port: server.port, url: `https://127.0.0.1:${server.port}` };
 }
 
 async function proxy(options: ProxyOptions): Promise<ConnectProxy> {
   const started = await ConnectProxy.start(options);
-  cleanUps.push(() => started.close());
+  afterTest(() => started.close());
   return started;
 }
 
@@ -215,7 +211,7 @@ describe('a proxy', () => {
   it('is asked for plain http without a tunnel, as signed URLs may have it', async () => {
     const plain = http.createServer((_, response) => response.setHeader('content-type', 'application/json').end('{"run":{}}'));
     await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve));
-    cleanUps.push(() => new Promise((resolve) => plain.close(resolve)));
+    afterTest(() => new Promise((resolve) => plain.close(resolve)));
     const { port } = plain.address() as net.AddressInfo;
     const tunnel = await proxy({ port });
     expect(await newClient('http://store.test', { network: through(tunnel.host) }).client.call('getRun', getRun)).toEqual({ run: {} });

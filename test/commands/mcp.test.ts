@@ -215,7 +215,7 @@ it('is settled by aops retry when an answer never came, as the request it was', 
   whenDone(() => server.close());
   const env = { AOPS_BASE_URL: server.url, AOPS_NO_RATE_SHARING: '1' };
   const call = ['mcp', 'request', 'tools/call', '-f', 'name=do', '--idempotency-key', 'mcp-lost'];
-  expect((await service.cli([...call, '--timeout', '300ms'], { env })).code).toBe(9);
+  expect((await service.cli([...call, '--timeout', '3s'], { env })).code).toBe(9);
   const done = 'data: {"jsonrpc":"2.0","id":"tools/call","result":{"ok":true}}\n\n';
   server.plan(answer(200, done, { 'content-type': 'text/event-stream' }));
   const settled = await service.cli(['retry', 'mcp-lost', '--json'], { env });

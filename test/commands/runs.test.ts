@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { promptly } from '../support/promptly.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { whenDone } from '../support/temporary.ts';
 
@@ -273,7 +274,7 @@ describe('runs send', () => {
 });
 
 describe('runs stop', () => {
-  it('ends a command that runs, within a second', async () => {
+  it('ends a command that runs', async () => {
     const run = await service.run('- exec: { id: long, run: "echo $$ > pid; sleep 60" }');
     // The call is told before the command has begun.
     let pid = 0;
@@ -281,11 +282,9 @@ describe('runs stop', () => {
       pid = Number((await service.cli(['sandbox', 'cat', run, 'pid'])).stdout);
       return pid > 1;
     });
-    const before = Date.now();
-    const stopped = await service.cli(['runs', 'stop', run]);
+    const stopped = await promptly(() => service.cli(['runs', 'stop', run]));
     expect(stopped).toMatchObject({ code: 0, stderr: '' });
     await service.until(run, 'interrupted');
-    expect(Date.now() - before).toBeLessThan(1_000);
     await eventually('the command is gone', () => !isAlive(pid));
   });
 

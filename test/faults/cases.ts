@@ -4,9 +4,9 @@ import { expect } from 'vitest';
 import type { AopsError } from '../../src/base/errors.ts';
 import type { Dispatcher } from '../../src/base/undici.ts';
 import { Client, type ClientEvent, type ClientOptions } from '../../src/client/client.ts';
-import { afterTest, newClient, scripted, type WaitClock } from '../client/harness.ts';
+import { newClient, scripted, type WaitClock } from '../client/harness.ts';
 import { type CliOptions, type CliResult, runCli } from '../support/run-cli.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { afterTest, temporaryFolder } from '../support/temporary.ts';
 import { json, type RawServer, type Step } from './raw-server.ts';
 
 export const secret = 'secret-token';

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { bearerCredential } from '../../src/client/access/credential.ts';
 import { newClient, scripted, type WaitClock } from '../client/harness.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Ask, change, created, fine, read, run, told } from './cases.ts';
 import { json, type RawServer, reply } from './raw-server.ts';
 
@@ -150,10 +151,9 @@ describe('the gate', () => {
       limited({ 'retry-after': '3', 'ratelimit-remaining': '7', 'ratelimit-reset': seconds(60_000), date: date() }),
     );
     server.always(fine);
-    const { client, clock } = newClient(server.url, { hold: true });
+    const { client, clock, events } = newClient(server.url, { hold: true });
     const first = read(client);
-    await server.until(({ requests }) => requests.length === 1);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await eventually('the client waits', () => events.some(({ type }) => type === 'rate_limit.waiting'));
     const second = read(client);
     clock.advance(2_999);
     await new Promise((resolve) => setImmediate(resolve));

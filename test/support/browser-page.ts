@@ -8,7 +8,10 @@ let browser: Promise<Browser> | undefined;
 async function start(): Promise<Browser> {
   const { chromium: driver } = await import('playwright-core');
   const started = await driver.launch({ ...(chromium === undefined ? {} : { executablePath: chromium }) });
-  whenDone(() => started.close());
+  whenDone(() => {
+    browser = undefined;
+    return started.close();
+  });
   return started;
 }
 
@@ -17,7 +20,7 @@ export async function newPage(options: BrowserContextOptions = {}): Promise<{ pa
   browser ??= start();
   const context = await (await browser).newContext({ viewport: { width: 1000, height: 700 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(45_000);
   const troubles: string[] = [];
   page.on('pageerror', (error) => troubles.push(`error: ${error.message}`));
   page.on('console', (message) => message.type() === 'error' && troubles.push(`console: ${message.text()}`));

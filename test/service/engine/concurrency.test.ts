@@ -8,9 +8,10 @@ import { enqueueJob, releaseJob } from '../../../src/service/store/jobs.ts';
 import { savePlan } from '../../../src/service/store/plans.ts';
 import { claimRunJob } from '../../../src/service/store/run-queue.ts';
 import { insertTeam } from '../../../src/service/store/teams.ts';
+import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { Gate } from '../helpers/runtime.ts';
-import { afterTest, started, temporaryDirectory } from '../helpers/service.ts';
+import { started } from '../helpers/service.ts';
 
 const plan = (maxConcurrentRuns: number) => ({ ...defaultPlan, maxConcurrentRuns });
 

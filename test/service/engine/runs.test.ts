@@ -2,9 +2,10 @@ import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RunHost } from '../../../src/service/runtimes/runtime.ts';
+import { temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { Gate, once } from '../helpers/runtime.ts';
-import { started, temporaryDirectory } from '../helpers/service.ts';
+import { started } from '../helpers/service.ts';
 
 const approval = async (host: RunHost) => {
   const answer = host.answer('ok');

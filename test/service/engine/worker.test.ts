@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { JobAborted, Worker } from '../../../src/service/engine/worker.ts';
 import { openDatabase } from '../../../src/service/store/database.ts';
 import { claimJob, enqueueJob, releaseJob } from '../../../src/service/store/jobs.ts';
+import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { Gate } from '../helpers/runtime.ts';
-import { afterTest, temporaryDirectory } from '../helpers/service.ts';
 
 async function workshop() {
   const store = await openDatabase(await temporaryDirectory());

@@ -1,6 +1,7 @@
 /** Requests as bytes on a socket, for what an HTTP client would not send. */
 import { connect, type Socket } from 'node:net';
-import { type Api, afterTest } from './service.ts';
+import { afterTest } from '../../support/temporary.ts';
+import type { Api } from './service.ts';
 
 /** A connection to the service, closed after the test. */
 export async function dial(api: Api): Promise<Socket> {

@@ -1,29 +1,14 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { type Dispatcher, request } from 'undici';
-import { afterEach, expect } from 'vitest';
+import { expect } from 'vitest';
 import { type OperationId, operation } from '../../../src/interface/operations.ts';
 import { ErrorBody } from '../../../src/interface/schemas/common.ts';
 import { schemasOf } from '../../../src/interface/schemas.ts';
 import type { Body, Params, Query, Response, Run, RunStatus } from '../../../src/interface/types.ts';
 import { type Service, type ServiceOptions, startService } from '../../../src/service/service.ts';
+import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { type Behaviour, testRuntime } from './runtime.ts';
-
-const cleanUps: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
-
-export const afterTest = (cleanUp: () => Promise<unknown>): void => void cleanUps.push(cleanUp);
-
-export async function temporaryDirectory(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'aops-service-'));
-  afterTest(() => rm(path, { recursive: true, force: true }));
-  return path;
-}
 
 export type TestOptions = Partial<ServiceOptions> & { behaviours?: Record<string, Behaviour> };
 

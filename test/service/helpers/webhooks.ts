@@ -1,8 +1,9 @@
 /** Deliveries of a service under test, by a clock that stands still. */
 import type { WebhookDelivery } from '../../../src/interface/types.ts';
+import { afterTest } from '../../support/temporary.ts';
 import { Receiver } from '../../support/webhook-receiver.ts';
 import type { ManualClock } from './clock.ts';
-import { type Api, afterTest } from './service.ts';
+import type { Api } from './service.ts';
 
 /** A receiver that ends with the test. */
 export async function receiver(): Promise<Receiver> {

@@ -8,9 +8,10 @@ import { describe, expect, it } from 'vitest';
 import type { Body } from '../../../src/interface/types.ts';
 import { AuthorizationServer } from '../../support/authorization-server.ts';
 import { McpServer } from '../../support/mcp-server.ts';
+import { afterTest } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';
-import { type Api, afterTest } from '../helpers/service.ts';
+import type { Api } from '../helpers/service.ts';
 import { failure, receiver } from '../helpers/webhooks.ts';
 
 const api = covers('connections');

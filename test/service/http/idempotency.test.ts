@@ -10,9 +10,10 @@ import { insertCredential, insertToken } from '../../../src/service/store/creden
 import { openDatabase, type Store, storeOf } from '../../../src/service/store/database.ts';
 import { LibsqlDialect } from '../../../src/service/store/dialect.ts';
 import { insertTeam } from '../../../src/service/store/teams.ts';
+import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { Gate } from '../helpers/runtime.ts';
-import { type Answer, type Api, afterTest, started, temporaryDirectory } from '../helpers/service.ts';
+import { type Answer, type Api, started } from '../helpers/service.ts';
 
 const day = 24 * 60 * 60 * 1_000;
 

@@ -4,10 +4,11 @@ import { describe, expect, it } from 'vitest';
 import type { BuilderRun, BuilderRunStatus, HumanRequest } from '../../../src/interface/types.ts';
 import type { Runtime } from '../../../src/service/runtimes/runtime.ts';
 import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
+import { temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';
 import { Gate, testRuntime } from '../helpers/runtime.ts';
-import { type Api, config, type TestOptions, temporaryDirectory } from '../helpers/service.ts';
+import { type Api, config, type TestOptions } from '../helpers/service.ts';
 
 const service = covers('revisions');
 const script = (options: TestOptions = {}): Promise<Api> => service({ runtimes: [scriptRuntime], ...options });

@@ -7,10 +7,11 @@ import type { EvaluationSummary, Rubric } from '../../../src/interface/types.ts'
 import type { RubricResult } from '../../../src/service/evaluation/evaluate.ts';
 import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
 import { openDatabase } from '../../../src/service/store/database.ts';
+import { temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';
 import { type Behaviour, Gate, testRuntime } from '../helpers/runtime.ts';
-import { type Api, config, type TestOptions, temporaryDirectory } from '../helpers/service.ts';
+import { type Api, config, type TestOptions } from '../helpers/service.ts';
 
 const started = covers('rubrics');
 const failure = (answer: { status: number; body: unknown }) => [answer.status, (answer.body as { error?: string }).error];

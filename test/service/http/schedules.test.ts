@@ -3,10 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Body, RunListItem, Schedule } from '../../../src/interface/types.ts';
 import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
+import { temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';
 import { testRuntime } from '../helpers/runtime.ts';
-import { type Api, config, type TestOptions, temporaryDirectory } from '../helpers/service.ts';
+import { type Api, config, type TestOptions } from '../helpers/service.ts';
 
 const service = covers('schedules');
 const failure = (answer: { status: number; body: unknown }) => [answer.status, (answer.body as { error?: string }).error];

@@ -7,7 +7,8 @@ import { secretHash } from '../../../src/service/oauth/secrets.ts';
 import { insertCredential, insertToken } from '../../../src/service/store/credentials.ts';
 import { openDatabase } from '../../../src/service/store/database.ts';
 import { insertTeam } from '../../../src/service/store/teams.ts';
-import { type Answer, type Api, started, temporaryDirectory } from '../helpers/service.ts';
+import { temporaryDirectory } from '../../support/temporary.ts';
+import { type Answer, type Api, started } from '../helpers/service.ts';
 
 /** A service that knows a token for each of these limits. */
 async function withTokens(limits: readonly (string | null)[]): Promise<{ api: Api; teamId: string }> {

@@ -1,17 +1,17 @@
 /** S24: clients that are slow, half there or many. The service gives each its time, and is there for the others meanwhile. */
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { promptly } from '../../support/promptly.ts';
 import { auth, bodyOf, dial, raw, received, statusOf } from '../helpers/raw.ts';
 import { Gate } from '../helpers/runtime.ts';
 import { type Api, started } from '../helpers/service.ts';
 
-const quick = { headersMilliseconds: 150, bodyMilliseconds: 150, idleMilliseconds: 5_000, lingerMilliseconds: 50, checkMilliseconds: 20 };
+// Shorter ones would cut off the tests' own requests on a loaded machine.
+const quick = { headersMilliseconds: 600, bodyMilliseconds: 600, idleMilliseconds: 5_000, lingerMilliseconds: 50, checkMilliseconds: 20 };
 const agents = (api: Api) => `/v2/teams/${api.service.teamId}/agents`;
 
 async function expectResponsive(api: Api): Promise<void> {
-  const begun = performance.now();
-  expect((await api.send('GET', agents(api))).status).toBe(200);
-  expect(performance.now() - begun).toBeLessThan(1_000);
+  expect((await promptly(() => api.send('GET', agents(api)))).status).toBe(200);
 }
 
 /** Sends a character at a time for as long as the connection takes them. */

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { Worker } from '../../../src/service/engine/worker.ts';
 import { Readiness } from '../../../src/service/operating/readiness.ts';
 import { openDatabase, type Store } from '../../../src/service/store/database.ts';
+import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
-import { afterTest, temporaryDirectory } from '../helpers/service.ts';
 
 const noLog = () => undefined;
 

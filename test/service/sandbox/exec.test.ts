@@ -4,6 +4,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Sandbox, SandboxStore } from '../../../src/service/sandbox/sandbox.ts';
+import { promptly } from '../../support/promptly.ts';
 
 let root: string;
 let sandbox: Sandbox;
@@ -74,36 +75,33 @@ describe('exec', () => {
     expect((await run("printf '\\303'; sleep 0.05; printf '\\251'")).stdout).toBe('é');
   });
 
+  // Time for a shell to get as far as its first words, on a loaded machine too.
+  const begun = 1_500;
+
   it('ends a command at the time limit', async () => {
-    const started = performance.now();
-    const result = await run('echo before; sleep 30', { timeoutMs: 100 });
+    const result = await promptly(() => run('echo before; sleep 30', { timeoutMs: begun }));
     expect(result).toMatchObject({ timedOut: true, exitCode: null, signal: 'SIGTERM', stdout: 'before\n' });
-    expect(performance.now() - started).toBeLessThan(1_100);
   });
 
   it('ends a command that ignores SIGTERM, and its children', async () => {
-    const started = performance.now();
-    const result = await run(`trap '' TERM; (trap '' TERM; while :; do sleep 1; done) & echo $!; while :; do sleep 1; done`, {
-      timeoutMs: 100,
-    });
+    const result = await promptly(() =>
+      run(`trap '' TERM; (trap '' TERM; while :; do sleep 1; done) & echo $!; while :; do sleep 1; done`, { timeoutMs: begun }),
+    );
     expect(result).toMatchObject({ timedOut: true, signal: 'SIGKILL' });
-    expect(performance.now() - started).toBeLessThan(1_100);
     await expectGone(Number(result.stdout));
   });
 
   it('gives the children of a shell that ends at once their time to clean up', async () => {
     const result = await run(`sh -c 'trap "echo cleaned > cleaned.txt; exit" TERM; while :; do sleep 0.02; done' & wait`, {
-      timeoutMs: 150,
+      timeoutMs: begun,
     });
     expect(result.timedOut).toBe(true);
     expect((await sandbox.stat('cleaned.txt')).size).toBe(8);
   });
 
   it('kills what the shell leaves behind in the background', async () => {
-    const started = performance.now();
-    const result = await run('sleep 30 & echo $!');
+    const result = await promptly(() => run('sleep 30 & echo $!'));
     expect(result.exitCode).toBe(0);
-    expect(performance.now() - started).toBeLessThan(1_000);
     await expectGone(Number(result.stdout));
   });
 

@@ -12,7 +12,7 @@ import { migrate } from '../../../src/service/store/migrate.ts';
 import { migrations } from '../../../src/service/store/migrations/index.ts';
 import type { Database } from '../../../src/service/store/schema.ts';
 import { findTeam } from '../../../src/service/store/teams.ts';
-import { afterTest, temporaryDirectory } from '../helpers/service.ts';
+import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 
 it('keeps full access for the tokens there are, and counts what is kept', async () => {
   const directory = await temporaryDirectory();

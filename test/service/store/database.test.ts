@@ -11,7 +11,7 @@ import { listRunFiles } from '../../../src/service/store/run-files.ts';
 import { claimRunJob } from '../../../src/service/store/run-queue.ts';
 import type { Database } from '../../../src/service/store/schema.ts';
 import { listToolExecutions } from '../../../src/service/store/tool-executions.ts';
-import { afterTest, temporaryDirectory } from '../helpers/service.ts';
+import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 
 async function opened() {
   const directory = await temporaryDirectory();

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Queries } from '../../../src/service/store/database.ts';
 import { LibsqlDialect } from '../../../src/service/store/dialect.ts';
 import type { Database } from '../../../src/service/store/schema.ts';
-import { afterTest, temporaryDirectory } from '../helpers/service.ts';
+import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 
 /** A database whose commits are counted, and fail on request. */
 async function counted() {

@@ -11,7 +11,7 @@ import {
   revokeJob,
 } from '../../../src/service/store/jobs.ts';
 import type { JobRow } from '../../../src/service/store/schema.ts';
-import { afterTest, temporaryDirectory } from '../helpers/service.ts';
+import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 
 async function store() {
   const db = await openDatabase(await temporaryDirectory());

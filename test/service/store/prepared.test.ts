@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { openDatabase } from '../../../src/service/store/database.ts';
 import { columnsOf, namesOf, prepared } from '../../../src/service/store/prepared.ts';
 import type { Database } from '../../../src/service/store/schema.ts';
-import { afterTest, temporaryDirectory } from '../helpers/service.ts';
+import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 
 async function opened() {
   const db = await openDatabase(await temporaryDirectory());

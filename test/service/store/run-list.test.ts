@@ -8,7 +8,7 @@ import { LibsqlDialect } from '../../../src/service/store/dialect.ts';
 import { countRuns, listRunRows, type RunFilter } from '../../../src/service/store/run-list.ts';
 import { changeRun, insertRun } from '../../../src/service/store/runs.ts';
 import type { Database } from '../../../src/service/store/schema.ts';
-import { afterTest, temporaryDirectory } from '../helpers/service.ts';
+import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 
 /** A database, and the plans of the queries that are made of it. */
 async function watched() {

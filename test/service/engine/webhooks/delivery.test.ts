@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { WebhookDelivery } from '../../../../src/interface/types.ts';
 import type { Lookup } from '../../../../src/service/outbound/guarded-agent.ts';
+import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 import { Receiver, rawReceiver, verifyWithLibrary } from '../../../support/webhook-receiver.ts';
 import { ManualClock } from '../../helpers/clock.ts';
-import { type Api, afterTest, started, temporaryDirectory } from '../../helpers/service.ts';
+import { type Api, started } from '../../helpers/service.ts';
 import { deliveries, delivery, failure, nextAttempt, receiver } from '../../helpers/webhooks.ts';
 
 const hour = 60 * 60 * 1_000;

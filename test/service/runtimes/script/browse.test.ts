@@ -163,14 +163,15 @@ describeWithChromium('browse', () => {
   });
 
   it('says what went wrong, and goes on when it may', async () => {
-    const bad = (id: string, url: string | undefined, action = '') =>
-      `- browse: { id: ${id}, timeout: 400ms, on_error: continue${url === undefined ? '' : `, url: "${url}"`}${action === '' ? '' : `, actions: [ ${action} ]`} }\n- say: "{{ steps.${id}.error }}"`;
+    // What waits for nothing is over soon; what opens a page first needs time for that on a loaded machine.
+    const bad = (id: string, url: string | undefined, action = '', timeout = '20s') =>
+      `- browse: { id: ${id}, timeout: ${timeout}, on_error: continue${url === undefined ? '' : `, url: "${url}"`}${action === '' ? '' : `, actions: [ ${action} ]`} }\n- say: "{{ steps.${id}.error }}"`;
     const { host, outcome } = await run(
       [
-        bad('a', `${site.url}/tall`, '{ click: "#nope" }'),
+        bad('a', `${site.url}/tall`, '{ click: "#nope" }', '3s'),
         bad('b', undefined, '{ click: button }'),
-        bad('c', undefined, '{ wait_for: { text: Never } }'),
-        bad('d', undefined, '{ wait_for: { gone: div } }'),
+        bad('c', undefined, '{ wait_for: { text: Never } }', '400ms'),
+        bad('d', undefined, '{ wait_for: { gone: div } }', '400ms'),
         bad('e', undefined, '{ press: Frobnicate }'),
         bad('f', undefined, '{ click: "((" }'),
         bad('g', undefined, '{ upload: { selector: button, path: none.txt } }'),
@@ -185,7 +186,7 @@ describeWithChromium('browse', () => {
       ].join('\n'),
     );
     expect(host.texts).toEqual([
-      'no element matches `#nope` within 400ms',
+      'no element matches `#nope` within 3s',
       '2 elements match `button`; write a selector that only one matches',
       'the page did not say "Never" within 400ms',
       '`div` did not go away within 400ms',
