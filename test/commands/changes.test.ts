@@ -1,11 +1,19 @@
 /** What every command that changes something shares: --dry-run and --idempotency-key. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { loadAllCommands } from '../../src/commands/describe.ts';
+import { type OperationId, operation } from '../../src/interface/operations.ts';
+import type { Params, Response } from '../../src/interface/types.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
 let agent: string;
+let agents: Record<'proposing' | 'asking' | 'greeter', string>;
+let queueId: string;
+/** Revisions with a builder run. */
+const builds: string[] = [];
+/** The state before any of the commands. */
+let untouched: unknown;
 let waiting: string;
 let webhook: string;
 let schedule: string;
@@ -22,45 +30,66 @@ async function json<Result>(...argv: string[]): Promise<Result> {
 }
 
 /** A revision whose builder run proposes or asks something. */
-async function builderRun(name: string, prompt: string, shows: RegExp): Promise<void> {
-  await service.agent('- approve: { id: a, title: "A?" }\n- approve: { id: b, title: "B?" }', name);
-  await json('revisions', 'create', name);
+async function builderRun(name: string, prompt: string, shows: RegExp): Promise<string> {
+  const id = await service.agent('- approve: { id: a, title: "A?" }\n- approve: { id: b, title: "B?" }', name);
+  builds.push((await json<{ id: string }>('revisions', 'create', name)).id);
   await json('revisions', 'generate', `${name}@latest`, '--prompt', prompt);
   await eventually(`${name} shows ${shows}`, async () =>
     shows.test(JSON.stringify(await json('revisions', 'builder-run', `${name}@latest`))),
   );
+  return id;
 }
+
+type Listed = { id: string; name?: string; url?: string };
+
+/** What an operation reads, past the command line: it is done after every command. */
+const read = <Id extends OperationId>(id: Id, params: Partial<Params<Id>> = {}): Promise<Response<Id>> =>
+  service.api(
+    'GET',
+    operation(id)
+      .path.replace('/v2', '')
+      .replace(/\{(\w+)\}/g, (_, name: string) =>
+        name === 'teamId' ? service.service.teamId : ((params as Record<string, string>)[name] as string),
+      ),
+  );
 
 /** Everything that a command could change, without what changes by itself. */
 async function state(): Promise<unknown> {
-  const ids = async (...list: string[]): Promise<unknown> =>
-    (await json<{ data: { id: string; name?: string; url?: string }[] }>(...list, '--all')).data.map(({ id, name, url }) => [
-      id,
-      name,
-      url,
-    ]);
-  return [
-    [await service.countRuns(), await service.countAgents(), await service.messages(waiting), (await service.get(waiting)).run.status],
-    await ids('agents', 'list'),
-    await json('webhooks', 'list'),
-    [await json('queues', 'list'), await json('queues', 'labels', 'list', 'invoices'), await json('cases', 'list', 'invoices')],
-    await json('agents', 'triggers', 'list', 'greeter'),
-    [await json('agents', 'schedules', 'list', 'greeter'), await json('agents', 'rubrics', 'list', 'greeter')],
-    await json('webhooks', 'secret', 'show'),
-    await ids('connections', 'list'),
-    [
-      await json('artifacts', 'list'),
-      await json('artifacts', 'messages', asking),
-      await json('artifacts', 'connections', 'list', artifact),
-    ],
-    [await ids('local', 'token', 'list'), await ids('local', 'client', 'list'), await ids('local', 'team', 'list')],
-    [await ids('revisions', 'list', 'proposing'), await ids('revisions', 'list', 'asking'), await ids('revisions', 'list', 'greeter')],
-    [await json('revisions', 'builder-run', 'proposing@latest'), await json('revisions', 'builder-run', 'asking@latest')],
-  ];
+  const agent_ids = Object.values(agents);
+  const queue = { queue_id: queueId };
+  const listed = async <Id extends OperationId>(id: Id, params?: Partial<Params<Id>>): Promise<unknown> => {
+    const [list] = Object.values((await read(id, params)) as object).filter((value) => Array.isArray(value)) as Listed[][];
+    return (list as Listed[]).map(({ id, name, url }) => [id, name, url]);
+  };
+  return Promise.all([
+    service.countRuns(),
+    service.messages(waiting),
+    service.get(waiting).then(({ run }) => run.status),
+    listed('listAgents'),
+    listed('listConnections'),
+    listed('listLocalTokens'),
+    listed('listLocalClients'),
+    listed('listLocalTeams'),
+    read('listTeamWebhooks'),
+    read('getTeamWebhookSecret'),
+    read('listQueues'),
+    read('listQueueLabels', queue),
+    read('listCases', queue),
+    read('listArtifacts'),
+    read('listArtifactMessages', { artifactId: asking }),
+    read('listArtifactConnections', { artifactId: artifact }),
+    ...agent_ids.flatMap((agent_id) => [
+      listed('listAgentRevisions', { agent_id }),
+      read('listAgentCaseTriggers', { agent_id }),
+      read('listAgentSchedules', { agent_id }),
+      read('getEvalRubrics', { agentId: agent_id }),
+    ]),
+    ...builds.map((build_id) => read('getLatestBuilderRun', { build_id })),
+  ]);
 }
 
 beforeAll(async () => {
-  // What there is is read before and after every command.
+  // What there is is read after every command.
   service = await startTestService({ rateLimit: { limit: 1_000_000, windowSeconds: 60 } });
   webhook = (await json<{ id: string }>('webhooks', 'create', 'http://127.0.0.1:9/hook', '--event', 'run.failed')).id;
   await json('connections', 'create', 'crm', '--url', 'http://127.0.0.1:9/mcp');
@@ -68,10 +97,11 @@ beforeAll(async () => {
   await json('local', 'token', 'create', names.token, '--reveal');
   await json('local', 'client', 'create', names.client, '--reveal');
   await json('local', 'team', 'create', names.team);
-  await builderRun('proposing', 'say "Bye"', /"waiting_for_approve"/);
-  await builderRun('asking', 'remove the approval', /Which one is meant/);
+  const proposing = await builderRun('proposing', 'say "Bye"', /"waiting_for_approve"/);
+  const asks = await builderRun('asking', 'remove the approval', /Which one is meant/);
   agent = await service.agent('- say: "Hello {{message}}"', 'greeter');
-  await json('queues', 'create', 'invoices');
+  agents = { proposing, asking: asks, greeter: agent };
+  queueId = (await json<{ id: string }>('queues', 'create', 'invoices')).id;
   await json('queues', 'labels', 'create', 'invoices', 'vendor=acme');
   oneCase = (await json<{ id: string }>('cases', 'create', 'invoices', 'One', '--label', 'vendor=acme')).id;
   await json('agents', 'triggers', 'create', 'greeter', '--queue', 'invoices', '--no-enabled');
@@ -84,6 +114,7 @@ beforeAll(async () => {
   waiting = await service.run('- approve: { id: pay, title: "Pay?" }');
   await service.until(waiting, 'waiting');
   await service.file('procedure.yaml', 'version: 1\nsteps:\n  - say: hi\n');
+  untouched = await state();
 });
 
 /** A way to call each command that changes something, with the request that it would send first. */
@@ -250,7 +281,6 @@ const destroying = commands.filter(({ command }) => command.mutates && command.d
 describe.each(destroying)('aops %s', (id) => {
   it('destroys nothing where nobody can be asked, unless --yes is given', async () => {
     const argv = (changes()[id]?.argv ?? []).filter((word) => word !== '--yes');
-    const before = await state();
     for (const stdin of [undefined, 'y\ny\n']) {
       const refused = await service.cli([...id.split(' '), ...argv, '--json'], stdin === undefined ? {} : { stdin });
       expect(refused).toMatchObject({ code: 2, stdout: '' });
@@ -258,7 +288,7 @@ describe.each(destroying)('aops %s', (id) => {
         error: { code: 'not_confirmed', exit: 2, hint: expect.stringContaining('--yes') },
       });
     }
-    expect(await state()).toEqual(before);
+    expect(await state()).toEqual(untouched);
   });
 });
 
@@ -266,7 +296,6 @@ describe.each(changing)('aops %s --dry-run', (id) => {
   it('shows the request, and changes nothing', async () => {
     const change = changes()[id];
     if (change === undefined) throw new Error(`add a call of "${id}" to the list above`);
-    const before = await state();
     const shown = await service.cli([...id.split(' '), ...change.argv, '--dry-run', '--quiet']);
     expect(shown).toMatchObject({ code: 0, stderr: '' });
     const request = shown.json<{ method: string; url: string; headers: Record<string, string>; body?: unknown }>();
@@ -277,7 +306,7 @@ describe.each(changing)('aops %s --dry-run', (id) => {
     if (change.body !== undefined) expect(request.body).toEqual(change.body);
     expect(shown.stdout).not.toContain(service.service.token);
     expect(Object.keys(request.headers)).toContain('idempotency-key');
-    expect(await state()).toEqual(before);
+    expect(await state()).toEqual(untouched);
   });
 });
 
