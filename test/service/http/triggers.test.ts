@@ -320,7 +320,7 @@ describe('dispatching', () => {
     expect(most).toBe(2);
   });
 
-  it('claims each of a thousand cases exactly once, whatever is done to them at the same time', { timeout: 120_000 }, async () => {
+  it('claims each of a thousand cases exactly once, whatever is done to them at the same time', { timeout: 300_000 }, async () => {
     const worked = new Map<string, number>();
     const { api, queue_id } = await withQueue({
       behaviours: {
