@@ -68,7 +68,7 @@ export default defineConfig({
     codeSplitting: {
       groups: [
         { name: 'version', test: /[\\/]src[\\/]base[\\/]version\.ts$/, priority: 3 },
-        { name: 'core', test: /[\\/]src[\\/]commands[\\/](program|define|list|resolve|output)\.ts$/, priority: 2 },
+        { name: 'core', test: /[\\/]src[\\/]commands[\\/](program[\\/]program|define|list|resolve|output)\.ts$/, priority: 2 },
         {
           name: 'client',
           test: /[\\/]src[\\/](commands[\\/]connection|client[\\/](index|paging|access[\\/]credential))\.ts$/,

@@ -1,6 +1,6 @@
 /** What the launcher calls. Loads no more than the arguments ask for. */
 import { version } from './base/version.ts';
-import type { Host } from './commands/host.ts';
+import type { Host } from './commands/program/host.ts';
 
 /** Runs the command line of `host` and resolves to the exit code. Never rejects. */
 export async function main(host: Host): Promise<number> {
@@ -9,6 +9,6 @@ export async function main(host: Host): Promise<number> {
     host.stdout.write(`${version}\n`);
     return 0;
   }
-  const { runProgram } = await import('./commands/program.ts');
+  const { runProgram } = await import('./commands/program/program.ts');
   return runProgram(host);
 }

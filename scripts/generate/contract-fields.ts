@@ -1,11 +1,11 @@
-/** src/commands/contract-fields.json: the fields of what commands take from the contract, so that help need not load a schema. */
+/** src/commands/program/contract-fields.json: the fields of what commands take from the contract, so that help need not load a schema. */
 import type { TSchema } from 'typebox';
-import { loadAllCommands } from '../../src/commands/describe.ts';
+import { loadAllCommands } from '../../src/commands/program/describe.ts';
 import type { ContractPath, ResultShape } from '../../src/commands/result.ts';
 import type { OperationId } from '../../src/interface/operations.ts';
 import { schemasOf } from '../../src/interface/schemas.ts';
 
-export const contractFieldsFile = 'src/commands/contract-fields.json';
+export const contractFieldsFile = 'src/commands/program/contract-fields.json';
 
 /** JSON Schema, as far as the contract uses it. */
 export interface Schema {

@@ -6,8 +6,8 @@ import {
   describeCommand,
   describedGlobalFlags,
   loadAllCommands,
-} from '../../src/commands/describe.ts';
-import { exitMeanings } from '../../src/commands/help.ts';
+} from '../../src/commands/program/describe.ts';
+import { exitMeanings } from '../../src/commands/program/help.ts';
 import { type Block, topics } from '../../src/commands/topics/topics.ts';
 import { usage } from './manual.ts';
 import { bold, entry, lines, note, paragraph, roman, section, tidy, title } from './roff.ts';

@@ -1,15 +1,16 @@
 /** docs/manual: one page for each group of commands, and an index with what all commands share. */
+
+import { commandTree } from '../../src/commands/index.ts';
 import {
   type DescribedCommand,
   type DescribedOption,
   describeCommand,
   describedGlobalFlags,
   loadAllCommands,
-} from '../../src/commands/describe.ts';
-import { exitMeanings } from '../../src/commands/help.ts';
-import { commandTree } from '../../src/commands/index.ts';
+} from '../../src/commands/program/describe.ts';
+import { exitMeanings } from '../../src/commands/program/help.ts';
+import { type Entries, groupsOf } from '../../src/commands/program/tree.ts';
 import { type Block, topics } from '../../src/commands/topics/topics.ts';
-import { type Entries, groupsOf } from '../../src/commands/tree.ts';
 import { code, generatedNote, page, table } from './markdown.ts';
 
 /** The pages by file name. */

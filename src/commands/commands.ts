@@ -1,7 +1,7 @@
 import { defineCommand } from './define.ts';
-import { type DescribedCommand, describeCommand, loadAllCommands } from './describe.ts';
 import { wholeList } from './list.ts';
 import { column, listOutput } from './output.ts';
+import { type DescribedCommand, describeCommand, loadAllCommands } from './program/describe.ts';
 import { returns } from './result.ts';
 
 export default defineCommand({

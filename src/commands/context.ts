@@ -8,7 +8,7 @@ import type { OutputFormat } from '../config/settings.ts';
 import type { ConfigStore } from '../config/store.ts';
 import type { Prompter } from '../terminal/prompts.ts';
 import type { Terminal } from '../terminal/streams.ts';
-import type { ChangeFlags, GlobalFlags } from './global-flags.ts';
+import type { ChangeFlags, GlobalFlags } from './program/global-flags.ts';
 
 export interface Context {
   readonly terminal: Terminal;

@@ -11,12 +11,12 @@ import { local } from './local/index.ts';
 import { mcp } from './mcp/index.ts';
 import { plugins } from './plugins/index.ts';
 import { profiles } from './profiles/index.ts';
+import type { Leaf } from './program/tree.ts';
 import { queues } from './queues/index.ts';
 import { revisions } from './revisions/index.ts';
 import { runs } from './runs/index.ts';
 import { sandbox } from './sandbox/index.ts';
 import { teams } from './teams/index.ts';
-import type { Leaf } from './tree.ts';
 import { webhooks } from './webhooks/index.ts';
 
 /** What stands on the first level, in sections, in the order of the help. */

@@ -1,6 +1,6 @@
 /** What every command that changes something shares: --dry-run and --idempotency-key. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { loadAllCommands } from '../../src/commands/describe.ts';
+import { loadAllCommands } from '../../src/commands/program/describe.ts';
 import { type OperationId, operation } from '../../src/interface/operations.ts';
 import type { Params, Response } from '../../src/interface/types.ts';
 import { eventually } from '../support/eventually.ts';

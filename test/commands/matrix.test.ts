@@ -1,13 +1,13 @@
 /** What holds for every command there is, and will hold for every command that is added. */
 import { describe, expect, it } from 'vitest';
 import { type AnyCommand, type Argument, flagName, type Option } from '../../src/commands/define.ts';
-import { describeCommand, type LoadedCommand, loadAllCommands } from '../../src/commands/describe.ts';
-import { globalFlags } from '../../src/commands/global-flags.ts';
 import { commandTree } from '../../src/commands/index.ts';
-import { optionsOf } from '../../src/commands/parser.ts';
-import { resultFields } from '../../src/commands/result-fields.ts';
+import { describeCommand, type LoadedCommand, loadAllCommands } from '../../src/commands/program/describe.ts';
+import { globalFlags } from '../../src/commands/program/global-flags.ts';
+import { optionsOf } from '../../src/commands/program/parser.ts';
+import { resultFields } from '../../src/commands/program/result-fields.ts';
+import { groupsOf, isGroup, isHidden } from '../../src/commands/program/tree.ts';
 import { topics } from '../../src/commands/topics/topics.ts';
-import { groupsOf, isGroup, isHidden } from '../../src/commands/tree.ts';
 import { type OperationId, operationIds } from '../../src/interface/operations.ts';
 import { type CliResult, runCli } from '../support/run-cli.ts';
 import { folderEnv } from '../support/service.ts';

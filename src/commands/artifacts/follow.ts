@@ -7,14 +7,14 @@ import { PromptCancelled } from '../../terminal/prompts.ts';
 import type { Answer } from '../../watch/answers.ts';
 import { Pace } from '../../watch/pace.ts';
 import { type ArtifactEvent, watchArtifact } from '../../watch/watch-artifact.ts';
-import { Asking } from '../asking.ts';
 import type { Context } from '../context.ts';
 import { flag } from '../define.ts';
-import { forPeople } from '../present.ts';
-import { type FollowOptions, followFlags, followOptions, type Requester, responderHere } from '../responder.ts';
+import { Asking } from '../following/asking.ts';
+import { type FollowOptions, followFlags, followOptions, type Requester, responderHere } from '../following/responder.ts';
+import { newStreamSink, type Seen } from '../following/stream-sinks.ts';
+import { forPeople } from '../program/present.ts';
 import { ResultError } from '../result-error.ts';
 import { describeRequest } from '../runs/requests.ts';
-import { newStreamSink, type Seen } from '../stream-sinks.ts';
 
 export const watchFlags = { watch: flag('Follow the generation to its end, and answer what it asks'), ...followFlags } as const;
 

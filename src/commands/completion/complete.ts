@@ -1,10 +1,10 @@
 import { settingDefinitions } from '../../config/settings.ts';
 import type { Context } from '../context.ts';
 import { type AnyCommand, type CompletionSource, defineCommand, flagName, manyArguments, type Option, type Options } from '../define.ts';
-import { globalFlags } from '../global-flags.ts';
 import { commandTree } from '../index.ts';
-import { optionsOf } from '../parser.ts';
-import { type Entries, follow, isHidden, summaryOf } from '../tree.ts';
+import { globalFlags } from '../program/global-flags.ts';
+import { optionsOf } from '../program/parser.ts';
+import { type Entries, follow, isHidden, summaryOf } from '../program/tree.ts';
 
 /** What may stand at the cursor: words with their meaning, and whether the shell should offer files. */
 interface Candidates {
@@ -120,7 +120,7 @@ function flagWords(options: Options): [string, string][] {
 
 /** The fields of the command's JSON; what stands before the last comma stays. */
 async function fieldWords(command: AnyCommand, current: string): Promise<Candidates> {
-  const { resultFields } = await import('../result-fields.ts');
+  const { resultFields } = await import('../program/result-fields.ts');
   const before = current.slice(0, current.lastIndexOf(',') + 1);
   const named = new Set(before.split(','));
   const fields = Object.entries(resultFields(command)?.fields ?? {}).filter(([name]) => !named.has(name));

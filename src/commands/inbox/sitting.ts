@@ -3,7 +3,7 @@ import type { Client } from '../../client/client.ts';
 import { relativeTime } from '../../terminal/relative-time.ts';
 import { Pace } from '../../watch/pace.ts';
 import type { Context } from '../context.ts';
-import { LeftPending, respond, responderHere } from '../responder.ts';
+import { LeftPending, respond, responderHere } from '../following/responder.ts';
 import { runRequester } from '../runs/requester.ts';
 import { type PendingRequest, requestOf } from './pending.ts';
 

@@ -7,7 +7,7 @@ import { ServiceAnswerError } from '../../client/errors.ts';
 import type { HumanRequest, ReviewedBuilderRun } from '../../interface/types.ts';
 import type { Answer } from '../../watch/answers.ts';
 import type { BuilderRunIds } from '../../watch/watch-builder-run.ts';
-import type { Requester } from '../responder.ts';
+import type { Requester } from '../following/responder.ts';
 import { describeRequest } from '../runs/requests.ts';
 
 /** Sends answers. @throws AopsError `not_offered` (exit 3) when the service takes none */

@@ -1,7 +1,7 @@
 /** What people see of a builder run while it works: its phase. */
 import type { BuilderRunEvent } from '../../watch/watch-builder-run.ts';
 import type { Context } from '../context.ts';
-import { newStreamSink, type StreamSink } from '../stream-sinks.ts';
+import { newStreamSink, type StreamSink } from '../following/stream-sinks.ts';
 
 export type BuilderSink = StreamSink<BuilderRunEvent>;
 

@@ -1,6 +1,6 @@
 /** A run as the one whose human requests are answered. */
 import type { Client } from '../../client/client.ts';
-import type { Requester } from '../responder.ts';
+import type { Requester } from '../following/responder.ts';
 import { waitingError } from './outcome.ts';
 import { sendAnswer } from './requests.ts';
 

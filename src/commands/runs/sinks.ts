@@ -7,7 +7,7 @@ import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Terminal } from '../../terminal/streams.ts';
 import type { Styles } from '../../terminal/style.ts';
 import type { RunEvent } from '../../watch/events.ts';
-import type { HeldSink } from '../asking.ts';
+import type { HeldSink } from '../following/asking.ts';
 import type { Transcript } from './transcript.ts';
 
 export interface Sink extends HeldSink {

@@ -1,7 +1,7 @@
 import { exitCodes } from '../../base/errors.ts';
 import { argument, defineCommand } from '../define.ts';
+import { followFlags, followOptions } from '../following/responder.ts';
 import { runId } from '../resolve.ts';
-import { followFlags, followOptions } from '../responder.ts';
 import { returns } from '../result.ts';
 import { followed, followRun } from './follow.ts';
 

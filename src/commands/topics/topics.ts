@@ -1,5 +1,5 @@
 /** What `aops help TOPIC` says. The same texts become pages of the manual and man pages. Words as they are typed stand in backquotes. */
-import { exitMeanings } from '../help.ts';
+import { exitMeanings } from '../program/help.ts';
 import { environmentRows } from './environment.ts';
 
 /** A paragraph, a heading, lines to type, or rows of a word and its meaning. */

@@ -1,7 +1,7 @@
 /** GET /oauth/callback: where a person comes back to from an authorization server, and is told what came of it. */
 import { AuthorizationFailure, finishAuthorization } from '../engine/connections/authorize.ts';
 import type { Answer } from './answer.ts';
-import type { Exchange, HttpParts } from './pipeline.ts';
+import type { Exchange, HttpParts } from './exchange.ts';
 
 export const callbackPath = 'oauth/callback';
 

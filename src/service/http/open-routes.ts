@@ -8,9 +8,9 @@ import { tokenAnswer } from '../oauth/token-endpoint.ts';
 import { assetAnswer } from '../page/assets.ts';
 import { sessionAnswer } from '../page/session-endpoint.ts';
 import { type Answer, jsonAnswer } from './answer.ts';
+import type { Exchange, HttpParts } from './exchange.ts';
 import { callbackAnswer, callbackPath } from './oauth-callback.ts';
 import { healthAnswer, metricsAnswer, readyAnswer } from './operating-routes.ts';
-import type { Exchange, HttpParts } from './pipeline.ts';
 import { methodNotAllowed, routeNotFound } from './router.ts';
 import { downloadAnswer, uploadAnswer } from './transfers.ts';
 

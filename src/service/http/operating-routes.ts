@@ -3,8 +3,8 @@ import { version } from '../../base/version.ts';
 import { ServiceError } from '../errors.ts';
 import { isSameHash, secretHash } from '../oauth/secrets.ts';
 import { type Answer, jsonAnswer } from './answer.ts';
+import { addressOf, type Exchange, type HttpParts } from './exchange.ts';
 import { isLoopback } from './origin.ts';
-import { addressOf, type Exchange, type HttpParts } from './pipeline.ts';
 
 /** GET /healthz: whoever reads this has been answered by a process that lives. It looks at nothing else: a restart would mend nothing else. */
 export const healthAnswer = ({ instanceId }: HttpParts): Answer => jsonAnswer(200, { status: 'ok', version, instance_id: instanceId });

@@ -7,65 +7,22 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { operation } from '../../interface/operations.ts';
 import { schemasOf } from '../../interface/schemas.ts';
-import type { Engine } from '../engine/engine.ts';
 import { ServiceError } from '../errors.ts';
 import { errorFields } from '../log.ts';
-import type { Readiness } from '../operating/readiness.ts';
-import type { ServiceMetrics } from '../operating/service-metrics.ts';
-import type { UrlSigner } from '../signed-urls.ts';
 import { requirePermission } from './access.ts';
 import { type Answer, errorAnswer, jsonAnswer, jsonText } from './answer.ts';
 import { authenticate, type Caller } from './authenticate.ts';
 import { jsonLimit, parseJson, parseMultipart, readBody, uploadLimit } from './body.ts';
 import { MediaReply, type RequestContext } from './context.ts';
-import type { IdempotencyLayer } from './idempotency.ts';
+import { addressOf, type Exchange, type HttpParts } from './exchange.ts';
 import { fingerprint, idempotencyKey } from './idempotency-request.ts';
-import type { KnownTokens } from './known-tokens.ts';
 import type { Lifetime } from './lifetime.ts';
-import type { HttpLimits } from './limits.ts';
 import { openAnswer, openRoute } from './open-routes.ts';
 import { callOperation, operationCaller } from './operation-call.ts';
-import { type OriginCheck, requireSingleHeaders } from './origin.ts';
-import type { RateLimiter } from './rate-limit.ts';
-import { isRemembered, type RememberedAnswers } from './remembered.ts';
-import { type Match, pathSegments, type Router, routeNotFound } from './router.ts';
+import { requireSingleHeaders } from './origin.ts';
+import { isRemembered } from './remembered.ts';
+import { type Match, pathSegments, routeNotFound } from './router.ts';
 import { rawHandlerOf } from './routes/index.ts';
-
-export interface HttpParts {
-  engine: Engine;
-  /** The same with the early store, for handlers of operations: the pipeline waits for the disk before it answers. */
-  early: Engine;
-  signer: UrlSigner;
-  instanceId: string;
-  limits: HttpLimits;
-  checkOrigin: OriginCheck;
-  limiter: RateLimiter;
-  /** Counts wrong client secrets. */
-  attempts: RateLimiter;
-  idempotency: IdempotencyLayer;
-  router: Router;
-  tokens: KnownTokens;
-  remembered: RememberedAnswers;
-  scheme: 'http' | 'https';
-  /** Where others reach the service, when it is not where it listens. Without a slash at the end. */
-  publicUrl: string | undefined;
-  metrics: ServiceMetrics;
-  /** Who has it may read the figures; without one, this machine may. */
-  metricsToken: string | undefined;
-  readiness: Readiness;
-}
-
-/** A request on its way through the pipeline. */
-export interface Exchange {
-  readonly request: IncomingMessage;
-  readonly requestId: string;
-  readonly method: string;
-  readonly segments: string[];
-  readonly search: URLSearchParams;
-  /** Where the caller reaches the service, without a slash at the end. */
-  readonly baseUrl: string;
-  readonly lifetime: Lifetime;
-}
 
 export interface Outcome {
   answer: Answer;
@@ -203,9 +160,3 @@ function failed(parts: HttpParts, error: unknown, request: IncomingMessage, requ
   if (result.status >= 500) parts.engine.log('error', 'a request failed', { request: requestId, ...errorFields(error) });
   return result;
 }
-
-/** Whether a caller is an address and no credential. */
-export const isAddress = (caller: string): boolean => caller.startsWith('address ');
-
-export const addressOf = (request: { socket: { remoteAddress?: string | undefined } }): string =>
-  `address ${request.socket.remoteAddress ?? 'unknown'}`;

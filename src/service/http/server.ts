@@ -10,8 +10,9 @@ import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { errorFields, type LogLevel } from '../log.ts';
 import { type Answer, jsonAnswer, rawResponse } from './answer.ts';
 import { drainBody, hasUnreadBody, holdBody } from './body.ts';
+import { addressOf, type HttpParts, isAddress } from './exchange.ts';
 import { Lifetime } from './lifetime.ts';
-import { addressOf, type HttpParts, handle, isAddress } from './pipeline.ts';
+import { handle } from './pipeline.ts';
 import type { TlsPair } from './tls.ts';
 
 export interface HttpServer {

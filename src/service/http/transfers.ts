@@ -9,7 +9,7 @@ import type { Grant } from '../signed-urls.ts';
 import { findRunFile } from '../store/run-files.ts';
 import { type Answer, jsonAnswer } from './answer.ts';
 import { inviteBody } from './body.ts';
-import type { Exchange, HttpParts } from './pipeline.ts';
+import type { Exchange, HttpParts } from './exchange.ts';
 import { type ByteRange, contentDisposition, isNotModified, requestedRange } from './range.ts';
 
 /** Something to download. */

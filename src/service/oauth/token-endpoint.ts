@@ -4,7 +4,7 @@ import { ServiceError } from '../errors.ts';
 import { scopeSet } from '../http/access.ts';
 import { type Answer, errorAnswer, jsonAnswer } from '../http/answer.ts';
 import { readBody } from '../http/body.ts';
-import { addressOf, type Exchange, type HttpParts } from '../http/pipeline.ts';
+import { addressOf, type Exchange, type HttpParts } from '../http/exchange.ts';
 import { findCredential, forgetExpiredTokens, insertToken } from '../store/credentials.ts';
 import type { CredentialRow } from '../store/schema.ts';
 import { isoTime } from '../store/time.ts';

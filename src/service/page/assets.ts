@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Answer } from '../http/answer.ts';
-import type { Exchange } from '../http/pipeline.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { isNotModified } from '../http/range.ts';
 
 /** Beside this file, and beside the bundle that it becomes a part of. */

@@ -1,6 +1,6 @@
 /** The parts of a command's help that commander does not write: description, examples, exit codes. */
-import { type ExitCode, exitCodes } from '../base/errors.ts';
-import { type AnyCommand, exitsOf } from './define.ts';
+import { type ExitCode, exitCodes } from '../../base/errors.ts';
+import { type AnyCommand, exitsOf } from '../define.ts';
 import type { ResultFields } from './result-fields.ts';
 
 /** What each exit code means, in a few words. */

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { writeFile as put, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type DownloadOptions, download } from '../../src/client/transfers/download.ts';
-import { readDigest } from '../../src/client/transfers/download-answer.ts';
-import { counted, LocalFolder } from '../../src/client/transfers/local-files.ts';
-import { answer, nothing, partial, type RawServer, type Step } from '../faults/raw-server.ts';
-import { temporaryFolder } from '../support/temporary.ts';
-import { failureOf, newClient, scripted } from './harness.ts';
+import { type DownloadOptions, download } from '../../../src/client/transfers/download.ts';
+import { readDigest } from '../../../src/client/transfers/download-answer.ts';
+import { counted, LocalFolder } from '../../../src/client/transfers/local-files.ts';
+import { answer, nothing, partial, type RawServer, type Step } from '../../faults/raw-server.ts';
+import { temporaryFolder } from '../../support/temporary.ts';
+import { failureOf, newClient, scripted } from '../harness.ts';
 
 const { signal } = new AbortController();
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64');

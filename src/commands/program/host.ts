@@ -1,5 +1,5 @@
 /** The process, as far as the program needs it; tests pass their own. */
-import type { InputStream, OutputStream } from '../terminal/streams.ts';
+import type { InputStream, OutputStream } from '../../terminal/streams.ts';
 
 export interface Host {
   /** As in Node: executable, script, then the arguments. */

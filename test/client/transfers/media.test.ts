@@ -2,10 +2,10 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { bearerCredential } from '../../src/client/access/credential.ts';
-import { Client } from '../../src/client/index.ts';
-import { mediaContent } from '../../src/client/transfers/media.ts';
-import { whenDone } from '../support/temporary.ts';
+import { bearerCredential } from '../../../src/client/access/credential.ts';
+import { Client } from '../../../src/client/index.ts';
+import { mediaContent } from '../../../src/client/transfers/media.ts';
+import { whenDone } from '../../support/temporary.ts';
 
 const params = { artifactId: '00000000-0000-4000-8000-000000000001' };
 

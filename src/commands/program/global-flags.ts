@@ -1,6 +1,6 @@
 /** The flags every command takes. */
-import { colorModes, outputFormats } from '../config/settings.ts';
-import { type CommandInput, choice, duration, flag, type Options, text } from './define.ts';
+import { colorModes, outputFormats } from '../../config/settings.ts';
+import { type CommandInput, choice, duration, flag, type Options, text } from '../define.ts';
 
 export const globalFlags = {
   profile: text('NAME', 'Use this profile', { complete: 'profiles' }),

@@ -1,14 +1,14 @@
 /** Results and errors on their way out: the format asked for on stdout, everything else on stderr. */
-import { AopsError, exitCodes } from '../base/errors.ts';
-import type { View } from '../terminal/cell.ts';
-import { renderError } from '../terminal/errors.ts';
-import { renderData } from '../terminal/formats.ts';
-import { renderRecord } from '../terminal/record.ts';
-import type { Terminal } from '../terminal/streams.ts';
-import { renderTable } from '../terminal/table.ts';
-import type { Context } from './context.ts';
-import { Count, RowList } from './list.ts';
-import { type AnyOutput, recordFields } from './output.ts';
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import type { View } from '../../terminal/cell.ts';
+import { renderError } from '../../terminal/errors.ts';
+import { renderData } from '../../terminal/formats.ts';
+import { renderRecord } from '../../terminal/record.ts';
+import type { Terminal } from '../../terminal/streams.ts';
+import { renderTable } from '../../terminal/table.ts';
+import type { Context } from '../context.ts';
+import { Count, RowList } from '../list.ts';
+import { type AnyOutput, recordFields } from '../output.ts';
 
 /** @param knownFields what --fields may name, also where no row has it */
 export async function presentResult(
@@ -58,7 +58,7 @@ export async function viewOf({ terminal: { out }, clock }: Context): Promise<Vie
 async function writeLong(context: Context, text: string): Promise<void> {
   const { terminal } = context;
   const paged =
-    terminal.out.isTTY && (await import('../terminal/pager.ts').then(({ page }) => page(terminal, text, context.config().pager.value)));
+    terminal.out.isTTY && (await import('../../terminal/pager.ts').then(({ page }) => page(terminal, text, context.config().pager.value)));
   if (!paged) await terminal.write(text);
 }
 

@@ -2,10 +2,10 @@ import { renameSync, symlinkSync } from 'node:fs';
 import { chmod, lstat, mkdir, writeFile as put, readdir, readFile, rename, stat, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type OpenFile, openDiskFile } from '../../src/client/transfers/disk-file.ts';
-import { LocalFolder } from '../../src/client/transfers/local-files.ts';
-import { temporaryFolder } from '../support/temporary.ts';
-import { failureOf } from './harness.ts';
+import { type OpenFile, openDiskFile } from '../../../src/client/transfers/disk-file.ts';
+import { LocalFolder } from '../../../src/client/transfers/local-files.ts';
+import { temporaryFolder } from '../../support/temporary.ts';
+import { failureOf } from '../harness.ts';
 
 const bytes = (...pieces: string[]) =>
   async function* (): AsyncGenerator<Uint8Array> {

@@ -3,15 +3,15 @@
  * The only place that knows how a failure becomes an exit code.
  */
 import { CommanderError, type Command as Parser } from 'commander';
-import { exitCodes, UsageError } from '../base/errors.ts';
-import { nearest } from '../base/nearest.ts';
-import type { OutputFormat } from '../config/settings.ts';
-import { Terminal } from '../terminal/streams.ts';
-import type { Context } from './context.ts';
-import type { AnyCommand } from './define.ts';
+import { exitCodes, UsageError } from '../../base/errors.ts';
+import { nearest } from '../../base/nearest.ts';
+import type { OutputFormat } from '../../config/settings.ts';
+import { Terminal } from '../../terminal/streams.ts';
+import type { Context } from '../context.ts';
+import type { AnyCommand } from '../define.ts';
+import { commandTree } from '../index.ts';
 import { type ChangeFlags, type GlobalFlags, globalFlags } from './global-flags.ts';
 import type { Host } from './host.ts';
-import { commandTree } from './index.ts';
 import { overviewText } from './overview.ts';
 import { addOptions, argumentValues, commandParser, newParser, optionsOf, optionValues, usageError } from './parser.ts';
 import { presentError, presentResult } from './present.ts';
@@ -33,7 +33,7 @@ export async function runProgram(host: Host, tree: Entries = commandTree): Promi
 async function showTopic(terminal: Terminal, args: string[], tree: Entries): Promise<number | undefined> {
   const [help, word = '', ...more] = args;
   if (help !== 'help' || word === '' || more.length > 0 || entryOf(tree, word)) return undefined;
-  const { topics, topicText } = await import('./topics/topics.ts');
+  const { topics, topicText } = await import('../topics/topics.ts');
   const topic = Object.hasOwn(topics, word) ? topics[word] : undefined;
   if (topic) {
     await terminal.write(topicText(topic));
@@ -181,13 +181,13 @@ async function knownFields({ flags }: Context, command: AnyCommand): Promise<rea
 /** A dry run ends well; a failure may still have a result to print. */
 async function presentFailure(context: Context, command: AnyCommand, error: unknown): Promise<number> {
   if (context.flags.dryRun) {
-    const { DryRunStop } = await import('../client/index.ts');
+    const { DryRunStop } = await import('../../client/index.ts');
     if (error instanceof DryRunStop) {
       await context.terminal.data(`${JSON.stringify(error.request, null, 2)}\n`);
       return exitCodes.done;
     }
   }
-  const { ResultError } = await import('./result-error.ts');
+  const { ResultError } = await import('../result-error.ts');
   if (error instanceof ResultError) await presentResult(context, command.output, error.result);
   throw error;
 }

@@ -1,5 +1,5 @@
 /** The tree that the words of a command line are followed down: groups, groups in groups, commands. */
-import type { CommandLoader, Group } from './define.ts';
+import type { CommandLoader, Group } from '../define.ts';
 
 /** A command of its own, without a group. Its summary is repeated here, so that the overview needs no loading. */
 export interface Leaf {

@@ -1,11 +1,11 @@
 /** Where the events of something that is followed go: a status line on a terminal, notes elsewhere, NDJSON for programs. */
-import type { Clock } from '../base/clock.ts';
-import { formatDuration } from '../base/duration.ts';
-import type { StatusLine } from '../terminal/progress.ts';
-import type { Terminal } from '../terminal/streams.ts';
-import { plainStyles, type Styles } from '../terminal/style.ts';
+import type { Clock } from '../../base/clock.ts';
+import { formatDuration } from '../../base/duration.ts';
+import type { StatusLine } from '../../terminal/progress.ts';
+import type { Terminal } from '../../terminal/streams.ts';
+import { plainStyles, type Styles } from '../../terminal/style.ts';
+import type { Context } from '../context.ts';
 import type { HeldSink } from './asking.ts';
-import type { Context } from './context.ts';
 
 export interface StreamSink<Event> extends HeldSink {
   event(event: Event): Promise<void>;
@@ -26,7 +26,7 @@ export interface Seen {
 export async function newStreamSink<Event>(context: Context, seen: (event: Event) => Seen | undefined): Promise<StreamSink<Event>> {
   const { terminal, clock, format } = context;
   if (format === 'ndjson') return new NdjsonSink(terminal);
-  const { statusLine } = await import('../terminal/progress.ts');
+  const { statusLine } = await import('../../terminal/progress.ts');
   return new PhaseSink(terminal, clock, seen, await statusLine(terminal), await terminal.err.styles());
 }
 

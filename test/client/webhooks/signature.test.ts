@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { secretKey, verifyDelivery } from '../../src/client/webhooks/signature.ts';
+import { secretKey, verifyDelivery } from '../../../src/client/webhooks/signature.ts';
 
 const secret = `whsec_${randomBytes(32).toString('base64')}`;
 const key = secretKey(secret, 'it');

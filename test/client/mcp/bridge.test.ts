@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { Bridge } from '../../src/client/mcp/bridge.ts';
-import { readLines, tooLong } from '../../src/client/mcp/lines.ts';
-import { answer, json, partial, type RawServer, type RecordedRequest, raw, reply, type Step } from '../faults/raw-server.ts';
-import { eventually } from '../support/eventually.ts';
-import { newClient, scripted } from './harness.ts';
+import { Bridge } from '../../../src/client/mcp/bridge.ts';
+import { readLines, tooLong } from '../../../src/client/mcp/lines.ts';
+import { answer, json, partial, type RawServer, type RecordedRequest, raw, reply, type Step } from '../../faults/raw-server.ts';
+import { eventually } from '../../support/eventually.ts';
+import { newClient, scripted } from '../harness.ts';
 
 interface Line {
   id?: unknown;

@@ -2,14 +2,14 @@
 import http from 'node:http';
 import type net from 'node:net';
 import { describe, expect, it } from 'vitest';
-import type { AopsError } from '../../src/base/errors.ts';
-import type { Network } from '../../src/client/network/network.ts';
-import { failure } from '../../src/client/transport.ts';
-import { proxiesOf } from '../../src/config/proxy.ts';
-import { ConnectProxy, type ProxyOptions } from '../support/connect-proxy.ts';
-import { afterTest } from '../support/temporary.ts';
-import { authority, type CertificateName, certificate, clientNameOf, startHttps } from '../support/tls.ts';
-import { failureOf, newClient } from './harness.ts';
+import type { AopsError } from '../../../src/base/errors.ts';
+import type { Network } from '../../../src/client/network/network.ts';
+import { failure } from '../../../src/client/transport.ts';
+import { proxiesOf } from '../../../src/config/proxy.ts';
+import { ConnectProxy, type ProxyOptions } from '../../support/connect-proxy.ts';
+import { afterTest } from '../../support/temporary.ts';
+import { authority, type CertificateName, certificate, clientNameOf, startHttps } from '../../support/tls.ts';
+import { failureOf, newClient } from '../harness.ts';
 
 const getRun = { params: { run_id: 'r1' } };
 const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };

@@ -2,10 +2,10 @@
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { SharedLimits } from '../../src/client/limits/shared-limits.ts';
-import { json, type RawServer, reply } from '../faults/raw-server.ts';
-import { temporaryFolder } from '../support/temporary.ts';
-import { newClient, scripted } from './harness.ts';
+import { SharedLimits } from '../../../src/client/limits/shared-limits.ts';
+import { json, type RawServer, reply } from '../../faults/raw-server.ts';
+import { temporaryFolder } from '../../support/temporary.ts';
+import { newClient, scripted } from '../harness.ts';
 
 const now = Date.parse('2026-07-18T09:00:00.000Z');
 const identity = ['https://agents.example', 'secret-token'];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkNames, safeParts, treeLimits } from '../../src/client/transfers/local-names.ts';
+import { checkNames, safeParts, treeLimits } from '../../../src/client/transfers/local-names.ts';
 
 describe('a name from the service', () => {
   it.each([

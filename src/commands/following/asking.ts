@@ -1,6 +1,6 @@
 /** The answering of what is asked while a stream goes on: one request at a time, beside it. A failure ends the stream. */
-import type { HumanRequest } from '../interface/types.ts';
-import type { Pace } from '../watch/pace.ts';
+import type { HumanRequest } from '../../interface/types.ts';
+import type { Pace } from '../../watch/pace.ts';
 import { LeftPending, type Requester, type ResponderOptions, respond } from './responder.ts';
 
 /** What shows the stream. */

@@ -1,7 +1,8 @@
 /** The fields that commands print as JSON, with those of the contract filled in. Loaded for help and descriptions alone. */
+
+import type { AnyCommand } from '../define.ts';
+import type { FieldShape, ResultShape } from '../result.ts';
 import contractFields from './contract-fields.json' with { type: 'json' };
-import type { AnyCommand } from './define.ts';
-import type { FieldShape, ResultShape } from './result.ts';
 
 export interface ResultFields {
   /** Whether the result is a list: `{"data": [...], "total", "limit", "offset"}`. */

@@ -1,7 +1,7 @@
 /** Command definitions as a commander program, and what commander parsed as the input of a command. */
 import { Command as Parser, Option as ParserOption } from 'commander';
-import { UsageError } from '../base/errors.ts';
-import { type AnyCommand, type Arguments, flagName, type Option, type Options } from './define.ts';
+import { UsageError } from '../../base/errors.ts';
+import { type AnyCommand, type Arguments, flagName, type Option, type Options } from '../define.ts';
 import { changeFlags } from './global-flags.ts';
 import { helpSections } from './help.ts';
 import type { ResultFields } from './result-fields.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { inParallel, Slots } from '../../src/client/transfers/parallel.ts';
-import { failureOf } from './harness.ts';
+import { inParallel, Slots } from '../../../src/client/transfers/parallel.ts';
+import { failureOf } from '../harness.ts';
 
 const { signal } = new AbortController();
 const numbers = Array.from({ length: 30 }, (_, index) => index);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { resetWait, retryAfter, serverTime } from '../../src/client/limits/rate-limit.ts';
-import { json } from '../faults/raw-server.ts';
-import { failureOf, newClient, scripted } from './harness.ts';
+import { resetWait, retryAfter, serverTime } from '../../../src/client/limits/rate-limit.ts';
+import { json } from '../../faults/raw-server.ts';
+import { failureOf, newClient, scripted } from '../harness.ts';
 
 const getRun = { params: { run_id: 'r1' } };
 const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };

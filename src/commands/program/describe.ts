@@ -1,8 +1,8 @@
 /** The whole command surface as data: for `aops commands --json`, completion, the manual, and tests over every command. */
-import { type OperationId, operation } from '../interface/operations.ts';
-import { type AnyCommand, type CompletionSource, exitsOf, flagName, type Option } from './define.ts';
+import { type OperationId, operation } from '../../interface/operations.ts';
+import { type AnyCommand, type CompletionSource, exitsOf, flagName, type Option } from '../define.ts';
+import { commandTree } from '../index.ts';
 import { globalFlags } from './global-flags.ts';
-import { commandTree } from './index.ts';
 import { argumentWord, optionsOf } from './parser.ts';
 import { type ResultFields, resultFields } from './result-fields.ts';
 import { type Entries, isGroup, isHidden, loaderOf } from './tree.ts';

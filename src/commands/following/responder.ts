@@ -2,14 +2,14 @@
  * Who answers human requests, and the questions of builder runs, while they are watched: the answers file first, then, as
  * --on-request says, the person at the terminal, somebody elsewhere (wait), or nobody (fail).
  */
-import { type AopsError, exitCodes, UsageError } from '../base/errors.ts';
-import { ServiceAnswerError } from '../client/errors.ts';
-import type { HumanQuestion, HumanRequest } from '../interface/types.ts';
-import type { Prompter } from '../terminal/prompts.ts';
-import { type Answer, type AnswersFile, answerFromFile, joinChoices, optionLabels, parseAnswersFile } from '../watch/answers.ts';
-import { readText } from './body.ts';
-import type { Context } from './context.ts';
-import { choice, text } from './define.ts';
+import { type AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { ServiceAnswerError } from '../../client/errors.ts';
+import type { HumanQuestion, HumanRequest } from '../../interface/types.ts';
+import type { Prompter } from '../../terminal/prompts.ts';
+import { type Answer, type AnswersFile, answerFromFile, joinChoices, optionLabels, parseAnswersFile } from '../../watch/answers.ts';
+import { readText } from '../body.ts';
+import type { Context } from '../context.ts';
+import { choice, text } from '../define.ts';
 
 export const followFlags = {
   onRequest: choice(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { clientCredential, type TokenOptions } from '../../src/client/access/oauth.ts';
-import { answer, json, nothing, type RawServer, reply } from '../faults/raw-server.ts';
-import { failureOf, newClient, scripted, WaitClock } from './harness.ts';
+import { clientCredential, type TokenOptions } from '../../../src/client/access/oauth.ts';
+import { answer, json, nothing, type RawServer, reply } from '../../faults/raw-server.ts';
+import { failureOf, newClient, scripted, WaitClock } from '../harness.ts';
 
 const getRun = { params: { run_id: 'r1' } };
 const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };

@@ -6,14 +6,14 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it } from 'vitest';
-import { OutcomeUnknownError, ServiceAnswerError } from '../../src/client/errors.ts';
-import { RpcError } from '../../src/client/mcp/errors.ts';
-import { McpSession } from '../../src/client/mcp/session.ts';
-import { callTool, type ListedTool, listTools } from '../../src/client/mcp/tools.ts';
-import { answer, json, partial, type RecordedRequest, raw, reply } from '../faults/raw-server.ts';
-import { started } from '../service/helpers/service.ts';
-import { afterTest } from '../support/temporary.ts';
-import { failureOf, newClient, scripted } from './harness.ts';
+import { OutcomeUnknownError, ServiceAnswerError } from '../../../src/client/errors.ts';
+import { RpcError } from '../../../src/client/mcp/errors.ts';
+import { McpSession } from '../../../src/client/mcp/session.ts';
+import { callTool, type ListedTool, listTools } from '../../../src/client/mcp/tools.ts';
+import { answer, json, partial, type RecordedRequest, raw, reply } from '../../faults/raw-server.ts';
+import { started } from '../../service/helpers/service.ts';
+import { afterTest } from '../../support/temporary.ts';
+import { failureOf, newClient, scripted } from '../harness.ts';
 
 const identity = { name: 'test', version: '1' };
 const read = (method: string, params?: Record<string, unknown>) => ({ method, mutates: false, ...(params ? { params } : {}) });

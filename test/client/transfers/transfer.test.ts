@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { writeFile as put, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { bearerCredential } from '../../src/client/access/credential.ts';
-import type { Client } from '../../src/client/client.ts';
-import { directUploadLimit, prepareUpload } from '../../src/client/transfers/transfer.ts';
-import { type Service, startService } from '../../src/service/service.ts';
-import { answer, json, nothing } from '../faults/raw-server.ts';
-import { temporaryFolder, whenDone } from '../support/temporary.ts';
-import { failureOf, newClient, scripted } from './harness.ts';
+import { bearerCredential } from '../../../src/client/access/credential.ts';
+import type { Client } from '../../../src/client/client.ts';
+import { directUploadLimit, prepareUpload } from '../../../src/client/transfers/transfer.ts';
+import { type Service, startService } from '../../../src/service/service.ts';
+import { answer, json, nothing } from '../../faults/raw-server.ts';
+import { temporaryFolder, whenDone } from '../../support/temporary.ts';
+import { failureOf, newClient, scripted } from '../harness.ts';
 
 const { signal } = new AbortController();
 

@@ -1,17 +1,17 @@
 /** One command's session: its context, its signals and deadline, and what has to be tidied up after it. */
 import os from 'node:os';
-import { steadyTime, systemClock } from '../base/clock.ts';
-import { parseDuration } from '../base/duration.ts';
-import { AopsError, exitCodes } from '../base/errors.ts';
-import type { Client } from '../client/client.ts';
-import { RetryBudget } from '../client/retry-budget.ts';
-import { configPaths } from '../config/paths.ts';
-import { type ResolvedConfig, requireTeam, resolveConfig } from '../config/resolve.ts';
-import type { ColorMode, OutputFormat, SettingKey, SettingValue } from '../config/settings.ts';
-import { ConfigStore } from '../config/store.ts';
-import { createPrompter } from '../terminal/prompts.ts';
-import type { Terminal } from '../terminal/streams.ts';
-import type { Context } from './context.ts';
+import { steadyTime, systemClock } from '../../base/clock.ts';
+import { parseDuration } from '../../base/duration.ts';
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import type { Client } from '../../client/client.ts';
+import { RetryBudget } from '../../client/retry-budget.ts';
+import { configPaths } from '../../config/paths.ts';
+import { type ResolvedConfig, requireTeam, resolveConfig } from '../../config/resolve.ts';
+import type { ColorMode, OutputFormat, SettingKey, SettingValue } from '../../config/settings.ts';
+import { ConfigStore } from '../../config/store.ts';
+import { createPrompter } from '../../terminal/prompts.ts';
+import type { Terminal } from '../../terminal/streams.ts';
+import type { Context } from '../context.ts';
 import type { ChangeFlags, GlobalFlags } from './global-flags.ts';
 import type { Host } from './host.ts';
 
@@ -70,7 +70,7 @@ export class Session {
       format: flags.json ? 'json' : (flags.output ?? (stored(store, 'output') as OutputFormat | undefined) ?? 'table'),
       config,
       client: () => {
-        this.#client ??= import('./connection.ts').then(({ connect }) => connect(this.context));
+        this.#client ??= import('../connection.ts').then(({ connect }) => connect(this.context));
         return this.#client;
       },
       teamId: () => requireTeam(config()),

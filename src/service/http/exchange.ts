@@ -1,0 +1,56 @@
+/** A request on its way through the pipeline, and what the parts of the pipeline need to answer it. */
+import type { IncomingMessage } from 'node:http';
+import type { Engine } from '../engine/engine.ts';
+import type { Readiness } from '../operating/readiness.ts';
+import type { ServiceMetrics } from '../operating/service-metrics.ts';
+import type { UrlSigner } from '../signed-urls.ts';
+import type { IdempotencyLayer } from './idempotency.ts';
+import type { KnownTokens } from './known-tokens.ts';
+import type { Lifetime } from './lifetime.ts';
+import type { HttpLimits } from './limits.ts';
+import type { OriginCheck } from './origin.ts';
+import type { RateLimiter } from './rate-limit.ts';
+import type { RememberedAnswers } from './remembered.ts';
+import type { Router } from './router.ts';
+
+export interface HttpParts {
+  engine: Engine;
+  /** The same with the early store, for handlers of operations: the pipeline waits for the disk before it answers. */
+  early: Engine;
+  signer: UrlSigner;
+  instanceId: string;
+  limits: HttpLimits;
+  checkOrigin: OriginCheck;
+  limiter: RateLimiter;
+  /** Counts wrong client secrets. */
+  attempts: RateLimiter;
+  idempotency: IdempotencyLayer;
+  router: Router;
+  tokens: KnownTokens;
+  remembered: RememberedAnswers;
+  scheme: 'http' | 'https';
+  /** Where others reach the service, when it is not where it listens. Without a slash at the end. */
+  publicUrl: string | undefined;
+  metrics: ServiceMetrics;
+  /** Who has it may read the figures; without one, this machine may. */
+  metricsToken: string | undefined;
+  readiness: Readiness;
+}
+
+/** A request on its way through the pipeline. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly requestId: string;
+  readonly method: string;
+  readonly segments: string[];
+  readonly search: URLSearchParams;
+  /** Where the caller reaches the service, without a slash at the end. */
+  readonly baseUrl: string;
+  readonly lifetime: Lifetime;
+}
+
+/** Whether a caller is an address and no credential. */
+export const isAddress = (caller: string): boolean => caller.startsWith('address ');
+
+export const addressOf = (request: { socket: { remoteAddress?: string | undefined } }): string =>
+  `address ${request.socket.remoteAddress ?? 'unknown'}`;
