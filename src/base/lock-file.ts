@@ -6,6 +6,7 @@
 import { closeSync, openSync, readFileSync, statSync, unlinkSync, utimesSync, writeSync } from 'node:fs';
 import { systemClock } from './clock.ts';
 import { crypto } from './crypto.ts';
+import { quietly } from './quietly.ts';
 
 export interface LockOptions {
   /** A lock that was not refreshed for so long was left behind. */
@@ -90,14 +91,5 @@ function ownerOf(file: string): string | undefined {
     return readFileSync(file, 'utf8');
   } catch {
     return undefined;
-  }
-}
-
-/** What another process did first is no failure. */
-function quietly(act: () => void): void {
-  try {
-    act();
-  } catch {
-    // The file is gone, or the next look deals with it.
   }
 }

@@ -8,6 +8,15 @@ export const agentFlag = {
   agent: text('ID|NAME', "Ask for the run of this agent: another agent's is not found", { complete: 'agents' }),
 } as const;
 
+/** What listing and reading files may call. */
+export const readingOperations = [
+  'listRunSandboxFiles',
+  'getRunSandboxFileContent',
+  'listAgentRunSandboxFiles',
+  'getAgentRunSandboxFileContent',
+  'listAgents',
+] as const;
+
 export const runPlace = async (context: Context, run: string, agent: string | undefined): Promise<RunPlace> => ({
   runId: await runId(context, run),
   agentId: agent === undefined ? undefined : await agentId(context, agent),

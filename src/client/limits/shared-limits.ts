@@ -4,6 +4,7 @@
  */
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { quietly } from '../../base/quietly.ts';
 import { shortName } from '../../base/short-name.ts';
 
 /** What one process knows. */
@@ -74,13 +75,5 @@ function readEntry(file: string): SharedEntry | undefined {
     }
   } catch {
     return undefined;
-  }
-}
-
-function quietly(act: () => void): void {
-  try {
-    act();
-  } catch {
-    // Advice that cannot be given.
   }
 }

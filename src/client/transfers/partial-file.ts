@@ -4,6 +4,7 @@ import { linkSync, realpathSync, renameSync, rmSync, unlinkSync } from 'node:fs'
 import path from 'node:path';
 import { orAborted } from '../../base/abort.ts';
 import { UsageError } from '../../base/errors.ts';
+import { quietly } from '../../base/quietly.ts';
 import { type DiskFile, type OpenFile, openDiskFile } from './disk-file.ts';
 
 export class PartialFile {
@@ -108,13 +109,5 @@ function realPath(folder: string): string | undefined {
     return realpathSync.native(folder);
   } catch {
     return undefined;
-  }
-}
-
-function quietly(action: () => void): void {
-  try {
-    action();
-  } catch {
-    // It is gone, or closed, already.
   }
 }

@@ -1,11 +1,9 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
-import type { RunMessage } from '../../interface/types.ts';
 import { uuid } from '../checks.ts';
 import { defineCommand, integer, optionalArgument } from '../define.ts';
 import { wholeList } from '../list.ts';
-import { column, listOutput, timeColumn } from '../output.ts';
 import { returns } from '../result.ts';
-import { messageSummary } from '../runs/transcript.ts';
+import { messageList } from '../runs/message-list.ts';
 import { caseArgument } from './record.ts';
 
 export default defineCommand({
@@ -16,14 +14,7 @@ export default defineCommand({
   operations: ['listCaseRuns', 'listCaseRunRecentMessages'],
   examples: [{ command: 'aops cases messages CASE', text: 'What its latest run said' }],
   result: returns('listCaseRunRecentMessages.messages[]'),
-  output: listOutput<RunMessage>({
-    columns: [
-      timeColumn('TIME', (message) => message.timestamp),
-      column('ROLE', (message) => message.role),
-      column('MESSAGE', messageSummary, { shrink: true }),
-    ],
-    empty: 'No messages.',
-  }),
+  output: messageList,
   async run(context, input) {
     const client = await context.client();
     const run_id = input.run ?? (await client.call('listCaseRuns', { params: { case_id: input.case } })).runs[0]?.id;

@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { defineCommand, flag, text } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput, timeColumn } from '../output.ts';
+import { forPeople } from '../program/present.ts';
 import { agentId } from '../resolve.ts';
 import { returns } from '../result.ts';
 import { eventLine, watchInbox } from './events.ts';
@@ -38,7 +39,7 @@ export default defineCommand({
   }),
   async run(context, input) {
     const { format, flags, terminal } = context;
-    const plain = format === 'table' && flags.fields === undefined && flags.jq === undefined;
+    const plain = forPeople(context);
     if (input.watch && !plain && (format !== 'ndjson' || flags.fields !== undefined || flags.jq !== undefined))
       throw new UsageError('--watch prints events as they come.', 'Use -o ndjson, without --fields and --jq.');
     const client = await context.client();

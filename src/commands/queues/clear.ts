@@ -1,9 +1,7 @@
-import { caseCounts, describeCounts, warnOfRuns } from '../cases/counts.ts';
-import { confirm } from '../confirm.ts';
 import { defineCommand } from '../define.ts';
 import { textOutput } from '../output.ts';
-import { queueId } from '../resolve.ts';
 import { returns } from '../result.ts';
+import { confirmLoss } from './confirm-loss.ts';
 import { queueArgument } from './record.ts';
 
 export default defineCommand({
@@ -20,11 +18,7 @@ export default defineCommand({
   ),
   async run(context, input) {
     const client = await context.client();
-    const params = { queue_id: await queueId(context, input.queue) };
-    const { queue } = await client.call('getQueue', { params });
-    const counts = await caseCounts(client, queue.id);
-    context.terminal.note(`${queue.name}: ${describeCounts(counts)}`);
-    await confirm(context, `Delete all cases of the queue "${queue.name}"?${warnOfRuns(counts)}`);
-    return { id: queue.id, name: queue.name, ...(await client.call('clearQueueCases', { params })) };
+    const { id, name } = await confirmLoss(context, input.queue, (queue) => `Delete all cases of the queue "${queue}"?`);
+    return { id, name, ...(await client.call('clearQueueCases', { params: { queue_id: id } })) };
   },
 });

@@ -8,6 +8,7 @@ import type { Context } from '../context.ts';
 import { flag } from '../define.ts';
 import { Asking } from '../following/asking.ts';
 import { type FollowOptions, followFlags, followOptions, responderHere } from '../following/responder.ts';
+import { recordOutput, status } from '../output.ts';
 import { forPeople, viewOf } from '../program/present.ts';
 import { ResultError } from '../result-error.ts';
 import { builderRequester } from './questions.ts';
@@ -20,6 +21,23 @@ export const reviewFlags = {
   accept: flag('Accept what is proposed, without asking'),
   decline: flag('Show what is proposed and decline it, without asking'),
 } as const;
+
+/** What following and reviewing may call. */
+export const reviewOperations = [
+  'getBuilderRunStatus',
+  'getLatestBuilderRun',
+  'answerBuilderRun',
+  'acceptRevision',
+  'declineRevision',
+  'discardRevision',
+] as const;
+
+/** What is left to show when it was not followed. */
+export const builderRunOutput = recordOutput<BuilderRun | BuilderRunProgress>((run) => ({
+  'Builder run': run.id,
+  Revision: run.build_id,
+  Status: status(run.status),
+}));
 
 export interface ReviewOptions extends FollowOptions {
   verdict: Verdict | undefined;

@@ -3,10 +3,9 @@ import type { BuilderRun, BuilderRunProgress } from '../../interface/types.ts';
 import { readContent } from '../body.ts';
 import { length } from '../checks.ts';
 import { defineCommand, flag, requiredText } from '../define.ts';
-import { recordOutput, status } from '../output.ts';
 import { returns } from '../result.ts';
 import { agentFlag, revisionArgument, revisionId } from './find.ts';
-import { followBuilderRun, reviewFlags, reviewOptions } from './follow.ts';
+import { builderRunOutput, followBuilderRun, reviewFlags, reviewOperations, reviewOptions } from './follow.ts';
 
 export default defineCommand({
   summary: 'Ask for a change of a revision in words; a builder run proposes it',
@@ -19,17 +18,7 @@ export default defineCommand({
     watch: flag('Follow the builder run and review what it proposes'),
     ...reviewFlags,
   },
-  operations: [
-    'listAgents',
-    'listAgentRevisions',
-    'generateRevision',
-    'getBuilderRunStatus',
-    'getLatestBuilderRun',
-    'answerBuilderRun',
-    'acceptRevision',
-    'declineRevision',
-    'discardRevision',
-  ],
+  operations: ['listAgents', 'listAgentRevisions', 'generateRevision', ...reviewOperations],
   mutates: true,
   exits: [exitCodes.runFailed, exitCodes.runInterrupted, exitCodes.runWaiting],
   examples: [
@@ -37,11 +26,7 @@ export default defineCommand({
     { command: 'aops revisions generate REVISION --prompt @request.txt --answers answers.yaml --accept', text: 'Without a person' },
   ],
   result: returns('getLatestBuilderRun'),
-  output: recordOutput<BuilderRun | BuilderRunProgress>((run) => ({
-    'Builder run': run.id,
-    Revision: run.build_id,
-    Status: status(run.status),
-  })),
+  output: builderRunOutput,
   async run(context, input): Promise<BuilderRun | BuilderRunProgress | undefined> {
     const follows = input.watch || input.answers !== undefined || input.accept || input.decline;
     if (!follows && input.onRequest !== undefined) throw new UsageError('--on-request goes with --watch.');

@@ -1,37 +1,22 @@
 import { exitCodes } from '../../base/errors.ts';
-import type { BuilderRun, BuilderRunProgress } from '../../interface/types.ts';
 import { defineCommand } from '../define.ts';
-import { recordOutput, status } from '../output.ts';
 import { returns } from '../result.ts';
 import { agentFlag, revisionArgument, revisionId } from './find.ts';
-import { followBuilderRun, reviewFlags, reviewOptions } from './follow.ts';
+import { builderRunOutput, followBuilderRun, reviewFlags, reviewOperations, reviewOptions } from './follow.ts';
 
 export default defineCommand({
   summary: 'Follow the latest builder run of a revision: answer it, review what it proposes',
   description: 'Goes on where `generate --watch` was left. Ctrl-C detaches: the builder run goes on.',
   arguments: { revision: revisionArgument },
   options: { agent: agentFlag, ...reviewFlags },
-  operations: [
-    'listAgents',
-    'listAgentRevisions',
-    'getBuilderRunStatus',
-    'getLatestBuilderRun',
-    'answerBuilderRun',
-    'acceptRevision',
-    'declineRevision',
-    'discardRevision',
-  ],
+  operations: ['listAgents', 'listAgentRevisions', ...reviewOperations],
   exits: [exitCodes.conflict, exitCodes.runFailed, exitCodes.runInterrupted, exitCodes.runWaiting],
   examples: [
     { command: 'aops revisions watch invoice-check@latest', text: 'Answer and decide' },
     { command: 'aops revisions watch REVISION -o ndjson', text: 'Every event as a JSON object on a line' },
   ],
   result: returns('getLatestBuilderRun'),
-  output: recordOutput<BuilderRun | BuilderRunProgress>((run) => ({
-    'Builder run': run.id,
-    Revision: run.build_id,
-    Status: status(run.status),
-  })),
+  output: builderRunOutput,
   async run(context, input) {
     const options = await reviewOptions(context, input);
     const client = await context.client();

@@ -1,10 +1,8 @@
-import type { RunMessage } from '../../interface/types.ts';
 import { argument, defineCommand } from '../define.ts';
 import { listFlags, rowList } from '../list.ts';
-import { column, listOutput, timeColumn } from '../output.ts';
 import { runId } from '../resolve.ts';
 import { returns } from '../result.ts';
-import { messageSummary } from './transcript.ts';
+import { messageList } from './message-list.ts';
 
 export default defineCommand({
   summary: 'List the messages of a run, the oldest first',
@@ -19,14 +17,7 @@ export default defineCommand({
     },
   ],
   result: returns('listRunMessages.messages[]'),
-  output: listOutput<RunMessage>({
-    columns: [
-      timeColumn('TIME', (message) => message.timestamp),
-      column('ROLE', (message) => message.role),
-      column('MESSAGE', messageSummary, { shrink: true }),
-    ],
-    empty: 'No messages.',
-  }),
+  output: messageList,
   async run(context, input) {
     const client = await context.client();
     const id = await runId(context, input.run);

@@ -5,9 +5,10 @@ import { formatSize } from '../../terminal/size.ts';
 import { argument, defineCommand, flag, optionalArgument } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput, sizeColumn } from '../output.ts';
+import { forPeople } from '../program/present.ts';
 import { returns } from '../result.ts';
 import { ResultError } from '../result-error.ts';
-import { agentFlag, runPlace } from '../run-place.ts';
+import { agentFlag, readingOperations, runPlace } from '../run-place.ts';
 import { compareFiles, type FileChange } from './compare-files.ts';
 
 export default defineCommand({
@@ -25,13 +26,7 @@ export default defineCommand({
     exitCode: flag('Exit 6 when there are differences'),
     ...agentFlag,
   },
-  operations: [
-    'listRunSandboxFiles',
-    'getRunSandboxFileContent',
-    'listAgentRunSandboxFiles',
-    'getAgentRunSandboxFileContent',
-    'listAgents',
-  ],
+  operations: readingOperations,
   exits: [exitCodes.conflict],
   examples: [
     { command: 'aops sandbox diff @latest data', text: 'What the newest run changed in a copy of data' },
@@ -55,8 +50,7 @@ export default defineCommand({
     const [inside, folder] = input.folder === undefined ? [workspace, input.path] : [input.path, input.folder];
     const place = await runPlace(context, input.run, input.agent);
     const form = input.stat ? 'stat' : input.nameOnly ? 'names' : 'texts';
-    const forPeople = context.format === 'table' && context.flags.fields === undefined && context.flags.jq === undefined;
-    const changes = await compareFiles(context, place, folder, { inside, texts: form === 'texts' && forPeople });
+    const changes = await compareFiles(context, place, folder, { inside, texts: form === 'texts' && forPeople(context) });
     const list = wholeList(changes);
     list.form = form;
     if (!input.exitCode || changes.length === 0) return list;

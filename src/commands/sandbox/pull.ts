@@ -2,7 +2,7 @@ import { argument, defineCommand, flag, optionalArgument, requiredText } from '.
 import { wholeList } from '../list.ts';
 import { column, listOutput, sizeColumn } from '../output.ts';
 import { returns } from '../result.ts';
-import { agentFlag, runPlace } from '../run-place.ts';
+import { agentFlag, readingOperations, runPlace } from '../run-place.ts';
 import { type PulledFile, pullFiles } from './pull-files.ts';
 
 export default defineCommand({
@@ -16,13 +16,7 @@ export default defineCommand({
     force: flag('Replace files that are there'),
     ...agentFlag,
   },
-  operations: [
-    'listRunSandboxFiles',
-    'getRunSandboxFileContent',
-    'listAgentRunSandboxFiles',
-    'getAgentRunSandboxFileContent',
-    'listAgents',
-  ],
+  operations: readingOperations,
   examples: [
     { command: 'aops sandbox pull @latest --to out', text: 'Everything the newest run has' },
     { command: 'aops sandbox pull RUN report.md --to .', text: 'One file' },

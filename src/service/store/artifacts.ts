@@ -10,6 +10,21 @@ export const generatingStatuses = ['pending', 'running'] as const satisfies read
 export const isGenerating = ({ status }: Pick<ArtifactRow, 'status'>): boolean =>
   (generatingStatuses as readonly ArtifactStatus[]).includes(status);
 
+/** What an artifact of this moment has: its owner's alone, with no page yet, and never remade. */
+export const freshArtifact = (now: string) =>
+  ({
+    visibility: 'private',
+    publish_permission: 'view',
+    current_revision_id: null,
+    generation: null,
+    question: null,
+    refresh_frequency: null,
+    last_refresh_at: null,
+    next_refresh_at: null,
+    created_at: now,
+    updated_at: now,
+  }) as const;
+
 export async function insertArtifact(db: Queries, artifact: Insertable<ArtifactsTable>): Promise<ArtifactRow> {
   return db.insertInto('artifacts').values(artifact).returningAll().executeTakeFirstOrThrow();
 }

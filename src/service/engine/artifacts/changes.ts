@@ -4,7 +4,7 @@ import type { Body } from '../../../interface/types.ts';
 import type { PageSpec } from '../../artifacts/page.ts';
 import { notFound } from '../../errors.ts';
 import { findArtifactRevision, insertArtifactRevision } from '../../store/artifact-revisions.ts';
-import { changeArtifact, insertArtifact, removeArtifact } from '../../store/artifacts.ts';
+import { changeArtifact, freshArtifact, insertArtifact, removeArtifact } from '../../store/artifacts.ts';
 import type { Queries } from '../../store/database.ts';
 import { revokeJob } from '../../store/jobs.ts';
 import type { ArtifactRevisionRow, ArtifactRow } from '../../store/schema.ts';
@@ -73,16 +73,7 @@ export async function duplicateArtifact(engine: Engine, reader: Reader, id: stri
       created_by: reader.credentialId,
       title,
       status: 'completed',
-      visibility: 'private',
-      publish_permission: 'view',
-      current_revision_id: null,
-      generation: null,
-      question: null,
-      refresh_frequency: null,
-      last_refresh_at: null,
-      next_refresh_at: null,
-      created_at: now,
-      updated_at: now,
+      ...freshArtifact(now),
     });
     const revision = await keep(trx, copy, { spec: current.spec, content: current.content, created_at: now });
     return settled(await changeArtifact(trx, copy.id, { current_revision_id: revision.id }));

@@ -7,7 +7,7 @@ import type { HumanQuestion, SelectedElement } from '../../../interface/types.ts
 import { notFound, ServiceError } from '../../errors.ts';
 import { insertArtifactMessage } from '../../store/artifact-messages.ts';
 import { findArtifactRevision } from '../../store/artifact-revisions.ts';
-import { changeArtifact, generatingStatuses, insertArtifact, isGenerating } from '../../store/artifacts.ts';
+import { changeArtifact, freshArtifact, generatingStatuses, insertArtifact, isGenerating } from '../../store/artifacts.ts';
 import type { Queries } from '../../store/database.ts';
 import { enqueueJob, revokeJob } from '../../store/jobs.ts';
 import type { ArtifactMessageRow, ArtifactRow } from '../../store/schema.ts';
@@ -60,16 +60,7 @@ export async function createArtifact(
       created_by: reader.credentialId,
       title: null,
       status: 'not_started',
-      visibility: 'private',
-      publish_permission: 'view',
-      current_revision_id: null,
-      generation: null,
-      question: null,
-      refresh_frequency: null,
-      last_refresh_at: null,
-      next_refresh_at: null,
-      created_at: now,
-      updated_at: now,
+      ...freshArtifact(now),
     });
     await attachAll(engine, trx, reader.teamId, artifact.id, connectionIds);
     return startFromMessage(engine, trx, artifact, reader, { message: text });
