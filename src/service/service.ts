@@ -1,12 +1,10 @@
 /** The local service put together: a data directory, the engine that works on it, and the HTTP server in front. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
-import { type Clock, systemClock } from '../base/clock.ts';
-import { AopsError, exitCodes } from '../base/errors.ts';
+import { systemClock } from '../base/clock.ts';
 import { version } from '../base/version.ts';
-import type { BrowsePolicy, Browsing } from './browser/chromium.ts';
 import { generateArtifact } from './engine/artifacts/driver.ts';
 import { refreshDue } from './engine/artifacts/schedule.ts';
 import { driveBuilderRun } from './engine/builder-driver.ts';
@@ -21,129 +19,43 @@ import { expireStagedSandbox } from './engine/sandbox-expiry.ts';
 import { expireRunSandboxes, planRetention } from './engine/sandbox-retention.ts';
 import { fireSchedule } from './engine/schedules.ts';
 import { deliverDue } from './engine/webhooks/delivery.ts';
-
 import { forgetDeliveries } from './engine/webhooks/retention.ts';
 import { Sender } from './engine/webhooks/sender.ts';
 import { Worker } from './engine/worker.ts';
 import { IdempotencyLayer } from './http/idempotency.ts';
-import type { IdempotencyBounds } from './http/idempotency-bounds.ts';
 import { KnownTokens } from './http/known-tokens.ts';
-import { defaultHttpLimits, type HttpLimits } from './http/limits.ts';
+import { defaultHttpLimits } from './http/limits.ts';
 import { originCheck } from './http/origin.ts';
-import { type RateLimit, RateLimiter } from './http/rate-limit.ts';
+import { RateLimiter } from './http/rate-limit.ts';
 import { RememberedAnswers } from './http/remembered.ts';
 import { Router } from './http/router.ts';
 import { type HttpServer, listen } from './http/server.ts';
-import { checkTls, requireTls, type TlsPair } from './http/tls.ts';
-import { createLog, type LogEntry, type LogLevel } from './log.ts';
-import { newSecret, secretHash } from './oauth/secrets.ts';
+import { checkTls, requireTls } from './http/tls.ts';
+import { localAccess } from './local-access.ts';
+import { createLog } from './log.ts';
 import { Readiness } from './operating/readiness.ts';
-import { type ProcessUsage, ServiceMetrics } from './operating/service-metrics.ts';
-import { GuardedAgent, type Lookup } from './outbound/guarded-agent.ts';
+import { ServiceMetrics } from './operating/service-metrics.ts';
+import { GuardedAgent } from './outbound/guarded-agent.ts';
 import { HostRules } from './outbound/host-rules.ts';
-import type { Plan } from './plans/plan.ts';
-import type { Runtime } from './runtimes/runtime.ts';
+import { savePlans } from './plans/given-plans.ts';
 import { scriptRuntime } from './runtimes/script/script-runtime.ts';
 import { systemPath } from './sandbox/exec.ts';
 import { SandboxStore } from './sandbox/sandbox.ts';
 import { SecretBox } from './secret-box.ts';
+import type { Service, ServiceOptions } from './service-options.ts';
 import { UrlSigner } from './signed-urls.ts';
-import { deleteTokens, findToken, firstCredential, insertCredential, insertToken } from './store/credentials.ts';
-import { openDatabase, type Store } from './store/database.ts';
+import { openDatabase } from './store/database.ts';
 import { nudgeJob, reclaimJobs } from './store/jobs.ts';
-import { largestConcurrency, savePlan } from './store/plans.ts';
+import { largestConcurrency } from './store/plans.ts';
 import { claimRunJob } from './store/run-queue.ts';
 import { settingOrCreate } from './store/settings.ts';
-import { findTeam, findTeamNamed, insertTeam } from './store/teams.ts';
 import { isoTime } from './store/time.ts';
 
 export type { BrowsePolicy } from './browser/chromium.ts';
 export type { LogEntry, LogLevel } from './log.ts';
 export { logLevels } from './log.ts';
 export { parsePlan } from './plans/plan-file.ts';
-
-export interface ServiceOptions {
-  /** Created with mode 0700 when it is not there. One process owns it at a time. */
-  dataDirectory: string;
-  /** Default 127.0.0.1. */
-  host?: string;
-  /** Default 0: any free port. */
-  port?: number;
-  /** Whether runs may execute commands, which are not confined: `host` runs them as this user. */
-  exec: 'host' | 'off';
-  /** PATH of those commands, and where a browser is looked for; default the system's folders. Nothing else of the environment reaches them. */
-  commandPath?: string;
-  /** Whether runs may browse: default `off`, and with a Chromium that is found on this machine. */
-  browsing?: { policy: BrowsePolicy } & Partial<Browsing>;
-  clock?: Clock;
-  /** Default 3000 requests a minute for each credential. */
-  rateLimit?: RateLimit;
-  /** Times and numbers of connections. */
-  httpLimits?: Partial<HttpLimits>;
-  /** What each credential may keep under idempotency keys. */
-  idempotencyBounds?: IdempotencyBounds;
-  /** Runs executed at the same time by this process; default what the plans allow a team. */
-  runConcurrency?: number;
-  /** Milliseconds for which the files of a run are kept after its end; default for ever. */
-  sandboxRetention?: number;
-  /** Milliseconds for which a run is kept after its end, with everything that is its own; default for ever. */
-  runRetention?: number;
-  /** The plan of the local team, which is kept; default the one that it has. */
-  plan?: Plan;
-  /** Those of other teams, by name or id. */
-  teamPlans?: ReadonlyMap<string, Plan>;
-  webhooks?: {
-    /** Hosts, addresses and ranges that webhooks may be sent to beside this machine; `public` for the whole internet. */
-    allow?: readonly string[];
-    /** Factor on all waits between attempts. Default 1. */
-    timeScale?: number;
-    /** 0 to 1, for their jitter; default Math.random. */
-    random?: () => number;
-    /** Default the system's. */
-    lookup?: Lookup;
-  };
-  connections?: {
-    /** Hosts, addresses and ranges of MCP servers, and of what authorizes for them, beside this machine; `public` for the whole internet. */
-    allow?: readonly string[];
-    /** Default the system's. */
-    lookup?: Lookup;
-  };
-  /** The certificate to speak TLS with, which it needs to listen beyond this machine. */
-  tls?: TlsPair;
-  /** Listens beyond this machine without TLS. */
-  insecureHttp?: boolean;
-  /** Where others reach the service, such as `https://agents.example.com`; it is in the URLs that it gives. Default where a request came to. */
-  publicUrl?: string;
-  /** Names in the Host header that it answers to, beside those of this machine, of `host` and of `publicUrl`. */
-  allowedHosts?: readonly string[];
-  /** Who has it may read the figures at /metrics; without one, this machine may. */
-  metricsToken?: string;
-  /** What the process uses, for those figures. */
-  usage?: () => ProcessUsage;
-  drain?: {
-    /** Milliseconds for which requests are still taken when it is to end, while it says that it is not ready. Default 0. */
-    delay?: number;
-    /** Milliseconds that closing waits for requests, and again for runs and deliveries. Default 5000. */
-    time?: number;
-  };
-  log?: (entry: LogEntry) => void;
-  /** Entries of less importance are not logged. Default `debug`. */
-  logLevel?: LogLevel;
-  /** What executes agents; default the script runtime. */
-  runtimes?: readonly Runtime[];
-}
-
-export interface Service {
-  readonly url: string;
-  readonly port: number;
-  readonly teamId: string;
-  readonly token: string;
-  readonly instanceId: string;
-  /** Shows another certificate to who connects from now on. Throws UsageError `tls_invalid`, and then keeps the one it has. */
-  setTls(pair: TlsPair): void;
-  /** Finishes requests, leaves runs to be continued by the next start, and closes the data directory. */
-  close(): Promise<void>;
-}
+export type { Service, ServiceOptions } from './service-options.ts';
 
 const drainTime = 5_000;
 /** Endpoints that are delivered to at the same time. */
@@ -264,23 +176,6 @@ function createEngine(
   return engine;
 }
 
-/** Keeps the plans that the service was started with. Throws AopsError `team_not_found`, and then keeps none. */
-async function savePlans(store: Store, options: ServiceOptions, own: { teamId: string; now: string }): Promise<void> {
-  await store.transaction().execute(async (trx) => {
-    if (options.plan !== undefined) await savePlan(trx, own.teamId, options.plan, own.now);
-    for (const [word, plan] of options.teamPlans ?? []) {
-      const team = (await findTeamNamed(trx, word)) ?? (await findTeam(trx, word));
-      if (team === undefined)
-        throw new AopsError(`There is no team "${word}" to give a plan to.`, {
-          code: 'team_not_found',
-          exit: exitCodes.notFound,
-          hint: 'Start the service without it, and create the team with `aops local team create`.',
-        });
-      await savePlan(trx, team.id, plan, own.now);
-    }
-  });
-}
-
 async function close(
   { engine, server, readiness, metrics }: { engine: Engine; server: HttpServer; readiness: Readiness; metrics: ServiceMetrics },
   { delay = 0, time = drainTime }: NonNullable<ServiceOptions['drain']> = {},
@@ -295,34 +190,4 @@ async function close(
   await engine.connections.agent.close();
   await engine.store.destroy();
   engine.log('info', 'service stopped');
-}
-
-/** The team and the token of this machine's own caller, made at the first start. A token file that is gone or stale is replaced. */
-async function localAccess(store: Store, dataDirectory: string, now: number): Promise<{ teamId: string; token: string }> {
-  const path = join(dataDirectory, 'token');
-  const kept = await readFile(path, 'utf8').then(
-    (text) => text.trim(),
-    () => '',
-  );
-  const token = newSecret('local');
-  const result = await store.transaction().execute(async (trx) => {
-    const credential = await firstCredential(trx, 'local');
-    const known = kept === '' ? undefined : await findToken(trx, secretHash(kept), now);
-    if (credential !== undefined && known?.credentialId === credential.id) return { teamId: credential.team_id, token: kept };
-    const created_at = isoTime(now);
-    const owner = credential ?? { id: randomUUID(), team_id: randomUUID() };
-    if (credential === undefined) {
-      await insertTeam(trx, { id: owner.team_id, name: 'Local', created_at });
-      await insertCredential(trx, { id: owner.id, team_id: owner.team_id, kind: 'local', name: 'Local', created_at });
-    }
-    await deleteTokens(trx, owner.id);
-    await insertToken(trx, { hash: secretHash(token), credential_id: owner.id, created_at, expires_at: null });
-    return { teamId: owner.team_id, token };
-  });
-  if (result.token !== kept) {
-    await writeFile(`${path}.new`, `${result.token}\n`, { mode: 0o600 });
-    await rename(`${path}.new`, path);
-  }
-  await chmod(path, 0o600);
-  return result;
 }

@@ -1,0 +1,39 @@
+/** How this machine's own caller gets in: a team, a credential, and a token in the data directory. */
+import { randomUUID } from 'node:crypto';
+import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { newSecret, secretHash } from './oauth/secrets.ts';
+import { deleteTokens, findToken, firstCredential, insertCredential, insertToken } from './store/credentials.ts';
+import type { Store } from './store/database.ts';
+import { insertTeam } from './store/teams.ts';
+import { isoTime } from './store/time.ts';
+
+/** The team and the token, made at the first start. A token file that is gone or stale is replaced. */
+export async function localAccess(store: Store, dataDirectory: string, now: number): Promise<{ teamId: string; token: string }> {
+  const path = join(dataDirectory, 'token');
+  const kept = await readFile(path, 'utf8').then(
+    (text) => text.trim(),
+    () => '',
+  );
+  const token = newSecret('local');
+  const result = await store.transaction().execute(async (trx) => {
+    const credential = await firstCredential(trx, 'local');
+    const known = kept === '' ? undefined : await findToken(trx, secretHash(kept), now);
+    if (credential !== undefined && known?.credentialId === credential.id) return { teamId: credential.team_id, token: kept };
+    const created_at = isoTime(now);
+    const owner = credential ?? { id: randomUUID(), team_id: randomUUID() };
+    if (credential === undefined) {
+      await insertTeam(trx, { id: owner.team_id, name: 'Local', created_at });
+      await insertCredential(trx, { id: owner.id, team_id: owner.team_id, kind: 'local', name: 'Local', created_at });
+    }
+    await deleteTokens(trx, owner.id);
+    await insertToken(trx, { hash: secretHash(token), credential_id: owner.id, created_at, expires_at: null });
+    return { teamId: owner.team_id, token };
+  });
+  if (result.token !== kept) {
+    await writeFile(`${path}.new`, `${result.token}\n`, { mode: 0o600 });
+    await rename(`${path}.new`, path);
+  }
+  await chmod(path, 0o600);
+  return result;
+}
