@@ -6,7 +6,7 @@ import { UsageError } from '../base/errors.ts';
 import type { HumanQuestion, HumanRequest } from '../interface/types.ts';
 
 /** The body of respondToHumanRequest. */
-export type Answer = { approved: boolean } | { answers: Record<string, string> };
+export type Answer = { approved: boolean; reason?: string } | { answers: Record<string, string> };
 
 /** The labels a question offers; empty when its answer is free text. */
 export const optionLabels = (question: HumanQuestion): string[] => (question.options ?? []).map(({ label }) => label);
@@ -78,7 +78,8 @@ export function answerFromFlags(request: HumanRequest, values: readonly string[]
   };
 }
 
-function assignToQuestion(questions: readonly HumanQuestion[], value: string): { question: HumanQuestion; answer: string } {
+/** The question that `QUESTION=ANSWER` is for, and the answer. @throws UsageError when it names none */
+export function assignToQuestion(questions: readonly HumanQuestion[], value: string): { question: HumanQuestion; answer: string } {
   for (const question of questions) {
     for (const name of [question.question, question.header]) {
       if (name !== undefined && value.toLowerCase().startsWith(`${name.toLowerCase()}=`))

@@ -66,7 +66,7 @@ describe('aops inbox', () => {
     const left = await asking('payer');
     const inbox = machine.terminal('inbox', '--watch');
     await inbox.shows('Leave it pending');
-    inbox.type(keys.down, keys.down, keys.enter);
+    inbox.type(keys.down, keys.down, keys.down, keys.enter);
     await inbox.shows('Waiting for requests');
     const run = await machine.startRun('asker');
     await inbox.shows('Which vendor?');

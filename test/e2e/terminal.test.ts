@@ -103,8 +103,10 @@ describe('a prompt', () => {
     const again = machine.terminal('runs', 'watch', run);
     await again.shows('started');
     await again.shows('Leave it pending');
-    again.type(keys.down, keys.enter);
-    await again.shows(/failed/);
+    again.type(keys.down, keys.down, keys.enter);
+    await again.shows('Why?');
+    again.type('too much', keys.enter);
+    await again.shows('was denied: too much');
     expect(await again.exit).toBe(10);
   });
 
@@ -112,7 +114,7 @@ describe('a prompt', () => {
     const run = await machine.startRun('pay');
     const watch = machine.terminal('runs', 'watch', run);
     await watch.shows('Leave it pending');
-    watch.type(keys.down, keys.down, keys.enter);
+    watch.type(keys.down, keys.down, keys.down, keys.enter);
     await watch.shows(`aops runs respond ${run} --approve`);
     expect(await watch.exit).toBe(12);
     expectTidy(watch);

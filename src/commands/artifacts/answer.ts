@@ -1,8 +1,8 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import type { Artifact } from '../../interface/types.ts';
-import { answerFromFlags } from '../../watch/answers.ts';
 import { pendingQuestion } from '../../watch/watch-artifact.ts';
-import { defineCommand, texts } from '../define.ts';
+import { answerGiven, answerOption } from '../answer-flags.ts';
+import { defineCommand } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { followArtifact, sendAnswer, watchExits, watchFlags, watchOptions } from './follow.ts';
@@ -12,7 +12,7 @@ export default defineCommand({
   summary: 'Answer what a generation asks',
   description: 'An answer is given as QUESTION=ANSWER; with a single question the answer alone will do. The generation then goes on.',
   arguments: { artifact: artifactArgument },
-  options: { answer: texts('QUESTION=ANSWER', 'Answer a question; repeat it for further questions'), ...watchFlags },
+  options: { answer: answerOption, ...watchFlags },
   operations: ['listArtifacts', 'getArtifact', 'listArtifactMessages', 'answerArtifactQuestion'],
   mutates: true,
   exits: watchExits,
@@ -34,7 +34,7 @@ export default defineCommand({
         hint: `See what was said with \`aops artifacts messages ${id}\`.`,
       });
     }
-    await sendAnswer(client, id, asked, answerFromFlags(asked, input.answer));
+    await sendAnswer(client, id, asked, await answerGiven(context, asked, input.answer));
     if (follow) return followArtifact(context, id, data.at(-1)?.id, follow);
     return (await client.call('getArtifact', { params })).artifact;
   },

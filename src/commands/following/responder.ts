@@ -108,13 +108,16 @@ async function askApproval(prompter: Prompter, request: HumanRequest, signal: Ab
       choices: [
         { name: 'Approve', value: 'approve' },
         { name: 'Deny', value: 'deny' },
+        { name: 'Deny, and say why', value: 'explain' },
         { name: 'Leave it pending', value: 'leave' },
       ],
     },
     { signal },
   );
   if (choice === 'leave') throw new LeftPending();
-  return { approved: choice === 'approve' };
+  if (choice !== 'explain') return { approved: choice === 'approve' };
+  const validate = (text: string): true | string => text.trim() !== '' || 'Write a reason; Ctrl-C leaves it pending.';
+  return { approved: false, reason: (await prompter.input({ message: 'Why?', validate }, { signal })).trim() };
 }
 
 async function askQuestions(asker: Asker, request: HumanRequest, signal: AbortSignal): Promise<Answer> {

@@ -1,8 +1,8 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import type { ReviewedBuilderRun } from '../../interface/types.ts';
-import { answerFromFlags } from '../../watch/answers.ts';
 import { questionsOf } from '../../watch/watch-builder-run.ts';
-import { defineCommand, texts } from '../define.ts';
+import { answerGiven, answerOption } from '../answer-flags.ts';
+import { defineCommand } from '../define.ts';
 import { recordOutput, status } from '../output.ts';
 import { returns } from '../result.ts';
 import { agentFlag, revisionArgument, revisionId } from './find.ts';
@@ -13,7 +13,7 @@ export default defineCommand({
   description:
     'An answer is given as QUESTION=ANSWER; with a single question the answer alone will do. The builder then goes on. This operation goes beyond the interface: a hosted service may not offer it.',
   arguments: { revision: revisionArgument },
-  options: { agent: agentFlag, answer: texts('QUESTION=ANSWER', 'Answer a question; repeat it for further questions') },
+  options: { agent: agentFlag, answer: answerOption },
   operations: ['listAgents', 'listAgentRevisions', 'getLatestBuilderRun', 'answerBuilderRun'],
   mutates: true,
   examples: [{ command: "aops revisions answer invoice-check@latest --answer 'Step 2 (approve): Pay?'", text: 'Choose an option' }],
@@ -31,6 +31,6 @@ export default defineCommand({
         hint: `See it with \`aops revisions builder-run ${build_id}\`.`,
       });
     }
-    return sendAnswers(client, run.id, asked, answerFromFlags(asked, input.answer));
+    return sendAnswers(client, run.id, asked, await answerGiven(context, asked, input.answer));
   },
 });

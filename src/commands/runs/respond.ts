@@ -1,8 +1,11 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import type { HumanRequest } from '../../interface/types.ts';
-import { type Answer, answerFromFlags } from '../../watch/answers.ts';
-import { uuid } from '../checks.ts';
-import { argument, defineCommand, flag, optionalArgument, texts } from '../define.ts';
+import type { Answer } from '../../watch/answers.ts';
+import { answerGiven, answerOption, blindAnswers } from '../answer-flags.ts';
+import { readContent } from '../body.ts';
+import { length, uuid } from '../checks.ts';
+import type { Context } from '../context.ts';
+import { argument, defineCommand, flag, optionalArgument, text } from '../define.ts';
 import { recordOutput, time } from '../output.ts';
 import { runId } from '../resolve.ts';
 import { returns } from '../result.ts';
@@ -19,7 +22,7 @@ interface Answered {
 export default defineCommand({
   summary: 'Answer the human request a run waits for',
   description:
-    'Without REQUEST, the pending one is answered. An answer is given as QUESTION=ANSWER; with a single question the answer alone will do.',
+    'Without REQUEST, the pending one is answered. An answer is given as QUESTION=ANSWER; with a single question the answer alone will do. The reason of a denial goes beyond the interface: a hosted service may pass it over.',
   arguments: {
     run: argument('The run, or @latest', { complete: 'runs' }),
     request: optionalArgument('The human request; by default the pending one', { check: uuid }),
@@ -27,14 +30,17 @@ export default defineCommand({
   options: {
     approve: flag('Approve'),
     deny: flag('Deny'),
-    answer: texts('QUESTION=ANSWER', 'Answer a question; repeat it for further questions, and for further choices'),
+    reason: text('TEXT|@FILE|-', 'With --deny: why'),
+    answer: answerOption,
   },
   operations: ['getRun', 'respondToHumanRequest'],
   mutates: true,
   examples: [
     { command: 'aops runs respond @latest --approve', text: 'Approve what the newest run asks' },
+    { command: "aops runs respond RUN --deny --reason 'The amount is wrong'", text: 'Deny, and tell the run why' },
     { command: "aops runs respond RUN --answer 'Which vendor?=Acme GmbH'", text: 'Answer a question' },
     { command: "aops runs respond RUN --answer 'Cost centres=Alpha' --answer 'Cost centres=Beta'", text: 'Choose several' },
+    { command: "aops runs respond RUN --answer 'A note?=@note.md'", text: 'A long answer from a file' },
   ],
   result: returns('respondToHumanRequest.human_request'),
   output: recordOutput<Answered>((request) => ({
@@ -50,45 +56,49 @@ export default defineCommand({
     const { run, pending_human_request: pending } = await client.call('getRun', { params: { run_id: id } });
     if (pending === null || (input.request !== undefined && input.request !== pending.id)) {
       // The service knows best what became of a request that is not pending: answered already, or not there.
-      if (input.request !== undefined) return (await sendAnswer(client, id, input.request, blindAnswer(input))).human_request;
+      if (input.request !== undefined) return (await sendAnswer(client, id, input.request, await blindAnswer(context, input))).human_request;
       throw new AopsError(`The run waits for nobody: its status is ${run.status}.`, {
         code: 'run_not_waiting',
         exit: exitCodes.conflict,
         hint: `Follow it with \`aops runs watch ${id}\`.`,
       });
     }
-    return (await sendAnswer(client, id, pending.id, answerFor(pending, input))).human_request;
+    return (await sendAnswer(client, id, pending.id, await answerFor(context, pending, input))).human_request;
   },
 });
 
 interface Flags {
   approve: boolean;
   deny: boolean;
+  reason: string | undefined;
   answer: string[];
 }
 
-function checkFlags({ approve, deny, answer }: Flags): void {
+function checkFlags({ approve, deny, reason, answer }: Flags): void {
+  if (reason !== undefined && !deny) throw new UsageError('--reason goes with --deny.');
   if (Number(approve) + Number(deny) + Number(answer.length > 0) === 1) return;
   throw new UsageError('Say how to answer: --approve, --deny, or --answer.', 'Exactly one of them; --answer may be repeated.');
 }
 
-function answerFor(request: HumanRequest, { approve, answer }: Flags): Answer {
+async function answerFor(context: Context, request: HumanRequest, flags: Flags): Promise<Answer> {
+  const { answer } = flags;
   if (request.type === 'approval') {
     if (answer.length > 0) throw new UsageError(`"${request.title}" is an approval.`, 'Answer it with --approve or --deny.');
-    return { approved: approve };
+    return decision(context, flags);
   }
   if (answer.length === 0)
     throw new UsageError(
       `"${request.title}" asks questions.`,
       `Answer with --answer: ${(request.questions ?? []).map(({ question }) => `"${question}"`).join(', ')}.`,
     );
-  return answerFromFlags(request, answer);
+  return answerGiven(context, request, answer);
 }
 
 /** The answer to a request whose questions are not known. */
-function blindAnswer({ approve, answer }: Flags): Answer {
-  if (answer.length === 0) return { approved: approve };
-  return {
-    answers: Object.fromEntries(answer.map((pair) => [pair.slice(0, Math.max(0, pair.indexOf('='))), pair.slice(pair.indexOf('=') + 1)])),
-  };
+const blindAnswer = (context: Context, flags: Flags): Promise<Answer> =>
+  flags.answer.length === 0 ? decision(context, flags) : blindAnswers(context, flags.answer);
+
+async function decision(context: Context, { approve, reason }: Flags): Promise<Answer> {
+  if (reason === undefined) return { approved: approve };
+  return { approved: false, reason: length(1, 2_000)((await readContent(context, reason)).trim(), '--reason') };
 }

@@ -16,8 +16,15 @@ export interface GivenAnswer {
   message: string;
 }
 
+interface ResponseBody {
+  approved?: boolean;
+  answers?: Record<string, string>;
+  /** Of a denial. */
+  reason?: string;
+}
+
 /** Reads the body of a response to a request. Throws 400 `invalid_answer` naming everything that does not fit. */
-export function readAnswer(request: AskedRequest, body: { approved?: boolean; answers?: Record<string, string> }): GivenAnswer {
+export function readAnswer(request: AskedRequest, body: ResponseBody): GivenAnswer {
   return request.type === 'approval' ? readApproval(request, body) : readAnswers(request, body);
 }
 
@@ -27,23 +34,27 @@ export function answerInWords(request: AskedRequest, text: string): HumanAnswer 
   return { type: 'question', answers: Object.fromEntries(request.questions.map(({ question }) => [question, text])) };
 }
 
-function readApproval(request: AskedRequest, body: { approved?: boolean; answers?: Record<string, string> }): GivenAnswer {
+function readApproval(request: AskedRequest, body: ResponseBody): GivenAnswer {
   const problems: ErrorDetail[] = [];
   if (body.approved === undefined) problems.push({ path: 'approved', message: 'is required: this request is an approval' });
   if (body.answers !== undefined) problems.push({ path: 'answers', message: 'must be left out: this request is an approval' });
+  if (body.approved === true && body.reason !== undefined) problems.push({ path: 'reason', message: 'must be left out of an approval' });
   if (body.approved === undefined || problems.length > 0) throw invalidAnswer(problems);
+  const { approved, reason } = body;
+  const why = reason === undefined ? '' : `: ${reason}`;
   return {
-    answer: { type: 'approval', approved: body.approved },
-    response: body.approved ? 'approved' : 'denied',
-    message: `${body.approved ? 'Approved' : 'Denied'}: ${request.title}`,
+    answer: { type: 'approval', approved, ...(reason === undefined ? {} : { reason }) },
+    response: approved ? 'approved' : `denied${why}`,
+    message: approved ? `Approved: ${request.title}` : `Denied: ${request.title}${reason === undefined ? '' : `\n${reason}`}`,
   };
 }
 
-function readAnswers(request: AskedRequest, body: { approved?: boolean; answers?: Record<string, string> }): GivenAnswer {
+function readAnswers(request: AskedRequest, body: ResponseBody): GivenAnswer {
   const problems: ErrorDetail[] = [];
   const given = body.answers ?? {};
   const known = new Set(request.questions.map(({ question }) => question));
-  if (body.approved !== undefined) problems.push({ path: 'approved', message: 'must be left out: this request asks questions' });
+  for (const path of ['approved', 'reason'] as const)
+    if (body[path] !== undefined) problems.push({ path, message: 'must be left out: this request asks questions' });
   for (const question of Object.keys(given)) {
     if (!known.has(question))
       problems.push({ path: 'answers', message: `"${question}" is not asked; the questions are: ${quoted(known)}` });

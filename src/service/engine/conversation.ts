@@ -24,7 +24,7 @@ import { messageEvents, recordRunEvents, respondedEvent } from './webhooks/run-e
 export async function respond(
   engine: Engine,
   to: { teamId: string; runId: string; requestId: string },
-  body: { approved?: boolean; answers?: Record<string, string> },
+  body: { approved?: boolean; answers?: Record<string, string>; reason?: string },
 ): Promise<HumanRequestRow> {
   const answered = await engine.store.transaction().execute(async (trx) => {
     const run = await findRun(trx, to.teamId, to.runId);

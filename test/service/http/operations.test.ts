@@ -264,6 +264,7 @@ describe('answers', () => {
       { approved: true },
       {},
       { answers: { 'Which vendor?': 'Nobody' } },
+      { answers: { 'Which vendor?': 'Bolt' }, reason: 'x' },
       { answers: { 'Which colour?': 'red', 'Which vendor?': 'Bolt' } },
     ]) {
       const refused = await service.call('respondToHumanRequest', { params, body });

@@ -31,6 +31,7 @@ export const humanRequestTools = [
       run_id: runId,
       request_id: Type.String({ ...Uuid, description: 'Id of the human request, from get_run' }),
       approved: Type.Optional(Type.Boolean({ description: 'For an approval: whether the person approves' })),
+      reason: Type.Optional(Type.String({ minLength: 1, maxLength: 2_000, description: 'With approved: false, why it is denied' })),
       answers: Type.Optional(
         Type.Record(Type.String(), Type.String(), {
           description: 'For questions: the text of each question and its answer; several chosen options are joined with commas',
