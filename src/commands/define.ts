@@ -6,6 +6,7 @@
 import { parseDuration } from '../base/duration.ts';
 import { type ExitCode, exitCodes, UsageError } from '../base/errors.ts';
 import { momentForms, parseMoment } from '../base/moment.ts';
+import { nearest } from '../base/nearest.ts';
 import type { OperationId } from '../interface/operations.ts';
 import type { Check } from './checks.ts';
 import type { RemoteSource } from './completion/sources.ts';
@@ -126,6 +127,12 @@ export const texts = (metavar: string, summary: string, extras: OptionExtras = {
   repeatable: true,
   ...asList(asText(extras)),
 });
+function notOneOf(words: readonly string[], given: string, name: string): UsageError {
+  const meant = nearest(given, words);
+  const hint = meant === undefined ? undefined : `Did you mean ${meant}?`;
+  return new UsageError(`${name} takes ${words.slice(0, -1).join(', ')} or ${words.at(-1)}, not "${given}".`, hint);
+}
+
 export const choice = <const Words extends readonly string[]>(
   words: Words,
   summary: string,
@@ -137,18 +144,22 @@ export const choice = <const Words extends readonly string[]>(
   choices: words,
   parse: (value, name) => {
     if (words.includes(value)) return value as Words[number];
-    throw new UsageError(`${name} takes ${words.slice(0, -1).join(', ')} or ${words.at(-1)}, not "${value}".`);
+    throw notOneOf(words, value, name);
   },
   ...extras,
 });
 /** The same, and it has to be given. */
 export const requiredChoice = <const Words extends readonly string[]>(words: Words, summary: string): Option<Words[number]> =>
   ({ ...choice(words, summary), required: true }) as Option<Words[number]>;
-/** A repeatable option whose values are some of several words; they may also be given together, with commas or spaces. */
+/**
+ * A repeatable option whose values are some of several words; they may also be given together, with commas or spaces.
+ * @param aliases other words that are understood, and what they mean
+ */
 export const choices = <const Words extends readonly string[]>(
   words: Words,
   metavar: string,
   summary: string,
+  aliases: Readonly<Record<string, Words[number]>> = {},
 ): Option<Words[number][]> => ({
   ...base,
   summary,
@@ -160,8 +171,9 @@ export const choices = <const Words extends readonly string[]>(
       .split(/[\s,]+/)
       .filter((word) => word !== '')
       .map((word) => {
-        if (words.includes(word)) return word as Words[number];
-        throw new UsageError(`${name} takes ${words.slice(0, -1).join(', ')} or ${words.at(-1)}, not "${word}".`);
+        const meant = Object.hasOwn(aliases, word) ? aliases[word] : word;
+        if (words.includes(meant as Words[number])) return meant as Words[number];
+        throw notOneOf(words, word, name);
       }),
 });
 /** A whole number within limits. */

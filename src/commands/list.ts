@@ -12,6 +12,8 @@ export class RowList<Row = unknown> {
   total = 0;
   /** False when the total only says whether there are more. */
   counted = true;
+  /** Whether filters chose the rows: that there are none then does not mean that there is nothing. */
+  narrowed = false;
   /** How the rows are shown, where a command has several ways; see `forms` of its output. */
   form: string | undefined;
 

@@ -57,7 +57,7 @@ export const documentOutput = <Result>(document: (result: Result, view: View) =>
 });
 export const rawOutput = (list: ListOutput<Any>): RawOutput => ({ kind: 'raw', list });
 
-type ColumnExtras<Row> = Pick<Column<Row>, 'align' | 'shrink' | 'min' | 'style' | 'link'>;
+type ColumnExtras<Row> = Pick<Column<Row>, 'align' | 'shrink' | 'min' | 'style' | 'link' | 'wide'>;
 
 export const column = <Row>(header: string, value: (row: Row) => unknown, extras: ColumnExtras<Row> = {}): Column<Row> => ({
   header,
@@ -66,7 +66,15 @@ export const column = <Row>(header: string, value: (row: Row) => unknown, extras
 });
 export const idColumn = <Row>(value: (row: Row) => unknown): Column<Row> => ({ header: 'ID', value });
 export const statusColumn = <Row>(value: (row: Row) => unknown): Column<Row> => ({ header: 'STATUS', value, style: 'status' });
-export const timeColumn = <Row>(header: string, value: (row: Row) => unknown): Column<Row> => ({ header, value, time: true });
+export const timeColumn = <Row>(header: string, value: (row: Row) => unknown, extras: Pick<Column<Row>, 'wide'> = {}): Column<Row> => ({
+  header,
+  value,
+  time: true,
+  ...extras,
+});
+
+/** Columns of a terminal from which on `wide` columns of lists are shown. */
+export const wide = 100;
 
 /** Bytes: `1.5 kB` on a terminal, the number elsewhere. */
 export const sizeColumn = <Row>(header: string, value: (row: Row) => unknown): Column<Row> => ({

@@ -14,6 +14,8 @@ export interface Column<Row> {
   align?: 'left' | 'right';
   /** Narrowest width when shrunk, in columns; 8 when left out. */
   min?: number;
+  /** Left out of tables on terminals that have fewer columns; shown everywhere else. */
+  wide?: number;
   /** Whether the text may be cut with … when the terminal is too narrow. Ids should not. */
   shrink?: boolean;
   style?: CellStyle;
@@ -29,8 +31,9 @@ const gap = 2;
 const defaultMinimum = 8;
 
 /** The table as text that ends in a line feed; empty for no rows. Loads string-width only when a cell needs it. */
-export async function renderTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], view: View): Promise<string> {
+export async function renderTable<Row>(rows: readonly Row[], all: readonly Column<Row>[], view: View): Promise<string> {
   if (rows.length === 0) return '';
+  const columns = view.tty ? all.filter(({ wide = 0 }) => wide <= view.width) : all;
   const cells = rows.map((row) => columns.map((column) => cellText(cellValue(column, row, view), view, column.time)));
   if (!view.tty) return cells.map((row) => `${row.join('\t')}\n`).join('');
 
@@ -39,7 +42,7 @@ export async function renderTable<Row>(rows: readonly Row[], columns: readonly C
     cells.reduce((widest, row) => Math.max(widest, widthOf(row[index] as string)), widthOf(column.header)),
   );
   const widths = fitWidths(natural, columns, view.width, widthOf);
-  if (!widths) return renderBlocks(rows, columns, view);
+  if (!widths) return renderBlocks(rows, all, view);
 
   const { bold } = view.styles ?? plainStyles;
   const cut = (row: readonly string[]): string[] => row.map((text, index) => truncate(text, widths[index] as number, widthOf));

@@ -91,6 +91,7 @@ describe('cases list and search', () => {
     expect(await list('search', name, 'needle')).toEqual(['a']);
     expect(await list('search', name, '--label', 'vendor=acme', '--label', 'vendor=zeta', '--sort-order', 'asc')).toEqual(['a', 'b']);
     expect(await list('search', name, '--label', 'vendor=zeta', '--label', 'new')).toEqual(['b']);
+    expect(await list('list', name, '--label', 'vendor=acme', '--label', 'vendor=zeta', '--sort-order', 'asc')).toEqual(['a', 'b']);
     const found = await service.cli(['cases', 'search', name, 'needle'], { tty: true, columns: 120 });
     expect(found.stdout).toContain('one needle here');
     const none = await service.cli(['cases', 'search', name, 'nothing']);
@@ -108,7 +109,17 @@ describe('cases get', () => {
     expect(shown.stdout).toMatch(/Title: +a\n/);
     expect(shown.stdout).toContain('{"amount":3}');
     expect(shown.stdout).toMatch(/WHAT HAPPENED/);
-    expect((await service.cli(['cases', 'get', id, '--jq', '.case.data | fromjson | .amount'])).stdout).toBe('3\n');
+    expect((await service.cli(['cases', 'get', id, '--jq', '.data | fromjson | .amount'])).stdout).toBe('3\n');
+    // The shape is that of a row of the list, with what happened beside.
+    const [listed] = (
+      await service.cli(['cases', 'list', (await service.cli(['cases', 'get', id, '--jq', '.queue_id'])).stdout.trim(), '--json'])
+    ).json<{ data: object[] }>().data;
+    expect((await service.cli(['cases', 'get', id, '--json'])).json()).toEqual({
+      ...listed,
+      events: [expect.objectContaining({ type: 'created' })],
+      approvalBatches: [],
+    });
+    expect((await service.cli(['cases', 'get', id, '-o', 'id'])).stdout).toBe(`${id}\n`);
     expect(await service.cli(['cases', 'get', nowhere])).toMatchObject({ code: 3, stdout: '' });
     expect(await service.cli(['cases', 'get', 'a'])).toMatchObject({ code: 2, stdout: '' });
     expect(await service.cli(['cases', 'runs', id])).toMatchObject({ code: 0, stdout: '', stderr: 'No run has worked on this case.\n' });
@@ -122,11 +133,45 @@ describe('bulk commands', () => {
     const two = await queue([{ title: 'c' }]);
     const ids = [...one.ids, ...two.ids];
     const changed = await service.cli(['cases', 'set-priority', ...ids, '--to', 'high']);
-    expect(changed).toMatchObject({ code: 0, stdout: 'Changed 2 cases. Skipped 1 case.\n', stderr: '3 cases: 3 pending\n' });
+    expect(changed).toMatchObject({ code: 0, stdout: 'Changed 2 cases. Skipped 1 case.\n', stderr: '3 pending cases\n' });
     const failed = await service.cli(['cases', 'set-status', ...ids, '--to', 'failed', '--json']);
     expect(failed.json()).toEqual({ updatedCount: 3, skippedCount: 0, interruptedRunIds: [] });
     expect((await service.cli(['cases', 'retry', ...ids])).stdout).toBe('Retrying 3 cases.\n');
     expect((await service.cli(['cases', 'retry', ...ids])).stdout).toBe('Retrying 0 cases. Skipped 3 cases.\n');
+  });
+
+  it('take ids from standard input, also very many', async () => {
+    const { name, ids } = await queue(Array.from({ length: 60 }, (_, index) => ({ title: `case ${index}` })));
+    const other = await queue([{ title: 'elsewhere' }]);
+    const listed = await service.cli(['cases', 'list', name, '--limit', '45', '-o', 'id']);
+    const stdin = `${listed.stdout}${other.ids.join('')}\n${ids[59]}\n`;
+    const changed = await service.cli(['cases', 'set-priority', '-', ids[0] as string, '--to', 'high'], { stdin });
+    expect(changed).toMatchObject({ code: 0, stdout: 'Changed 47 cases.\n', stderr: '47 pending cases\n' });
+    expect((await service.cli(['cases', 'list', name, '--priority', 'high', '--all', '-o', 'id'])).stdout.split('\n')).toHaveLength(47);
+    const [one] = other.ids as [string];
+    expect(await service.cli(['cases', 'delete', '-', '--yes'], { stdin: `${one}\n` })).toMatchObject({
+      code: 0,
+      stdout: 'Deleted 1 case.\n',
+    });
+    // One that is gone, among many.
+    const gone = await service.cli(['cases', 'retry', '-'], { stdin: stdin.replace(ids[59] as string, nowhere) });
+    expect(gone).toMatchObject({ code: 3, stdout: '' });
+    expect((await service.cli(['cases', 'retry', '-'], { stdin: ' \n' })).stderr).toContain('Standard input has no ids.');
+    expect((await service.cli(['cases', 'retry', '-'], { stdin: 'x' })).stderr).toContain('Standard input takes an id, and "x" is none.');
+  });
+
+  it('filter by the words that lists show, and by those of the interface', async () => {
+    const { name } = await queue([{ title: 'a' }]);
+    for (const status of ['in_progress', 'claimed'])
+      expect(await service.cli(['cases', 'list', name, '--status', status])).toMatchObject({
+        code: 0,
+        stdout: '',
+        stderr: 'Nothing matches the filters.\n',
+      });
+    const wrong = await service.cli(['cases', 'list', name, '--status', 'inprogress']);
+    expect(wrong).toMatchObject({ code: 2, stdout: '' });
+    expect(wrong.stderr).toContain('hint: Did you mean in_progress?');
+    expect((await service.cli(['cases', 'list', (await queue()).name])).stderr).toContain('No cases. Add some');
   });
 
   it('take all that match, and show the counts first', async () => {
@@ -135,10 +180,10 @@ describe('bulk commands', () => {
     const all = ['--queue', name, '--all-matching'];
     // Only failed ones, unless told otherwise.
     const retried = await service.cli(['cases', 'retry', ...all, '--search', 'a']);
-    expect(retried).toMatchObject({ code: 0, stdout: 'Retrying 1 case.\n', stderr: '1 case: 1 failed\n' });
+    expect(retried).toMatchObject({ code: 0, stdout: 'Retrying 1 case.\n', stderr: '1 failed case\n' });
     const refused = await service.cli(['cases', 'delete', ...all, '--search', 'a']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toMatch(/^2 cases: 2 pending\nerror: Delete 2 cases: 2 pending\? Nobody can be asked here\./);
+    expect(refused.stderr).toMatch(/^2 pending cases\nerror: Delete 2 pending cases\? Nobody can be asked here\./);
     const deleted = await service.cli(['cases', 'delete', ...all, '--search', 'a', '--yes', '--json']);
     expect(deleted.json()).toEqual({ deletedCount: 2, interruptedRunIds: [] });
     const nothing = await service.cli(['cases', 'delete', ...all, '--search', 'a', '--yes']);

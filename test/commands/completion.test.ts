@@ -68,6 +68,30 @@ describe('completion', () => {
     expect(await wordsOf('help', 'runs', 'list', '')).toEqual([]);
   });
 
+  it('offers revisions by agent, their numbers once it is chosen', async () => {
+    expect(await wordsOf('revisions', 'get', 'gre')).toEqual(['greeter@live', 'greeter@latest']);
+    expect(await wordsOf('revisions', 'diff', 'greeter@')).toEqual(['greeter@live', 'greeter@latest', 'greeter@1']);
+    expect(await offers('revisions', 'get', 'greeter@1')).toEqual(['greeter@1\trevision 1']);
+  });
+
+  it('offers what belongs to the agent or queue of the line', async () => {
+    await service.cli(['queues', 'create', 'bills']);
+    await service.cli(['queues', 'labels', 'create', 'bills', 'vendor=acme']);
+    const made = await service.cli(['agents', 'schedules', 'create', 'greeter', '--frequency', 'daily', '-o', 'id']);
+    await service.cli(['agents', 'rubrics', 'create', 'greeter', 'Says hi', '--description', 'The final message contains "hi".']);
+    for (const [source, of] of [
+      ['labels', 'bills'],
+      ['schedules', 'greeter'],
+      ['rubrics', 'greeter'],
+    ] as const)
+      expect(await service.cli(['__refresh', source, of])).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    expect(await wordsOf('queues', 'labels', 'delete', 'bills', '')).toEqual(['vendor=acme']);
+    expect(await wordsOf('cases', 'list', 'bills', '--label', 'v')).toEqual([]);
+    expect(await wordsOf('cases', 'search', 'bills', '--label', 'v')).toEqual(['vendor=acme']);
+    expect(await offers('agents', 'schedules', 'get', 'greeter', '')).toEqual([`${made.stdout.trim()}\tevery day at 09:00`]);
+    expect(await wordsOf('agents', 'rubrics', 'update', 'greeter', '')).toEqual(['says-hi']);
+  });
+
   it('never offers hidden commands', async () => {
     expect(await wordsOf('__')).toEqual([]);
   });

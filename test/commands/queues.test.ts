@@ -25,10 +25,33 @@ describe('queues', () => {
     expect(updated.json()).toMatchObject({ id, name: 'bills', description: null });
     const shown = await service.cli(['queues', 'get', 'bills', '--color', 'never'], { tty: true });
     expect(shown.stdout).toMatch(/Name: +bills/);
+    expect(shown.stdout).toMatch(/Cases: +0 cases\nWorked on by: +no agent\n$/);
     await queue('claims');
     const list = await service.cli(['queues', 'list', '--json']);
     expect(list.json<{ data: Queue[] }>().data.map(({ name }) => name)).toEqual(['bills', 'claims']);
     expect((await service.cli(['queues', 'list', '--limit', '1', '--offset', '1', '--fields', 'name'])).stdout).toBe('claims\n');
+  });
+
+  it('show how many cases they have, who works on them, and what to do next', async () => {
+    await queue('counted', [{ title: 'a' }, { title: 'b' }, { title: 'c' }]);
+    const id = (await service.cli(['cases', 'list', 'counted', '--limit', '1', '-o', 'id'])).stdout.trim();
+    const get = async () => (await service.cli(['queues', 'get', 'counted'])).stdout;
+    expect(await get()).toContain(
+      'Cases\t3 pending cases\nWorked on by\tno agent\nNext\taops agents triggers create AGENT --queue counted\n',
+    );
+    await service.cli(['cases', 'set-status', id, '--to', 'failed']);
+    await service.agent('- say: hi', 'counter');
+    await service.cli(['agents', 'triggers', 'create', 'counter', '--queue', 'counted', '--no-enabled']);
+    expect(await get()).toContain(
+      'Cases\t3 cases: 2 pending, 1 failed\nWorked on by\tcounter (off)\nNext\taops cases list counted --status failed\n',
+    );
+    const json = (await service.cli(['queues', 'get', 'counted', '--json'])).json();
+    expect(json).toMatchObject({
+      name: 'counted',
+      case_counts: { pending: 2, in_progress: 0, needs_input: 0, postponed: 0, completed: 0, failed: 1 },
+      consumers: [{ agent_name: 'counter', case_trigger_enabled: false }],
+      producers: [],
+    });
   });
 
   it('say what is wrong, and what was perhaps meant', async () => {
@@ -45,7 +68,7 @@ describe('queues', () => {
     await queue('doomed', [{ title: 'a' }, { title: 'b' }]);
     const refused = await service.cli(['queues', 'clear', 'doomed']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('doomed: 2 cases: 2 pending\n');
+    expect(refused.stderr).toContain('doomed: 2 pending cases\n');
     expect(refused.stderr).toContain('Delete all cases of the queue "doomed"?');
     const cleared = await service.cli(['queues', 'clear', 'doomed', '--yes']);
     expect(cleared).toMatchObject({ code: 0, stdout: 'Deleted 2 cases of doomed.\n' });

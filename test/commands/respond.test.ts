@@ -46,18 +46,24 @@ describe('runs respond', () => {
     expect(failed.error).toContain('The amount is wrong: 12 €');
     expect(await service.texts(run)).toContain('Denied: Pay 3 invoices?\nThe amount is wrong: 12 €');
     expect((await service.cli(['runs', 'respond', run, '--approve', '--reason', 'x'])).stderr).toContain('--reason goes with --deny.');
-    expect((await service.cli(['runs', 'respond', await service.waiting(pay), '--deny', '--reason', ' '])).stderr).toContain('--reason is empty.');
+    expect((await service.cli(['runs', 'respond', await service.waiting(pay), '--deny', '--reason', ' '])).stderr).toContain(
+      '--reason is empty.',
+    );
   });
 
   it('reads an answer from a file or standard input, unless an option is called so', async () => {
     await service.file('note.md', 'first line\n\nlast = line\n');
     const run = await service.waiting(both);
-    const answered = await service.cli(['runs', 'respond', run, '--answer', 'vendor=-', '--answer', 'A note?=@note.md'], { stdin: 'acme inc\n' });
+    const answered = await service.cli(['runs', 'respond', run, '--answer', 'vendor=-', '--answer', 'A note?=@note.md'], {
+      stdin: 'acme inc\n',
+    });
     expect(answered).toMatchObject({ code: 0, stderr: '' });
     await service.until(run, 'completed');
     expect(await service.texts(run)).toContain('Acme Inc and first line\n\nlast = line');
 
-    const handles = await service.waiting('- ask: { id: a, questions: [{ question: "Who?", options: [{ label: "@anna" }, { label: "-" }] }] }');
+    const handles = await service.waiting(
+      '- ask: { id: a, questions: [{ question: "Who?", options: [{ label: "@anna" }, { label: "-" }] }] }',
+    );
     const missing = await service.cli(['runs', 'respond', handles, '--answer', '@bert']);
     expect(missing).toMatchObject({ code: 2, stdout: '' });
     expect(missing.stderr).toContain('bert cannot be read: there is no such file.');

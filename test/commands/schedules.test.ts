@@ -22,7 +22,9 @@ describe('agents schedules', () => {
 
     const list = await service.cli(['agents', 'schedules', 'list', 'shop', '--color', 'never'], { tty: true, columns: 120 });
     expect(list.stdout).toMatch(
-      new RegExp(`ID +STATUS +WHEN +TIME ZONE +NEXT\n${id} +active +Monday to Friday at 08:30 +Europe/Berlin +in \\d`),
+      new RegExp(
+        `ID +STATUS +WHEN +NEXT +TIME ZONE +LAST RUN +TASK\n${id} +active +Monday to Friday at 08:30 +in \\d\\S+ +Europe/Berlin +Look`,
+      ),
     );
     const changed = await schedules('update', 'shop', id, '--day', 'friday', '--no-enabled', '--once', '--json');
     expect(changed.json()).toMatchObject({
@@ -43,6 +45,24 @@ describe('agents schedules', () => {
       stderr: '',
     });
     expect((await schedules('list', 'shop')).stderr).toContain('No schedules.');
+  });
+
+  it('may be left out while there is only one', async () => {
+    await service.agent('- say: hi', 'single');
+    expect((await schedules('get', 'single')).stderr).toBe(
+      'error: The agent has no schedule.\nhint: Create one with `aops agents schedules create AGENT --frequency daily`.\n',
+    );
+    const first = (await schedules('create', 'single', '--frequency', 'daily', '-o', 'id')).stdout.trim();
+    expect((await schedules('get', 'single', '-o', 'id')).stdout.trim()).toBe(first);
+    expect((await schedules('update', 'single', '--time', '10:00', '--json')).json()).toMatchObject({ id: first, time: '10:00' });
+    const second = (await schedules('create', 'single', '--frequency', 'hourly', '-o', 'id')).stdout.trim();
+    const several = await schedules('delete', 'single', '--yes');
+    expect(several).toMatchObject({ code: 2, stdout: '' });
+    expect(several.stderr).toContain('error: The agent has 2 schedules.');
+    expect(several.stderr).toContain(`${first} (every day at 10:00)`);
+    const unknown = await schedules('get', 'single', nothing);
+    expect(unknown).toMatchObject({ code: 3, stdout: '' });
+    expect(unknown.stderr).toContain(second);
   });
 
   it('takes a pattern of cron, a day of the month, and the time zone of this machine', async () => {
@@ -131,13 +151,26 @@ describe('agents get and list', () => {
     await service.cli(['agents', 'update', 'whole', '--pinned']);
     const shown = await service.cli(['agents', 'get', 'whole', '--color', 'never'], { tty: true });
     expect(shown).toMatchObject({ code: 0, stderr: '' });
-    expect(shown.stdout).toMatch(/Pinned: +just now\nSchedules: +2\nNext run: +in \d+[mh]\nRubrics: +1\nMemory files: +1\n/);
+    expect(shown.stdout).toMatch(
+      /Pinned: +just now\nRevision: +1 \(live\)\nRuntime: +script\nSchedules: +2\nNext run: +in \d+[mh]\nRubrics: +1\nMemory files: +1\nLast run: +\S/,
+    );
+    expect(shown.stdout).toMatch(/Last run status: +completed\n$/);
+    await service.cli(['revisions', 'create', 'whole']);
+    const drafted = await service.cli([
+      'agents',
+      'get',
+      'whole',
+      '--jq',
+      '[.live_revision, .latest_revision][] | "\\(.revision_number) \\(.status) \\(.runtime)"',
+    ]);
+    expect(drafted.stdout).toBe('1 live script\n2 draft script\n');
+    expect((await service.cli(['agents', 'get', 'whole'])).stdout).toContain('Revision\t1 (live); 2 is a draft\n');
     const json = (await service.cli(['agents', 'get', 'whole', '--json'])).json<{ schedules: Schedule[]; pinned_at: string }>();
     expect(json.schedules).toHaveLength(2);
     expect(json.pinned_at).toMatch(/Z$/);
     const list = await service.cli(['agents', 'list', '--schedules', '--color', 'never'], { tty: true, columns: 130 });
-    expect(list.stdout).toMatch(/^ID +NAME +RUNTIME +REVISION +LAST RUN +NEXT RUN\n/);
-    expect(list.stdout).toMatch(/whole +script +1 +just now +in \d+[mh]\n/);
+    expect(list.stdout).toMatch(/^ID +NAME +RUNTIME +REVISION +LAST RUN +QUEUE +NEXT RUN\n/);
+    expect(list.stdout).toMatch(/whole +script +2 +\S.* +in \d+[mh]\n/);
     expect((await service.cli(['agents', 'list', '--automation', nothing, '--json'])).json<{ total: number }>().total).toBe(0);
   });
 });

@@ -79,8 +79,8 @@ describe('agents triggers', () => {
     const list = await service.cli(['agents', 'triggers', 'list', 'worker', '--fields', 'case_queue_name,has_conflict']);
     expect(list).toMatchObject({ code: 0, stdout: 'one\ttrue\n' });
     const agents = await service.cli(['queues', 'agents', 'one', '--color', 'never'], { tty: true, columns: 120 });
-    expect(agents.stdout).toMatch(/adds cases +colleague +enabled/);
-    expect(agents.stdout).toMatch(/takes cases +worker +enabled +8 +not the only one/);
+    expect(agents.stdout).toMatch(/adds cases +colleague +active/);
+    expect(agents.stdout).toMatch(/takes cases +worker +active +8 +not the only one/);
     const moved = await service.cli(['agents', 'triggers', 'update', 'worker', '--queue', 'two', '--json']);
     expect(moved.json()).toMatchObject({ case_queue_name: 'two', has_conflict: false });
     expect(await service.cli(['agents', 'triggers', 'update', 'worker'])).toMatchObject({ code: 2, stdout: '' });

@@ -18,7 +18,8 @@ describe('bash', () => {
   /** What is offered for a line, its last word being completed. */
   async function offers(...words: string[]): Promise<string[]> {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the shell that expands it
-    const script = 'source <(aops completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _aops; printf "%s\\n" "${COMPREPLY[@]}"';
+    const script =
+      'source <(aops completion bash); COMP_WORDS=("$@"); COMP_LINE="$*"; COMP_CWORD=$(($# - 1)); _aops; printf "%s\\n" "${COMPREPLY[@]}"';
     const { code, stdout, stderr } = await machine.run('bash', ['--norc', '-c', script, 'bash', 'aops', ...words]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     return stdout.trimEnd().split('\n');
@@ -47,6 +48,24 @@ describe('bash', () => {
     await machine.agent('with space', '- say: hi');
     expect((await machine.aops('__refresh', 'agents')).code).toBe(0);
     expect(await offers('agents', 'get', 'with')).toEqual(['with\\ space']);
+  });
+
+  it('completes at the prompt, also behind the @ where bash begins a new word', async () => {
+    expect((await machine.aops('__refresh', 'revisions')).code).toBe(0);
+    await machine.file('home/.bashrc', "PS1='ready> '\nsource <(aops completion bash)\n");
+    const shell = machine.screen('bash', ['-i']);
+    await shell.shows('ready> ');
+    shell.type('aops revisions get greeter@li', keys.tab);
+    await shell.shows('greeter@live ');
+    shell.type('--jq .status', keys.enter);
+    await shell.shows(/\nlive\r?\n/);
+    shell.type('aops runs get @la', keys.tab);
+    await shell.shows('get @latest ');
+    shell.type(keys.enter);
+    await shell.shows('Status:');
+    await shell.shows('ready> ');
+    shell.type('exit', keys.enter);
+    expect(await shell.exit).toBeTypeOf('number');
   });
 
   it('completes files where files are wanted', async () => {

@@ -1,72 +1,133 @@
-import { ServiceAnswerError } from '../../client/errors.ts';
-import type { Agent, MemoryFile, Rubric, Schedule } from '../../interface/types.ts';
+import type { Agent, Build, CaseTrigger, MemoryFile, Rubric, RunListItem, Schedule } from '../../interface/types.ts';
 import { argument, defineCommand } from '../define.ts';
-import { recordOutput, time } from '../output.ts';
+import { offered } from '../offered.ts';
+import { recordOutput, status, time } from '../output.ts';
 import { agentId } from '../resolve.ts';
 import { returns } from '../result.ts';
+import { runtimeOf } from '../revisions/record.ts';
 import { agentRecord } from './record.ts';
 import { nextOf } from './schedules/record.ts';
+
+/** A revision without what it is made of. */
+interface RevisionInShort {
+  id: string;
+  revision_number: number | null;
+  status: string | null;
+  name: string;
+  runtime: string | null;
+}
 
 /** An agent with what belongs to it; what the service does not have is left out. */
 interface Shown extends Agent {
   pinned_at: string | null;
+  live_revision?: RevisionInShort | null;
+  latest_revision?: RevisionInShort | null;
+  case_triggers?: CaseTrigger[];
   schedules?: Schedule[];
   rubrics?: Rubric[];
   memory_files?: MemoryFile[];
+  latest_run?: { id: string; status: string; created_at: string | null } | null;
 }
+
+const revisionShape = { id: 'uuid', revision_number: 'integer', status: 'string', name: 'string', runtime: 'string|null' } as const;
 
 export default defineCommand({
   summary: 'Show an agent, and what it has',
   arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
-  operations: ['listAgents', 'getAgent', 'listAgentSchedules', 'getEvalRubrics', 'listAgentMemoryFiles'],
+  operations: [
+    'listAgents',
+    'getAgent',
+    'listAgentRevisions',
+    'listAgentCaseTriggers',
+    'listAgentSchedules',
+    'getEvalRubrics',
+    'listAgentMemoryFiles',
+    'listRuns',
+  ],
   examples: [
     { command: 'aops agents get invoice-check', text: 'By name' },
     { command: "aops agents get invoice-check --jq '.schedules[].next_run_at'", text: 'When it runs by itself' },
+    { command: 'aops agents get invoice-check --jq .live_revision.revision_number', text: 'Which revision new runs follow' },
   ],
   result: returns('getAgent.agent', {
     pinned_at: 'date-time|null',
+    live_revision: revisionShape,
+    latest_revision: revisionShape,
+    case_triggers: [{ id: 'string', case_queue_id: 'uuid', case_queue_name: 'string', enabled: 'boolean' }],
     schedules: 'object[]?',
     rubrics: 'object[]?',
     memory_files: 'object[]?',
+    latest_run: { id: 'uuid', status: 'string', created_at: 'date-time|null' },
   }),
   output: recordOutput<Shown>((agent) => ({
     ...agentRecord(agent),
     Pinned: agent.pinned_at === null ? undefined : time(agent.pinned_at),
+    Revision: revisionsInWords(agent),
+    Runtime: (agent.live_revision ?? agent.latest_revision)?.runtime ?? undefined,
+    Queue: agent.case_triggers?.map(triggerInWords).join(', ') || undefined,
     Schedules: agent.schedules?.length || undefined,
     'Next run': nextRun(agent.schedules),
     Rubrics: agent.rubrics?.length || undefined,
     'Memory files': agent.memory_files?.length || undefined,
+    'Last run': agent.latest_run ? time(agent.latest_run.created_at) : undefined,
+    'Last run ID': agent.latest_run?.id,
+    'Last run status': agent.latest_run ? status(agent.latest_run.status) : undefined,
   })),
   async run(context, input) {
     const client = await context.client();
     const id = await agentId(context, input.agent);
-    const [{ agent, user_context }, schedules, rubrics, memory] = await Promise.all([
-      client.call('getAgent', { params: { agent_id: id } }),
-      offered(client.call('listAgentSchedules', { params: { agent_id: id } })),
+    const params = { agent_id: id };
+    const [{ agent, user_context }, revisions, triggers, schedules, rubrics, memory, runs] = await Promise.all([
+      client.call('getAgent', { params }),
+      offered(client.call('listAgentRevisions', { params, query: { limit: 100 } })),
+      offered(client.call('listAgentCaseTriggers', { params })),
+      offered(client.call('listAgentSchedules', { params })),
       offered(client.call('getEvalRubrics', { params: { agentId: id } })),
-      offered(client.call('listAgentMemoryFiles', { params: { agent_id: id } })),
+      offered(client.call('listAgentMemoryFiles', { params })),
+      offered(client.call('listRuns', { params: { teamId: context.teamId() }, query: { agent_id: id, limit: 1 } })),
     ]);
     return {
       ...agent,
       pinned_at: user_context.pinned_at,
+      ...(revisions === undefined ? {} : revisionsOf(revisions.builds)),
+      ...(triggers === undefined ? {} : { case_triggers: triggers.case_triggers }),
       ...(schedules === undefined ? {} : { schedules: schedules.schedules }),
       ...(rubrics === undefined ? {} : { rubrics: rubrics.rubrics }),
       ...(memory === undefined ? {} : { memory_files: memory.files }),
+      ...(runs === undefined ? {} : { latest_run: runInShort(runs.data[0]) }),
     };
   },
 });
 
+function revisionsOf(builds: readonly Build[]): Pick<Shown, 'live_revision' | 'latest_revision'> {
+  return { live_revision: inShort(builds.find((build) => build.status === 'live')), latest_revision: inShort(builds[0]) };
+}
+
+const inShort = (build: Build | undefined): RevisionInShort | null =>
+  build === undefined
+    ? null
+    : {
+        id: build.id,
+        revision_number: build.revision_number,
+        status: build.status,
+        name: build.revision_name ?? build.name,
+        runtime: runtimeOf(build.config) ?? null,
+      };
+
+const runInShort = (run: RunListItem | undefined): Shown['latest_run'] =>
+  run === undefined ? null : { id: run.id, status: run.status, created_at: run.created_at };
+
+/** `2 (live); 3 is a draft` */
+function revisionsInWords({ live_revision: live, latest_revision: latest }: Shown): string | undefined {
+  if (!latest) return undefined;
+  const number = latest.revision_number ?? latest.id;
+  if (!live) return `none is live; ${number} is a ${latest.status}`;
+  return `${live.revision_number ?? live.id} (live)${live.id === latest.id ? '' : `; ${number} is a ${latest.status}`}`;
+}
+
+const triggerInWords = ({ case_queue_name: queue, enabled }: CaseTrigger): string => (enabled ? queue : `${queue} (off)`);
+
 function nextRun(schedules: readonly Schedule[] = []): unknown {
   const next = nextOf(schedules);
   return next === undefined ? undefined : time(next);
-}
-
-/** Undefined where the service does not have the operation, does not allow it, or the agent is not there: `getAgent` says that. */
-async function offered<Answer>(call: Promise<Answer>): Promise<Answer | undefined> {
-  try {
-    return await call;
-  } catch (error) {
-    if (error instanceof ServiceAnswerError && (error.status === 404 || error.status === 403)) return undefined;
-    throw error;
-  }
 }

@@ -4,8 +4,9 @@ import type { Column } from '../../terminal/table.ts';
 import { uuid } from '../checks.ts';
 import { defineCommand, flag, text } from '../define.ts';
 import { listFlags, rowList } from '../list.ts';
-import { column, idColumn, listOutput, timeColumn } from '../output.ts';
+import { column, idColumn, listOutput, timeColumn, wide } from '../output.ts';
 import { returns } from '../result.ts';
+import { runtimeOf } from '../revisions/record.ts';
 import { nextOf } from './schedules/record.ts';
 
 const columns: Column<AgentListItem>[] = [
@@ -14,6 +15,7 @@ const columns: Column<AgentListItem>[] = [
   column('RUNTIME', (agent) => runtimeOf(agent.latest_build?.config)),
   column('REVISION', (agent) => agent.latest_build?.revision_number, { align: 'right' }),
   timeColumn('LAST RUN', (agent) => agent.last_run_at),
+  column('QUEUE', (agent) => (agent.case_trigger_enabled ? agent.case_queue_name : undefined), { shrink: true, wide }),
 ];
 
 export default defineCommand({
@@ -46,9 +48,3 @@ export default defineCommand({
     return list;
   },
 });
-
-/** The model or runtime a configuration names, of whatever version it is. */
-function runtimeOf(config: Record<string, unknown> | null | undefined): string | undefined {
-  const data = config?.data as { model?: string; models?: { agent?: { model?: string } } } | undefined;
-  return data?.models?.agent?.model ?? data?.model;
-}

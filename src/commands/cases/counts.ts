@@ -14,10 +14,11 @@ export async function caseCounts(
   { filters = {}, search }: { filters?: CaseFilters; search?: string } = {},
 ): Promise<CaseCounts> {
   const counts = none();
-  for (const status of filters.status ?? caseStatusFilters) {
+  const count = async (status: CaseStatusFilter): Promise<void> => {
     const body = { filters: { ...filters, status: [status] }, limit: 1, ...(search === undefined ? {} : { search }) };
     counts[status] = (await client.call('searchCases', { params: { queue_id: queueId }, body })).total;
-  }
+  };
+  await Promise.all((filters.status ?? caseStatusFilters).map(count));
   return counts;
 }
 
@@ -30,13 +31,16 @@ export function countsOf(cases: readonly Case[]): CaseCounts {
 
 export const sum = (counts: CaseCounts): number => Object.values(counts).reduce((total, count) => total + count, 0);
 
-/** `12 cases: 8 pending, 4 in progress`. */
+/** `12 cases: 8 pending, 4 in progress`, or `8 pending cases`. */
 export function describeCounts(counts: CaseCounts): string {
   const total = sum(counts);
   const parts = Object.entries(counts).flatMap(([status, count]) =>
     count === 0 ? [] : [`${count} ${status === 'claimed' ? 'in progress' : status.replace('_', ' ')}`],
   );
-  return `${total} ${total === 1 ? 'case' : 'cases'}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`;
+  const cases = total === 1 ? 'case' : 'cases';
+  if (parts.length === 1)
+    return counts.needs_input > 0 ? `${total} ${cases} that ${total === 1 ? 'needs' : 'need'} input` : `${parts[0]} ${cases}`;
+  return `${total} ${cases}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`;
 }
 
 /** What becomes of the runs of cases that are taken from them; empty when there are none. */

@@ -20,7 +20,10 @@ export default defineCommand({
   arguments: { queue: queueArgument, title: optionalArgument('What the case is called, unless --from', { check: length(1, 500) }) },
   options: {
     data: text('TEXT', 'What the agent is to know, often JSON; @FILE reads a file, - standard input'),
-    label: texts('KEY=VALUE', 'A label; may be repeated. Those that the queue does not have are created', { check: labelForm }),
+    label: texts('KEY=VALUE', 'A label; may be repeated. Those that the queue does not have are created', {
+      check: labelForm,
+      complete: 'labels',
+    }),
     priority: choice(casePriorities, 'Which cases are taken first (default none)'),
     from: text('FILE', 'A .csv, .json, .ndjson or .jsonl file with a case in every row', { complete: 'files' }),
     map: texts('COLUMN=FIELD', 'What a column of --from is: title, data, priority, labels, label:KEY or ignore; may be repeated'),

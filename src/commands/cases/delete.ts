@@ -3,7 +3,7 @@ import { defineCommand } from '../define.ts';
 import { textOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { describeCounts, warnOfRuns } from './counts.ts';
-import { bulkText, eachPart, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
+import { bulkText, eachPart, selectCases, selectionArguments, selectionFlags, selectionOperations, theOnly } from './selection.ts';
 
 interface Deleted {
   deletedCount: number;
@@ -27,8 +27,8 @@ export default defineCommand({
     const client = await context.client();
     const selection = await selectCases(context, input);
     await confirm(context, `Delete ${describeCounts(selection.counts)}?${warnOfRuns(selection.counts)}`);
-    const [only] = input.cases;
-    if (only !== undefined && input.cases.length === 1) {
+    const only = theOnly(selection);
+    if (only !== undefined) {
       const { interruptedRunIds } = await client.call('deleteCase', { params: { case_id: only } });
       return { deletedCount: 1, interruptedRunIds };
     }

@@ -1,15 +1,24 @@
 /** Filters of cases, as options and as the interface takes them. */
 import { given } from '../../base/given.ts';
-import { casePriorities, caseSortFields, caseStatusFilters } from '../../interface/case-status.ts';
+import {
+  type CaseDisplayStatus,
+  type CaseStatusFilter,
+  caseDisplayStatuses,
+  casePriorities,
+  caseSortFields,
+} from '../../interface/case-status.ts';
 import type { CaseFilters } from '../../interface/types.ts';
 import type { Context } from '../context.ts';
 import { type CommandInput, choice, choices, dateTime, texts } from '../define.ts';
 import { labelForm, readLabel } from '../queues/labels/label.ts';
 
 export const filterFlags = {
-  status: choices(caseStatusFilters, 'STATUS', 'Cases with this status; claimed are those in progress. May be repeated'),
+  status: choices(caseDisplayStatuses, 'STATUS', 'Cases with this status, as lists show it; may be repeated', { claimed: 'in_progress' }),
   priority: choices(casePriorities, 'PRIORITY', 'Cases with this priority; may be repeated'),
-  label: texts('KEY=VALUE', 'Cases with this label; may be repeated: all keys, and one of the values of each', { check: labelForm }),
+  label: texts('KEY=VALUE', 'Cases with this label; may be repeated: all keys, and one of the values of each', {
+    check: labelForm,
+    complete: 'labels',
+  }),
   createdSince: dateTime('Cases created at this time or later'),
   updatedSince: dateTime('Cases changed at this time or later'),
 } as const;
@@ -19,6 +28,9 @@ export const sortFlags = {
   sortOrder: choice(['asc', 'desc'], 'In which order (default desc)'),
 } as const;
 
+/** The interface filters by `claimed` what it shows as `in_progress`. */
+export const statusFilter = (status: CaseDisplayStatus): CaseStatusFilter => (status === 'in_progress' ? 'claimed' : status);
+
 type FilterInput = CommandInput<Record<never, never>, typeof filterFlags>;
 
 /** What the flags ask for; empty when they ask for nothing. */
@@ -27,7 +39,7 @@ export function filtersOf(context: Context, input: FilterInput): CaseFilters {
   const labels: Record<string, string[]> = {};
   for (const { key = '', value } of input.label.map(readLabel)) labels[key] = [...(labels[key] ?? []), value];
   return given({
-    status: input.status.length === 0 ? undefined : input.status,
+    status: input.status.length === 0 ? undefined : [...new Set(input.status)].map(statusFilter),
     priority: input.priority.length === 0 ? undefined : input.priority,
     created_at_from: input.createdSince?.iso(now),
     updated_at_from: input.updatedSince?.iso(now),

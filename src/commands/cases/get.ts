@@ -1,10 +1,10 @@
-import type { CaseEvent, Response } from '../../interface/types.ts';
+import type { Case, CaseEvent, Response } from '../../interface/types.ts';
 import { defineCommand } from '../define.ts';
 import { column, documentOutput, recordFields, timeColumn } from '../output.ts';
 import { returns } from '../result.ts';
 import { caseArgument, caseRecord } from './record.ts';
 
-type Seen = Response<'getCase'>;
+type Seen = Case & Omit<Response<'getCase'>, 'case'>;
 
 export default defineCommand({
   summary: 'Show a case, its data and what happened to it',
@@ -12,16 +12,16 @@ export default defineCommand({
   operations: ['getCase'],
   examples: [
     { command: 'aops cases get CASE', text: 'A sheet to read' },
-    { command: "aops cases get CASE --jq '.case.data | fromjson | .amount'", text: 'A value of its data' },
+    { command: "aops cases get CASE --jq '.data | fromjson | .amount'", text: 'A value of its data' },
   ],
-  result: returns('getCase'),
+  result: returns('getCase.case', { events: 'object[]', approvalBatches: 'object[]' }),
   output: documentOutput<Seen>(async (seen, view) => {
     const { renderSheet } = await import('../../terminal/sheet.ts');
     const { renderTable } = await import('../../terminal/table.ts');
     const sheet = await renderSheet(
       [
-        { title: 'Case', fields: recordFields(caseRecord(seen.case)) },
-        { title: 'Data', fields: recordFields(seen.case.data === '' ? {} : { Data: seen.case.data }) },
+        { title: 'Case', fields: recordFields({ ...caseRecord(seen), Next: nextCommand(seen) }) },
+        { title: 'Data', fields: recordFields(seen.data === '' ? {} : { Data: seen.data }) },
       ],
       view,
     );
@@ -30,14 +30,21 @@ export default defineCommand({
   }),
   async run(context, input) {
     const client = await context.client();
-    return client.call('getCase', { params: { case_id: input.case } });
+    const { case: row, ...more } = await client.call('getCase', { params: { case_id: input.case } });
+    return { ...row, ...more };
   },
 });
+
+/** The command that goes on with it. */
+function nextCommand({ id, display_status: shown, claimed_by_run_id: run }: Case): string | undefined {
+  if (run !== null && (shown === 'needs_input' || shown === 'in_progress')) return `aops runs watch ${run}`;
+  return shown === 'failed' ? `aops cases retry ${id}` : undefined;
+}
 
 const historyColumns = [
   timeColumn('TIME', (event: CaseEvent) => event.created_at),
   column('WHAT HAPPENED', (event: CaseEvent) => event.type),
-  column('AGENT', (event: CaseEvent) => event.agent_name, { shrink: true }),
+  column('BY', (event: CaseEvent) => event.agent_name ?? event.user_name, { shrink: true }),
   column('REQUEST', (event: CaseEvent) => event.human_request_title, { shrink: true }),
   column('REASON', (event: CaseEvent) => event.reason, { shrink: true }),
 ];

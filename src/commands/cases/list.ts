@@ -9,17 +9,15 @@ import { returns } from '../result.ts';
 import { filterFlags, filtersOf, sortFlags } from './filters.ts';
 import { caseColumns } from './record.ts';
 
-const { label: _, ...filters } = filterFlags;
-
 export default defineCommand({
   summary: 'List the cases of a queue, the newest first',
-  description: 'Labels are searched for with `aops cases search`.',
   arguments: { queue: queueArgument },
-  options: { ...listFlags, ...filters, search: text('TEXT', 'Cases whose title, data or id contains this'), ...sortFlags },
-  operations: ['listQueues', 'listCases'],
+  options: { ...listFlags, ...filterFlags, search: text('TEXT', 'Cases whose title, data or id contains this'), ...sortFlags },
+  operations: ['listQueues', 'listCases', 'searchCases'],
   examples: [
     { command: 'aops cases list invoices', text: 'The newest twenty' },
     { command: 'aops cases list invoices --status failed,needs_input', text: 'What wants attention' },
+    { command: 'aops cases list invoices --status failed -o id | aops cases retry -', text: 'Have them worked on again' },
     { command: 'aops cases list invoices --all -o ndjson', text: 'Every case, one JSON object a line' },
   ],
   result: returns('listCases.cases[]'),
@@ -27,18 +25,19 @@ export default defineCommand({
   async run(context, input) {
     const client = await context.client();
     const params = { queue_id: await queueId(context, input.queue) };
-    const { status, priority, ...times } = filtersOf(context, { ...input, label: [] });
-    const query = given({
-      ...times,
-      status: status?.join(','),
-      priority: priority?.join(','),
-      search: input.search,
-      sort_by: input.sortBy,
-      sort_order: input.sortOrder,
-    });
-    return rowList(input, async (limit, offset) => {
-      const page = await client.call('listCases', { params, query: { ...query, limit, offset } });
+    const filters = filtersOf(context, input);
+    const { status, priority, labels, ...times } = filters;
+    const wanted = given({ search: input.search, sort_by: input.sortBy, sort_order: input.sortOrder });
+    const query = { ...times, ...wanted, ...given({ status: status?.join(','), priority: priority?.join(',') }) };
+    const list = rowList(input, async (limit, offset) => {
+      // The list of the interface does not filter by labels; its search does.
+      const page =
+        labels === undefined
+          ? await client.call('listCases', { params, query: { ...query, limit, offset } })
+          : await client.call('searchCases', { params, body: { ...wanted, filters, limit, offset } });
       return { items: page.cases, total: page.total };
     });
+    list.narrowed = input.search !== undefined || Object.keys(filters).length > 0;
+    return list;
   },
 });

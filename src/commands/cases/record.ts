@@ -2,7 +2,7 @@
 import type { Case } from '../../interface/types.ts';
 import { uuid } from '../checks.ts';
 import { argument } from '../define.ts';
-import { column, idColumn, status, statusColumn, time } from '../output.ts';
+import { column, idColumn, status, statusColumn, time, timeColumn, wide } from '../output.ts';
 import { labelText } from '../queues/labels/label.ts';
 
 /** The case that a command is for. */
@@ -10,12 +10,14 @@ export const caseArgument = argument('The id of the case', { check: uuid });
 
 export const labelTexts = (row: Case): string => row.labels.map(labelText).join(', ');
 
-/** The title is what people know a case by: nothing beside it that can be spared on 80 columns. */
+/** The title is what people know a case by: on 80 columns nothing is beside it that can be spared. */
 export const caseColumns = [
   idColumn((row: Case) => row.id),
   statusColumn((row: Case) => row.display_status),
   column('PRIORITY', (row: Case) => row.priority),
   column('TITLE', (row: Case) => row.title, { shrink: true }),
+  column('LABELS', labelTexts, { shrink: true, wide }),
+  timeColumn('UPDATED', (row: Case) => row.updated_at, { wide }),
 ];
 
 export const caseRecord = (row: Case) => ({

@@ -14,6 +14,7 @@ export default defineCommand({
   mutates: true,
   examples: [
     { command: 'aops cases retry CASE', text: 'One case' },
+    { command: 'aops cases list invoices --status failed --search Acme -o id | aops cases retry -', text: 'Those of another command' },
     { command: 'aops cases retry --queue invoices --all-matching', text: 'Every case of the queue that failed' },
   ],
   result: returns('bulkReprocessCases'),

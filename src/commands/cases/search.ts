@@ -2,7 +2,7 @@ import { given } from '../../base/given.ts';
 import type { Case } from '../../interface/types.ts';
 import { defineCommand, optionalArgument } from '../define.ts';
 import { listFlags, rowList } from '../list.ts';
-import { column, idColumn, listOutput, statusColumn } from '../output.ts';
+import { column, idColumn, listOutput, statusColumn, timeColumn } from '../output.ts';
 import { queueArgument } from '../queues/record.ts';
 import { queueId } from '../resolve.ts';
 import { returns } from '../result.ts';
@@ -26,6 +26,7 @@ export default defineCommand({
       column('TITLE', (row) => row.title, { shrink: true }),
       column('LABELS', labelTexts, { shrink: true }),
       column('FOUND', foundIn, { shrink: true }),
+      timeColumn('UPDATED', (row) => row.updated_at, { wide: 120 }),
     ],
     empty: 'No case matches.',
   }),

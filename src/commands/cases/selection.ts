@@ -1,14 +1,20 @@
 /** Which cases a bulk command is for: those named by their ids, or all of a queue that match. */
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import type { Case, CaseFilters, CaseStatusFilter } from '../../interface/types.ts';
+import { readText } from '../body.ts';
 import { uuid } from '../checks.ts';
 import type { Context } from '../context.ts';
 import { anyArguments, type CommandInput, flag, text } from '../define.ts';
 import { queueId } from '../resolve.ts';
 import { type CaseCounts, caseCounts, countsOf, describeCounts, sum } from './counts.ts';
 import { filterFlags, filtersOf } from './filters.ts';
+import { readCases } from './read.ts';
 
-export const selectionArguments = { cases: anyArguments('Ids of the cases, unless --all-matching', { check: uuid }) } as const;
+export const selectionArguments = {
+  cases: anyArguments('Ids of the cases, or - to read them from standard input, unless --all-matching', {
+    check: (value, name) => (value === '-' ? value : uuid(value, name)),
+  }),
+} as const;
 export const selectionFlags = {
   queue: text('QUEUE', 'The queue of --all-matching, by id or name', { complete: 'queues' }),
   allMatching: flag('Every case of the queue that the filters let through'),
@@ -28,7 +34,7 @@ interface Part {
 }
 
 export interface Selection {
-  /** One for each queue that the cases are in. */
+  /** One for each queue that the cases are in; several where there are very many. */
   parts: Part[];
   counts: CaseCounts;
 }
@@ -68,20 +74,48 @@ async function namedCases(context: Context, input: SelectionInput): Promise<Sele
   const filtering = input.search !== undefined || Object.keys(filtersOf(context, input)).length > 0;
   if (input.cases.length === 0) throw new UsageError('Which cases?', 'Give their ids, or --queue QUEUE --all-matching with filters.');
   if (filtering) throw new UsageError('Filters go with --all-matching.', 'Ids name their cases already.');
-  const client = await context.client();
-  const found: Case[] = [];
-  for (const id of new Set(input.cases)) found.push((await client.call('getCase', { params: { case_id: id } })).case);
   const wanted = input.queue === undefined ? undefined : await queueId(context, input.queue);
+  const found = await readCases(await context.client(), await idsGiven(context, input.cases), wanted);
   const stray = wanted === undefined ? undefined : found.find(({ queue_id }) => queue_id !== wanted);
   if (stray !== undefined) throw new UsageError(`The case ${stray.id} is in another queue.`, 'Leave --queue out, or name its own.');
-  const parts = [...byQueue(found)].map(([id, cases]): Part => ({ queueId: id, body: { case_ids: cases.map((row) => row.id) } }));
+  const parts = [...byQueue(found)].flatMap(([id, cases]) =>
+    inPieces(cases.map((row) => row.id)).map((case_ids): Part => ({ queueId: id, body: { case_ids } })),
+  );
   return { parts, counts: countsOf(found) };
 }
+
+/** The ids, each once; those of standard input are separated by white space. @throws UsageError */
+async function idsGiven(context: Context, given: readonly string[]): Promise<string[]> {
+  const ids: string[] = [];
+  for (const id of given) {
+    if (id !== '-') ids.push(id);
+    else
+      ids.push(
+        ...(await readText(context, '-'))
+          .split(/\s+/)
+          .filter((word) => word !== '')
+          .map((word) => uuid(word, 'Standard input')),
+      );
+  }
+  if (ids.length === 0) throw new UsageError('Standard input has no ids.', 'Such as those of `aops cases list QUEUE -o id`.');
+  return [...new Set(ids)];
+}
+
+/** Ids of one request: a body has 1 MiB at most. */
+const mostIds = 10_000;
+const inPieces = (ids: string[]): string[][] =>
+  Array.from({ length: Math.ceil(ids.length / mostIds) }, (_, index) => ids.slice(index * mostIds, (index + 1) * mostIds));
 
 function byQueue(cases: readonly Case[]): Map<string, Case[]> {
   const groups = new Map<string, Case[]>();
   for (const row of cases) groups.set(row.queue_id, [...(groups.get(row.queue_id) ?? []), row]);
   return groups;
+}
+
+/** The id of the case, where one was named. */
+export function theOnly({ parts: [part, ...others] }: Selection): string | undefined {
+  if (part === undefined || others.length > 0 || !('case_ids' in part.body)) return undefined;
+  return part.body.case_ids.length === 1 ? part.body.case_ids[0] : undefined;
 }
 
 /** Sends a request for each part, and adds up what they answer: counts, and lists of ids. */

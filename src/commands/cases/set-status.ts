@@ -18,7 +18,7 @@ export default defineCommand({
   examples: [
     { command: 'aops cases set-status CASE --to completed', text: 'It was dealt with elsewhere' },
     {
-      command: 'aops cases set-status --to pending --queue invoices --all-matching --status claimed --yes',
+      command: 'aops cases set-status --to pending --queue invoices --all-matching --status in_progress --yes',
       text: 'Begin again with what is in progress',
     },
   ],

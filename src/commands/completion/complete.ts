@@ -54,7 +54,7 @@ export async function candidates(context: Context, tree: Entries, before: readon
   if (load) return inCommand(context, (await load()).default, before, rest, current);
   if (!entries || rest.length > 0) return { words: [] };
   const value = openOption(globalFlags, before);
-  if (value) return optionValuesOf(context, value, before);
+  if (value) return optionValuesOf(context, value, { before, current, of: undefined });
   if (current.startsWith('-')) return { words: flagWords(globalFlags) };
   return { words: await entryWords(entries) };
 }
@@ -83,13 +83,21 @@ async function inCommand(
 ): Promise<Candidates> {
   const options = { ...globalFlags, ...optionsOf(command) };
   const value = openOption(options, before);
+  const values = operands.filter((_, index) => !isValueOfOption(options, before, operands, index));
+  const place: Place = { before, current, of: values[0] };
   if (value === globalFlags.fields) return fieldWords(command, current);
-  if (value) return optionValuesOf(context, value, before);
+  if (value) return optionValuesOf(context, value, place);
   if (current.startsWith('-')) return { words: flagWords(options) };
   const specs = Object.values((command.arguments ?? {}) as Record<string, { variadic: boolean; complete?: CompletionSource }>);
-  const values = operands.filter((_, index) => !isValueOfOption(options, before, operands, index));
   const argument = specs[values.length] ?? (specs.at(-1)?.variadic ? specs.at(-1) : undefined);
-  return sourceOf(context, argument?.complete, before);
+  return sourceOf(context, argument?.complete, place);
+}
+
+/** Where on the line words are wanted. `of` is the first argument, for words that belong to an agent or a queue. */
+interface Place {
+  before: readonly string[];
+  current: string;
+  of: string | undefined;
 }
 
 /** Words that are no flags. A flag's value among them is told apart by `isValueOfOption`. */
@@ -127,13 +135,13 @@ async function fieldWords(command: AnyCommand, current: string): Promise<Candida
   return { words: fields.map(([name, type]): [string, string] => [before + name, type]) };
 }
 
-async function optionValuesOf(context: Context, option: Option, before: readonly string[]): Promise<Candidates> {
+async function optionValuesOf(context: Context, option: Option, place: Place): Promise<Candidates> {
   if (option.choices) return { words: option.choices.map((choice): [string, string] => [choice, '']) };
-  return sourceOf(context, option.complete, before);
+  return sourceOf(context, option.complete, place);
 }
 
 /** Values that are known without asking the service: completion never waits for a network. Ids and names come from a cache. */
-async function sourceOf(context: Context, source: CompletionSource | undefined, before: readonly string[]): Promise<Candidates> {
+async function sourceOf(context: Context, source: CompletionSource | undefined, { before, current, of }: Place): Promise<Candidates> {
   switch (source) {
     case 'files':
     case 'directories':
@@ -146,7 +154,9 @@ async function sourceOf(context: Context, source: CompletionSource | undefined, 
       return { words: [] };
     default: {
       const { remoteWords } = await import('./remote.ts');
-      const words = await remoteWords(context, source, before);
+      const words = await remoteWords(context, source, before, of);
+      // Numbers are offered once an agent is chosen.
+      if (source === 'revisions' && !current.includes('@')) return { words: words.filter(([word]) => !/@\d+$/.test(word)) };
       return { words: source === 'runs' ? [['@latest', 'the newest run'], ...words] : words };
     }
   }

@@ -4,28 +4,43 @@ import { resolveConfig } from '../../config/resolve.ts';
 import type { Context } from '../context.ts';
 import { flagName } from '../define.ts';
 import { CompletionCache } from './cache.ts';
-import type { RemoteSource, Word } from './sources.ts';
+import { isOwned, type RemoteSource, type Word } from './sources.ts';
 
 /** Flags of the line that choose the service. */
 const placeFlags = ['profile', 'team', 'baseUrl'] as const;
 type Place = Partial<Record<(typeof placeFlags)[number], string>>;
 
-/** @param before the words of the line; their --profile, --team and --base-url count */
-export async function remoteWords(context: Context, source: RemoteSource, before: readonly string[]): Promise<Word[]> {
+/**
+ * @param before the words of the line; their --profile, --team and --base-url count
+ * @param of the agent or queue of the line, for words that belong to one
+ */
+export async function remoteWords(
+  context: Context,
+  source: RemoteSource,
+  before: readonly string[],
+  of: string | undefined,
+): Promise<Word[]> {
+  if (isOwned(source) && of === undefined) return [];
   const place = placeOf(before);
-  const cache = cacheFor(context, source, place);
+  const owner = isOwned(source) ? of : undefined;
+  const cache = cacheFor(context, source, place, owner);
   if (!cache) return [];
   const { words, fresh } = await cache.read(context.clock.now());
-  if (!fresh && (await cache.claim(context.clock.now()))) refresh(context, source, place);
+  if (!fresh && (await cache.claim(context.clock.now()))) refresh(context, source, place, owner);
   return words;
 }
 
 /** The cache of what the flags and the configuration choose; undefined where nobody is signed in. */
-export function cacheFor(context: Context, source: RemoteSource, place: Place): CompletionCache | undefined {
+export function cacheFor(context: Context, source: RemoteSource, place: Place, of: string | undefined): CompletionCache | undefined {
   try {
     const { base_url, team_id, credential } = resolveConfig({ flags: place, env: context.env, store: context.store });
     if (!credential.value || base_url.value === undefined || team_id.value === undefined) return undefined;
-    return new CompletionCache(context.paths.cache, source, [base_url.value, team_id.value, credential.masked ?? '']);
+    return new CompletionCache(context.paths.cache, source, [
+      base_url.value,
+      team_id.value,
+      credential.masked ?? '',
+      ...(of === undefined ? [] : [of]),
+    ]);
   } catch {
     // Completion is no place for complaints.
     return undefined;
@@ -42,9 +57,10 @@ function placeOf(before: readonly string[]): Place {
   );
 }
 
-function refresh({ launcher, env }: Context, source: RemoteSource, place: Place): void {
+function refresh({ launcher, env }: Context, source: RemoteSource, place: Place, of: string | undefined): void {
   const flags = Object.entries(place).flatMap(([key, value]) => [flagName(key), value]);
-  const child = spawn(launcher.executable, [launcher.script, '__refresh', source, ...flags, '--timeout', '10s', '--no-input', '--quiet'], {
+  const words = ['__refresh', ...flags, '--timeout', '10s', '--no-input', '--quiet', '--', source, ...(of === undefined ? [] : [of])];
+  const child = spawn(launcher.executable, [launcher.script, ...words], {
     detached: true,
     stdio: 'ignore',
     env,

@@ -1,15 +1,20 @@
 /**
  * What shell completion offers from the service: ids and names, by source. To add one, name it here with its rows and give the
- * argument or option `complete: 'NAME'`.
+ * argument or option `complete: 'NAME'`. Some belong to the agent or queue that stands in front of them on the line.
  */
+import { timesInWords } from '../../base/schedule-fields.ts';
 import { version } from '../../base/version.ts';
 import type { Client } from '../../client/client.ts';
+import { isUuid } from '../checks.ts';
+import { labelText } from '../queues/labels/label.ts';
 
 /** A word, and what it stands for. */
 export type Word = [word: string, summary: string];
 
 /** How many of each are offered. */
 const limit = 50;
+
+type Read = (client: Client, teamId: string) => Promise<Word[]>;
 
 /** Reads the words of a source; one request each. */
 export const remoteSources = {
@@ -25,6 +30,20 @@ export const remoteSources = {
     const { queues } = await client.call('listQueues', { params: { teamId }, query: { limit } });
     return queues.map(({ id, name, description }) => [name, description ?? id]);
   },
+  /** `NAME@live`, `NAME@latest` and the newest numbers of each agent. */
+  revisions: async (client: Client, teamId: string): Promise<Word[]> => {
+    const { agents } = await client.call('listAgents', { params: { teamId }, query: { limit } });
+    return agents.flatMap(({ name, latest_build: latest }) => {
+      const newest = latest?.revision_number ?? 0;
+      const numbers = Array.from({ length: Math.min(newest, numbersOffered) }, (_, index) => newest - index);
+      if (latest === null || latest === undefined) return [];
+      return [
+        [`${name}@live`, 'the one that new runs follow'],
+        [`${name}@latest`, `revision ${newest}`],
+        ...numbers.map((number): Word => [`${name}@${number}`, `revision ${number}`]),
+      ] as Word[];
+    });
+  },
   webhooks: async (client: Client, teamId: string): Promise<Word[]> => {
     const { webhooks } = await client.call('listTeamWebhooks', { params: { teamId } });
     return webhooks.map(({ id, url }) => [id, url]);
@@ -35,8 +54,63 @@ export const remoteSources = {
     const tools = await listTools(session).finally(() => session.close());
     return tools.map(({ name, title, description }) => [name, title ?? description ?? '']);
   },
-} as const;
+} as const satisfies Record<string, Read>;
 
-export type RemoteSource = keyof typeof remoteSources;
+/** How many revisions of an agent are offered by number. */
+const numbersOffered = 5;
 
-export const isRemoteSource = (name: string | undefined): name is RemoteSource => name !== undefined && Object.hasOwn(remoteSources, name);
+type ReadOf = (client: Client, owner: string) => Promise<Word[]>;
+
+/** Reads words of what stands in front of them on the line; two requests each where that is a name. */
+export const ownedSources = {
+  labels: {
+    owner: 'queues',
+    read: async (client, queue_id) => {
+      const { labels } = await client.call('listQueueLabels', { params: { queue_id }, query: { limit } });
+      return labels.map((label): Word => [labelText(label), `${label.case_count} cases`]);
+    },
+  },
+  schedules: {
+    owner: 'agents',
+    read: async (client, agent_id) => {
+      const { schedules } = await client.call('listAgentSchedules', { params: { agent_id } });
+      return schedules.map((schedule): Word => [schedule.id, timesInWords(schedule)]);
+    },
+  },
+  rubrics: {
+    owner: 'agents',
+    read: async (client, agentId) => {
+      const { rubrics } = await client.call('getEvalRubrics', { params: { agentId } });
+      return rubrics.map(({ slug, description }): Word => [slug, description]);
+    },
+  },
+  memory: {
+    owner: 'agents',
+    read: async (client, agent_id) => {
+      const { files } = await client.call('listAgentMemoryFiles', { params: { agent_id } });
+      return files.map(({ path, updated_at }): Word => [path, updated_at ?? '']);
+    },
+  },
+} as const satisfies Record<string, { owner: 'agents' | 'queues'; read: ReadOf }>;
+
+export type OwnedSource = keyof typeof ownedSources;
+export type RemoteSource = keyof typeof remoteSources | OwnedSource;
+
+export const isOwned = (name: string): name is OwnedSource => Object.hasOwn(ownedSources, name);
+
+export const isRemoteSource = (name: string | undefined): name is RemoteSource =>
+  name !== undefined && (Object.hasOwn(remoteSources, name) || isOwned(name));
+
+/** The words of a source. @param of the agent or queue, by id or name, for those that belong to one; without it there are none */
+export async function readWords(source: RemoteSource, client: Client, teamId: string, of: string | undefined): Promise<Word[]> {
+  if (!isOwned(source)) return remoteSources[source](client, teamId);
+  const { owner, read } = ownedSources[source];
+  if (of === undefined) return [];
+  const id = isUuid(of) ? of : (await owners[owner](client, teamId)).find(({ name }) => name === of)?.id;
+  return id === undefined ? [] : read(client, id);
+}
+
+const owners = {
+  agents: async (client: Client, teamId: string) => (await client.call('listAgents', { params: { teamId }, query: { limit: 100 } })).agents,
+  queues: async (client: Client, teamId: string) => (await client.call('listQueues', { params: { teamId }, query: { limit: 250 } })).queues,
+};

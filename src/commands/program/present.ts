@@ -69,7 +69,9 @@ async function presentRows(context: Context, output: AnyOutput, list: RowList, v
   const { data, total, offset } = await list.collect();
   const all = list.counted ? ` of ${total}` : '';
   if (data.length === 0) {
-    terminal.note(offset > 0 && total > 0 && list.counted ? `There are only ${total}.` : shape.empty);
+    terminal.note(
+      offset > 0 && total > 0 && list.counted ? `There are only ${total}.` : list.narrowed ? 'Nothing matches the filters.' : shape.empty,
+    );
     return;
   }
   const form = shape.forms?.[list.form ?? ''] ?? shape.columns;

@@ -16,10 +16,16 @@ type Row = { role: string; agent: QueueProducer | QueueConsumer };
 const columns = [
   column('ROLE', ({ role }: Row) => role),
   column('AGENT', ({ agent }: Row) => agent.agent_name, { shrink: true }),
-  column('TRIGGER', ({ agent }: Row) => (agent.case_trigger_enabled ? 'enabled' : undefined)),
+  column('TRIGGER', ({ agent }: Row) => (agent.case_trigger_enabled ? 'active' : hasTrigger(agent) ? 'off' : undefined), {
+    style: 'status',
+  }),
   column('AT A TIME', ({ agent }: Row) => limitOf(agent), { align: 'right' }),
   column('PROBLEMS', ({ agent }: Row) => problems(agent), { shrink: true, style: 'warning' }),
 ];
+
+/** A consumer that is handed cases has none. */
+const hasTrigger = (agent: QueueProducer | QueueConsumer): boolean =>
+  'is_handover_target' in agent ? !agent.is_handover_target : agent.case_trigger_queue_name !== null;
 
 function limitOf(agent: QueueProducer | QueueConsumer): string | undefined {
   if (!('concurrency_limit' in agent) || agent.concurrency_limit === undefined) return undefined;

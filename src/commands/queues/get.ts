@@ -1,18 +1,69 @@
+import type { Queue, Response } from '../../interface/types.ts';
+import { type CaseCounts, caseCounts, describeCounts } from '../cases/counts.ts';
 import { defineCommand } from '../define.ts';
+import { offered } from '../offered.ts';
 import { recordOutput } from '../output.ts';
 import { queueId } from '../resolve.ts';
 import { returns } from '../result.ts';
 import { queueArgument, queueRecord } from './record.ts';
 
+/** Cases by status, in the words that lists show. */
+type Counts = Omit<CaseCounts, 'claimed'> & { in_progress: number };
+type Agents = Pick<Response<'listQueueAgents'>, 'producers' | 'consumers'>;
+type Shown = Queue & { case_counts: Counts } & Partial<Agents>;
+
+const agentShape = { agent_id: 'uuid', agent_name: 'string', case_trigger_enabled: 'boolean' } as const;
+
 export default defineCommand({
-  summary: 'Show a queue',
+  summary: 'Show a queue, how many cases it has, and which agents are behind it',
   arguments: { queue: queueArgument },
-  operations: ['listQueues', 'getQueue'],
-  examples: [{ command: 'aops queues get invoices', text: 'By name' }],
-  result: returns('getQueue.queue'),
-  output: recordOutput(queueRecord),
-  async run(context, input) {
+  operations: ['listQueues', 'getQueue', 'searchCases', 'listQueueAgents'],
+  examples: [
+    { command: 'aops queues get invoices', text: 'By name' },
+    { command: 'aops queues get invoices --jq .case_counts.failed', text: 'How many cases failed' },
+  ],
+  result: returns('getQueue.queue', {
+    case_counts: {
+      pending: 'integer',
+      in_progress: 'integer',
+      needs_input: 'integer',
+      postponed: 'integer',
+      completed: 'integer',
+      failed: 'integer',
+    },
+    producers: [agentShape],
+    consumers: [{ ...agentShape, is_handover_target: 'boolean' }],
+  }),
+  output: recordOutput<Shown>(({ case_counts: { in_progress: claimed, ...counts }, producers, consumers, ...queue }) => ({
+    ...queueRecord(queue),
+    Cases: describeCounts({ ...counts, claimed }),
+    'Worked on by': consumers && workers(consumers),
+    'Filled by': producers?.map(({ agent_name }) => agent_name).join(', ') || undefined,
+    Next: nextCommand(queue.name, { ...counts, claimed }, consumers),
+  })),
+  async run(context, input): Promise<Shown> {
     const client = await context.client();
-    return (await client.call('getQueue', { params: { queue_id: await queueId(context, input.queue) } })).queue;
+    const params = { queue_id: await queueId(context, input.queue) };
+    const [{ queue }, { claimed, ...counts }, agents] = await Promise.all([
+      client.call('getQueue', { params }),
+      caseCounts(client, params.queue_id),
+      offered(client.call('listQueueAgents', { params })),
+    ]);
+    const behind = agents === undefined ? {} : { producers: agents.producers, consumers: agents.consumers };
+    return { ...queue, case_counts: { ...counts, in_progress: claimed }, ...behind };
   },
 });
+
+const workers = (consumers: Agents['consumers']): string =>
+  consumers
+    .map(({ agent_name: name, case_trigger_enabled: on, is_handover_target: handed }) => (on || handed ? name : `${name} (off)`))
+    .join(', ') || 'no agent';
+
+/** What to look at, or to do, first. */
+function nextCommand(name: string, counts: CaseCounts, consumers: Agents['consumers'] | undefined): string | undefined {
+  const queue = /^[\w.-]+$/.test(name) ? name : 'QUEUE';
+  if (counts.needs_input > 0) return 'aops inbox';
+  if (counts.failed > 0) return `aops cases list ${queue} --status failed`;
+  if (counts.pending > 0 && consumers?.length === 0) return `aops agents triggers create AGENT --queue ${queue}`;
+  return undefined;
+}

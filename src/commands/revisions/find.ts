@@ -17,7 +17,7 @@ const naming: Check = (value, name) => {
 };
 
 /** An argument that names a revision. */
-export const namedRevision = (summary: string) => argument(summary, { complete: 'agents', check: naming });
+export const namedRevision = (summary: string) => argument(summary, { complete: 'revisions', check: naming });
 export const revisionArgument = namedRevision('The revision: its id, or AGENT@live, AGENT@latest, AGENT@NUMBER');
 export const agentFlag = text('ID|NAME', 'The agent, for live, latest or a number alone', { complete: 'agents' });
 

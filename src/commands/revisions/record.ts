@@ -8,10 +8,11 @@ interface ConfigData {
   input?: string | { content: string | { type: string; text?: string }[] }[];
 }
 
-const dataOf = (config: Build['config']): ConfigData => (config?.data ?? {}) as ConfigData;
+const dataOf = (config: Build['config'] | undefined): ConfigData => (config?.data ?? {}) as ConfigData;
 
 /** The model or runtime a configuration names, of whatever version it is. */
-export const runtimeOf = (config: Build['config']): string | undefined => dataOf(config).models?.agent?.model ?? dataOf(config).model;
+export const runtimeOf = (config: Build['config'] | undefined): string | undefined =>
+  dataOf(config).models?.agent?.model ?? dataOf(config).model;
 
 /** The procedure as text: the texts of its messages one below the other, as they are executed. */
 export function procedureOf(config: Build['config']): string {

@@ -90,6 +90,7 @@ export default defineCommand({
       return { items: page.data, total: page.total };
     });
     list.counted = total !== false;
+    list.narrowed = Object.keys(filters).some((name) => !name.startsWith('sort_'));
     if (hasIssues !== undefined || input.issueSeverity !== undefined) list.form = 'issues';
     return list;
   },

@@ -56,7 +56,8 @@ export default defineCommand({
     const { run, pending_human_request: pending } = await client.call('getRun', { params: { run_id: id } });
     if (pending === null || (input.request !== undefined && input.request !== pending.id)) {
       // The service knows best what became of a request that is not pending: answered already, or not there.
-      if (input.request !== undefined) return (await sendAnswer(client, id, input.request, await blindAnswer(context, input))).human_request;
+      if (input.request !== undefined)
+        return (await sendAnswer(client, id, input.request, await blindAnswer(context, input))).human_request;
       throw new AopsError(`The run waits for nobody: its status is ${run.status}.`, {
         code: 'run_not_waiting',
         exit: exitCodes.conflict,

@@ -37,10 +37,12 @@ export default defineCommand({
       run_id: input.run === undefined ? undefined : await runId(context, input.run),
       subscription_id: input.webhook,
     });
-    return rowList(input, async (limit, offset) => {
+    const list = rowList(input, async (limit, offset) => {
       const query = { ...filters, limit, offset };
       const page = await client.call('listWebhookDeliveries', { params: { teamId: context.teamId() }, query });
       return { items: page.deliveries, total: page.total };
     });
+    list.narrowed = Object.keys(filters).length > 0;
+    return list;
   },
 });

@@ -2,7 +2,7 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import type { Webhook, WebhookDelivery } from '../../interface/types.ts';
 import type { Context } from '../context.ts';
-import { column, idColumn, status, statusColumn, time, timeColumn } from '../output.ts';
+import { column, idColumn, status, statusColumn, time, timeColumn, wide } from '../output.ts';
 
 /** `*` in words. */
 const eventsOf = (webhook: Webhook): string => (webhook.events?.includes('*') ? 'all' : (webhook.events ?? []).join(', '));
@@ -31,8 +31,9 @@ export const deliveryColumns = [
   idColumn((delivery: WebhookDelivery) => delivery.id),
   statusColumn((delivery: WebhookDelivery) => delivery.status),
   column('EVENT', (delivery: WebhookDelivery) => delivery.event, { shrink: true }),
-  column('TRIES', (delivery: WebhookDelivery) => delivery.attempt_count, { align: 'right' }),
+  column('PROBLEM', (delivery: WebhookDelivery) => delivery.last_error, { shrink: true, style: 'warning' }),
   timeColumn('CREATED', (delivery: WebhookDelivery) => delivery.created_at),
+  column('TRIES', (delivery: WebhookDelivery) => delivery.attempt_count, { align: 'right', wide }),
 ];
 
 export const deliveryRecord = (delivery: WebhookDelivery) => ({

@@ -8,7 +8,7 @@ export default defineCommand({
   summary: 'Print a memory file of an agent',
   arguments: {
     agent: argument('The agent, by id or name', { complete: 'agents' }),
-    path: argument('The file, as the list shows it'),
+    path: argument('The file, as the list shows it', { complete: 'memory' }),
   },
   operations: ['listAgents', 'getAgentMemoryFile'],
   examples: [

@@ -10,7 +10,7 @@ export default defineCommand({
   description: 'What it gave for runs that have ended stays.',
   arguments: {
     agent: argument('The agent, by id or name', { complete: 'agents' }),
-    rubric: argument('The rubric, by its id or as the list names it'),
+    rubric: argument('The rubric, by its id or as the list names it', { complete: 'rubrics' }),
   },
   options: { revision: revisionOption },
   operations: ['listAgents', 'listAgentRevisions', 'getEvalRubrics', 'deleteEvalRubric'],

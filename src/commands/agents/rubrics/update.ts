@@ -12,7 +12,7 @@ export default defineCommand({
   summary: 'Change a rubric',
   arguments: {
     agent: argument('The agent, by id or name', { complete: 'agents' }),
-    rubric: argument('The rubric, by its id or as the list names it'),
+    rubric: argument('The rubric, by its id or as the list names it', { complete: 'rubrics' }),
   },
   options: {
     title: text('TEXT', 'What it is called, 3 to 80 characters', titleCheck),

@@ -4,14 +4,14 @@ import { argument, defineCommand } from '../../define.ts';
 import { textOutput } from '../../output.ts';
 import { agentId } from '../../resolve.ts';
 import { returns } from '../../result.ts';
-import { findSchedule } from './record.ts';
+import { findSchedule, scheduleArgument } from './record.ts';
 
 export default defineCommand({
   summary: 'Delete a schedule',
   description: 'Runs that it started go on.',
   arguments: {
     agent: argument('The agent, by id or name', { complete: 'agents' }),
-    schedule: argument('The id of the schedule'),
+    schedule: scheduleArgument,
   },
   operations: ['listAgents', 'listAgentSchedules', 'deleteSchedule'],
   mutates: true,

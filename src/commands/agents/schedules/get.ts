@@ -3,16 +3,16 @@ import { argument, defineCommand } from '../../define.ts';
 import { recordOutput } from '../../output.ts';
 import { agentId } from '../../resolve.ts';
 import { returns } from '../../result.ts';
-import { findSchedule, scheduleRecord } from './record.ts';
+import { findSchedule, scheduleArgument, scheduleRecord } from './record.ts';
 
 export default defineCommand({
   summary: 'Show a schedule, and why it was disabled if it was',
   arguments: {
     agent: argument('The agent, by id or name', { complete: 'agents' }),
-    schedule: argument('The id of the schedule'),
+    schedule: scheduleArgument,
   },
   operations: ['listAgents', 'listAgentSchedules'],
-  examples: [{ command: 'aops agents schedules get invoice-check SCHEDULE', text: 'When it fires next, and what its last run was' }],
+  examples: [{ command: 'aops agents schedules get invoice-check', text: 'When its only one fires next, and what its last run was' }],
   result: returns('createSchedule'),
   output: recordOutput<Schedule>(scheduleRecord),
   run: async (context, input) => findSchedule(context, await agentId(context, input.agent), input.schedule),

@@ -23,7 +23,7 @@ export default defineCommand({
     'Counted on this machine: of one schedule of an agent, of all that are enabled, or, without an agent, of the times that the flags name, to try them before a schedule is made.',
   arguments: {
     agent: optionalArgument('The agent, by id or name', { complete: 'agents' }),
-    schedule: optionalArgument('The id of the schedule'),
+    schedule: optionalArgument('The id of the schedule', { complete: 'schedules' }),
   },
   options: {
     ...timeOptions,

@@ -1,9 +1,10 @@
 /** Schedules as people see them, and how they are found. */
-import { AopsError, exitCodes } from '../../../base/errors.ts';
+import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
 import { timesInWords } from '../../../base/schedule-fields.ts';
 import type { Schedule } from '../../../interface/types.ts';
 import type { Context } from '../../context.ts';
-import { column, idColumn, status, statusColumn, time, timeColumn } from '../../output.ts';
+import { optionalArgument } from '../../define.ts';
+import { column, idColumn, status, statusColumn, time, timeColumn, wide } from '../../output.ts';
 
 /** Why it does not fire, or that it does. */
 const stateOf = ({ enabled, auto_disabled_at }: Schedule): string => (enabled ? 'active' : auto_disabled_at === null ? 'off' : 'disabled');
@@ -12,8 +13,10 @@ export const scheduleColumns = [
   idColumn((schedule: Schedule) => schedule.id),
   statusColumn(stateOf),
   column('WHEN', timesInWords, { shrink: true, min: 12 }),
-  column('TIME ZONE', (schedule: Schedule) => schedule.timezone, { shrink: true }),
   timeColumn('NEXT', (schedule: Schedule) => schedule.next_run_at),
+  column('TIME ZONE', (schedule: Schedule) => schedule.timezone, { shrink: true, wide }),
+  timeColumn('LAST RUN', (schedule: Schedule) => schedule.last_run_at, { wide: 120 }),
+  column('TASK', (schedule: Schedule) => schedule.task, { shrink: true, wide: 120 }),
 ];
 
 export const scheduleRecord = (schedule: Schedule) => ({
@@ -40,18 +43,30 @@ export const nextOf = (schedules: readonly Schedule[]): string | undefined =>
     .sort()
     .at(0);
 
+const inShort = (schedule: Schedule): string => `${schedule.id} (${timesInWords(schedule)})`;
+
 export async function schedulesOf(context: Context, agent: string): Promise<Schedule[]> {
   const client = await context.client();
   return (await client.call('listAgentSchedules', { params: { agent_id: agent } })).schedules;
 }
 
-/** A schedule of an agent. @throws AopsError `schedule_not_found` (exit 3) */
-export async function findSchedule(context: Context, agent: string, id: string): Promise<Schedule> {
-  const found = (await schedulesOf(context, agent)).find((schedule) => schedule.id === id);
+export const scheduleArgument = optionalArgument('The id of the schedule; may be left out when the agent has only one', {
+  complete: 'schedules',
+});
+
+/** A schedule of an agent, or its only one. @throws AopsError `schedule_not_found` (exit 3), UsageError when there are several */
+export async function findSchedule(context: Context, agent: string, id: string | undefined): Promise<Schedule> {
+  const schedules = await schedulesOf(context, agent);
+  const [found, another] = schedules.filter((schedule) => id === undefined || schedule.id === id);
+  if (found && another)
+    throw new UsageError(`The agent has ${schedules.length} schedules.`, `Name one: ${schedules.map(inShort).join('; ')}.`);
   if (found) return found;
-  throw new AopsError(`The agent has no schedule ${id}.`, {
+  throw new AopsError(id === undefined ? 'The agent has no schedule.' : `The agent has no schedule ${id}.`, {
     code: 'schedule_not_found',
     exit: exitCodes.notFound,
-    hint: 'See its schedules with `aops agents schedules list AGENT`.',
+    hint:
+      schedules.length === 0
+        ? 'Create one with `aops agents schedules create AGENT --frequency daily`.'
+        : `It has: ${schedules.map(inShort).join('; ')}.`,
   });
 }

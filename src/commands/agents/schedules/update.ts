@@ -5,7 +5,7 @@ import { recordOutput } from '../../output.ts';
 import { agentId } from '../../resolve.ts';
 import { returns } from '../../result.ts';
 import { scheduleOptions, settingsGiven, timesGiven } from './options.ts';
-import { scheduleRecord } from './record.ts';
+import { findSchedule, scheduleArgument, scheduleRecord } from './record.ts';
 
 export default defineCommand({
   summary: 'Change, enable or disable a schedule',
@@ -13,10 +13,10 @@ export default defineCommand({
     'Another frequency takes its time and day from these flags alone. Enabling a schedule that was disabled begins with a clean record.',
   arguments: {
     agent: argument('The agent, by id or name', { complete: 'agents' }),
-    schedule: argument('The id of the schedule'),
+    schedule: scheduleArgument,
   },
   options: scheduleOptions,
-  operations: ['listAgents', 'updateSchedule'],
+  operations: ['listAgents', 'listAgentSchedules', 'updateSchedule'],
   mutates: true,
   examples: [
     { command: 'aops agents schedules update invoice-check SCHEDULE --time 10:00', text: 'Another time' },
@@ -32,7 +32,8 @@ export default defineCommand({
         'Say what: --time, --frequency, --task, --no-enabled, ... See `aops agents schedules update --help`.',
       );
     const client = await context.client();
-    const params = { agent_id: await agentId(context, input.agent), schedule_id: input.schedule };
+    const agent = await agentId(context, input.agent);
+    const params = { agent_id: agent, schedule_id: input.schedule ?? (await findSchedule(context, agent, undefined)).id };
     return client.call('updateSchedule', { params, body });
   },
 });

@@ -1,7 +1,7 @@
 import type { CaseTrigger } from '../../../interface/types.ts';
 import { defineCommand } from '../../define.ts';
 import { wholeList } from '../../list.ts';
-import { column, idColumn, listOutput, timeColumn } from '../../output.ts';
+import { column, idColumn, listOutput, statusColumn, timeColumn, wide } from '../../output.ts';
 import { agentId } from '../../resolve.ts';
 import { returns } from '../../result.ts';
 import { agentArgument, conflictNames } from './record.ts';
@@ -16,10 +16,10 @@ export default defineCommand({
     columns: [
       idColumn((trigger) => trigger.id),
       column('QUEUE', (trigger) => trigger.case_queue_name, { shrink: true }),
-      column('ENABLED', (trigger) => trigger.enabled),
+      statusColumn((trigger) => (trigger.enabled ? 'active' : 'off')),
       column('AT A TIME', (trigger) => trigger.concurrency, { align: 'right' }),
       column('CONFLICT', (trigger) => conflictNames(trigger.conflicting_agents), { shrink: true }),
-      timeColumn('CREATED', (trigger) => trigger.created_at),
+      timeColumn('CREATED', (trigger) => trigger.created_at, { wide }),
     ],
     empty: 'No case trigger. Make one with `aops agents triggers create AGENT --queue QUEUE`.',
   }),

@@ -8,7 +8,7 @@ import { findLabel, labelText } from './label.ts';
 
 export default defineCommand({
   summary: 'Delete a label of a queue, and take it off all cases',
-  arguments: { queue: queueArgument, label: argument('The label, by id or as KEY=VALUE') },
+  arguments: { queue: queueArgument, label: argument('The label, by id or as KEY=VALUE', { complete: 'labels' }) },
   operations: ['listQueues', 'listQueueLabels', 'deleteQueueLabel'],
   mutates: true,
   destructive: true,

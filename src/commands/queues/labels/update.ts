@@ -10,7 +10,7 @@ import { findLabel, labelForm, labelRecord, readLabel } from './label.ts';
 
 export default defineCommand({
   summary: 'Change a label of a queue, on all its cases',
-  arguments: { queue: queueArgument, label: argument('The label, by id or as KEY=VALUE') },
+  arguments: { queue: queueArgument, label: argument('The label, by id or as KEY=VALUE', { complete: 'labels' }) },
   options: {
     to: text('LABEL', 'What it says from now on: KEY=VALUE, or VALUE', { check: labelForm }),
     hue: integer('N', 'Colour, as a hue of 0 to 360', { minimum: 0, maximum: 360 }),
