@@ -86,7 +86,7 @@ describe('completion', () => {
     ] as const)
       expect(await service.cli(['__refresh', source, of])).toMatchObject({ code: 0, stdout: '', stderr: '' });
     expect(await wordsOf('queues', 'labels', 'delete', 'bills', '')).toEqual(['vendor=acme']);
-    expect(await wordsOf('cases', 'list', 'bills', '--label', 'v')).toEqual([]);
+    expect(await wordsOf('cases', 'list', 'bills', '--label', 'v')).toEqual(['vendor=acme']);
     expect(await wordsOf('cases', 'search', 'bills', '--label', 'v')).toEqual(['vendor=acme']);
     expect(await offers('agents', 'schedules', 'get', 'greeter', '')).toEqual([`${made.stdout.trim()}\tevery day at 09:00`]);
     expect(await wordsOf('agents', 'rubrics', 'update', 'greeter', '')).toEqual(['says-hi']);
