@@ -1,14 +1,31 @@
 # bash completion for aops. Load it with: source <(aops completion bash)
 _aops() {
-  local line word kind=""
-  local current="${COMP_WORDS[COMP_CWORD]}"
+  local line word i kind="" rest="$COMP_LINE" cut=""
+  local -a words=()
+  # bash splits words at @ and : too. What stands together on the line is one word.
+  for (( i = 0; i <= COMP_CWORD; i++ )); do
+    word="${COMP_WORDS[i]}"
+    if (( i > 0 )) && [[ "$rest" != [[:space:]]* && ( "$word" == [@:]* || "${COMP_WORDS[i-1]}" == *[@:] ) ]]; then
+      words[${#words[@]}-1]+="$word"
+    else
+      rest="${rest#"${rest%%[![:space:]]*}"}"
+      words+=("$word")
+    fi
+    rest="${rest#"$word"}"
+  done
+  local current="${words[${#words[@]}-1]}"
+  # It replaces what follows the last colon, or begins with the last @: what stands before is left out of the answers.
+  case "$current" in
+    *:*) cut="${current%"${current##*:}"}" ;;
+    *@*) cut="${current%@*}" ;;
+  esac
   COMPREPLY=()
   while IFS= read -r line; do
     case "$line" in
       :files|:directories) kind="$line" ;;
-      *) word="${line%%$'\t'*}"; COMPREPLY+=("$(printf '%q' "$word")") ;;
+      *) word="${line%%$'\t'*}"; COMPREPLY+=("$(printf '%q' "${word#"$cut"}")") ;;
     esac
-  done < <(aops __complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  done < <(aops __complete -- "${words[@]:1}" 2>/dev/null)
   case "$kind" in
     :files) compopt -o filenames 2>/dev/null; while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -f -- "$current") ;;
     :directories) compopt -o filenames 2>/dev/null; while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -d -- "$current") ;;
