@@ -17,8 +17,8 @@ beforeAll(async () => {
 describe('bash', () => {
   /** What is offered for a line, its last word being completed. */
   async function offers(...words: string[]): Promise<string[]> {
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the shell that expands it
     const script =
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the shell that expands it
       'source <(aops completion bash); COMP_WORDS=("$@"); COMP_LINE="$*"; COMP_CWORD=$(($# - 1)); _aops; printf "%s\\n" "${COMPREPLY[@]}"';
     const { code, stdout, stderr } = await machine.run('bash', ['--norc', '-c', script, 'bash', 'aops', ...words]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
