@@ -184,7 +184,7 @@ export const caseSchemas = {
     body: Type.Object({
       filters: Type.Optional(CaseFilters),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 25 })),
-      offset: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
+      offset: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 })),
       ...Sorting,
       search: Type.Optional(Type.String()),
     }),

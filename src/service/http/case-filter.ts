@@ -5,19 +5,26 @@ import { ServiceError } from '../errors.ts';
 import type { CaseFilter } from '../store/case-list.ts';
 import { isoTime } from '../store/time.ts';
 import { priorityRank } from '../views/cases.ts';
+import { requireFewLabels, requireSearchable } from './bounds.ts';
 import type { RequestContext } from './context.ts';
 import { instant } from './instant.ts';
 
-/** Throws 400 `invalid_request` for a time that cannot be told. */
+/** Throws 400 `invalid_request` for a time that cannot be told, and for more than can be looked for. */
 export function caseFilter(context: RequestContext, queueId: string, given: { filters?: CaseFilters; search?: string }): CaseFilter {
   const { status, priority, created_at_from, updated_at_from, labels = {} } = given.filters ?? {};
+  requireSearchable(given.search);
+  const named = Object.entries(labels).map(([key, values]) => ({ key, values: [...new Set([values].flat())] }));
+  requireFewLabels(
+    'filters.labels',
+    named.reduce((count, { values }) => count + values.length, 0),
+  );
   return {
     queueId,
-    statuses: status,
-    priorities: priority?.map(priorityRank),
+    statuses: status && [...new Set(status)],
+    priorities: priority && [...new Set(priority.map(priorityRank))],
     createdFrom: created_at_from === undefined ? undefined : instant('created_at_from', created_at_from),
     updatedFrom: updated_at_from === undefined ? undefined : instant('updated_at_from', updated_at_from),
-    labels: Object.entries(labels).map(([key, values]) => ({ key, values: [values].flat() })),
+    labels: named,
     search: given.search?.trim() ? given.search : undefined,
     now: isoTime(context.engine.clock.now()),
   };

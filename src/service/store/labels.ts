@@ -65,13 +65,13 @@ export async function countLabelled(db: Queries, labelId: string): Promise<numbe
 
 /** Puts labels on a case; those that it has stay. */
 export async function linkLabels(db: Queries, caseId: string, labelIds: readonly string[]): Promise<void> {
-  const rows = [...new Set(labelIds)].map((label_id) => ({ case_id: caseId, label_id }));
-  if (rows.length === 0) return;
-  await db
-    .insertInto('case_labels')
-    .values(rows)
-    .onConflict((conflict) => conflict.columns(['case_id', 'label_id']).doNothing())
-    .execute();
+  for (const chunk of inChunks([...new Set(labelIds)])) {
+    await db
+      .insertInto('case_labels')
+      .values(chunk.map((label_id) => ({ case_id: caseId, label_id })))
+      .onConflict((conflict) => conflict.columns(['case_id', 'label_id']).doNothing())
+      .execute();
+  }
 }
 
 export async function unlinkLabels(db: Queries, caseId: string, labelIds: readonly string[]): Promise<void> {

@@ -16,6 +16,7 @@ import {
 import type { QueueLabelRow } from '../../store/schema.ts';
 import { isoTime } from '../../store/time.ts';
 import { labelView } from '../../views/cases.ts';
+import { requireFewLabels } from '../bounds.ts';
 import type { GroupRoutes } from '../context.ts';
 import { requireCase, requireQueue } from '../lookups.ts';
 
@@ -75,6 +76,7 @@ export const caseLabelRoutes: Pick<GroupRoutes<'cases'>, LabelOperation> = {
   },
 
   async assignCaseLabels(context, { params, body }) {
+    requireFewLabels('labels', body.labels.length);
     const now = isoTime(context.engine.clock.now());
     return context.engine.store.transaction().execute(async (trx) => {
       const row = await requireCase(context, trx, params.case_id, params.queue_id);
@@ -88,7 +90,7 @@ export const caseLabelRoutes: Pick<GroupRoutes<'cases'>, LabelOperation> = {
   async unlinkCaseLabels(context, { params, body }) {
     await context.engine.store.transaction().execute(async (trx) => {
       const row = await requireCase(context, trx, params.case_id, params.queue_id);
-      for (const id of body.label_ids) await requireLabel(trx, row.queue_id, id);
+      for (const id of new Set(body.label_ids)) await requireLabel(trx, row.queue_id, id);
       await unlinkLabels(trx, row.id, body.label_ids);
     });
     return { success: true };

@@ -13,6 +13,7 @@ import { listCaseRunRows } from '../../store/runs.ts';
 import { isoTime } from '../../store/time.ts';
 import { caseEventView, caseRunView, caseViews } from '../../views/cases.ts';
 import { messageView } from '../../views/runs.ts';
+import { requireFewLabels } from '../bounds.ts';
 import { caseFilter, wordsOf } from '../case-filter.ts';
 import type { GroupRoutes, RequestContext } from '../context.ts';
 import { requireCase, requireQueue, requireRun } from '../lookups.ts';
@@ -46,6 +47,8 @@ export const caseRoutes: GroupRoutes<'cases'> = {
       });
     }
     const drafts = body.cases ?? (body.case === undefined ? [] : [body.case]);
+    for (const [index, { labels = [] }] of drafts.entries())
+      requireFewLabels(body.case === undefined ? `cases.${index}.labels` : 'case.labels', labels.length);
     const now = isoTime(context.engine.clock.now());
     const added = await context.engine.store.transaction().execute(async (trx) => {
       const queue = await requireQueue(context, trx, params.queue_id);

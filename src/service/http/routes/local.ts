@@ -120,9 +120,18 @@ async function create(
     name: trimmed(body.name),
     created_at: isoTime(now),
     revoked_at: null,
-    scopes: body.scopes?.join(' ') ?? null,
+    scopes: scopesText(body.scopes),
     secret_hash: secret === undefined ? null : secretHash(secret),
     expires_at: body.expires_in_seconds === undefined ? null : now + body.expires_in_seconds * 1_000,
+  });
+}
+
+/** Each is named once: a schema would compare all with all, for as long as somebody likes to keep the service busy. */
+function scopesText(scopes: readonly string[] | undefined): string | null {
+  if (scopes === undefined) return null;
+  if (new Set(scopes).size === scopes.length) return scopes.join(' ');
+  throw new ServiceError(400, 'invalid_request', 'scopes must not name one twice.', {
+    details: [{ path: 'scopes', message: 'must not name one twice' }],
   });
 }
 
