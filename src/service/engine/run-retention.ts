@@ -28,7 +28,7 @@ export async function forgetRuns(engine: Engine, job: JobRow, signal: AbortSigna
     // What a crash left on the disk.
     await engine.sandboxes.sweep();
     await engine.files.sweep();
-    const removed = await removeEnded(engine, isoTime(clock.now() - kept), signal);
+    const removed = await removeEnded(engine, isoTime(Math.max(0, clock.now() - kept)), signal);
     if (removed > 0) engine.log('info', 'runs removed', { runs: removed });
     const first = await firstRunEnd(store);
     // One that is late is tied to a case; it is looked at again with the others.

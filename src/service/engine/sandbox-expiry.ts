@@ -1,7 +1,7 @@
 /** Sandboxes that were made to stage files, and removed when no run has taken them in time. */
 import { randomUUID } from 'node:crypto';
 import { enqueueJob, releaseJob } from '../store/jobs.ts';
-import { expireSandbox, insertSandbox } from '../store/sandboxes.ts';
+import { expireSandbox, expiryOf, insertSandbox } from '../store/sandboxes.ts';
 import type { JobRow } from '../store/schema.ts';
 import { isoTime } from '../store/time.ts';
 import { type Engine, jobKinds } from './engine.ts';
@@ -27,5 +27,7 @@ export async function stageSandbox(engine: Engine, teamId: string): Promise<{ id
 export async function expireStagedSandbox(engine: Engine, job: JobRow): Promise<void> {
   const expired = await expireSandbox(engine.store, job.subject_id, isoTime(engine.clock.now()));
   if (expired) await engine.sandboxes.remove(job.subject_id);
-  await releaseJob(engine.store, job, { status: 'done' });
+  const later = expired ? undefined : await expiryOf(engine.store, job.subject_id);
+  // Set back a moment ago, the clock has brought the job here before its time.
+  await releaseJob(engine.store, job, later === undefined ? { status: 'done' } : { status: 'queued', dueAt: later });
 }

@@ -10,6 +10,9 @@ import { type Engine, jobKinds } from './engine.ts';
 
 /** Sandboxes looked up at a time. */
 const portion = 100;
+/** Milliseconds between two looks: at least, where next to nothing is kept, and at most, since the clock may be set meanwhile. */
+const shortestRest = 60_000;
+const longestRest = 24 * 60 * 60 * 1_000;
 
 /** Makes the job due, or takes it away where everything is kept. Call it at every start: the time may be another one. */
 export async function planRetention({ store, clock, sandboxRetention }: Engine): Promise<void> {
@@ -22,7 +25,7 @@ export async function planRetention({ store, clock, sandboxRetention }: Engine):
 export async function expireRunSandboxes(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
   const { store, clock, sandboxRetention: kept, sandboxes } = engine;
   if (kept === undefined) return void (await releaseJob(store, job, { status: 'done' }));
-  const before = isoTime(clock.now() - kept);
+  const before = isoTime(Math.max(0, clock.now() - kept));
   for (
     let ids = await endedSandboxes(store, before, portion);
     ids.length > 0 && !signal.aborted;
@@ -39,6 +42,8 @@ export async function expireRunSandboxes(engine: Engine, job: JobRow, signal: Ab
   }
   const first = await firstEnd(store);
   // A run that ends from now on is kept for the whole time.
-  const dueAt = (first === undefined ? clock.now() : Date.parse(first)) + kept;
+  const now = clock.now();
+  const rest = (first === undefined ? now : Date.parse(first)) + kept - now;
+  const dueAt = now + Math.min(longestRest, Math.max(shortestRest, rest));
   await releaseJob(store, job, { status: 'queued', dueAt });
 }

@@ -2,7 +2,7 @@
  * The loop that claims due jobs and runs their handlers, a bounded number of each kind at a time. It keeps the leases of what
  * it runs, and rests until the next job is due or somebody wakes it.
  */
-import { type Clock, systemClock } from '../../base/clock.ts';
+import { type Clock, steadyTime, systemClock } from '../../base/clock.ts';
 import { errorFields, type Log } from '../log.ts';
 import type { Store } from '../store/database.ts';
 import { type Claim, type ClaimBy, claimJob, nextDueTime, prolongLease, releaseJob } from '../store/jobs.ts';
@@ -88,7 +88,7 @@ export class Worker {
 
   /** Whether it looks for work, as it does several times during a lease. */
   isAlive(): boolean {
-    return this.#loop !== undefined && !this.#closing && this.#options.clock.now() - this.#looked <= 2 * this.#lease;
+    return this.#loop !== undefined && !this.#closing && steadyTime(this.#options.clock) - this.#looked <= 2 * this.#lease;
   }
 
   /** Looks for due work now. */
@@ -129,7 +129,7 @@ export class Worker {
         // Leases first: after a long pause of the process, its own work must not look abandoned to it.
         await this.#keepLeases();
         rest = Math.min(rest, await this.#claimDue());
-        this.#looked = this.#options.clock.now();
+        this.#looked = steadyTime(this.#options.clock);
       } catch (error) {
         if (this.#closing) return;
         this.#options.log('error', 'looking for work failed', errorFields(error));

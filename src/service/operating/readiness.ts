@@ -1,6 +1,6 @@
 /** Whether the service should be sent requests: it can write, its worker works, and it is not about to end. */
 import type { Clock } from '../../base/clock.ts';
-import { systemClock } from '../../base/clock.ts';
+import { steadyTime, systemClock } from '../../base/clock.ts';
 import { errorFields, type Log } from '../log.ts';
 import type { Store } from '../store/database.ts';
 import { touchSetting } from '../store/settings.ts';
@@ -44,8 +44,8 @@ export class Readiness {
   }
 
   #look(): Promise<Check> {
-    const now = this.#clock.now();
-    if (this.#looked === undefined || now - this.#looked.at >= goodFor) this.#looked = { at: now, store: this.#write(now) };
+    const at = steadyTime(this.#clock);
+    if (this.#looked === undefined || at - this.#looked.at >= goodFor) this.#looked = { at, store: this.#write(this.#clock.now()) };
     return this.#looked.store;
   }
 

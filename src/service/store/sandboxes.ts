@@ -40,6 +40,12 @@ export async function expireSandbox(db: Queries, id: string, now: string): Promi
   return result.numUpdatedRows > 0n;
 }
 
+/** When a sandbox is to be removed, in milliseconds; undefined when a run has taken it or it is gone. */
+export async function expiryOf(db: Queries, id: string): Promise<number | undefined> {
+  const row = await db.selectFrom('sandboxes').select('expires_at').where('id', '=', id).where('removed_at', 'is', null).executeTakeFirst();
+  return typeof row?.expires_at === 'string' ? Date.parse(row.expires_at) : undefined;
+}
+
 /** Sandboxes with runs that have all ended at this time (ISO 8601) or before. */
 export async function endedSandboxes(db: Queries, before: string, limit: number): Promise<string[]> {
   const rows = await ended(db.selectFrom('sandboxes').select('sandboxes.id'), before).limit(limit).execute();

@@ -1,5 +1,6 @@
 /** Waiting for a run within what clients allow a call: they give up after a minute, or sooner. */
 import Type from 'typebox';
+import { steadyTime } from '../../../base/clock.ts';
 import { Closed } from '../../../interface/schemas/common.ts';
 import type { Response } from '../../../interface/types.ts';
 import { defineTool, type ToolCall } from '../tool.ts';
@@ -26,7 +27,7 @@ export const waitForRun = defineTool({
   }),
   readOnly: true,
   async run(call, { run_id, timeout_seconds: seconds = longestSeconds }) {
-    const answer = await settledRun(call, run_id, call.clock.now() + seconds * 1_000);
+    const answer = await settledRun(call, run_id, steadyTime(call.clock) + seconds * 1_000);
     const still_running = !settled.includes(answer.run.status);
     const text = describeRun(answer.run, answer.pending_human_request);
     return {
@@ -36,12 +37,12 @@ export const waitForRun = defineTool({
   },
 });
 
-/** The run when it has settled, or as it is at `until`. */
+/** The run when it has settled, or as it is at `until`, a steady time. */
 async function settledRun({ call, clock, signal, report }: ToolCall, run_id: string, until: number): Promise<Response<'getRun'>> {
   let said = '';
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
     const answer = await call('getRun', { params: { run_id } });
-    const left = until - clock.now();
+    const left = until - steadyTime(clock);
     if (settled.includes(answer.run.status) || left <= 0 || signal.aborted) return answer;
     if (said !== answer.run.status) await report(`The run is ${answer.run.status}.`);
     said = answer.run.status;

@@ -1,0 +1,188 @@
+/** Everything that goes by the clock, at extreme settings and when the clock is set: nothing loops, nothing is lost, nothing waits for ever. */
+import Libsql from 'libsql';
+import { describe, expect, it } from 'vitest';
+import { type Clock, systemClock } from '../../../src/base/clock.ts';
+import { Worker } from '../../../src/service/engine/worker.ts';
+import { Readiness } from '../../../src/service/operating/readiness.ts';
+import { openDatabase } from '../../../src/service/store/database.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { fillable, withEverything } from '../helpers/everything.ts';
+import { Gate } from '../helpers/runtime.ts';
+import { type Api, afterTest, started, temporaryDirectory } from '../helpers/service.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/** How often each job was claimed, in a database that nobody has open. */
+function claims(directory: string): { kind: string; epoch: number }[] {
+  const file = new Libsql(`${directory}/aops.db`);
+  const rows = file.prepare('select kind, max(epoch) as epoch from jobs group by kind').all() as { kind: string; epoch: number }[];
+  file.close();
+  return rows;
+}
+
+/** Time in which a loop that has nothing to wait for would turn hundreds of times. */
+async function aWhile(api: Api): Promise<void> {
+  for (let look = 0; look < 40; look++) await api.send('GET', '/healthz', { anonymous: true });
+}
+
+/** Until the files of the run are gone. */
+async function untilRemoved(api: Api, clock: ManualClock, runId: string): Promise<void> {
+  for (let look = 1; ; look++) {
+    const { run } = await api.ok('getRun', { params: { run_id: runId } });
+    const { data } = await api.ok('listRunSandboxFiles', { params: { run_id: run.id } });
+    if (data.entries.length === 0) return;
+    await new Promise((resolve) => setImmediate(resolve));
+    // The loop may have gone to rest just before the jump.
+    if (look % 20 === 0) clock.advance(1_000);
+  }
+}
+
+describe('a service whose clock stands still', () => {
+  it('rests when its work is done, whatever is kept for no time at all and however the clock was set', async () => {
+    const clock = new ManualClock();
+    const settings = { sandboxRetention: 0, runRetention: 0, webhooks: { timeScale: 0, random: () => 0 } };
+    const api = await fillable({ clock, ...settings });
+    const of = await withEverything(api);
+    const artifact = { params: { artifactId: of.artifactId as string } };
+    await api.ok('updateArtifact', { ...artifact, body: { refresh_frequency: 'every_15_minutes' } });
+    const { agent } = await api.ok('createAgent', { body: { name: 'without a revision' } });
+    const trigger = { case_queue_id: of.queue_id as string, enabled: true };
+    await api.ok('createAgentCaseTrigger', { params: { agent_id: agent.id }, body: trigger });
+    const jumps = [0, minute, -hour, day, -day, 60 * day, -365 * day, 400 * day];
+    for (const jump of jumps) {
+      clock.advance(jump);
+      await aWhile(api);
+    }
+    await api.service.close();
+    // Each attempt of a delivery is a claim, and there are some of them at each jump.
+    expect(claims(api.dataDirectory).filter(({ kind, epoch }) => epoch > jumps.length * (kind === 'deliver' ? 30 : 6))).toEqual([]);
+  });
+
+  it('removes the files of runs that are kept for no time within a minute of their end', async () => {
+    const clock = new ManualClock();
+    const write = async (host: { sandbox: { write(path: string, bytes: Buffer): Promise<unknown> } }) => {
+      await host.sandbox.write('note.txt', Buffer.from('note'));
+      return { status: 'completed' as const };
+    };
+    const api = await started({ clock, sandboxRetention: 0, behaviours: { write } });
+    const first = await api.run('write');
+    await api.until(first.id, 'completed');
+    clock.advance(minute);
+    await untilRemoved(api, clock, first.id);
+    const second = await api.run('write');
+    await api.until(second.id, 'completed');
+    clock.advance(minute);
+    await untilRemoved(api, clock, second.id);
+  });
+
+  it('keeps for longer than there are dates, if that is asked for', async () => {
+    const log: string[] = [];
+    const clock = new ManualClock();
+    const kept = { runRetention: 1e300, sandboxRetention: 1e300 };
+    const api = await started({ clock, ...kept, log: ({ level, message }) => log.push(`${level} ${message}`) });
+    const run = await api.run();
+    await api.until(run.id, 'completed');
+    for (const jump of [hour, hour, hour]) {
+      clock.advance(jump);
+      await aWhile(api);
+    }
+    expect(log.filter((line) => /^(error|warn)/.test(line))).toEqual([]);
+    expect((await api.ok('listRuns')).total).toBe(1);
+  });
+});
+
+/** A clock whose time of day is set by the test, while time itself goes on. */
+class SetClock implements Clock {
+  offset = 0;
+  now = (): number => systemClock.now() + this.offset;
+  steady = (): number => performance.now();
+  sleep = systemClock.sleep;
+}
+
+describe('when the time of day is set back by an hour', () => {
+  it('who waits for a run over MCP waits no longer for it', async () => {
+    const clock = new SetClock();
+    const gate = new Gate();
+    const api = await started({ clock, behaviours: { held: async () => gate.opened.then(() => ({ status: 'completed' as const })) } });
+    afterTest(async () => gate.open());
+    const run = await api.run('held');
+    await api.until(run.id, 'running');
+    const call = { name: 'wait_for_run', arguments: { run_id: run.id, timeout_seconds: 3 } };
+    const begun = performance.now();
+    const answer = api.send('POST', '/v2/mcp', {
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }),
+    });
+    for (let look = 0; look < 5; look++) await api.send('GET', '/healthz');
+    clock.offset = -hour;
+    expect((await answer).text).toContain('still_running');
+    expect(performance.now() - begun).toBeLessThan(30_000);
+  });
+
+  it('readiness is looked at again, and a worker that hangs is found out', async () => {
+    let offset = 0;
+    let steady = 0;
+    const clock: Clock = { now: () => 1e12 + steady + offset, steady: () => steady, sleep: systemClock.sleep };
+    const store = await openDatabase(await temporaryDirectory());
+    const worker = new Worker({ store, clock, log: () => undefined, owner: 'me', lease: 1_000 });
+    let hangs = false;
+    worker.handle(
+      'run',
+      1,
+      async () => undefined,
+      async () => (hangs ? new Promise(() => undefined) : undefined),
+    );
+    const readiness = new Readiness({ store, clock, log: () => undefined, worker });
+    worker.start();
+    while (!worker.isAlive()) await new Promise((resolve) => setImmediate(resolve));
+    expect((await readiness.state()).status).toBe('ready');
+    // A day ahead: it has looked for work a moment ago all the same.
+    offset = day;
+    expect(worker.isAlive()).toBe(true);
+    offset = -hour;
+    hangs = true;
+    steady = 5_000;
+    expect(worker.isAlive()).toBe(false);
+    await worker.close(1);
+    await store.destroy();
+    expect((await readiness.state()).checks.store).toBe('failed');
+  });
+
+  it('a sandbox that nobody took is removed at its time, and a schedule fires once at each instant', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock });
+    const { sandbox_id } = await api.ok('createSandbox');
+    const agent_id = await api.agent();
+    const body = { enabled: true, frequency: 'hourly', timezone: 'UTC' } as const;
+    await api.ok('createSchedule', { params: { agent_id }, body });
+    const runs = async () => (await api.ok('listRuns', { query: { count_only: 'true' } })).total;
+    /** Goes there by minutes, as a clock does. */
+    const until = async (time: number) => {
+      while (clock.now() < time) {
+        clock.advance(Math.min(10 * minute, time - clock.now()));
+        await aWhile(api);
+      }
+    };
+    const start = clock.now();
+    await until(start + 90 * minute);
+    expect(await runs()).toBe(1);
+    clock.advance(-hour);
+    await aWhile(api);
+    // What the clock shows a second time is no new instant.
+    await until(start + 110 * minute);
+    expect(await runs()).toBe(1);
+    await until(start + 130 * minute);
+    expect(await runs()).toBe(2);
+    clock.set(start + 25 * hour);
+    for (;;) {
+      const answer = await api.call('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'x' } });
+      if (answer.status === 404) break;
+      clock.advance(1_000);
+    }
+    await aWhile(api);
+    // A machine that was suspended makes up for what it missed once.
+    expect(await runs()).toBe(3);
+  });
+});

@@ -1,0 +1,136 @@
+/**
+ * Every kind of event that the contract has is caused by requests, and reaches who asked for it: signed, and of the form that reads have.
+ * A new kind fails until it is caused here.
+ */
+import Type, { type TSchema } from 'typebox';
+import { expect, it } from 'vitest';
+import { Agent, Build } from '../../../src/interface/schemas/agents.ts';
+import { Case } from '../../../src/interface/schemas/cases.ts';
+import { Closed, DateTime, Nullable, Uuid } from '../../../src/interface/schemas/common.ts';
+import { Connection } from '../../../src/interface/schemas/connections.ts';
+import { Queue } from '../../../src/interface/schemas/queues.ts';
+import { HumanRequest, Run, RunMessage, runSchemas } from '../../../src/interface/schemas/runs.ts';
+import { Webhook } from '../../../src/interface/schemas/webhooks.ts';
+import { allEvents, type WebhookEventKind, webhookEventKinds } from '../../../src/interface/webhook-events.ts';
+import { McpServer } from '../../support/mcp-server.ts';
+import { png } from '../../support/png.ts';
+import { verifyWithLibrary } from '../../support/webhook-receiver.ts';
+import { type Behaviour, once } from '../helpers/runtime.ts';
+import { type Api, afterTest, config, expectFits, started } from '../helpers/service.ts';
+import { receiver } from '../helpers/webhooks.ts';
+
+const ofRun = { run_id: Uuid, agent_id: Uuid };
+const File = Type.Object({ file_id: Uuid, name: Type.String(), mime_type: Type.String(), size: Type.Integer(), created_at: DateTime });
+const aboutRun = Closed({ run: Run });
+const aboutCase = Closed({ case: Case, queue: Type.Pick(Queue, ['id', 'name']) });
+const aboutConnection = Closed({ connection: Connection });
+
+/** What an event of each kind says. */
+const forms: Record<WebhookEventKind, TSchema> = {
+  'run.started': aboutRun,
+  'run.paused': aboutRun,
+  'run.completed': aboutRun,
+  'run.failed': aboutRun,
+  'run.message.created': Closed({ ...ofRun, message: RunMessage }),
+  'run.tool_call.completed': Closed({
+    ...ofRun,
+    tool_call: Nullable(Type.Index(RunMessage, ['tool_call'])),
+    tool_result: Type.Index(RunMessage, ['tool_result']),
+  }),
+  'run.file.created': Closed({ ...ofRun, file: File }),
+  'human_request.created': Closed({ ...ofRun, human_request: HumanRequest }),
+  // As it is shown to who answers.
+  'human_request.responded': Closed({ ...ofRun, ...runSchemas.respondToHumanRequest.response.properties }),
+  'queue.case.created': aboutCase,
+  'queue.case.claimed': aboutCase,
+  'queue.case.completed': aboutCase,
+  'assignment.build.published': Closed({ agent: Type.Pick(Agent, ['id', 'name']), build: Type.Omit(Build, ['config']) }),
+  'connection.updated': aboutConnection,
+  'connection.action_required': aboutConnection,
+  'webhook.disabled': Closed({ webhook: Webhook }),
+};
+
+/** Uses a tool, takes a picture, and asks. */
+const work: Behaviour = async (host) => {
+  const image = { name: 'page.png', mimeType: 'image/png', bytes: png(1, 1, [1, 2, 3]) };
+  if (!host.journal.has('shot'))
+    await host.commit('shot', null, [
+      { kind: 'tool_call', id: 'c', name: 'browser', arguments: { url: 'https://example.test/' } },
+      { kind: 'tool_result', id: 'r', callId: 'c', result: { ok: true } },
+      { kind: 'screenshot', id: 's', toolName: 'browser', startedAt: new Date(host.clock.now()), image },
+    ]);
+  if (host.answer('ask')) return { status: 'completed' };
+  return { status: 'waiting', step: 'ask', request: { type: 'approval', title: 'Pay?' } };
+};
+const fail: Behaviour = async (host) => {
+  await once(host, 'step');
+  return { status: 'failed', error: 'no luck' };
+};
+
+/** Causes events of every kind. */
+async function causeAll(api: Api): Promise<void> {
+  const gone = await receiver();
+  gone.answer = (response) => response.writeHead(410).end();
+  await api.ok('createTeamWebhook', { body: { url: gone.url, events: ['run.failed'] } });
+
+  const worker = await api.agent('work', 'Clerk');
+  const draft = await api.ok('createRevision', { params: { agent_id: worker }, body: { name: 'two', config: config('work') } });
+  await api.ok('promoteRevision', { params: { build_id: draft.build.id } });
+  const { queue } = await api.ok('createQueue', { body: { name: 'invoices' } });
+  const trigger = { case_queue_id: queue.id, enabled: true };
+  await api.ok('createAgentCaseTrigger', { params: { agent_id: worker }, body: trigger });
+  const { added_cases } = await api.ok('createCases', { params: { queue_id: queue.id }, body: { case: { title: 'March' } } });
+  const case_id = added_cases[0]?.id as string;
+  for (;;) {
+    const { claimed_by_run_id: run_id } = (await api.ok('getCase', { params: { case_id } })).case;
+    if (run_id === null) continue;
+    const { pending_human_request: request } = await api.until(run_id, 'waiting');
+    await api.ok('respondToHumanRequest', { params: { run_id, request_id: request?.id as string }, body: { approved: true } });
+    await api.until(run_id, 'completed');
+    break;
+  }
+  const failing = await api.run('fail');
+  await api.until(failing.id, 'failed');
+
+  const server = await McpServer.start();
+  afterTest(() => server.close());
+  server.require('x-api-key', () => 'another');
+  const connection = await api.ok('createConnection', {
+    body: {
+      name: 'tickets',
+      provider: 'user',
+      auth_method: 'url',
+      server_url: server.url,
+      headers: { secret: { 'X-Api-Key': 'one' } },
+    },
+  });
+  await api.ok('listConnectionTools', { params: { connection_id: connection.id } });
+}
+
+it('an event of every kind is delivered to who asked for it, signed, with what a read would show', async () => {
+  const api = await started({ behaviours: { work, fail } });
+  const hook = await receiver();
+  for (const kind of [...webhookEventKinds, allEvents] as const)
+    await api.ok('createTeamWebhook', { body: { url: `${hook.url}/${kind}`, events: [kind] } });
+  const { secret } = await api.ok('getTeamWebhookSecret');
+  await causeAll(api);
+
+  const toAll = () => hook.received.filter(({ path }) => path.endsWith(`/${allEvents}`));
+  const missing = () => webhookEventKinds.filter((kind) => !toAll().some(({ json }) => json.type === kind));
+  // When a kind never comes, the message says which, and not that time was over.
+  for (const end = Date.now() + 30_000; missing().length > 0 && Date.now() < end; ) await new Promise((resolve) => setImmediate(resolve));
+  expect(missing(), 'kinds that nothing here causes, or that nobody was told of').toEqual([]);
+  const told = toAll();
+  await hook.count(2 * told.length);
+
+  for (const one of hook.received) {
+    const { type, id, team_id, data } = one.json;
+    expect(verifyWithLibrary(secret, one)).toEqual(one.json);
+    expect([team_id, one.headers['webhook-id']]).toEqual([api.service.teamId, id]);
+    expectFits(forms[type as WebhookEventKind], data);
+    // Who asked for one kind gets that, and the same event as who asked for all.
+    const asked = one.path.split('/').at(-1);
+    expect([type, allEvents]).toContain(asked);
+    expect(told.find(({ json }) => json.id === id)?.body).toEqual(one.body);
+  }
+});
