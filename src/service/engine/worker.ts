@@ -5,7 +5,7 @@
 import { type Clock, steadyTime, systemClock } from '../../base/clock.ts';
 import { errorFields, type Log } from '../log.ts';
 import type { Store } from '../store/database.ts';
-import { type Claim, type ClaimBy, claimJob, nextDueTime, prolongLease, releaseJob } from '../store/jobs.ts';
+import { type Claim, type ClaimBy, claimJob, keepDue, nextDueTime, prolongLease, releaseJob } from '../store/jobs.ts';
 import type { JobRow } from '../store/schema.ts';
 
 /** Works on one claimed job and releases it. When it throws instead, the job is tried again later. */
@@ -71,6 +71,8 @@ export class Worker {
   #closing = false;
   /** When it last looked for work. */
   #looked = Number.NEGATIVE_INFINITY;
+  /** What the clock showed then, which may be later than what it shows now. */
+  #showed = Number.NEGATIVE_INFINITY;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -128,6 +130,7 @@ export class Worker {
       try {
         // Leases first: after a long pause of the process, its own work must not look abandoned to it.
         await this.#keepLeases();
+        await this.#keepDue();
         rest = Math.min(rest, await this.#claimDue());
         this.#looked = steadyTime(this.#options.clock);
       } catch (error) {
@@ -201,6 +204,13 @@ export class Worker {
         this.#options.log('error', 'a job could not be released', { kind: job.kind, subject: job.subject_id, ...errorFields(failure) }),
       );
     }
+  }
+
+  /** After the clock was set back, what was to be done at once would wait until it shows that time again. */
+  async #keepDue(): Promise<void> {
+    const now = this.#options.clock.now();
+    if (now < this.#showed) await keepDue(this.#options.store, { now, until: this.#showed });
+    this.#showed = now;
   }
 
   async #keepLeases(): Promise<void> {

@@ -191,6 +191,17 @@ export async function reclaimJobs(db: Queries, now: number): Promise<number> {
   return Number(result.numUpdatedRows);
 }
 
+/** Keeps due what was due at `until` (milliseconds), before the clock was set back to `now`. */
+export async function keepDue(db: Queries, { now, until }: { now: number; until: number }): Promise<void> {
+  await db
+    .updateTable('jobs')
+    .set({ due_at: now })
+    .where('status', '=', 'queued')
+    .where('due_at', '>', now)
+    .where('due_at', '<=', until)
+    .execute();
+}
+
 /** When the next queued job of a kind becomes due after a moment, in milliseconds. */
 export async function nextDueTime(db: Queries, kind: string, after: number): Promise<number | undefined> {
   const row = await nextDue.first(db, { kind, after });

@@ -5,10 +5,11 @@ import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { Worker } from '../../../src/service/engine/worker.ts';
 import { Readiness } from '../../../src/service/operating/readiness.ts';
 import { openDatabase } from '../../../src/service/store/database.ts';
+import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { fillable, withEverything } from '../helpers/everything.ts';
 import { Gate } from '../helpers/runtime.ts';
-import { type Api, afterTest, started, temporaryDirectory } from '../helpers/service.ts';
+import { type Api, started } from '../helpers/service.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -185,4 +186,21 @@ describe('when the time of day is set back by an hour', () => {
     // A machine that was suspended makes up for what it missed once.
     expect(await runs()).toBe(3);
   });
+});
+
+it('a run that waits for a place when the clock is set back by an hour gets it all the same', async () => {
+  const clock = new ManualClock();
+  const gate = new Gate();
+  const api = await started({
+    clock,
+    runConcurrency: 1,
+    behaviours: { held: async () => gate.opened.then(() => ({ status: 'completed' as const })) },
+  });
+  const first = await api.run('held');
+  await api.until(first.id, 'running');
+  const second = await api.run();
+  clock.advance(-hour);
+  gate.open();
+  await api.until(first.id, 'completed');
+  await api.until(second.id, 'completed');
 });

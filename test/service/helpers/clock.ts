@@ -14,6 +14,8 @@ export class ManualClock implements Clock {
   }
 
   set(now: number): void {
+    // Who sleeps does not wait for the time of day: a clock that is set back prolongs no sleep.
+    if (now < this.#now) for (const sleeper of this.#sleepers) sleeper.until -= this.#now - now;
     this.#now = now;
     for (const sleeper of [...this.#sleepers]) if (sleeper.until <= now) sleeper.wake();
   }

@@ -14,9 +14,10 @@ import { Webhook } from '../../../src/interface/schemas/webhooks.ts';
 import { allEvents, type WebhookEventKind, webhookEventKinds } from '../../../src/interface/webhook-events.ts';
 import { McpServer } from '../../support/mcp-server.ts';
 import { png } from '../../support/png.ts';
+import { afterTest } from '../../support/temporary.ts';
 import { verifyWithLibrary } from '../../support/webhook-receiver.ts';
 import { type Behaviour, once } from '../helpers/runtime.ts';
-import { type Api, afterTest, config, expectFits, started } from '../helpers/service.ts';
+import { type Api, config, expectFits, started } from '../helpers/service.ts';
 import { receiver } from '../helpers/webhooks.ts';
 
 const ofRun = { run_id: Uuid, agent_id: Uuid };

@@ -1,0 +1,222 @@
+/**
+ * Services that are killed at awkward moments, and start again from what was on the disk. The moments are chosen by the tests: each has
+ * an image of the data directory of that instant (helpers/crash.ts). Real processes are killed in test/e2e.
+ */
+import { setImmediate } from 'node:timers/promises';
+import { request } from 'undici';
+import { describe, expect, it } from 'vitest';
+import type { Runtime } from '../../../src/service/runtimes/runtime.ts';
+import { AuthorizationServer } from '../../support/authorization-server.ts';
+import { McpServer } from '../../support/mcp-server.ts';
+import { afterTest } from '../../support/temporary.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { crashImage } from '../helpers/crash.ts';
+import { Gate, testRuntime } from '../helpers/runtime.ts';
+import { type Api, config, started, type TestOptions } from '../helpers/service.ts';
+
+/** The same service, killed and started again. */
+const restarted = async (api: Api, options: TestOptions): Promise<Api> => started({ ...options, dataDirectory: await crashImage(api) });
+
+/** Images of several instants while something is under way. */
+async function images(api: Api, count: number): Promise<string[]> {
+  const taken: string[] = [];
+  for (; taken.length < count; await setImmediate()) taken.push(await crashImage(api));
+  return taken;
+}
+
+async function until<Value>(ask: () => Promise<Value | undefined>): Promise<Value> {
+  for (;;) {
+    const value = await ask();
+    if (value !== undefined) return value;
+    await setImmediate();
+  }
+}
+
+describe('a service that is killed', () => {
+  it('while it hands out cases: no case is lost or worked on twice, and the limit of the trigger holds', async () => {
+    const clock = new ManualClock();
+    const gate = new Gate();
+    afterTest(async () => gate.open());
+    const held: TestOptions = { clock, behaviours: { work: async () => gate.opened.then(() => ({ status: 'completed' as const })) } };
+    const api = await started(held);
+    const agent_id = await api.agent('work');
+    const { queue } = await api.ok('createQueue', { body: { name: 'work' } });
+    await api.ok('createAgentCaseTrigger', { params: { agent_id }, body: { case_queue_id: queue.id, enabled: true, concurrency: 1 } });
+    const cases = Array.from({ length: 6 }, (_, index) => ({ title: `case ${index}` }));
+    const adding = api.ok('createCases', { params: { queue_id: queue.id }, body: { cases } });
+    const taken = await images(api, 6);
+    await adding;
+    const claimed = async () => (await api.ok('listRuns', { query: { status: 'running' } })).total > 0 || undefined;
+    await until(claimed);
+    taken.push(...(await images(api, 2)));
+    for (const dataDirectory of taken) {
+      const worked = new Map<string, number>();
+      let atOnce = 0;
+      const again = await started({
+        clock,
+        dataDirectory,
+        behaviours: {
+          work: async (host) => {
+            atOnce += 1;
+            expect(atOnce).toBe(1);
+            await setImmediate();
+            const title = host.case?.title ?? 'none';
+            worked.set(title, (worked.get(title) ?? 0) + 1);
+            atOnce -= 1;
+            return { status: 'completed' };
+          },
+        },
+      });
+      // In the image of an instant before the commit there are none.
+      const { total } = await again.ok('listCases', { params: { queue_id: queue.id } }).catch(() => ({ total: 0 }));
+      await until(async () => {
+        const answer = await again.call('listCases', { params: { queue_id: queue.id }, query: { status: 'completed', limit: 100 } });
+        return answer.status === 404 || answer.body.total === total || undefined;
+      });
+      expect([...worked.values()]).toEqual(Array(total).fill(1));
+      for (const { id } of (await again.ok('listCases', { params: { queue_id: queue.id } })).cases)
+        expect((await again.ok('listCaseRuns', { params: { case_id: id } })).runs).toHaveLength(1);
+      await again.service.close();
+    }
+    gate.open();
+  });
+
+  it('while a schedule fires: the instant has one run, and the next one too', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock });
+    const agent_id = await api.agent();
+    await api.ok('createSchedule', { params: { agent_id }, body: { enabled: true, frequency: 'hourly', timezone: 'UTC' } });
+    clock.advance(3_600_000);
+    const taken = await images(api, 8);
+    await until(async () => (await api.ok('listRuns')).total === 1 || undefined);
+    taken.push(await crashImage(api));
+    for (const dataDirectory of taken) {
+      const at = new ManualClock(clock.now());
+      const again = await started({ clock: at, dataDirectory });
+      const fired = (count: number) => until(async () => (await again.ok('listRuns')).total >= count || undefined);
+      await fired(1);
+      at.advance(3_600_000);
+      for (let look = 1; (await again.ok('listRuns')).total < 2; look++) if (look % 20 === 0) at.advance(1_000);
+      for (let look = 0; look < 10; look++) await again.send('GET', '/healthz');
+      const { schedules } = await again.ok('listAgentSchedules', { params: { agent_id } });
+      expect([(await again.ok('listRuns')).total, schedules[0]?.next_run_at]).toEqual([2, '2026-07-18T12:00:00.000Z']);
+      await again.service.close();
+    }
+  });
+
+  it('while a builder works: the builder run is worked on anew and makes one proposal', async () => {
+    const gate = new Gate();
+    afterTest(async () => gate.open());
+    let stuck = true;
+    const building = new Gate();
+    const runtime: Runtime = {
+      ...testRuntime({ done: async () => ({ status: 'completed' }), better: async () => ({ status: 'completed' }) }),
+      builder: {
+        build: async (_, enter) => {
+          await enter('planning');
+          building.open();
+          if (stuck) await gate.opened;
+          return { status: 'proposed', procedure: 'better', changes: [], setupChanges: [], scheduleSuggested: false };
+        },
+      },
+    };
+    const api = await started({ runtimes: [runtime] });
+    const { build } = await api.ok('createAgent', { body: { name: 'A', build: { name: 'one', config: config('done') } } });
+    const at = { params: { build_id: build?.id as string } };
+    const asked = await api.call('generateRevision', { ...at, body: { prompt: 'Do better' }, headers: { 'idempotency-key': 'k' } });
+    await building.opened;
+    const image = await crashImage(api);
+    stuck = false;
+    const again = await started({ dataDirectory: image, runtimes: [runtime] });
+    const latest = await until(async () => {
+      const run = await again.ok('getLatestBuilderRun', at);
+      return run.status === 'waiting_for_approve' ? run : undefined;
+    });
+    const replayed = await again.call('generateRevision', { ...at, body: { prompt: 'Do better' }, headers: { 'idempotency-key': 'k' } });
+    expect([replayed.text, replayed.headers['idempotency-replayed']]).toEqual([asked.text, 'true']);
+    await again.ok('acceptRevision', { ...at, body: {} });
+    expect((await again.ok('getLatestBuilderRun', at)).id).toBe(latest.id);
+    const { agents } = await again.ok('listAgents');
+    const { build: after } = await again.ok('getRevision', { params: { agent_id: agents[0]?.id as string, build_id: at.params.build_id } });
+    expect(after.config).toMatchObject({ data: { input: 'better' } });
+  });
+
+  it('while a page is made: it is made once', async () => {
+    const api = await started();
+    const { artifact_id } = await api.ok('createArtifact', { body: { message: 'title "Page"; runs' } });
+    const at = { params: { artifactId: artifact_id } };
+    for (const dataDirectory of await images(api, 8)) {
+      const again = await started({ dataDirectory });
+      await until(async () => (await again.ok('getArtifact', at)).artifact.status === 'completed' || undefined);
+      const { revisions } = await again.ok('listArtifactRevisions', at);
+      const { data: messages } = await again.ok('listArtifactMessages', at);
+      expect([revisions.length, messages.map(({ role }) => role)]).toEqual([1, ['user', 'assistant']]);
+      await again.service.close();
+    }
+  });
+
+  it('between the end of a run and its evaluation: the run is judged, once', async () => {
+    const api = await started();
+    const agentId = await api.agent();
+    await api.ok('createEvalRubric', { params: { agentId }, body: { title: 'Said', description: 'The final message contains "done".' } });
+    const { run } = await api.ok('startRun', { body: { agent_id: agentId } });
+    for (const dataDirectory of await images(api, 8)) {
+      const again = await started({ dataDirectory });
+      await again.until(run.id, 'completed');
+      const evaluation = await until(async () => {
+        const { data } = await again.ok('listRuns');
+        const summary = data[0]?.eval_summaries ?? undefined;
+        return summary?.status === 'in_progress' ? undefined : summary;
+      });
+      expect(evaluation).toMatchObject({ status: 'ready', passed: 4, total: 5 });
+      await again.service.close();
+    }
+  });
+
+  it('in the middle of an upload: nothing of the file is there, and it can be sent again', async () => {
+    const api = await started();
+    const { sandbox_id } = await api.ok('createSandbox');
+    const at = { params: { sandbox_id }, body: { path: 'in/large.bin' } };
+    const { upload_url } = await api.ok('createSandboxUploadUrl', at);
+    const half = new Gate();
+    const goOn = new Gate();
+    async function* body() {
+      yield Buffer.alloc(200_000, 'a');
+      half.open();
+      await goOn.opened;
+      yield Buffer.alloc(200_000, 'b');
+    }
+    const sent = request(upload_url, { method: 'PUT', body: body() as never }).then((answer) => answer.body.dump());
+    await half.opened;
+    for (let look = 0; look < 10; look++) await api.send('GET', '/healthz');
+    const image = await crashImage(api);
+    goOn.open();
+    await sent;
+    const again = await started({ dataDirectory: image });
+    const { run } = await again.ok('startRun', { body: { agent_id: await again.agent(), sandbox_id } });
+    await again.until(run.id, 'completed');
+    const listed = async () => (await again.ok('listRunSandboxFiles', { params: { run_id: run.id } })).data.entries.map(({ name }) => name);
+    expect((await listed()).filter((name) => name !== 'in')).toEqual([]);
+    const repeated = await again.ok('createSandbox');
+    const once = await again.ok('createSandboxUploadUrl', { params: repeated, body: at.body });
+    expect((await request(once.upload_url, { method: 'PUT', body: 'whole' })).statusCode).toBeLessThan(300);
+  });
+
+  it('while a person authorizes a connection: the answer finds it, and makes one connection', async () => {
+    const server = await McpServer.start();
+    const issuer = await AuthorizationServer.start();
+    afterTest(() => Promise.all([server.close(), issuer.close()]));
+    issuer.protect(server);
+    const api = await started();
+    const { authorization_url } = await api.ok('authorizeMcpOAuth', { body: { name: 'tickets', mcp_server_url: server.url } });
+    const again = await restarted(api, {});
+    const redirect = await fetch(authorization_url, { redirect: 'manual' });
+    // A service that is killed comes back on its port; this one stands beside it.
+    const callback = new URL(redirect.headers.get('location') as string);
+    const answer = () => fetch(`${again.service.url}${callback.pathname}${callback.search}`);
+    expect((await answer()).status).toBe(200);
+    expect((await again.ok('listConnections')).integrations).toMatchObject([{ name: 'tickets', has_oauth_tokens: true }]);
+    expect((await answer()).status).toBeGreaterThanOrEqual(400);
+    expect((await again.ok('listConnections')).total).toBe(1);
+  });
+});
