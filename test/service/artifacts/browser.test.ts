@@ -51,6 +51,8 @@ const page: PageContent = {
       ],
       period: { start: '2026-07-01T00:00:00.000Z', end: '2026-08-01T00:00:00.000Z' },
     }),
+    data('part-7', { kind: 'number', value: 1_234 }),
+    data('part-8', { kind: 'number', value: 5 }),
   ],
 };
 
@@ -60,6 +62,12 @@ interface Look {
   contrast: number[];
   title: string;
   lost: string[];
+  /** Figures that take more than one line. */
+  broken: string[];
+  /** What has to be scrolled to be read. */
+  scrolled: string[];
+  /** How far below the first of two numbers the second stands. */
+  numbersApart: number;
 }
 
 /** For the browser: what a reader would notice of the page. */
@@ -67,6 +75,7 @@ const look = `(() => {
   const channels = (color) => color.match(/[\\d.]+/g).slice(0, 3).map(Number);
   const light = (color) => channels(color).map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)).reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
   const behind = (element) => { for (let at = element; at; at = at.parentElement) { const color = getComputedStyle(at).backgroundColor; if (!/, 0\\)$|transparent/.test(color)) return color; } return 'rgb(255, 255, 255)'; };
+  const lines = (element) => { const range = document.createRange(); range.selectNodeContents(element); return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size; };
   const texts = [...document.querySelectorAll('h1, h2, p, th, td, .status, summary')].filter((one) => one.textContent.trim() !== '');
   return {
     sideways: document.documentElement.scrollWidth > innerWidth,
@@ -74,6 +83,9 @@ const look = `(() => {
     contrast: texts.map((one) => { const [a, b] = [light(getComputedStyle(one).color), light(behind(one))].sort((x, y) => y - x); return (a + 0.05) / (b + 0.05); }),
     title: document.title,
     lost: [...document.querySelectorAll('section')].filter((one) => one.getBoundingClientRect().right > innerWidth + 1).map((one) => one.id),
+    broken: [...document.querySelectorAll('.amount, .status')].filter((one) => lines(one) > 1).map((one) => one.textContent),
+    scrolled: [...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.getAttribute('aria-label')),
+    numbersApart: document.getElementById('part-8').offsetTop - document.getElementById('part-7').offsetTop,
   };
 })()`;
 
@@ -108,6 +120,9 @@ describeWithChromium('a page in a browser', () => {
   ] as const)('is readable when the reader likes %s, %i pixels wide, and asks for nothing', async (colorScheme, width) => {
     const found = await seen(renderPage(page), { colorScheme, viewport: { width, height: 800 } });
     expect(found.problems).toEqual([]);
+    expect(found.broken).toEqual([]);
+    expect(found.scrolled).toEqual([]);
+    expect(found.numbersApart > 0).toBe(width < 500);
     expect(found).toMatchObject({ sideways: false, lost: [], title: page.title });
     expect(found.contrast.length).toBeGreaterThan(100);
     expect(readable(found.contrast)).toEqual([]);

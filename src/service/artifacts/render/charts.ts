@@ -5,6 +5,10 @@ import { amount, bucket, join, status } from './words.ts';
 
 /** Width and height of the drawings, in their own units. */
 const [width, height] = [1_000, 220];
+/** A column is no wider than this, however few there are. */
+const widestColumn = 90;
+/** Labels that are longer get more of the width. */
+const shortLabel = 18;
 
 export function barChart({ bars, total }: BarsContent): Html {
   if (bars.length === 0) return nothing;
@@ -13,13 +17,16 @@ export function barChart({ bars, total }: BarsContent): Html {
     ({ label, value, status: isStatus }) =>
       html`<tr><th scope="row">${isStatus ? status(label) : label}</th><td class="drawn">${bar(value / most)}</td><td class="amount">${amount(value)}</td></tr>`,
   );
-  return html`<table class="bars"><tbody>${rows}</tbody></table><p class="note">${amount(total)} in all</p>`;
+  const wide = bars.some(({ label }) => label.length > shortLabel);
+  return html`<table class="bars${wide ? ' wide' : ''}"><tbody>${rows}</tbody></table><p class="note">${amount(total)} in all</p>`;
 }
 
 export function usageChart({ limits, period }: UsageContent): Html {
   const rows = limits.map(({ label, used, limit }) => {
-    const share = limit === 'unlimited' ? 0 : used / Math.max(limit, 1);
-    return html`<tr><th scope="row">${label}</th><td class="drawn">${bar(Math.min(share, 1), share >= 1)}</td><td class="amount">${amount(used)} of ${limit === 'unlimited' ? limit : amount(limit)}</td></tr>`;
+    const share = limit === 'unlimited' ? undefined : used / Math.max(limit, 1);
+    // What has no end has no share to draw.
+    const drawn = share === undefined ? undefined : bar(Math.min(share, 1), share >= 1);
+    return html`<tr><th scope="row">${label}</th><td class="drawn">${drawn}</td><td class="amount">${amount(used)} of ${limit === 'unlimited' ? limit : amount(limit)}</td></tr>`;
   });
   return html`<table class="bars usage"><tbody>${rows}</tbody></table><p class="note">From ${period.start.slice(0, 10)} to ${period.end.slice(0, 10)}</p>`;
 }
@@ -47,7 +54,7 @@ type Points = SeriesContent['points'];
 
 function columns(points: Points, most: number): Html {
   const step = width / points.length;
-  const gap = Math.min(step * 0.2, 6);
+  const gap = Math.max(Math.min(step * 0.2, 6), step - widestColumn);
   return join(
     points.map(({ value }, index) => {
       const tall = (value / most) * height;
@@ -57,11 +64,12 @@ function columns(points: Points, most: number): Html {
 }
 
 function curve(points: Points, most: number): Html {
-  const step = points.length === 1 ? 0 : width / (points.length - 1);
-  const at = points.map(({ value }, index) => `${rounded(index * step)},${rounded(4 + (1 - value / most) * (height - 8))}`);
-  // One point is no line: it is drawn across.
-  const path = at.length === 1 ? [...at, `${width},${at[0]?.split(',')[1]}`] : at;
-  return html`<polygon class="area" points="0,${height} ${path.join(' ')} ${width},${height}"/><polyline class="line" vector-effect="non-scaling-stroke" points="${path.join(' ')}"/>`;
+  // One point is no line, and it is also the most: a dot, which is round however the drawing is stretched.
+  if (points.length === 1)
+    return html`<path class="point" vector-effect="non-scaling-stroke" d="M${width / 2} ${height / 2}h0"/>`;
+  const step = width / (points.length - 1);
+  const path = points.map(({ value }, index) => `${rounded(index * step)},${rounded(4 + (1 - value / most) * (height - 8))}`).join(' ');
+  return html`<polygon class="area" points="0,${height} ${path} ${width},${height}"/><polyline class="line" vector-effect="non-scaling-stroke" points="${path}"/>`;
 }
 
 const rounded = (value: number): number => Math.round(value * 100) / 100;

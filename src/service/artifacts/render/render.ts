@@ -38,11 +38,22 @@ export function renderPage({ title, asOf, blocks }: PageContent, theme?: Artifac
 <p class="as-of">As of ${moment(asOf)} UTC</p>
 </div></header>
 <main id="content" class="wrap">
-${blocks.length === 0 ? html`<p class="none">This page is empty.</p>` : blocks.map(section)}
+${blocks.length === 0 ? html`<p class="none">This page is empty.</p>` : groups(blocks)}
 </main>
 </body>
 </html>
 `.text;
+}
+
+/** Numbers that follow each other stand side by side. */
+function groups(blocks: readonly BlockContent[]): Html[] {
+  const isNumber = (block: BlockContent | undefined): boolean => block?.kind === 'data' && block.data.kind === 'number';
+  return blocks.map((block, index) => {
+    if (!isNumber(block)) return section(block);
+    const opens = isNumber(blocks[index - 1]) ? undefined : html`<div class="figures">\n`;
+    const closes = isNumber(blocks[index + 1]) ? undefined : html`</div>\n`;
+    return html`${opens}${section(block)}${closes}`;
+  });
 }
 
 function section(block: BlockContent): Html {
@@ -76,19 +87,23 @@ function table({ columns, rows, total }: TableContent, title: string): Html {
   const head = columns.map(
     ({ label, kind }) => html`<th scope="col"${kind === 'number' ? html` class="amount"` : undefined}>${label}</th>`,
   );
-  const body = rows.map((row) => html`<tr>${row.map((value, index) => cell(value, columns[index]?.kind ?? 'text'))}</tr>\n`);
+  const body = rows.map((row) => html`<tr>${row.map((value, index) => cell(value, columns[index]))}</tr>\n`);
+  // Each row by itself where there is no room for columns side by side; two always have it.
+  const stack = columns.length > 2 ? ' stack' : '';
   const note = total > rows.length ? html`<p class="note">The first ${amount(rows.length)} of ${amount(total)}</p>` : undefined;
   // What scrolls has to be reached by the keyboard.
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Table: ${title}"><table class="rows"><thead><tr>${head}</tr></thead><tbody>
+  return html`<div class="scroll${stack}" tabindex="0" role="region" aria-label="Table: ${title}"><table class="rows"><thead><tr>${head}</tr></thead><tbody>
 ${body}</tbody></table></div>${note}`;
 }
 
-function cell(value: string | number | null, kind: TableContent['columns'][number]['kind']): Html {
-  if (kind === 'number') return html`<td class="amount">${typeof value === 'number' ? amount(value) : (value ?? '')}</td>`;
+function cell(value: string | number | null, column: TableContent['columns'][number] | undefined): Html {
+  const { kind = 'text', label = '' } = column ?? {};
   const text = String(value ?? '');
-  if (kind === 'status') return html`<td>${status(text)}</td>`;
-  if (kind === 'time' && text !== '') return html`<td>${moment(text)}</td>`;
-  return html`<td>${text}</td>`;
+  const named = html` data-label="${label}"`;
+  if (kind === 'number') return html`<td class="amount"${named}>${typeof value === 'number' ? amount(value) : text}</td>`;
+  if (kind === 'status') return html`<td${named}>${status(text)}</td>`;
+  if (kind === 'time' && text !== '') return html`<td${named}>${moment(text)}</td>`;
+  return html`<td${named}>${text}</td>`;
 }
 
 const paragraphs = (text: string): Html[] => text.split(/\n{2,}/).map((part) => html`<p>${part}</p>`);

@@ -101,7 +101,7 @@ class Work {
       case 'remove': {
         const old = referred(this.#place(), command.statement, command.reference);
         this.#blocks = this.#blocks.filter((block) => block !== old);
-        this.changes.push(`Removed ${quoted(nameOf(old))}.`);
+        this.changes.push(`Removed ${told(old)}.`);
         return;
       }
       case 'move':
@@ -121,7 +121,7 @@ class Work {
     const added = { id: `part-${this.#next}`, ...block } as Block;
     this.#next += 1;
     this.#blocks.push(added);
-    this.changes.push(`Added ${added.kind === 'data' ? described(added) : quoted(nameOf(added))}.`);
+    this.changes.push(`Added ${added.kind === 'data' ? described(added) : told(added)}.`);
   }
 
   #move(block: Block, to: 'up' | 'down' | 'first' | 'last'): void {
@@ -130,7 +130,7 @@ class Work {
     const at = { up: Math.max(0, from - 1), down: from + 1, first: 0, last: others.length }[to];
     others.splice(at, 0, block);
     this.#blocks = others;
-    this.changes.push(`Moved ${quoted(nameOf(block))}.`);
+    this.changes.push(`Moved ${told(block)}.`);
   }
 
   #place(): Place {
@@ -143,6 +143,12 @@ class Work {
 }
 
 const quoted = (name: string): string => (name.includes('"') ? name : `"${name}"`);
+
+/** A part within a sentence: `the text "Dear all"`. */
+const told = (block: Block): string => {
+  const name = nameOf(block);
+  return block.kind === 'text' ? `the ${name.charAt(0).toLowerCase()}${name.slice(1)}` : quoted(name);
+};
 
 const formNames = { table: 'a table', bars: 'a bar chart', line: 'a line chart', number: 'a number' } as const;
 
