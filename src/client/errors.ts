@@ -33,6 +33,12 @@ const hintOfCode: Record<string, string> = {
   revision_not_found: 'See the revisions of an agent with `aops revisions list AGENT`.',
   queue_not_found: 'See the queues with `aops queues list`.',
   case_not_found: 'See the cases with `aops cases list`.',
+  artifact_not_found: 'See the artifacts with `aops artifacts list`.',
+  connection_not_found: 'See the connections with `aops connections list`.',
+  sandbox_not_found: 'Make one with `aops sandbox create`; one that no run takes is removed after a day.',
+  file_not_found: 'See what is there with `aops sandbox ls`.',
+  not_a_directory: 'Read a file with `aops sandbox cat`.',
+  not_a_file: 'Look into a folder with `aops sandbox ls`.',
   delivery_not_found: 'See the deliveries with `aops webhooks deliveries`.',
   plan_limit_reached: 'See what is used with `aops billing usage`.',
 };

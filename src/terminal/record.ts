@@ -26,7 +26,8 @@ export async function renderRecord(fields: readonly Field[], view: View, atLeast
   const shown = fields.filter((field) => field.value !== undefined);
   if (!view.tty) return shown.map((field) => `${field.label}\t${cellText(field.value, view, field.time)}\n`).join('');
 
-  const labels = shown.map((field) => `${field.label}:`);
+  // A column without a header has nothing to be called.
+  const labels = shown.map((field) => (field.label === '' ? '' : `${field.label}:`));
   const widthOf = await widthFor(labels);
   const width = Math.max(atLeast, Math.max(0, ...labels.map(widthOf)) + 1);
   const { dim } = view.styles ?? plainStyles;

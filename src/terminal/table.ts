@@ -3,7 +3,7 @@
  * fit, and tab-separated rows without header off a terminal. Widths are counted in columns, so CJK and emoji line up.
  */
 import { type CellStyle, cellText, linked, paint, type View } from './cell.ts';
-import { renderRecord } from './record.ts';
+import { type Field, renderRecord } from './record.ts';
 import { plainStyles } from './style.ts';
 import { truncate, type WidthOf, widthFor } from './width.ts';
 
@@ -130,15 +130,15 @@ const noBorders = Object.fromEntries(
 );
 
 async function renderBlocks<Row>(rows: readonly Row[], columns: readonly Column<Row>[], view: View): Promise<string> {
+  const field = (column: Column<Row>, row: Row): Field => {
+    const value = cellValue(column, row, view);
+    // What has no header is a mark, which most rows do not have.
+    const shown = column.header === '' && value === '' ? undefined : value;
+    return { label: column.header, value: shown, style: column.style, time: column.time, link: column.link?.(row) };
+  };
   const blocks = rows.map((row) =>
     renderRecord(
-      columns.map((column) => ({
-        label: column.header,
-        value: cellValue(column, row, view),
-        style: column.style,
-        time: column.time,
-        link: column.link?.(row),
-      })),
+      columns.map((column) => field(column, row)),
       view,
     ),
   );

@@ -116,12 +116,20 @@ describe('artifacts', () => {
     expect((await artifacts('messages', id, '--all', '--limit', '2')).code).toBe(2);
   });
 
-  it('are named @latest, and otherwise by their id', async () => {
-    const id = await made('title Latest; runs');
+  it('are named @latest, and otherwise by their id or title', async () => {
+    const id = await made('title "The latest page"; runs');
+    expect((await artifacts('get', 'The latest page', '-o', 'id')).stdout.trim()).toBe(id);
     expect((await artifacts('get', '@latest', '-o', 'id')).stdout.trim()).toBe(id);
-    expect((await artifacts('get', 'latest')).code).toBe(2);
+    const meant = await artifacts('get', 'latest page');
+    expect(meant.code).toBe(3);
+    expect(meant.stderr).toContain('hint: Did you mean The latest page?');
+    const copies = [await made('title Twice; runs'), await made('title Twice; runs')];
+    const several = await artifacts('delete', 'Twice', '--yes');
+    expect(several.code).toBe(2);
+    for (const copy of copies) expect(several.stderr).toContain(copy);
     const none = await artifacts('get', '00000000-0000-4000-8000-000000000000', '--json');
     expect([none.code, errorOf(none).code]).toEqual([3, 'artifact_not_found']);
+    expect(errorOf(none).hint).toBe('See the artifacts with `aops artifacts list`.');
   });
 
   it('keep connections', async () => {
@@ -146,6 +154,16 @@ describe('a generation that', () => {
     expect(answered.json()).toMatchObject({ status: 'completed', title: 'Runs by source' });
     const again = await artifacts('answer', id as string, '--answer', 'source', '--json');
     expect([again.code, errorOf(again).code]).toEqual([6, 'question_not_pending']);
+  });
+
+  it('asks says so when it is looked at, until it is answered', async () => {
+    const id = await asking();
+    const shown = await artifacts('get', id);
+    expect(shown.stdout).toMatch(/\nStatus\trunning\n[\s\S]*\nAsks\t"chart of runs": what should a bar chart of runs count by\?/);
+    const question = (await artifacts('get', id, '--json')).json<{ pending_question: { questions: unknown[] } }>().pending_question;
+    expect(question.questions).toHaveLength(1);
+    await artifacts('answer', id, '--answer', 'agent', '--watch');
+    expect((await artifacts('get', id, '--jq', '.pending_question')).stdout).toBe('null\n');
   });
 
   it('asks is answered from a file', async () => {

@@ -9,9 +9,12 @@ import { temporaryFolder } from '../support/temporary.ts';
 
 let service: TestService;
 let run: string;
+let page: string;
 beforeAll(async () => {
   service = await startTestService();
   await service.agent('- say: hi', 'greeter');
+  await service.cli(['connections', 'create', '--name', 'crm', '--url', 'http://127.0.0.1:9/mcp']);
+  page = (await service.cli(['artifacts', 'create', 'title Week; runs', '--watch', '-o', 'id'])).stdout.trim();
   await service.agent('- say: hi', 'über agent; rm -rf ~');
   run = await service.run('- say: hi', 'March');
   for (const source of Object.keys(remoteSources))
@@ -30,6 +33,8 @@ describe('completion', () => {
     expect(await wordsOf('runs', 'get', '')).toEqual(['@latest', run]);
     expect(await offers('runs', 'get', run.slice(0, 3))).toEqual([expect.stringMatching(new RegExp(`^${run}\\t\\S+  .*: March$`))]);
     expect(await wordsOf('agents', 'get', 'gr')).toEqual(['greeter']);
+    expect(await wordsOf('connections', 'get', '')).toEqual(['crm']);
+    expect(await offers('artifacts', 'get', '')).toEqual(['@latest\tthe one created last', `${page}\tcompleted  Week`]);
     expect(await wordsOf('runs', 'list', '--agent', 'über')).toEqual(['über agent; rm -rf ~']);
   });
 

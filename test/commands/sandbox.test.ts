@@ -318,6 +318,13 @@ describe('sandbox pull', () => {
     expect(await service.read('part/report.md')).toBe('# Report');
   });
 
+  it('asks for a single file once, and puts it into the current folder unless told where', async () => {
+    const pulled = await service.cli(['sandbox', 'pull', run, 'deep/er/x.txt', '--debug']);
+    expect(pulled).toMatchObject({ code: 0, stdout: 'x.txt\t1\n' });
+    expect(await service.read('x.txt')).toBe('x');
+    expect(pulled.stderr.match(/GET \S*\/sandbox\/files\/content/g)).toHaveLength(1);
+  });
+
   it('replaces nothing unless told to', async () => {
     await service.file('kept/report.md', 'mine');
     const refused = await service.cli(['sandbox', 'pull', run, 'report.md', '--to', 'kept']);

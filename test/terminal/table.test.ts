@@ -69,6 +69,24 @@ describe('table', () => {
     `);
   });
 
+  test('40 columns: a column without header is a mark, or left out', async () => {
+    const marked: Column<{ id: string; mark: string }>[] = [
+      { header: 'ID', value: (row) => row.id },
+      { header: '', value: (row) => row.mark },
+      { header: 'A LONG HEADER THAT DOES NOT FIT THE WIDTH', value: () => 'x' },
+    ];
+    expect(
+      await renderTable(
+        [
+          { id: 'a', mark: 'current' },
+          { id: 'b', mark: '' },
+        ],
+        marked,
+        view(40),
+      ),
+    ).not.toMatch(/^:|^ *-$/m);
+  });
+
   test('piped: tab-separated, exact, without header', async () => {
     expect(await renderTable(rows, columns, piped)).toBe(
       [

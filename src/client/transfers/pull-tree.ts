@@ -47,7 +47,7 @@ export async function pullTree(client: Client, pull: Pull): Promise<PulledTreeFi
   let done = 0;
   try {
     return await inParallel(files, parallelTransfers, signal, async (file, either) => {
-      const size = await pullFile(client, pull, file.path, nameOf(file), either);
+      const size = await pullFile(client, pull, file, nameOf(file), either);
       done += 1;
       onFile?.();
       return { path: file.path, target: folder.target(nameOf(file)), size };
@@ -64,10 +64,11 @@ function relativeName(base: string, file: string): string {
   return file.startsWith(start) ? file.slice(start.length) : path.posix.relative(base, file);
 }
 
-async function pullFile(client: Client, pull: Pull, file: string, name: string, signal: AbortSignal): Promise<number> {
+async function pullFile(client: Client, pull: Pull, file: TreeFile, name: string, signal: AbortSignal): Promise<number> {
   for (let attempt = 1; ; attempt += 1) {
-    const content = await readRunFile(client, pull.run, file, signal);
-    const renew = async (): Promise<string> => (await readRunFile(client, pull.run, file, signal)).download_url ?? '';
+    const read = () => readRunFile(client, pull.run, file.path, signal);
+    const content = attempt === 1 && file.content !== undefined ? file.content : await read();
+    const renew = async (): Promise<string> => (await read()).download_url ?? '';
     const bytes: Content = (restart) => runFileBytes(client, content, { signal, renew, restart });
     try {
       return await pull.folder.write(name, counted(bytes, pull.onBytes ?? (() => undefined)), { replace: pull.replace, signal });

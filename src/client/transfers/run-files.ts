@@ -25,6 +25,8 @@ export interface TreeFile {
   /** In the sandbox. */
   path: string;
   size: number;
+  /** What the service has just said of it, where it was asked. */
+  content?: SandboxFileContent;
 }
 
 /**

@@ -1,28 +1,40 @@
-import type { Artifact } from '../../interface/types.ts';
+import type { Artifact, HumanRequest } from '../../interface/types.ts';
+import { pendingQuestion } from '../../watch/watch-artifact.ts';
 import { defineCommand } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
+import { describeRequest } from '../runs/requests.ts';
 import { artifactArgument, artifactId, artifactRecord } from './record.ts';
+
+interface Shown extends Artifact {
+  is_creator: boolean;
+  can_edit: boolean;
+  /** What the generation waits for. */
+  pending_question: HumanRequest | null;
+}
 
 export default defineCommand({
   summary: 'Show an artifact, and what you may do with it',
   arguments: { artifact: artifactArgument },
-  operations: ['listArtifacts', 'getArtifact'],
+  operations: ['listArtifacts', 'getArtifact', 'listArtifactMessages'],
   examples: [
     { command: 'aops artifacts get @latest', text: 'How far it is' },
     { command: 'aops artifacts get ARTIFACT --jq .status', text: 'In a script' },
   ],
-  result: returns('getArtifact.artifact', { is_creator: 'boolean', can_edit: 'boolean' }),
-  output: recordOutput<Artifact & { is_creator: boolean; can_edit: boolean }>(({ is_creator: yours, can_edit: editable, ...artifact }) => ({
+  result: returns('getArtifact.artifact', { is_creator: 'boolean', can_edit: 'boolean', pending_question: 'object|null' }),
+  output: recordOutput<Shown>(({ is_creator: yours, can_edit: editable, pending_question: asks, ...artifact }) => ({
     ...artifactRecord(artifact),
+    Asks: asks === null ? undefined : describeRequest(asks),
     Yours: yours ? 'yes' : 'no',
     'You may': editable ? 'change it' : 'look at it',
   })),
-  async run(context, input) {
+  async run(context, input): Promise<Shown> {
     const client = await context.client();
-    const { artifact, is_creator, can_edit } = await client.call('getArtifact', {
-      params: { artifactId: await artifactId(context, input.artifact) },
-    });
-    return { ...artifact, is_creator, can_edit };
+    const params = { artifactId: await artifactId(context, input.artifact) };
+    const { artifact, is_creator, can_edit } = await client.call('getArtifact', { params });
+    // A generation that asks is among its messages alone, and only one that runs can ask.
+    const messages =
+      artifact.status === 'running' ? (await client.call('listArtifactMessages', { params, query: { limit: 100 } })).data : [];
+    return { ...artifact, is_creator, can_edit, pending_question: pendingQuestion(artifact, messages) ?? null };
   },
 });

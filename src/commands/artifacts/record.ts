@@ -1,12 +1,14 @@
 /** Artifacts as people see them, and how they are found. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import type { FetchPage } from '../../client/paging.ts';
 import type { Artifact, ArtifactRevision } from '../../interface/types.ts';
-import { isUuid, uuid } from '../checks.ts';
+import { isUuid } from '../checks.ts';
 import type { Context } from '../context.ts';
 import { argument } from '../define.ts';
 import { status, time } from '../output.ts';
+import { findByName } from '../resolve.ts';
 
-export const artifactArgument = argument('The artifact, or @latest for the one created last');
+export const artifactArgument = argument('The artifact, by id or title, or @latest for the one created last', { complete: 'artifacts' });
 
 const visibilityOf = ({ visibility, publish_permission: permission }: Artifact): string =>
   visibility === 'private' ? visibility : `${visibility}, to ${permission}`;
@@ -24,11 +26,26 @@ export const artifactRecord = (artifact: Artifact) => ({
   Updated: time(artifact.updated_at),
 });
 
-/** The id of an artifact. @throws AopsError `artifact_not_found` (exit 3), UsageError */
-export async function artifactId(context: Context, idOrLatest: string): Promise<string> {
-  if (idOrLatest !== '@latest') return uuid(idOrLatest, 'ARTIFACT');
+/**
+ * The id of an artifact given by id or title, or of the one created last.
+ * @throws AopsError `artifact_not_found` (exit 3), UsageError when several have the title
+ */
+export async function artifactId(context: Context, wanted: string): Promise<string> {
+  if (isUuid(wanted)) return wanted.toLowerCase();
   const client = await context.client();
-  const { artifacts } = await client.call('listArtifacts', { query: { limit: 1 } });
+  const fetchPage: FetchPage<Artifact> = async (limit, offset) => {
+    const page = await client.call('listArtifacts', { query: { limit, offset } });
+    return { items: page.artifacts, total: page.total };
+  };
+  if (wanted !== '@latest')
+    return (
+      await findByName(
+        wanted,
+        async () => ({ word: 'artifact', pageSize: 100, fetchPage }),
+        ({ title }) => title,
+      )
+    ).id;
+  const { items: artifacts } = await fetchPage(1, 0);
   if (artifacts[0]) return artifacts[0].id;
   throw new AopsError('There is no artifact yet.', {
     code: 'artifact_not_found',

@@ -13,7 +13,13 @@ export default defineCommand({
   arguments: { artifact: artifactArgument },
   options: {
     title: text('TITLE', 'Its title, 120 characters at most; also on its page', { check: length(1, 120) }),
-    refresh: choice([...refreshFrequencies, 'never'], 'Make the page again from new data so often', { metavar: 'FREQUENCY' }),
+    refresh: choice(
+      [...refreshFrequencies, 'never'],
+      `Make the page again from new data so often: ${refreshFrequencies.join(', ')}; or never`,
+      {
+        metavar: 'FREQUENCY',
+      },
+    ),
   },
   operations: ['listArtifacts', 'updateArtifact'],
   mutates: true,

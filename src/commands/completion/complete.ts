@@ -157,9 +157,13 @@ async function sourceOf(context: Context, source: CompletionSource | undefined, 
       const words = await remoteWords(context, source, before, of);
       // Numbers are offered once an agent is chosen.
       if (source === 'revisions' && !current.includes('@')) return { words: words.filter(([word]) => !/@\d+$/.test(word)) };
-      return { words: source === 'runs' ? [['@latest', 'the newest run'], ...words] : words };
+      const latest = latestOf[source];
+      return { words: latest === undefined ? words : [['@latest', latest], ...words] };
     }
   }
 }
+
+/** What `@latest` stands for, where it may stand. */
+const latestOf: Partial<Record<CompletionSource, string>> = { runs: 'the newest run', artifacts: 'the one created last' };
 
 const settingWords = (): [string, string][] => settingDefinitions.map(({ key, description }) => [key, description]);

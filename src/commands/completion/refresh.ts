@@ -12,6 +12,8 @@ export default defineCommand({
     'listRuns',
     'listAgents',
     'listQueues',
+    'listArtifacts',
+    'listConnections',
     'listTeamWebhooks',
     'callMcp',
     'listQueueLabels',

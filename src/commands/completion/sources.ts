@@ -44,6 +44,14 @@ export const remoteSources = {
       ] as Word[];
     });
   },
+  artifacts: async (client: Client): Promise<Word[]> => {
+    const { artifacts } = await client.call('listArtifacts', { query: { limit } });
+    return artifacts.map(({ id, status, title }) => [id, `${status}  ${title ?? ''}`]);
+  },
+  connections: async (client: Client, teamId: string): Promise<Word[]> => {
+    const { integrations } = await client.call('listConnections', { params: { teamId }, query: { limit } });
+    return integrations.map(({ id, name, server_url }) => [name, server_url ?? id]);
+  },
   webhooks: async (client: Client, teamId: string): Promise<Word[]> => {
     const { webhooks } = await client.call('listTeamWebhooks', { params: { teamId } });
     return webhooks.map(({ id, url }) => [id, url]);

@@ -22,7 +22,7 @@ export default defineCommand({
   summary: 'Let a person authorize an MCP server, for a new connection or again',
   description:
     'The service registers itself with the authorization server and gives a URL; the person who opens it and agrees is led back to the service, which keeps the tokens and renews them. With --wait the command ends when that has happened. On a terminal a browser is opened.',
-  arguments: { connection: optionalArgument('A connection that there is, by id or name, to authorize again') },
+  arguments: { connection: optionalArgument('A connection that there is, by id or name, to authorize again', { complete: 'connections' }) },
   options: {
     url: text('URL', 'Authorize this server, and make a connection to it', { check: webAddress }),
     name: text('NAME', 'What procedures call the new connection', { check: length(1, 100) }),

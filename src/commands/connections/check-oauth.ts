@@ -9,7 +9,7 @@ export default defineCommand({
   summary: 'Find out how an MCP server is authorized',
   description:
     'Says whether a person can authorize it, where, and for what. Where clients are registered automatically, `aops connections authorize` does the rest.',
-  arguments: { server: argument('The address of the server, or a connection by id or name') },
+  arguments: { server: argument('The address of the server, or a connection by id or name', { complete: 'connections' }) },
   operations: ['checkMcpOAuth', 'listConnections', 'getConnection'],
   examples: [
     { command: 'aops connections check-oauth https://crm.example.com/mcp', text: 'Before a connection is made' },

@@ -15,9 +15,13 @@ export default defineCommand({
   options: {
     url: requiredText('URL', 'Where the server answers', { check: webAddress }),
     ...headerOptions,
-    authMethod: choice(['url', 'apikey', 'headers', 'oauth'], 'What lets in (default: headers when there are some, else url)', {
-      metavar: 'METHOD',
-    }),
+    authMethod: choice(
+      ['url', 'apikey', 'headers', 'oauth'],
+      'What lets in: url, apikey, headers or oauth (default: headers when there are some, else url)',
+      {
+        metavar: 'METHOD',
+      },
+    ),
     type: text('TYPE', 'What kind of connection it is (default custom_mcp)', { check: length(1, 100) }),
   },
   operations: ['createConnection'],

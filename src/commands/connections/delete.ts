@@ -1,13 +1,13 @@
 import { confirm } from '../confirm.ts';
-import { argument, defineCommand } from '../define.ts';
+import { defineCommand } from '../define.ts';
 import { textOutput } from '../output.ts';
 import { returns } from '../result.ts';
-import { findConnection } from './record.ts';
+import { connectionArgument, findConnection } from './record.ts';
 
 export default defineCommand({
   summary: 'Delete a connection, with its secrets',
   description: 'Steps that use it fail from then on.',
-  arguments: { connection: argument('The connection, by id or name') },
+  arguments: { connection: connectionArgument },
   operations: ['listConnections', 'getConnection', 'deleteConnection'],
   mutates: true,
   destructive: true,

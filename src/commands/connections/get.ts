@@ -1,12 +1,12 @@
 import type { Connection } from '../../interface/types.ts';
-import { argument, defineCommand } from '../define.ts';
+import { defineCommand } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
-import { connectionRecord, findConnection } from './record.ts';
+import { connectionArgument, connectionRecord, findConnection } from './record.ts';
 
 export default defineCommand({
   summary: 'Show a connection, and why it does not work if it does not',
-  arguments: { connection: argument('The connection, by id or name') },
+  arguments: { connection: connectionArgument },
   operations: ['getConnection', 'listConnections'],
   examples: [{ command: 'aops connections get tickets', text: 'How it does' }],
   result: returns('getConnection'),

@@ -27,6 +27,9 @@ export interface Headers {
 
 const wanted = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
+/** Names under which secrets are sent. */
+const usuallySecret = /authorization|cookie|secret|token|password|api-?key/i;
+
 /** What the flags say; the secrets will not be shown on stderr. @throws UsageError */
 export async function readHeaders(context: Context, input: HeaderInput): Promise<Headers> {
   const headers: Headers = { plaintext: {}, secret: {} };
@@ -41,6 +44,8 @@ export async function readHeaders(context: Context, input: HeaderInput): Promise
     if (at < 0) throw new UsageError(`--plain-header takes NAME=VALUE, not "${word}".`);
     take(word.slice(0, at), '--plain-header');
     headers.plaintext[word.slice(0, at)] = word.slice(at + 1);
+    if (usuallySecret.test(word.slice(0, at)))
+      context.terminal.warn(`${word.slice(0, at)} is shown to whoever may see the connection. Give a secret with --header.`);
   }
   for (const word of input.header) {
     const at = word.indexOf('=');

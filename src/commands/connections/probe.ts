@@ -10,7 +10,7 @@ export default defineCommand({
   summary: 'Try a connection, or an MCP server that is none yet, and list its tools',
   description:
     'The service connects to the server, not this machine. With --url nothing is kept. With a connection, what was found is: `aops connections get` shows it. The exit code is 1 when the server cannot be used.',
-  arguments: { connection: optionalArgument('The connection, by id or name; not with --url') },
+  arguments: { connection: optionalArgument('The connection, by id or name; not with --url', { complete: 'connections' }) },
   options: { url: text('URL', 'Try this address instead', { check: webAddress }), ...headerOptions },
   operations: ['probeMcpServer', 'listConnectionTools', 'listConnections', 'getConnection'],
   examples: [

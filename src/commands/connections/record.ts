@@ -1,10 +1,13 @@
 /** Connections as people see them, and how they are found. */
-import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
-import { pagedRows } from '../../client/paging.ts';
+import { type FetchPage, pagedRows } from '../../client/paging.ts';
 import type { Connection } from '../../interface/types.ts';
 import { isUuid } from '../checks.ts';
 import type { Context } from '../context.ts';
+import { argument } from '../define.ts';
 import { column, idColumn, status, statusColumn, time } from '../output.ts';
+import { findByName } from '../resolve.ts';
+
+export const connectionArgument = argument('The connection, by id or name', { complete: 'connections' });
 
 /** One word for how a connection does. */
 const statusOf = ({ broken_at, auth_method, has_oauth_tokens }: Connection): string =>
@@ -49,27 +52,23 @@ function headersInWords({ headers, has_headers }: Connection): string | undefine
 export async function findConnection(context: Context, idOrName: string): Promise<Connection> {
   const client = await context.client();
   if (isUuid(idOrName)) return client.call('getConnection', { params: { connection_id: idOrName.toLowerCase() } });
-  const found: Connection[] = [];
-  for await (const connection of allConnections(context)) if (connection.name === idOrName) found.push(connection);
-  if (found.length > 1)
-    throw new UsageError(
-      `${found.length} connections are called "${idOrName}".`,
-      `Give the id of one: ${found.map(({ id }) => id).join(', ')}`,
-    );
-  if (found[0]) return found[0];
-  throw new AopsError(`There is no connection "${idOrName}".`, {
-    code: 'connection_not_found',
-    exit: exitCodes.notFound,
-    hint: 'See the connections with `aops connections list`.',
-  });
+  const source = async () => ({ word: 'connection', pageSize, fetchPage: await connectionPages(context) });
+  return findByName(idOrName, source, ({ name }) => name);
+}
+
+/** Rows to ask for at a time. */
+const pageSize = 100;
+
+async function connectionPages(context: Context): Promise<FetchPage<Connection>> {
+  const client = await context.client();
+  const params = { teamId: context.teamId() };
+  return async (limit, offset) => {
+    const page = await client.call('listConnections', { params, query: { limit, offset } });
+    return { items: page.integrations, total: page.total };
+  };
 }
 
 /** All connections of the team, page by page. */
 export async function* allConnections(context: Context): AsyncGenerator<Connection, void, undefined> {
-  const client = await context.client();
-  const teamId = context.teamId();
-  yield* pagedRows(async (limit, offset) => {
-    const page = await client.call('listConnections', { params: { teamId }, query: { limit, offset } });
-    return { items: page.integrations, total: page.total };
-  }, 100);
+  yield* pagedRows(await connectionPages(context), pageSize);
 }

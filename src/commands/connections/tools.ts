@@ -1,12 +1,12 @@
-import { argument, defineCommand } from '../define.ts';
+import { defineCommand } from '../define.ts';
 import { returns } from '../result.ts';
-import { findConnection } from './record.ts';
+import { connectionArgument, findConnection } from './record.ts';
 import { toolList, toolOutput } from './tool-list.ts';
 
 export default defineCommand({
   summary: 'List the tools of a connection, as its server has them now',
   description: 'An argument with a question mark may be left out. --json shows the whole schema of each.',
-  arguments: { connection: argument('The connection, by id or name') },
+  arguments: { connection: connectionArgument },
   operations: ['listConnectionTools', 'listConnections', 'getConnection'],
   examples: [
     { command: 'aops connections tools crm', text: 'What a procedure may call' },

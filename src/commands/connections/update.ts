@@ -2,24 +2,24 @@ import { UsageError } from '../../base/errors.ts';
 import { given } from '../../base/given.ts';
 import type { Connection } from '../../interface/types.ts';
 import { length, webAddress } from '../checks.ts';
-import { argument, choice, defineCommand, flag, text, texts, toggle } from '../define.ts';
+import { choice, defineCommand, flag, text, texts, toggle } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { headerOptions, mergedHeaders, readHeaders, sentHeaders } from './headers.ts';
-import { connectionRecord, findConnection } from './record.ts';
+import { connectionArgument, connectionRecord, findConnection } from './record.ts';
 
 export default defineCommand({
   summary: 'Change a connection',
   description:
     'Headers that are not named stay as they are. Secrets are kept for the host they were given for: with a URL on another one, give them again.',
-  arguments: { connection: argument('The connection, by id or name') },
+  arguments: { connection: connectionArgument },
   options: {
     name: text('NAME', 'Call it this', { check: length(1, 100) }),
     url: text('URL', 'Where the server answers', { check: webAddress }),
     ...headerOptions,
     removeHeader: texts('NAME', 'Send this header no more; may be repeated'),
     replaceHeaders: flag('Send the headers given here, and no others'),
-    authMethod: choice(['url', 'apikey', 'headers', 'oauth'], 'What lets in', { metavar: 'METHOD' }),
+    authMethod: choice(['url', 'apikey', 'headers', 'oauth'], 'What lets in: url, apikey, headers or oauth', { metavar: 'METHOD' }),
     shared: toggle('Whether others of the team may use it'),
   },
   operations: ['listConnections', 'getConnection', 'updateConnection'],

@@ -62,7 +62,8 @@ async function listed(context: Context, run: RunPlace, start: string): Promise<{
   } catch (error) {
     // Listing a file says that it is no folder: then it is the one to pull.
     if (!(error instanceof ServiceAnswerError) || error.code !== 'not_a_directory') throw error;
-    const { path: file, size } = await readRunFile(client, run, start, context.signal);
-    return { base: path.posix.dirname(file), files: [{ path: file, size }] };
+    const content = await readRunFile(client, run, start, context.signal);
+    const { path: file, size } = content;
+    return { base: path.posix.dirname(file), files: [{ path: file, size, content }] };
   }
 }

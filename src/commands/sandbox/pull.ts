@@ -1,4 +1,4 @@
-import { argument, defineCommand, flag, optionalArgument, requiredText } from '../define.ts';
+import { argument, defineCommand, flag, optionalArgument, text } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput, sizeColumn } from '../output.ts';
 import { returns } from '../result.ts';
@@ -12,14 +12,14 @@ export default defineCommand({
     path: optionalArgument('A file or a folder (default: everything)'),
   },
   options: {
-    to: requiredText('DIR', 'Folder to download into', { complete: 'directories' }),
+    to: text('DIR', 'Folder to download into (default: the current one)', { complete: 'directories' }),
     force: flag('Replace files that are there'),
     ...agentFlag,
   },
   operations: readingOperations,
   examples: [
     { command: 'aops sandbox pull @latest --to out', text: 'Everything the newest run has' },
-    { command: 'aops sandbox pull RUN report.md --to .', text: 'One file' },
+    { command: 'aops sandbox pull RUN report.md', text: 'One file, into the current folder' },
   ],
   result: returns({ path: 'string', file: 'string', size: 'integer' }),
   output: listOutput<PulledFile>({
@@ -27,6 +27,7 @@ export default defineCommand({
     empty: 'There are no files.',
   }),
   async run(context, input) {
-    return wholeList(await pullFiles(context, await runPlace(context, input.run, input.agent), input.path, input.to, input.force));
+    const place = await runPlace(context, input.run, input.agent);
+    return wholeList(await pullFiles(context, place, input.path, input.to ?? '.', input.force));
   },
 });

@@ -1,5 +1,5 @@
-import { findConnection } from '../../connections/record.ts';
-import { argument, defineCommand } from '../../define.ts';
+import { connectionArgument, findConnection } from '../../connections/record.ts';
+import { defineCommand } from '../../define.ts';
 import { textOutput } from '../../output.ts';
 import { returns } from '../../result.ts';
 import { artifactArgument, artifactId } from '../record.ts';
@@ -7,7 +7,7 @@ import { artifactArgument, artifactId } from '../record.ts';
 export default defineCommand({
   summary: 'Attach a connection to an artifact',
   description: 'The generator of the local service keeps what is attached and uses none of it.',
-  arguments: { artifact: artifactArgument, connection: argument('The connection, by its name or id') },
+  arguments: { artifact: artifactArgument, connection: connectionArgument },
   operations: ['listArtifacts', 'listConnections', 'attachArtifactConnection'],
   mutates: true,
   examples: [{ command: 'aops artifacts connections attach @latest crm', text: 'By its name' }],

@@ -1,6 +1,6 @@
 import { isUuid } from '../../checks.ts';
-import { findConnection } from '../../connections/record.ts';
-import { argument, defineCommand } from '../../define.ts';
+import { connectionArgument, findConnection } from '../../connections/record.ts';
+import { defineCommand } from '../../define.ts';
 import { textOutput } from '../../output.ts';
 import { returns } from '../../result.ts';
 import { artifactArgument, artifactId } from '../record.ts';
@@ -8,7 +8,7 @@ import { artifactArgument, artifactId } from '../record.ts';
 export default defineCommand({
   summary: 'Detach a connection from an artifact',
   description: 'The connection itself stays.',
-  arguments: { artifact: artifactArgument, connection: argument('The connection, by its name or id') },
+  arguments: { artifact: artifactArgument, connection: connectionArgument },
   operations: ['listArtifacts', 'listConnections', 'detachArtifactConnection'],
   mutates: true,
   examples: [{ command: 'aops artifacts connections detach @latest crm', text: 'By its name' }],

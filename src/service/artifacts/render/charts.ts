@@ -65,8 +65,7 @@ function columns(points: Points, most: number): Html {
 
 function curve(points: Points, most: number): Html {
   // One point is no line, and it is also the most: a dot, which is round however the drawing is stretched.
-  if (points.length === 1)
-    return html`<path class="point" vector-effect="non-scaling-stroke" d="M${width / 2} ${height / 2}h0"/>`;
+  if (points.length === 1) return html`<path class="point" vector-effect="non-scaling-stroke" d="M${width / 2} ${height / 2}h0"/>`;
   const step = width / (points.length - 1);
   const path = points.map(({ value }, index) => `${rounded(index * step)},${rounded(4 + (1 - value / most) * (height - 8))}`).join(' ');
   return html`<polygon class="area" points="0,${height} ${path} ${width},${height}"/><polyline class="line" vector-effect="non-scaling-stroke" points="${path}"/>`;
