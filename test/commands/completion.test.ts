@@ -13,7 +13,7 @@ let page: string;
 beforeAll(async () => {
   service = await startTestService();
   await service.agent('- say: hi', 'greeter');
-  await service.cli(['connections', 'create', '--name', 'crm', '--url', 'http://127.0.0.1:9/mcp']);
+  await service.cli(['connections', 'create', 'crm', '--url', 'http://127.0.0.1:9/mcp']);
   page = (await service.cli(['artifacts', 'create', 'title Week; runs', '--watch', '-o', 'id'])).stdout.trim();
   await service.agent('- say: hi', 'über agent; rm -rf ~');
   run = await service.run('- say: hi', 'March');

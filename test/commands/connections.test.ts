@@ -85,16 +85,7 @@ describe('connections create, list, get, update and delete', () => {
   });
 
   it('say which name may be meant, and warn of a secret that everybody sees', async () => {
-    const made = await service.cli([
-      'connections',
-      'create',
-      '--name',
-      'ticket-desk',
-      '--url',
-      server.url,
-      '--plain-header',
-      'X-Api-Key=k',
-    ]);
+    const made = await service.cli(['connections', 'create', 'ticket-desk', '--url', server.url, '--plain-header', 'X-Api-Key=k']);
     expect(made.code).toBe(0);
     expect(made.stderr).toContain('X-Api-Key is shown to whoever may see the connection. Give a secret with --header.');
     const missing = await service.cli(['connections', 'get', 'ticket-dsk']);
