@@ -85,6 +85,7 @@ export default defineCommand({
         webhook_hosts: input.allowWebhookHost,
         connection_hosts: input.allowConnectionHost,
         ...retentionState(input),
+        ...(input.publicUrl === undefined ? {} : { public_url: input.publicUrl }),
         ephemeral,
         started_at,
       };

@@ -1,9 +1,9 @@
 /** The local service put together: a data directory, the engine that works on it, and the HTTP server in front. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
+import { makeDataDirectory } from '../base/data-directory.ts';
 import { version } from '../base/version.ts';
 import { generateArtifact } from './engine/artifacts/driver.ts';
 import { refreshDue } from './engine/artifacts/schedule.ts';
@@ -62,14 +62,13 @@ const drainTime = 5_000;
 const deliveredEndpoints = 32;
 
 /**
- * Starts the service. Throws AopsError `data_directory_in_use`, `data_directory_newer`, `port_in_use` `webhook_host_invalid`, `connection_host_invalid`, `secret_key_invalid`, `tls_required`, `tls_invalid` or `team_not_found`.
+ * Starts the service. Throws AopsError `data_directory_unusable`, `data_directory_in_use`, `data_directory_newer`, `port_in_use`, `webhook_host_invalid`, `connection_host_invalid`, `secret_key_invalid`, `tls_required`, `tls_invalid` or `team_not_found`.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { dataDirectory, host = '127.0.0.1', port = 0, clock = systemClock } = options;
   requireTls({ ...options, host });
   if (options.tls !== undefined) checkTls(options.tls, clock.now());
-  // A directory that was there keeps its mode, it may hold other things; everything the service puts into it is its owner's alone.
-  await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
+  await makeDataDirectory(dataDirectory);
   const store = await openDatabase(dataDirectory);
   try {
     const instanceId = randomUUID();

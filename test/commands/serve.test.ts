@@ -6,7 +6,7 @@ import { takenPort } from '../support/ports.ts';
 import { runCli, type Signal } from '../support/run-cli.ts';
 import { folderEnv, startTestService } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
-import { certificate } from '../support/tls.ts';
+import { certificate, tlsFile } from '../support/tls.ts';
 
 describe('aops serve', () => {
   it('answers until Ctrl-C, and says where', async () => {
@@ -101,7 +101,7 @@ describe('aops serve', () => {
     expect(served.code).toBe(0);
     expect(served.stderr).toMatch(/^Listening on https:\/\/127\.0\.0\.1:/m);
     expect(served.stderr).toMatch(/^The TLS certificate was read again\.$/m);
-    expect(served.stderr).toMatch(/^The TLS certificate stays as it is: The TLS certificate and its key cannot be used/m);
+    expect(served.stderr).toMatch(/^The TLS certificate stays as it is: The private key is not that of the TLS certificate\.$/m);
     expect(served.stderr).not.toContain('PRIVATE KEY');
   });
 
@@ -143,6 +143,14 @@ describe('aops serve', () => {
       '--rate-limit takes a number of requests and the time for it, such as 3000/m or 50/s',
     ],
     ['an address with a path', ['--public-url', 'https://a.example/b'], '--public-url takes an address without a path'],
+    ['a pattern of hosts', ['--allow-host', '*.a.example'], '--allow-host takes a host name without a port'],
+    [
+      'what is no certificate',
+      ['--tls-cert', 'short', '--tls-key', 'short'],
+      'The file given with --tls-cert holds no certificate in PEM.',
+    ],
+    ['an address of another machine', ['--host', '192.0.2.1', '--insecure-http'], 'listen on 192.0.2.1: this machine has no such address.'],
+    ['a data directory that is a file', ['--data-dir', 'short'], 'short: there is a file of that name.'],
     ['a host with a port', ['--allow-host', 'a.example:80'], '--allow-host takes a host name without a port'],
     ['a level that is none', ['--log-level', 'loud'], '--log-level takes debug, info, warn or error'],
     [
@@ -190,5 +198,69 @@ describe('aops serve', () => {
     const refused = await runCli(['serve', ...argv], { env: folderEnv(folder) });
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain(message);
+  });
+});
+
+/** Runs the service in the foreground for as long as `work` takes. */
+async function serving<Result>(folder: string, argv: readonly string[], work: () => Promise<Result>): Promise<Result> {
+  let interrupt: (() => void) | undefined;
+  let result: Promise<Result> | undefined;
+  await runCli(['serve', ...argv], {
+    env: folderEnv(folder),
+    cwd: folder,
+    onStart: (given) => {
+      interrupt = given;
+    },
+    onOutput: (_, stderr) => {
+      if (result !== undefined || !stderr.includes('Listening on ')) return;
+      result = work();
+      void result.finally(() => interrupt?.()).catch(() => undefined);
+    },
+  });
+  return result as Promise<Result>;
+}
+
+describe('a service of aops serve', () => {
+  it('is found by local status and open, and neither stopped nor deleted by down and reset', async () => {
+    const folder = await temporaryFolder();
+    const local = (...argv: string[]) => runCli(['local', ...argv], { env: folderEnv(folder), cwd: folder });
+    await serving(folder, ['--public-url', 'https://agents.example.com'], async () => {
+      const status = (await local('status', '--json')).json<{ url: string; pid: number }>();
+      expect(status).toMatchObject({ running: true, started_with: 'serve', public_url: 'https://agents.example.com', profile: null });
+      expect((await local('status')).stdout).toContain('Started with\t`aops serve`\nURL\thttp://127.0.0.1:');
+      const opened = (await local('open', '--json')).json<{ url: string }>();
+      expect(opened.url).toMatch(/^https:\/\/agents\.example\.com\/#code=[\w-]{32}&view=\/$/);
+      const code = new URLSearchParams(new URL(opened.url).hash.slice(1)).get('code');
+      const headers = { 'content-type': 'application/json', origin: 'https://agents.example.com' };
+      const signedIn = await fetch(`${status.url}/page/session`, { method: 'POST', headers, body: JSON.stringify({ code }) });
+      expect(signedIn.status).toBe(200);
+      for (const argv of [['down'], ['reset', '--yes']]) {
+        const refused = await local(...argv, '--json');
+        expect(refused.code).toBe(6);
+        expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code: 'service_served', hint: expect.stringContaining('kill ') } });
+      }
+      expect((await local('logs')).stderr).toContain('which writes its log to stderr.');
+      expect((await local('status', '--json')).json()).toMatchObject({ running: true });
+    });
+    const ended = (await local('status', '--json')).json<Record<string, unknown>>();
+    expect(ended).toMatchObject({ running: false, started_with: null });
+  });
+
+  it('is found in another data directory when that is named, and over TLS with the authority of its certificate', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(path.join(folder, 'cert.pem'), certificate('server').cert);
+    await writeFile(path.join(folder, 'key.pem'), certificate('server').key);
+    const local = (...argv: string[]) => runCli(['local', ...argv], { env: folderEnv(folder), cwd: folder });
+    const argv = ['--data-dir', 'other', '--tls-cert', 'cert.pem', '--tls-key', 'key.pem'];
+    await serving(folder, argv, async () => {
+      expect((await local('status', '--jq', '.running')).stdout).toBe('false\n');
+      expect((await local('open')).stderr).toContain('--data-dir');
+      expect((await local('status', '--data-dir', 'other', '--jq', '.running')).stdout).toBe('true\n');
+      const unknown = await local('open', '--data-dir', 'other');
+      expect(unknown.code).toBe(8);
+      expect(unknown.stderr).toContain('--ca-file');
+      const opened = await local('open', '--data-dir', 'other', '--ca-file', tlsFile('ca.pem'), '--json');
+      expect(opened.json<{ url: string }>().url).toMatch(/^https:\/\/127\.0\.0\.1:\d+\/#code=/);
+    });
   });
 });

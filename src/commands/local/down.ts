@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import { defineCommand } from '../define.ts';
 import { textOutput } from '../output.ts';
 import { returns } from '../result.ts';
-import { type LocalState, readState, removeState, runningService, stateFile } from './state.ts';
+import { findService, type LocalState, readState, removeState, servedElsewhere, stateFile } from './state.ts';
 
 /** The service drains for a few seconds at the most before it ends. */
 const stopMilliseconds = 15_000;
@@ -15,14 +15,16 @@ export default defineCommand({
   summary: 'Stop the local service',
   description:
     'Runs that are going on continue from their last completed step when it is started again. Stopping a service that is not running succeeds.',
+  exits: [exitCodes.conflict],
   examples: [{ command: 'aops local down', text: 'Stop it; its data stays, unless it was started with --ephemeral' }],
   result: returns({ stopped: 'boolean', url: 'url|null' }),
   output: textOutput<{ stopped: boolean; url: string | null }>(({ stopped, url }) =>
     stopped ? `Stopped the local service at ${url}.` : 'The local service is not running.',
   ),
   async run(context) {
-    const state = await runningService(context);
+    const { state, served } = (await findService(context, undefined)) ?? {};
     if (!state) return { stopped: false, url: null };
+    if (served) throw servedElsewhere(state);
     await stopService(context, state);
     if (state.ephemeral) await rm(state.data_dir, { recursive: true, force: true });
     return { stopped: true, url: state.url };

@@ -102,6 +102,8 @@ function originOf(value: string, name: string): string {
 
 function hostName(value: string, name: string): string {
   const host = isIP(value) === 6 ? `[${value}]` : value;
-  if (URL.canParse(`http://${host}`) && new URL(`http://${host}`).hostname === host.toLowerCase()) return host.toLowerCase();
+  // No patterns: a name is compared as it is.
+  if (!host.includes('*') && URL.canParse(`http://${host}`) && new URL(`http://${host}`).hostname === host.toLowerCase())
+    return host.toLowerCase();
   throw new UsageError(`${name} takes a host name without a port, such as agents.example.com, not "${value}".`);
 }

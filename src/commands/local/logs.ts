@@ -1,20 +1,29 @@
 import { open } from 'node:fs/promises';
+import path from 'node:path';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { defineCommand, flag } from '../define.ts';
-import { defaultDataDirectory, logFile, runningService } from './state.ts';
+import { dataDirFlag, defaultDataDirectory, findService, logFile } from './state.ts';
 
 const lookMilliseconds = 250;
 
 export default defineCommand({
   summary: 'Show the log of the local service',
-  options: { follow: flag('Go on showing what is added, until Ctrl-C', { short: 'f' }) },
+  options: { ...dataDirFlag, follow: flag('Go on showing what is added, until Ctrl-C', { short: 'f' }) },
   examples: [
     { command: 'aops local logs', text: 'All of it' },
     { command: 'aops local logs -f', text: 'What happens now' },
   ],
   async run(context, input) {
-    const state = await runningService(context);
-    const name = logFile(state?.data_dir ?? defaultDataDirectory(context));
+    const found = await findService(context, input.dataDir);
+    if (found?.served) {
+      throw new AopsError(`The service at ${found.state.url} was started with \`aops serve\`, which writes its log to stderr.`, {
+        code: 'log_not_found',
+        exit: exitCodes.notFound,
+        hint: 'Look where it was started: in its terminal, or in the journal of what supervises it.',
+      });
+    }
+    const directory = input.dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, input.dataDir);
+    const name = logFile(found?.state.data_dir ?? directory);
     const file = await open(name).catch(() => {
       throw new AopsError('There is no log yet.', {
         code: 'log_not_found',

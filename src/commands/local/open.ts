@@ -9,7 +9,7 @@ import { networkTo } from '../network.ts';
 import { recordOutput, time } from '../output.ts';
 import { runId } from '../resolve.ts';
 import { returns } from '../result.ts';
-import { type LocalState, runningService, tokenFile } from './state.ts';
+import { dataDirFlag, findService, type LocalState, tokenFile } from './state.ts';
 
 /** The page as it was opened, or as it is to be opened. */
 interface OpenedPage {
@@ -22,9 +22,10 @@ interface OpenedPage {
 export default defineCommand({
   summary: 'Open the team page of the local service in your browser',
   description:
-    'The page shows runs as they go, and answers what they ask. The browser is signed in by a code that works once and for two minutes. Off a terminal, without a browser, and with --no-browser the URL with the code is printed instead: open it in time, and give it to nobody else.',
+    'The page shows runs as they go, and answers what they ask. It finds the service of `aops local up`, and one that `aops serve` runs on this machine. The browser is signed in by a code that works once and for two minutes. Off a terminal, without a browser, and with --no-browser the URL with the code is printed instead: open it in time, and give it to nobody else.',
   arguments: { run: optionalArgument('Show this run, or @latest', { complete: 'runs' }) },
   options: {
+    ...dataDirFlag,
     inbox: flag('Show what waits for an answer'),
     browser: toggle('Open a browser, or only print the URL (default: a browser on a terminal)'),
   },
@@ -39,9 +40,9 @@ export default defineCommand({
     opened ? { Opened: url } : { URL: url, Works: 'once', Until: time(expires_at) },
   ),
   async run(context, input): Promise<OpenedPage> {
-    const state = await requireService(context);
+    const state = await requireService(context, input.dataDir);
     const { view, code, expires_at } = await prepare(context, state, input);
-    const page = `${state.url}/`;
+    const page = `${state.public_url ?? reachable(state.url)}/`;
     const url = `${page}#code=${code}&view=${view}`;
     const isWanted = input.browser ?? (context.terminal.out.isTTY && context.format === 'table');
     const opened = isWanted && (await openBrowser(context, url));
@@ -50,19 +51,27 @@ export default defineCommand({
   },
 });
 
-async function requireService(context: Context): Promise<LocalState> {
-  const state = await runningService(context);
-  if (state !== undefined) return state;
+async function requireService(context: Context, dataDir: string | undefined): Promise<LocalState> {
+  const found = await findService(context, dataDir);
+  if (found !== undefined) return found.state;
   throw new AopsError('The local service is not running.', {
     code: 'local_service_not_running',
     exit: exitCodes.unavailable,
-    hint: 'Start it with `aops local up`.',
+    hint: 'Start it with `aops local up`; one that `aops serve` runs on another data directory is found with --data-dir.',
   });
 }
 
+/** A service that listens on every address is reached at that of this machine. */
+const reachable = (url: string): string => url.replace(/\/\/0\.0\.0\.0(?=:)/, '//127.0.0.1').replace(/\/\/\[::\](?=:)/, '//[::1]');
+
+/** Where the command calls the service: on this machine, unless its certificate is for the name that others use. */
+const called = ({ url, public_url }: LocalState): string =>
+  url.startsWith('https:') && public_url !== undefined ? public_url : reachable(url);
+
 /** Where the page is to begin, and a code for it. Both are asked for as the owner, whichever profile is selected. */
 async function prepare(context: Context, state: LocalState, { run, inbox }: { run: string | undefined; inbox: boolean }) {
-  const { url, data_dir, team_id } = state;
+  const { data_dir, team_id } = state;
+  const url = called(state);
   const token = (await readFile(tokenFile(data_dir), 'utf8')).trim();
   context.terminal.protect(token);
   const client = await newClient(context, url, bearerCredential(token), await networkTo(context, { urls: [url], stored: true }));

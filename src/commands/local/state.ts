@@ -4,9 +4,11 @@
  */
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { AopsError, exitCodes } from '../../base/errors.ts';
 import { readHealth } from '../../client/health.ts';
 import type { BrowsePolicy } from '../../service/service.ts';
 import type { Context } from '../context.ts';
+import { text } from '../define.ts';
 
 export interface LocalState {
   pid: number;
@@ -26,6 +28,8 @@ export interface LocalState {
   /** How long runs, and the files of runs, are kept after their end: a duration or `off`; absent when an older version wrote the state. */
   retention?: string;
   sandbox_retention?: string;
+  /** Where others reach it, when it was told. */
+  public_url?: string;
   /** The data directory goes when the service is stopped with `down`. */
   ephemeral: boolean;
   started_at: string;
@@ -62,13 +66,45 @@ export async function removeState(file: string, instanceId: string): Promise<voi
   if ((await readState(file))?.instance_id === instanceId) await rm(file, { force: true });
 }
 
-/** The local service that runs and answers, if any. */
-export async function runningService(context: Context): Promise<LocalState | undefined> {
-  const state = await readState(stateFile(context));
+/** The local service that runs and answers, if any: that of `local up`. */
+export const runningService = (context: Context): Promise<LocalState | undefined> => answering(stateFile(context));
+
+/** The service that owns a data directory, whoever started it, if it answers. */
+export const owningService = (dataDirectory: string): Promise<LocalState | undefined> => answering(serviceFile(dataDirectory));
+
+async function answering(file: string): Promise<LocalState | undefined> {
+  const state = await readState(file);
   if (!state) return undefined;
   const health = await readHealth(state.url);
   return health?.instance_id === state.instance_id ? state : undefined;
 }
+
+export interface FoundService {
+  state: LocalState;
+  /** By `aops serve`, in the foreground or by a supervisor: then it is not stopped from here, and its log is elsewhere. */
+  served: boolean;
+}
+
+/** The service to look at: that of the data directory that is named; else that of `local up`, or of the default directory. */
+export async function findService(context: Context, dataDir: string | undefined): Promise<FoundService | undefined> {
+  const up = await runningService(context);
+  const directory = dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, dataDir);
+  if (up !== undefined && (dataDir === undefined || up.data_dir === directory)) return { state: up, served: false };
+  const state = await owningService(directory);
+  return state && { state, served: true };
+}
+
+export const dataDirFlag = {
+  dataDir: text('DIR', 'The data directory, when it is not the default one', { complete: 'directories' }),
+} as const;
+
+/** The refusal to touch a service that `aops serve` runs. */
+export const servedElsewhere = ({ url, pid }: LocalState): AopsError =>
+  new AopsError(`The service at ${url} was started with \`aops serve\` (process ${pid}); it is not stopped from here.`, {
+    code: 'service_served',
+    exit: exitCodes.conflict,
+    hint: `End it where it was started, or with \`kill ${pid}\`.`,
+  });
 
 /** What `exec` means, in words a person can judge. */
 export const execInWords = (exec: LocalState['exec']): string =>

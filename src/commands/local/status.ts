@@ -1,14 +1,18 @@
+import path from 'node:path';
 import { defineCommand } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { connectionsInWords } from './connection-flags.ts';
 import { retentionInWords } from './retention.ts';
-import { browseInWords, defaultDataDirectory, execInWords, type LocalState, localProfile, runningService } from './state.ts';
+import { browseInWords, dataDirFlag, defaultDataDirectory, execInWords, findService, type LocalState, localProfile } from './state.ts';
 import { webhooksInWords } from './webhook-flags.ts';
 
 interface LocalStatus {
   running: boolean;
+  /** `up` or `serve`, whichever started it. */
+  started_with: 'up' | 'serve' | null;
   url: string | null;
+  public_url: string | null;
   pid: number | null;
   data_dir: string;
   profile: string | null;
@@ -24,15 +28,40 @@ interface LocalStatus {
   started_at: string | null;
 }
 
+/** What is said where no service runs, in the order of all answers. */
+const nothing: LocalStatus = {
+  running: false,
+  started_with: null,
+  url: null,
+  public_url: null,
+  pid: null,
+  data_dir: '',
+  profile: null,
+  team_id: null,
+  version: null,
+  exec: null,
+  browse: null,
+  webhook_hosts: null,
+  connection_hosts: null,
+  retention: null,
+  sandbox_retention: null,
+  ephemeral: false,
+  started_at: null,
+};
+
 export default defineCommand({
   summary: 'Say whether the local service runs, where, and what it may do',
+  description: 'Finds the service of `aops local up`, and one that `aops serve` runs on the same data directory.',
+  options: dataDirFlag,
   examples: [
     { command: 'aops local status', text: 'Look' },
     { command: 'aops local status --json --jq .running', text: 'Ask in a script' },
   ],
   result: returns({
     running: 'boolean',
+    started_with: 'up|serve|null',
     url: 'url|null',
+    public_url: 'url|null',
     pid: 'integer|null',
     data_dir: 'string',
     profile: 'string|null',
@@ -49,7 +78,9 @@ export default defineCommand({
   }),
   output: recordOutput<LocalStatus>((status) => ({
     Running: status.running ? 'yes' : 'no (start it with `aops local up`)',
+    'Started with': status.started_with === 'serve' ? '`aops serve`' : undefined,
     URL: status.url ?? undefined,
+    'Public URL': status.public_url ?? undefined,
     Process: status.pid ?? undefined,
     Data: status.ephemeral ? `${status.data_dir} (temporary)` : status.data_dir,
     Profile: status.profile ?? undefined,
@@ -61,29 +92,17 @@ export default defineCommand({
     Connections: connectionsInWords(status.connection_hosts),
     Kept: retentionInWords(status.retention, status.sandbox_retention),
   })),
-  async run(context): Promise<LocalStatus> {
-    const state = await runningService(context);
-    if (!state) {
-      const unknown = { url: null, pid: null, profile: null, team_id: null, version: null, started_at: null };
-      const policies = { exec: null, browse: null, webhook_hosts: null, connection_hosts: null, retention: null, sandbox_retention: null };
-      return { running: false, data_dir: defaultDataDirectory(context), ephemeral: false, ...unknown, ...policies };
+  async run(context, input): Promise<LocalStatus> {
+    const found = await findService(context, input.dataDir);
+    if (!found) {
+      const data_dir = input.dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, input.dataDir);
+      return { ...nothing, data_dir };
     }
-    const {
-      url,
-      pid,
-      data_dir,
-      team_id,
-      version,
-      exec,
-      browse = 'off',
-      webhook_hosts = [],
-      connection_hosts = [],
-      retention = null,
-      sandbox_retention = null,
-      ephemeral,
-      started_at,
-    } = state;
-    const policies = { exec, browse, webhook_hosts, connection_hosts, retention, sandbox_retention };
-    return { running: true, profile: localProfile, url, pid, data_dir, team_id, version, ...policies, ephemeral, started_at };
+    const { served, state } = found;
+    const own = Object.fromEntries(Object.keys(nothing).flatMap((key) => (key in state ? [[key, state[key as keyof LocalState]]] : [])));
+    // What a state of an older version does not say.
+    const older: Partial<LocalStatus> = { browse: 'off', webhook_hosts: [], connection_hosts: [] };
+    const how: Partial<LocalStatus> = served ? { started_with: 'serve' } : { started_with: 'up', profile: localProfile };
+    return { ...nothing, ...older, ...own, ...how, running: true };
   },
 });

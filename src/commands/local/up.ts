@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
-import { fstatSync, mkdirSync, openSync } from 'node:fs';
+import { fstatSync, openSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { makeDataDirectory } from '../../base/data-directory.ts';
 import { AopsError, type ExitCode, exitCodes, UsageError } from '../../base/errors.ts';
 import { readHealth } from '../../client/health.ts';
 import type { BrowsePolicy } from '../../service/service.ts';
@@ -142,7 +143,7 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
     : input.dataDir === undefined
       ? defaultDataDirectory(context)
       : path.resolve(context.cwd, input.dataDir);
-  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+  await makeDataDirectory(dataDirectory);
   const log = openSync(logFile(dataDirectory), 'a', 0o600);
   const { size: logged } = fstatSync(log);
   const flags = [

@@ -97,10 +97,17 @@ async function bind(server: Server, { host, port }: { host: string; port: number
         cause: error,
       });
     }
-    if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND' || error.code === 'EACCES') {
+    if (error.code === 'EACCES') {
       throw new UsageError(
-        `The service cannot listen on ${host} port ${port} (${error.code}).`,
-        'Choose another --host or --port.',
+        `Port ${port} on ${host} is not allowed to this user.`,
+        'Choose one from 1024 on with --port, and a proxy in front for others; or allow the port to this user.',
+        'cannot_listen',
+      );
+    }
+    if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND' || error.code === 'EAI_AGAIN') {
+      throw new UsageError(
+        `The service cannot listen on ${host}: this machine has no such address.`,
+        'Choose another --host: 127.0.0.1 for this machine alone, 0.0.0.0 for all of its addresses.',
         'cannot_listen',
       );
     }

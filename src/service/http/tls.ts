@@ -1,5 +1,5 @@
 /** The certificate that the service shows, checked before it is used: a pair that does not fit would refuse every client. */
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { UsageError } from '../../base/errors.ts';
 import { isLoopback } from './origin.ts';
@@ -17,8 +17,15 @@ export function checkTls({ cert, key }: TlsPair, now: number): void {
   try {
     certificate = new X509Certificate(cert);
   } catch {
-    throw wrong('The TLS certificate cannot be read.');
+    throw wrong('The file given with --tls-cert holds no certificate in PEM.');
   }
+  let privateKey: KeyObject;
+  try {
+    privateKey = createPrivateKey(key);
+  } catch {
+    throw wrong('The file given with --tls-key holds no private key in PEM, or one with a passphrase.');
+  }
+  if (!certificate.checkPrivateKey(privateKey)) throw wrong('The private key is not that of the TLS certificate.');
   try {
     createSecureContext({ cert, key });
   } catch (error) {

@@ -85,6 +85,12 @@ describeWithChromium('the team page', () => {
     const row = page.getByRole('link', { name: 'the quick 請求書 fox' });
     await nudge(page);
     await row.waitFor();
+    // One without a title is called after its agent and number, and that once.
+    await service.run('- say: hi');
+    await nudge(page);
+    const untitled = page.getByRole('listitem').first();
+    await eventually('the run without a title', async () => /^\S+ #\d+$/.test(await untitled.locator('.title').innerText()));
+    expect(await untitled.locator('.by').innerText()).not.toContain('#');
     await page.getByLabel('Search runs').fill('no such run');
     await page.getByRole('main').getByText('No run is like that').waitFor();
     await page.getByLabel('Search runs').fill('quick');

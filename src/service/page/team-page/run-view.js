@@ -60,7 +60,7 @@ export class RunView {
       el('a', { href: `#/runs/${id}${to}`, 'aria-current': isHere ? 'page' : undefined }, label);
     this.element = el(
       'section',
-      { class: `page ${panel === 'timeline' ? 'narrow' : ''}` },
+      { class: `page ${panel === 'screenshots' ? '' : 'narrow'}` },
       el(
         'div',
         { class: 'run-head' },

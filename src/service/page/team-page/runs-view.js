@@ -135,6 +135,7 @@ export class RunsView {
 function runRow(first) {
   const title = el('span', { class: 'title', dir: 'auto' });
   const agent = el('bdi', { class: 'agent' });
+  const number = el('span', {}, `#${first.run_number}`);
   const state = el('span', { class: 'state' });
   const when = el('span', { class: 'when' });
   const element = el(
@@ -144,7 +145,7 @@ function runRow(first) {
       'a',
       { href: `#/runs/${first.id}`, class: 'run' },
       state,
-      el('span', { class: 'what' }, title, el('span', { class: 'by' }, agent, el('span', {}, `#${first.run_number}`), when)),
+      el('span', { class: 'what' }, title, el('span', { class: 'by' }, agent, number, when)),
     ),
   );
   let shown = '';
@@ -155,6 +156,9 @@ function runRow(first) {
     shown = signature;
     setText(title, nameText(run.pending_human_request?.title ?? run.title));
     setText(agent, nameText(run.agent_name));
+    // A run without a title is called after its agent and number, which need no second telling.
+    number.hidden = title.textContent === nameText(`${run.agent_name} #${run.run_number}`);
+    agent.hidden = number.hidden;
     fill(state, statusMark(run.status));
     const duration = isFinal(run.status) ? between(run.started_at, run.completed_at) : undefined;
     fill(when, moment(run.created_at), duration === undefined ? null : ` · took ${duration}`);
