@@ -7,18 +7,15 @@ import { amount, bucket, join, status } from './words.ts';
 const [width, height] = [1_000, 220];
 /** A column is no wider than this, however few there are. */
 const widestColumn = 90;
-/** Labels that are longer get more of the width. */
-const shortLabel = 18;
 
 export function barChart({ bars, total }: BarsContent): Html {
   if (bars.length === 0) return nothing;
   const most = Math.max(...bars.map(({ value }) => value), 1);
   const rows = bars.map(
     ({ label, value, status: isStatus }) =>
-      html`<tr><th scope="row">${isStatus ? status(label) : label}</th><td class="drawn">${bar(value / most)}</td><td class="amount">${amount(value)}</td></tr>`,
+      html`<tr><th scope="row"><span class="label">${isStatus ? status(label) : label}</span></th><td class="drawn">${bar(value / most)}</td><td class="amount">${amount(value)}</td></tr>`,
   );
-  const wide = bars.some(({ label }) => label.length > shortLabel);
-  return html`<table class="bars${wide ? ' wide' : ''}"><tbody>${rows}</tbody></table><p class="note">${amount(total)} in all</p>`;
+  return html`<table class="bars"><tbody>${rows}</tbody></table><p class="note">${amount(total)} in all</p>`;
 }
 
 export function usageChart({ limits, period }: UsageContent): Html {

@@ -43,7 +43,7 @@ table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nu
 .bars th { width: 1%; min-width: min(8rem, 30vw); padding: .3rem .9rem .3rem 0; font-weight: 500; text-align: left; overflow-wrap: break-word; }
 .bars td { padding: .3rem 0; }
 .bars .amount { width: 1%; padding-left: .9rem; font-weight: 600; }
-.bars.wide th { min-width: min(22rem, 40vw); }
+.bars .label { display: block; width: max-content; max-width: min(22rem, 40vw); }
 .bars .drawn { min-width: 3rem; }
 svg { display: block; width: 100%; }
 .bars svg { height: 1.15rem; }
