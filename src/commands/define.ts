@@ -195,7 +195,7 @@ export const duration = (summary: string): Option<string | undefined> => ({
   metavar: 'DURATION',
   parse: (value, name) => {
     if (parseDuration(value) !== undefined) return value;
-    throw new UsageError(`${name} takes a duration such as 500ms, 30s, 5m or 2h, not "${value}".`);
+    throw new UsageError(`${name} takes a duration such as 500ms, 30s, 5m, 2h or 7d, not "${value}".`);
   },
 });
 

@@ -63,6 +63,7 @@ describe('local open', () => {
     expect((await open([run.toUpperCase(), '--json'])).json<{ url: string }>().url).toContain(`&view=/runs/${run}`);
     expect((await open(['--inbox', '--json'])).json<{ url: string }>().url).toContain('&view=/inbox');
     expect((await open(['nonsense'])).code).toBe(2);
+    expect((await open(['@latest', '--inbox'])).stderr).toContain('A run and --inbox exclude each other.');
   });
 
   it('opens a browser on a terminal, and then tells the code to nobody else', async () => {

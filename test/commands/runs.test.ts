@@ -90,7 +90,7 @@ describe('runs start', () => {
       'a broken duration',
       ['--agent', 'greeter', '--timeout', 'soon'],
       2,
-      '--timeout takes a duration such as 500ms, 30s, 5m or 2h, not "soon".',
+      '--timeout takes a duration such as 500ms, 30s, 5m, 2h or 7d, not "soon".',
     ],
   ])('starts nothing for %s', async (_, argv, code, message) => {
     await service.file('same.txt', 'x');

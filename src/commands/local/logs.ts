@@ -1,17 +1,23 @@
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes } from '../../base/errors.ts';
-import { defineCommand, flag } from '../define.ts';
+import { defineCommand, flag, integer } from '../define.ts';
+import { readableLine } from './service-log.ts';
 import { dataDirFlag, defaultDataDirectory, findService, logFile } from './state.ts';
 
 const lookMilliseconds = 250;
 
 export default defineCommand({
   summary: 'Show the log of the local service',
-  options: { ...dataDirFlag, follow: flag('Go on showing what is added, until Ctrl-C', { short: 'f' }) },
+  description: 'On a terminal the entries are lines to read; in a pipe, and with --json, they are JSON, one in each line.',
+  options: {
+    ...dataDirFlag,
+    follow: flag('Go on showing what is added, until Ctrl-C', { short: 'f' }),
+    tail: integer('N', 'Begin with so many lines from the end (default: all of them)', { minimum: 1, maximum: 1_000_000 }),
+  },
   examples: [
     { command: 'aops local logs', text: 'All of it' },
-    { command: 'aops local logs -f', text: 'What happens now' },
+    { command: 'aops local logs -f --tail 20', text: 'What happened last, and what happens now' },
   ],
   async run(context, input) {
     const found = await findService(context, input.dataDir);
@@ -31,19 +37,30 @@ export default defineCommand({
         hint: 'Start the local service with `aops local up`.',
       });
     });
+    const shown = context.terminal.out.isTTY && context.format === 'table' ? readableLine : (line: string) => line;
+    const show = async (lines: readonly string[]): Promise<void> => {
+      for (const line of lines) await context.terminal.line(shown(line));
+    };
     try {
       const buffer = Buffer.alloc(65_536);
+      // A character may begin in one piece and end in the next.
+      const decoder = new TextDecoder();
       let rest = '';
+      /** Held back until the end was seen, of which they may be too far. */
+      let held: string[] | undefined = input.tail === undefined ? undefined : [];
       for (;;) {
         const { bytesRead } = await file.read(buffer, 0, buffer.length, null);
-        const lines = (rest + buffer.toString('utf8', 0, bytesRead)).split('\n');
+        const lines = (rest + decoder.decode(buffer.subarray(0, bytesRead), { stream: true })).split('\n');
         rest = lines.pop() ?? '';
-        for (const line of lines) await context.terminal.line(line);
+        if (held === undefined) await show(lines);
+        else held = [...held, ...lines].slice(-(input.tail as number));
         if (bytesRead > 0) continue;
+        await show(held ?? []);
+        held = undefined;
         if (!input.follow) break;
         await context.clock.sleep(lookMilliseconds, context.signal);
       }
-      if (rest !== '') await context.terminal.line(rest);
+      if (rest !== '') await show([rest]);
     } finally {
       await file.close();
     }

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { AopsError, exitCodes } from '../../base/errors.ts';
+import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { bearerCredential } from '../../client/access/credential.ts';
 import { openBrowser } from '../browser.ts';
 import { newClient } from '../connection.ts';
@@ -40,6 +40,7 @@ export default defineCommand({
     opened ? { Opened: url } : { URL: url, Works: 'once', Until: time(expires_at) },
   ),
   async run(context, input): Promise<OpenedPage> {
+    if (input.inbox && input.run !== undefined) throw new UsageError('A run and --inbox exclude each other.');
     const state = await requireService(context, input.dataDir);
     const { view, code, expires_at } = await prepare(context, state, input);
     const page = `${state.public_url ?? reachable(state.url)}/`;

@@ -36,9 +36,20 @@ export function serviceLog(terminal: Terminal, format: 'text' | 'json' = termina
 const jsonLine = ({ time, level, message, fields }: LogEntry): string => JSON.stringify({ time, level, message, ...fields });
 
 /** Time, importance, what happened, and the facts: `09:30:00 info  request method=GET status=200`. */
-function textLine({ time, level, message, fields }: LogEntry): string {
+function textLine({ time, level, message, fields }: LogEntry, moment = time.slice(11, 23)): string {
   const facts = Object.entries(fields).filter(([, value]) => value !== null);
-  return [time.slice(11, 23), level.padEnd(5), message, ...facts.map(([name, value]) => `${name}=${shown(value)}`)].join(' ');
+  return [moment, level.padEnd(5), message, ...facts.map(([name, value]) => `${name}=${shown(value)}`)].join(' ');
+}
+
+/** A line of a log file for people, with its date. What is no entry stays as it is. */
+export function readableLine(line: string): string {
+  try {
+    const { time, level, message, ...fields } = JSON.parse(line) as LogEntry & LogEntry['fields'];
+    if (typeof time !== 'string' || typeof level !== 'string' || typeof message !== 'string') return line;
+    return textLine({ time, level, message, fields: fields as LogEntry['fields'] }, time.slice(0, 19).replace('T', ' '));
+  } catch {
+    return line;
+  }
 }
 
 function shown(value: string | number | boolean | null): string {

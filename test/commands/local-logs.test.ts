@@ -1,0 +1,41 @@
+/** `aops local logs`: what is in the log, for people and for programs. */
+import { appendFile, mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type CliOptions, runCli } from '../support/run-cli.ts';
+import { folderEnv } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+let folder: string;
+let file: string;
+const entry = (message: string) =>
+  JSON.stringify({ time: '2026-07-18T09:00:00.123Z', level: 'info', message, method: 'GET', nothing: null });
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  file = path.join(folder, 'data', 'local', 'service.log');
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeFile(file, `${entry('first')}\n${entry('second')}\nListening on it\n`);
+});
+
+const logs = (argv: readonly string[] = [], options: CliOptions = {}) =>
+  runCli(['local', 'logs', ...argv], { ...options, env: { ...folderEnv(folder), NO_COLOR: '1' } });
+
+describe('local logs', () => {
+  it('is the log as it is in a pipe, and lines to read on a terminal', async () => {
+    expect(await logs()).toMatchObject({ code: 0, stdout: `${entry('first')}\n${entry('second')}\nListening on it\n`, stderr: '' });
+    const shown = await logs([], { tty: true });
+    expect(shown.stdout).toBe('2026-07-18 09:00:00 info  first method=GET\n2026-07-18 09:00:00 info  second method=GET\nListening on it\n');
+    expect((await logs(['--json'], { tty: true })).stdout).toContain(entry('first'));
+  });
+
+  it('begins with as many lines as it is told to', async () => {
+    expect((await logs(['--tail', '1'])).stdout).toBe('Listening on it\n');
+    expect((await logs(['--tail', '2'])).stdout).toBe(`${entry('second')}\nListening on it\n`);
+    expect((await logs(['--tail', '0'])).code).toBe(2);
+  });
+
+  it('does not cut a character that is read in two pieces', async () => {
+    await appendFile(file, `${'ä'.repeat(100_001)}\n`);
+    expect((await logs(['--tail', '1'])).stdout).toBe(`${'ä'.repeat(100_001)}\n`);
+  });
+});
