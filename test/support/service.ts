@@ -5,6 +5,7 @@ import path from 'node:path';
 import type { HumanRequest, Run, RunMessage } from '../../src/interface/types.ts';
 import { type Service, type ServiceOptions, startService } from '../../src/service/service.ts';
 import { checkDeclaredResult } from './declared-result.ts';
+import { putEmptyDatabase } from './empty-database.ts';
 import { eventually } from './eventually.ts';
 import { type CliOptions, type CliResult, runCli } from './run-cli.ts';
 import { temporaryFolder, whenDone } from './temporary.ts';
@@ -27,7 +28,9 @@ export const folderEnv = (folder: string): Record<string, string> => ({
 export async function startTestService(options: Partial<ServiceOptions> = {}): Promise<TestService> {
   const folder = await temporaryFolder();
   await mkdir(path.join(folder, 'home'));
-  const service = await startService({ exec: 'host', ...options, dataDirectory: path.join(folder, 'service') });
+  const dataDirectory = path.join(folder, 'service');
+  await putEmptyDatabase(dataDirectory);
+  const service = await startService({ exec: 'host', ...options, dataDirectory });
   whenDone(() => service.close());
   return new TestService(folder, service);
 }

@@ -7,6 +7,7 @@ import { ErrorBody } from '../../../src/interface/schemas/common.ts';
 import { schemasOf } from '../../../src/interface/schemas.ts';
 import type { Body, Params, Query, Response, Run, RunStatus } from '../../../src/interface/types.ts';
 import { type Service, type ServiceOptions, startService } from '../../../src/service/service.ts';
+import { putEmptyDatabase } from '../../support/empty-database.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { type Behaviour, testRuntime } from './runtime.ts';
 
@@ -15,6 +16,7 @@ export type TestOptions = Partial<ServiceOptions> & { behaviours?: Record<string
 /** A service on a free port, closed after the test. */
 export async function started({ behaviours = {}, ...options }: TestOptions = {}): Promise<Api> {
   const dataDirectory = options.dataDirectory ?? (await temporaryDirectory());
+  if (options.dataDirectory === undefined) await putEmptyDatabase(dataDirectory);
   const runtimes = [testRuntime({ done: async () => ({ status: 'completed' }), ...behaviours })];
   const service = await startService({ exec: 'off', runtimes, ...options, dataDirectory });
   afterTest(() => service.close());
