@@ -213,6 +213,12 @@ describe('agents delete', () => {
     const id = await service.agent('- sleep: 1h', 'busy');
     const run = await service.start(id);
     await service.until(run, 'running');
+    await service.cli(['queues', 'create', 'its-queue']);
+    await service.cli(['agents', 'triggers', 'create', 'busy', '--queue', 'its-queue']);
+    await service.cli(['agents', 'schedules', 'create', 'busy', '--frequency', 'daily']);
+    expect((await service.cli(['agents', 'delete', 'busy'])).stderr).toContain(
+      'Delete the agent "busy"? That ends 1 run, 1 schedule, and its work on the queue "its-queue".',
+    );
     expect((await service.cli(['agents', 'delete', 'busy', '-y'])).code).toBe(0);
     await service.until(run, 'interrupted');
   });

@@ -127,6 +127,49 @@ describe('cases get', () => {
   });
 });
 
+describe('cases wait', () => {
+  it('ends when all are done, with what became of them', async () => {
+    const { name, ids } = await queue([{ title: 'a' }, { title: 'b' }]);
+    await service.agent('- complete_case: fine', 'finisher');
+    const waiting = service.cli(['cases', 'wait', '-', '--timeout', '60s'], { stdin: ids.join('\n') });
+    await service.cli(['agents', 'triggers', 'create', 'finisher', '--queue', name]);
+    expect(await waiting).toMatchObject({ code: 0, stdout: '2 completed cases\n' });
+    const all = ['cases', 'wait', '--queue', name, '--all-matching'];
+    expect((await service.cli([...all, '--json'])).json()).toEqual({
+      pending: 0,
+      in_progress: 0,
+      needs_input: 0,
+      postponed: 0,
+      completed: 2,
+      failed: 0,
+    });
+    await service.cli(['cases', 'set-status', ids[0] as string, '--to', 'failed']);
+    const failed = await service.cli([...all, '--jq', '.failed']);
+    expect(failed).toMatchObject({ code: 10, stdout: '1\n' });
+    expect(failed.stderr).toContain('error: 1 case failed.');
+    expect((await service.cli([...all, '--search', 'b'])).code).toBe(0);
+  });
+
+  it('ends with 12 when a person is missing, unless somebody else is to answer', async () => {
+    const { name, ids } = await queue([{ title: 'asks' }]);
+    await service.agent('- approve: { id: a, title: "Fine?" }\n- complete_case: yes', 'asker');
+    await service.cli(['agents', 'triggers', 'create', 'asker', '--queue', name]);
+    const all = ['cases', 'wait', '--queue', name, '--all-matching', '--timeout', '60s'];
+    const asked = await service.cli(all);
+    expect(asked).toMatchObject({ code: 12, stdout: '1 case that needs input\n' });
+    expect(asked.stderr).toContain('hint: Give it with `aops inbox`');
+    const run = (await service.cli(['cases', 'runs', ids[0] as string, '-o', 'id'])).stdout.trim();
+    const waiting = service.cli([...all, '--on-request', 'wait']);
+    expect((await service.cli(['runs', 'respond', run, '--approve'])).code).toBe(0);
+    expect(await waiting).toMatchObject({ code: 0, stdout: '1 completed case\n' });
+  });
+
+  it('ends with 9 when the time is over', async () => {
+    const { ids } = await queue([{ title: 'nobody takes it' }]);
+    expect(await service.cli(['cases', 'wait', ids[0] as string, '--timeout', '300ms'])).toMatchObject({ code: 9, stdout: '' });
+  });
+});
+
 describe('bulk commands', () => {
   it('take cases of several queues by their ids, and add up what happened', async () => {
     const one = await queue([{ title: 'a' }, { title: 'b', priority: 'high' }]);

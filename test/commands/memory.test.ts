@@ -34,8 +34,13 @@ describe('agents memory', () => {
     const shown = await service.cli(['agents', 'memory', 'get', 'shop', 'notes.md', '--color', 'never'], { tty: true });
     expect(shown.stdout).not.toContain('\u001b');
     expect((await memory('get', 'shop', 'notes.md', '--json')).json()).toMatchObject({ path: 'notes.md', content: '\u001b[31mred' });
-    expect((await memory('get', 'shop', 'acme.md')).code).toBe(3);
-    expect((await memory('get', 'shop', '../x')).code).toBe(2);
+    const other = await memory('get', 'shop', 'acme.md');
+    expect(other).toMatchObject({ code: 3, stdout: '' });
+    expect(other.stderr).toContain('hint: It has: notes.md, suppliers/acme.md\n');
+    expect((await memory('get', 'shop', 'note.md')).stderr).toContain('hint: Did you mean notes.md?\n');
+    const outside = await memory('get', 'shop', '../x');
+    expect(outside).toMatchObject({ code: 2, stdout: '' });
+    expect(outside.stderr).toContain('"../x" is none');
   });
 
   it('saves all of them, and replaces nothing unless it is told to', async () => {

@@ -1,13 +1,17 @@
+import { counted } from '../../base/counted.ts';
 import { confirm } from '../confirm.ts';
+import type { Context } from '../context.ts';
 import { argument, defineCommand } from '../define.ts';
+import { offered } from '../offered.ts';
 import { textOutput } from '../output.ts';
 import { agentId } from '../resolve.ts';
 import { returns } from '../result.ts';
 
 export default defineCommand({
   summary: 'Delete an agent and interrupt its runs',
+  description: 'It says first how many runs that are, and what goes with the agent: schedules, and case triggers.',
   arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
-  operations: ['listAgents', 'getAgent', 'deleteAgent'],
+  operations: ['listAgents', 'getAgent', 'listRuns', 'listAgentSchedules', 'listAgentCaseTriggers', 'deleteAgent'],
   mutates: true,
   destructive: true,
   examples: [{ command: 'aops agents delete invoice-check --yes', text: 'In a script' }],
@@ -17,7 +21,34 @@ export default defineCommand({
     const client = await context.client();
     const id = await agentId(context, input.agent);
     const { agent } = await client.call('getAgent', { params: { agent_id: id } });
-    await confirm(context, `Delete the agent "${agent.name}" and interrupt its runs?`);
+    // With --yes nobody reads the question.
+    const losses = context.flags.yes ? '' : await lossesOf(context, id);
+    await confirm(context, `Delete the agent "${agent.name}"?${losses}`);
     return { id, name: agent.name, ...(await client.call('deleteAgent', { params: { agent_id: id } })) };
   },
 });
+
+/** Runs that have not ended. */
+const unfinished = ['pending', 'starting', 'running', 'waiting'] as const;
+
+/** What ends with the agent, as far as the service tells; empty when that is nothing. */
+async function lossesOf(context: Context, agent_id: string): Promise<string> {
+  const client = await context.client();
+  const count = async (status: (typeof unfinished)[number]): Promise<number> => {
+    const query = { agent_id, status, count_only: 'true' as const };
+    return (await offered(client.call('listRuns', { params: { teamId: context.teamId() }, query })))?.total ?? 0;
+  };
+  const params = { agent_id };
+  const [schedules, triggers, ...runs] = await Promise.all([
+    offered(client.call('listAgentSchedules', { params })),
+    offered(client.call('listAgentCaseTriggers', { params })),
+    ...unfinished.map(count),
+  ]);
+  const interrupted = runs.reduce((sum, one) => sum + one, 0);
+  const lost = [
+    ...(interrupted > 0 ? [counted(interrupted, 'run')] : []),
+    ...(schedules?.schedules.length ? [counted(schedules.schedules.length, 'schedule')] : []),
+    ...(triggers?.case_triggers ?? []).map(({ case_queue_name: queue }) => `its work on the queue "${queue}"`),
+  ];
+  return lost.length === 0 ? '' : ` That ends ${new Intl.ListFormat('en').format(lost)}.`;
+}

@@ -1,6 +1,6 @@
 /** How many cases there are of which status: what bulk actions show before they do something. */
 import type { Client } from '../../client/client.ts';
-import { caseStatusFilters } from '../../interface/case-status.ts';
+import { type CaseDisplayStatus, caseStatusFilters } from '../../interface/case-status.ts';
 import type { Case, CaseFilters, CaseStatusFilter } from '../../interface/types.ts';
 
 export type CaseCounts = Record<CaseStatusFilter, number>;
@@ -21,6 +21,30 @@ export async function caseCounts(
   await Promise.all((filters.status ?? caseStatusFilters).map(count));
   return counts;
 }
+
+/** Counts by the words that lists show; in JSON. */
+export type ShownCounts = Record<CaseDisplayStatus, number>;
+
+export const countShape = {
+  pending: 'integer',
+  in_progress: 'integer',
+  needs_input: 'integer',
+  postponed: 'integer',
+  completed: 'integer',
+  failed: 'integer',
+} as const;
+
+export const shownCounts = ({ claimed: in_progress, pending, needs_input, postponed, completed, failed }: CaseCounts): ShownCounts => ({
+  pending,
+  in_progress,
+  needs_input,
+  postponed,
+  completed,
+  failed,
+});
+
+/** The same the other way round, for the sentences. */
+export const countsShown = ({ in_progress: claimed, ...counts }: ShownCounts): CaseCounts => ({ ...counts, claimed });
 
 /** Counts of cases that were read. */
 export function countsOf(cases: readonly Case[]): CaseCounts {

@@ -9,6 +9,7 @@ export const cases = defineGroup({
     get: () => import('./get.ts'),
     create: () => import('./create.ts'),
     delete: () => import('./delete.ts'),
+    wait: () => import('./wait.ts'),
     retry: () => import('./retry.ts'),
     reprocess: () => import('./reprocess.ts'),
     'set-priority': () => import('./set-priority.ts'),

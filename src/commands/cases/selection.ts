@@ -1,5 +1,6 @@
 /** Which cases a bulk command is for: those named by their ids, or all of a queue that match. */
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import type { Client } from '../../client/client.ts';
 import type { Case, CaseFilters, CaseStatusFilter } from '../../interface/types.ts';
 import { readText } from '../body.ts';
 import { uuid } from '../checks.ts';
@@ -110,6 +111,15 @@ function byQueue(cases: readonly Case[]): Map<string, Case[]> {
   const groups = new Map<string, Case[]>();
   for (const row of cases) groups.set(row.queue_id, [...(groups.get(row.queue_id) ?? []), row]);
   return groups;
+}
+
+/** How many there are now: of those that were named, or of all that match now. */
+export async function countAgain(client: Client, { parts }: Selection): Promise<CaseCounts> {
+  const [first] = parts;
+  if (first !== undefined && 'all_matching' in first.body) return caseCounts(client, first.queueId, first.body);
+  const found: Case[] = [];
+  for (const { queueId: id, body } of parts) if ('case_ids' in body) found.push(...(await readCases(client, body.case_ids, id)));
+  return countsOf(found);
 }
 
 /** The id of the case, where one was named. */

@@ -1,5 +1,5 @@
 import type { Queue, Response } from '../../interface/types.ts';
-import { type CaseCounts, caseCounts, describeCounts } from '../cases/counts.ts';
+import { caseCounts, countShape, countsShown, describeCounts, type ShownCounts, shownCounts } from '../cases/counts.ts';
 import { defineCommand } from '../define.ts';
 import { offered } from '../offered.ts';
 import { recordOutput } from '../output.ts';
@@ -7,10 +7,8 @@ import { queueId } from '../resolve.ts';
 import { returns } from '../result.ts';
 import { queueArgument, queueRecord } from './record.ts';
 
-/** Cases by status, in the words that lists show. */
-type Counts = Omit<CaseCounts, 'claimed'> & { in_progress: number };
 type Agents = Pick<Response<'listQueueAgents'>, 'producers' | 'consumers'>;
-type Shown = Queue & { case_counts: Counts } & Partial<Agents>;
+type Shown = Queue & { case_counts: ShownCounts } & Partial<Agents>;
 
 const agentShape = { agent_id: 'uuid', agent_name: 'string', case_trigger_enabled: 'boolean' } as const;
 
@@ -23,34 +21,27 @@ export default defineCommand({
     { command: 'aops queues get invoices --jq .case_counts.failed', text: 'How many cases failed' },
   ],
   result: returns('getQueue.queue', {
-    case_counts: {
-      pending: 'integer',
-      in_progress: 'integer',
-      needs_input: 'integer',
-      postponed: 'integer',
-      completed: 'integer',
-      failed: 'integer',
-    },
+    case_counts: countShape,
     producers: [agentShape],
     consumers: [{ ...agentShape, is_handover_target: 'boolean' }],
   }),
-  output: recordOutput<Shown>(({ case_counts: { in_progress: claimed, ...counts }, producers, consumers, ...queue }) => ({
+  output: recordOutput<Shown>(({ case_counts: counts, producers, consumers, ...queue }) => ({
     ...queueRecord(queue),
-    Cases: describeCounts({ ...counts, claimed }),
+    Cases: describeCounts(countsShown(counts)),
     'Worked on by': consumers && workers(consumers),
     'Filled by': producers?.map(({ agent_name }) => agent_name).join(', ') || undefined,
-    Next: nextCommand(queue.name, { ...counts, claimed }, consumers),
+    Next: nextCommand(queue.name, counts, consumers),
   })),
   async run(context, input): Promise<Shown> {
     const client = await context.client();
     const params = { queue_id: await queueId(context, input.queue) };
-    const [{ queue }, { claimed, ...counts }, agents] = await Promise.all([
+    const [{ queue }, counts, agents] = await Promise.all([
       client.call('getQueue', { params }),
       caseCounts(client, params.queue_id),
       offered(client.call('listQueueAgents', { params })),
     ]);
     const behind = agents === undefined ? {} : { producers: agents.producers, consumers: agents.consumers };
-    return { ...queue, case_counts: { ...counts, in_progress: claimed }, ...behind };
+    return { ...queue, case_counts: shownCounts(counts), ...behind };
   },
 });
 
@@ -60,7 +51,7 @@ const workers = (consumers: Agents['consumers']): string =>
     .join(', ') || 'no agent';
 
 /** What to look at, or to do, first. */
-function nextCommand(name: string, counts: CaseCounts, consumers: Agents['consumers'] | undefined): string | undefined {
+function nextCommand(name: string, counts: ShownCounts, consumers: Agents['consumers'] | undefined): string | undefined {
   const queue = /^[\w.-]+$/.test(name) ? name : 'QUEUE';
   if (counts.needs_input > 0) return 'aops inbox';
   if (counts.failed > 0) return `aops cases list ${queue} --status failed`;

@@ -96,9 +96,13 @@ export class TranscriptSink implements Sink {
     switch (event.type) {
       case 'message':
         return this.#transcript.lines(event.data.message);
-      case 'run.status':
+      case 'run.status': {
+        const before = this.#status;
         this.#status = event.data.status;
+        // One that was answered is pending for a moment: only at the beginning it tells that the run waits for its turn.
+        if (event.data.status === 'pending' && before !== 'starting') return [];
         return this.#live || toldOtherwise.has(event.data.status) ? [] : [dim(`[${event.data.status}]`)];
+      }
       case 'human_request.pending':
         return this.#live ? [] : [`? ${sanitizeLine(event.data.human_request.title)}`];
       case 'human_request.resolved':

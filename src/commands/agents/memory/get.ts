@@ -1,16 +1,30 @@
+import { AopsError, UsageError } from '../../../base/errors.ts';
+import { nearest } from '../../../base/nearest.ts';
+import type { Client } from '../../../client/client.ts';
+import { ServiceAnswerError } from '../../../client/errors.ts';
 import type { MemoryFileContent } from '../../../interface/types.ts';
+import type { Check } from '../../checks.ts';
 import { argument, defineCommand } from '../../define.ts';
 import { textOutput } from '../../output.ts';
 import { agentId } from '../../resolve.ts';
 import { returns } from '../../result.ts';
 
+/** A path inside the memory: no service is asked for `..`. */
+const memoryPath: Check = (value, name) => {
+  if (value.split('/').every((part) => part !== '' && part !== '.' && part !== '..')) return value;
+  throw new UsageError(
+    `${name} takes the path of a memory file, and "${value}" is none.`,
+    'See them with `aops agents memory list AGENT`.',
+  );
+};
+
 export default defineCommand({
   summary: 'Print a memory file of an agent',
   arguments: {
     agent: argument('The agent, by id or name', { complete: 'agents' }),
-    path: argument('The file, as the list shows it', { complete: 'memory' }),
+    path: argument('The file, as the list shows it', { complete: 'memory', check: memoryPath }),
   },
-  operations: ['listAgents', 'getAgentMemoryFile'],
+  operations: ['listAgents', 'getAgentMemoryFile', 'listAgentMemoryFiles'],
   examples: [
     { command: 'aops agents memory get invoice-check suppliers/acme.md', text: 'Read it' },
     { command: 'aops agents memory get invoice-check notes.md --json --jq .source_agent_run_id', text: 'Which run wrote it' },
@@ -19,6 +33,26 @@ export default defineCommand({
   output: textOutput<MemoryFileContent>(({ content }) => content.replace(/\n$/, '')),
   async run(context, input) {
     const client = await context.client();
-    return client.call('getAgentMemoryFile', { params: { agent_id: await agentId(context, input.agent), path: input.path } });
+    const agent_id = await agentId(context, input.agent);
+    try {
+      return await client.call('getAgentMemoryFile', { params: { agent_id, path: input.path } });
+    } catch (error) {
+      if (error instanceof ServiceAnswerError && error.status === 404) throw await noSuchFile(client, agent_id, input.path, error);
+      throw error;
+    }
   },
 });
+
+/** The same failure, with what was perhaps meant. */
+async function noSuchFile(client: Client, agent_id: string, path: string, error: ServiceAnswerError): Promise<AopsError> {
+  const { files } = await client.call('listAgentMemoryFiles', { params: { agent_id } });
+  const paths = files.map((file) => file.path);
+  const meant = nearest(path, paths);
+  const hint =
+    meant !== undefined
+      ? `Did you mean ${meant}?`
+      : paths.length === 0
+        ? 'The agent remembers nothing.'
+        : `It has: ${paths.slice(0, 10).join(', ')}${paths.length > 10 ? ', ...' : ''}`;
+  return new AopsError(`The agent has no memory file ${path}.`, { code: error.code, exit: error.exit, details: error.details, hint });
+}

@@ -1,3 +1,4 @@
+import { counted } from '../../../base/counted.ts';
 import { UsageError } from '../../../base/errors.ts';
 import type { Rubric } from '../../../interface/types.ts';
 import { readText } from '../../body.ts';
@@ -31,7 +32,7 @@ export default defineCommand({
     const before = await rubricsOf(context, agent, of);
     const gone = before.filter(({ title }) => !rubrics.some((draft) => draft.title === title));
     const what = gone.length === 0 ? 'none is deleted' : `${gone.map(({ title }) => `"${title}"`).join(', ')} deleted`;
-    await confirm(context, `Replace ${before.length} rubrics by ${rubrics.length} (${what})?`);
+    await confirm(context, `Replace ${counted(before.length, 'rubric')} by ${rubrics.length} (${what})?`);
     const params = { agentId: agent };
     return wholeList((await client.call('replaceEvalRubrics', { params, body: { rubrics, ...of } })).rubrics);
   },
