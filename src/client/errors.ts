@@ -40,6 +40,10 @@ const hintOfCode: Record<string, string> = {
   not_a_directory: 'Read a file with `aops sandbox cat`.',
   not_a_file: 'Look into a folder with `aops sandbox ls`.',
   delivery_not_found: 'See the deliveries with `aops webhooks deliveries`.',
+  agent_has_case_trigger: 'Move it with `aops agents triggers update AGENT --queue QUEUE`.',
+  queue_in_use: 'Move or delete the case trigger first: `aops agents triggers delete AGENT`.',
+  agent_has_no_live_revision: 'Promote one with `aops revisions promote AGENT@latest`.',
+  rubric_exists: 'Change it with `aops agents rubrics update`.',
   plan_limit_reached: 'See what is used with `aops billing usage`.',
 };
 

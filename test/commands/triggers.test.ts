@@ -12,6 +12,17 @@ async function queue(name: string): Promise<string> {
   return (await service.api<{ queue: Queue }>('POST', `/teams/${service.service.teamId}/queues`, { name })).queue.id;
 }
 
+it('a case trigger of an agent without a live revision says that it takes nothing yet', async () => {
+  await service.cli(['agents', 'create', 'bare']);
+  await service.cli(['queues', 'create', 'for-bare']);
+  const created = await service.cli(['agents', 'triggers', 'create', 'bare', '--queue', 'for-bare', '-o', 'id']);
+  expect(created.code).toBe(0);
+  expect(created.stderr).toContain('The agent has no live revision: it takes no cases until one is promoted');
+  const again = await service.cli(['agents', 'triggers', 'create', 'bare', '--queue', 'for-bare']);
+  expect(again).toMatchObject({ code: 6, stdout: '' });
+  expect(again.stderr).toContain('hint: Move it with `aops agents triggers update AGENT --queue QUEUE`.');
+});
+
 describe('agents triggers', () => {
   it('have an agent work on a queue, from the command line to the result', async () => {
     await queue('invoices');

@@ -4,7 +4,7 @@ import { defineCommand, requiredText, toggle } from '../../define.ts';
 import { recordOutput } from '../../output.ts';
 import { agentId, queueId } from '../../resolve.ts';
 import { returns } from '../../result.ts';
-import { agentArgument, concurrencyOf, concurrencyOption, triggerRecord, warnOfConflict } from './record.ts';
+import { agentArgument, concurrencyOf, concurrencyOption, triggerRecord, warnOfConflict, warnOfNoRevision } from './record.ts';
 
 export default defineCommand({
   summary: 'Have an agent work on the cases of a queue',
@@ -15,7 +15,7 @@ export default defineCommand({
     concurrency: concurrencyOption,
     enabled: toggle('Whether it begins at once (default yes)'),
   },
-  operations: ['listAgents', 'listQueues', 'createAgentCaseTrigger'],
+  operations: ['listAgents', 'listQueues', 'createAgentCaseTrigger', 'listAgentRevisions'],
   mutates: true,
   examples: [
     { command: 'aops agents triggers create invoice-check --queue invoices', text: 'Work on what is in the queue' },
@@ -30,6 +30,7 @@ export default defineCommand({
     const body = { case_queue_id: queue, enabled: input.enabled ?? true, ...given({ concurrency: concurrencyOf(input.concurrency) }) };
     const { case_trigger: created } = await client.call('createAgentCaseTrigger', { params, body });
     warnOfConflict(context, created);
+    await warnOfNoRevision(context, created);
     return created;
   },
 });

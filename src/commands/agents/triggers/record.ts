@@ -3,6 +3,7 @@ import { AopsError, exitCodes } from '../../../base/errors.ts';
 import type { CaseTrigger } from '../../../interface/types.ts';
 import type { Context } from '../../context.ts';
 import { argument, integer, optionalArgument } from '../../define.ts';
+import { offered } from '../../offered.ts';
 import { shown, time } from '../../output.ts';
 import { agentId } from '../../resolve.ts';
 
@@ -47,6 +48,17 @@ export async function triggerParams(
     exit: exitCodes.notFound,
     hint: 'Make one with `aops agents triggers create AGENT --queue QUEUE`.',
   });
+}
+
+/** Says so when the agent cannot take a case yet. */
+export async function warnOfNoRevision(context: Context, { agent_id, enabled }: CaseTrigger): Promise<void> {
+  if (!enabled) return;
+  const client = await context.client();
+  const revisions = await offered(client.call('listAgentRevisions', { params: { agent_id }, query: { limit: 100 } }));
+  if (revisions === undefined || revisions.total > 100 || revisions.builds.some(({ status }) => status === 'live')) return;
+  context.terminal.warn(
+    'The agent has no live revision: it takes no cases until one is promoted with `aops revisions promote AGENT@latest`.',
+  );
 }
 
 /** Says who else works on the queue. */
