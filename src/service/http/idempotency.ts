@@ -127,21 +127,22 @@ export class IdempotencyLayer {
   }
 
   async #settle(request: KeyedRequest, answer: Answer): Promise<void> {
+    const { status, headers, body } = answer;
     try {
-      // What was done may be lost; its answer must not outlive it.
-      const isLost = this.#store.durability.hasFailed(request.mark);
-      if (isLost || answer.status >= 500 || typeof answer.body !== 'string') {
-        await releaseKey(this.#store, request);
-        this.#kept.count(request.credentialId, -1, 0);
-        return;
-      }
-      await storeResponse(this.#store, request, {
-        status: answer.status,
-        contentType: answer.headers['Content-Type'] ?? '',
-        location: answer.headers.Location ?? null,
-        body: answer.body,
+      const kept = await this.#store.transaction().execute(async (trx) => {
+        // Within the transaction: nothing can fail to reach the disk between this look and what is written.
+        const isLost = this.#store.durability.hasFailed(request.mark);
+        // What was done may be lost; its answer must not outlive it.
+        if (isLost || status >= 500 || typeof body !== 'string') {
+          await releaseKey(trx, request);
+          return false;
+        }
+        const { 'Content-Type': contentType = '', Location: location = null } = headers;
+        await storeResponse(trx, request, { status, contentType, location, body });
+        return true;
       });
-      this.#kept.count(request.credentialId, 0, answer.body.length);
+      if (kept) this.#kept.count(request.credentialId, 0, (body as string).length);
+      else this.#kept.count(request.credentialId, -1, 0);
     } catch (error) {
       // What was done is done, and its answer the truth; a retry finds the key held until its lease ends.
       this.#log('error', 'a response could not be kept under its idempotency key', { request: request.requestId, ...errorFields(error) });

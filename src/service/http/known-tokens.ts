@@ -23,7 +23,7 @@ export class KnownTokens {
     }
     const known = this.#tokens.get(hash);
     if (known !== undefined) return known.expiresAt === null || known.expiresAt > now ? known : undefined;
-    const found = await findToken(this.#store.early, hash, now);
+    const found = await findToken(this.#store, hash, now);
     if (found !== undefined && this.#version === before && this.#store.changes.of(tables) === before) this.#tokens.set(hash, found);
     return found;
   }

@@ -205,12 +205,12 @@ async function layer(): Promise<{
   idempotency: IdempotencyLayer;
   request: { credentialId: string; key: string; fingerprint: string; requestId: string; mark: number };
   db: Store;
-  commits: { failure: Error | undefined };
+  commits: Commits;
   clock: ManualClock;
 }> {
   const directory = await temporaryDirectory();
   await (await openDatabase(directory)).destroy();
-  const commits = { failure: undefined as Error | undefined };
+  const commits: Commits = { failure: undefined };
   const db = storeOf(new LibsqlDialect(failingCommits(new Libsql(`${directory}/aops.db`), commits)));
   afterTest(() => db.destroy());
   await insertTeam(db, { id: 't', name: 'T', created_at: '' });
@@ -226,14 +226,21 @@ async function layer(): Promise<{
   };
 }
 
+interface Commits {
+  failure: Error | undefined;
+  failsOnce?: boolean;
+}
+
 /** A database whose commits fail on request, as on a full disk. */
-function failingCommits(real: Libsql.Database, commits: { failure: Error | undefined }): Libsql.Database {
+function failingCommits(real: Libsql.Database, commits: Commits): Libsql.Database {
   const prepare = (text: string) => {
     const statement = real.prepare(text);
     const run = statement.run.bind(statement);
     if (text === 'commit')
       statement.run = (...values: never[]) => {
-        if (commits.failure !== undefined) throw commits.failure;
+        const { failure } = commits;
+        if (commits.failsOnce) commits.failure = undefined;
+        if (failure !== undefined) throw failure;
         return run(...values);
       };
     return statement;
@@ -304,6 +311,30 @@ describe('the layer', () => {
     expect([answer.status, answer.headers['Idempotency-Replayed']]).toEqual([201, undefined]);
     expect((await db.selectFrom('settings').select('value').where('name', '=', 'done').execute())[0]?.value).toBe('2');
     expect((await idempotency.answer(again, async () => jsonAnswer(500, {}))).headers['Idempotency-Replayed']).toBe('true');
+  });
+
+  it('keeps no answer to what is lost while the answer waits to be kept', async () => {
+    const { idempotency, request, db, commits } = await layer();
+    const goOn = new Gate();
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    let inTheWay: Promise<unknown> = Promise.resolve();
+    const lost = idempotency.answer(request, async () => {
+      await db.durability.settled(request.mark);
+      await db.early.insertInto('settings').values({ name: 'done', value: '1' }).execute();
+      // What was done waits for this transaction to reach the disk, and so does the answer to be kept.
+      inTheWay = db.transaction().execute(() => goOn.opened);
+      await turn();
+      Object.assign(commits, { failure: new Error('no space left'), failsOnce: true });
+      return jsonAnswer(201, {});
+    });
+    const rejected = expect(lost).rejects.toThrow('no space left');
+    while (commits.failure === undefined) await turn();
+    await turn();
+    goOn.open();
+    await expect(inTheWay).rejects.toThrow('no space left');
+    await rejected;
+    const again = { ...request, mark: db.durability.mark() };
+    expect((await idempotency.answer(again, async () => jsonAnswer(202, {}))).status).toBe(202);
   });
 
   it('S11: executes once, however slow the handler is', async () => {
