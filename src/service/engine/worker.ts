@@ -5,7 +5,7 @@
 import { type Clock, steadyTime, systemClock } from '../../base/clock.ts';
 import { errorFields, type Log } from '../log.ts';
 import type { Store } from '../store/database.ts';
-import { type Claim, type ClaimBy, claimJob, keepDue, nextDueTime, prolongLease, releaseJob } from '../store/jobs.ts';
+import { type Claim, type ClaimBy, claimJob, firstDueTimes, keepDue, nextDueTime, prolongLease, releaseJob } from '../store/jobs.ts';
 import type { JobRow } from '../store/schema.ts';
 
 /** Works on one claimed job and releases it. When it throws instead, the job is tried again later. */
@@ -43,8 +43,6 @@ interface Slots {
   run: JobHandler;
   claim: JobClaim;
   busy: number;
-  /** There is nothing to claim until then, unless something changes. */
-  nothing?: { version: number; until: number } | undefined;
 }
 
 /** What decides whether a job may be claimed, beside the time. */
@@ -73,6 +71,10 @@ export class Worker {
   #looked = Number.NEGATIVE_INFINITY;
   /** What the clock showed then, which may be later than what it shows now. */
   #showed = Number.NEGATIVE_INFINITY;
+  /** Jobs that have ended here, each of which makes room for another. */
+  #ended = 0;
+  /** There is nothing to claim until then, unless something changes. */
+  #nothing = { version: -1, until: Number.NEGATIVE_INFINITY };
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -144,31 +146,35 @@ export class Worker {
 
   /** Starts what is due; the milliseconds until more is. */
   async #claimDue(): Promise<number> {
-    let wait = Number.POSITIVE_INFINITY;
+    const { store, clock } = this.#options;
+    const version = store.changes.of(claimTables) + this.#ended;
+    const began = clock.now();
+    // Whoever wakes this loop mostly has no work for it.
+    if (this.#nothing.version === version && began < this.#nothing.until) return this.#nothing.until - began;
+    const first = await firstDueTimes(store, [...this.#kinds.keys()]);
+    let next = began + this.#lease / 3;
     for (const [kind, slots] of this.#kinds) {
-      let now = this.#options.clock.now();
-      const version = this.#options.store.changes.of(claimTables);
-      const { nothing } = slots;
-      // Whoever wakes this loop mostly has work of one kind, and often none.
-      if (nothing?.version === version && now < nothing.until) {
-        wait = Math.min(wait, nothing.until - now);
-        continue;
-      }
-      slots.nothing = undefined;
-      while (slots.busy < slots.concurrency && !this.#closing) {
-        now = this.#options.clock.now();
-        const job = await slots.claim(this.#options.store, kind, { owner: this.#options.owner, now, lease: this.#lease });
-        if (job === undefined) break;
-        this.#begin(job, now + this.#lease);
-      }
-      // A full kind is looked at again when one of its jobs ends.
-      if (slots.busy >= slots.concurrency) continue;
-      // What is due and was not claimed waits for another to end, which wakes this loop.
-      const due = await nextDueTime(this.#options.store, kind, now);
-      if (due !== undefined) wait = Math.min(wait, Math.max(0, due - this.#options.clock.now()));
-      slots.nothing = { version, until: Math.min(due ?? Number.POSITIVE_INFINITY, now + this.#lease / 3) };
+      const { queued = Number.POSITIVE_INFINITY, leaseEnd = Number.POSITIVE_INFINITY } = first.get(kind) ?? {};
+      const isDue = Math.min(queued, leaseEnd) <= clock.now();
+      next = Math.min(next, isDue ? await this.#claimAll(kind, slots) : queued);
     }
-    return wait;
+    this.#nothing = { version, until: next };
+    return Math.max(0, next - clock.now());
+  }
+
+  /** Starts what is due of a kind, as far as there is room; when the next of it is due. */
+  async #claimAll(kind: string, slots: Slots): Promise<number> {
+    const { store, clock, owner } = this.#options;
+    let now = clock.now();
+    while (slots.busy < slots.concurrency && !this.#closing) {
+      now = clock.now();
+      const job = await slots.claim(store, kind, { owner, now, lease: this.#lease });
+      // What is due and may not be claimed yet waits for another to end, which wakes this loop.
+      if (job === undefined) return (await nextDueTime(store, kind, now)) ?? Number.POSITIVE_INFINITY;
+      this.#begin(job, now + this.#lease);
+    }
+    // A full kind is looked at again when one of its jobs ends.
+    return Number.POSITIVE_INFINITY;
   }
 
   #begin(job: JobRow, leaseUntil: number): void {
@@ -181,6 +187,7 @@ export class Worker {
     this.#active.set(key, active);
     active.done = this.#execute(job, slots.run, controller.signal, previous).finally(() => {
       slots.busy -= 1;
+      this.#ended += 1;
       if (this.#active.get(key) === active) this.#active.delete(key);
       this.wake();
     });

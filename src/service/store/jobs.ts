@@ -202,6 +202,36 @@ export async function keepDue(db: Queries, { now, until }: { now: number; until:
     .execute();
 }
 
+/** When there is something to do of a kind, in milliseconds: its first queued job is due, its first lease ends. */
+export interface FirstDue {
+  queued: number | undefined;
+  leaseEnd: number | undefined;
+}
+
+/** The same of many kinds with one query, each a look at the first of an index: whoever waits for work asks over and over. */
+export async function firstDueTimes(db: Queries, kinds: readonly string[]): Promise<Map<string, FirstDue>> {
+  const row = await firsts.only(db, { kinds });
+  const at = (name: string): number | undefined => (row[name] == null ? undefined : Number(row[name]));
+  return new Map(kinds.map((kind) => [kind, { queued: at(`queued ${kind}`), leaseEnd: at(`running ${kind}`) }]));
+}
+
+const firsts = prepared<{ kinds: readonly string[] }, Record<string, number | null>>(
+  (db, _, { kinds }) =>
+    db.selectNoFrom((select) =>
+      kinds.flatMap((kind) =>
+        (['queued', 'running'] as const).map((status) =>
+          select
+            .selectFrom('jobs')
+            .select((job) => job.fn.min('due_at').as('first'))
+            .where('kind', '=', kind)
+            .where('status', '=', status)
+            .as(`${status} ${kind}`),
+        ),
+      ),
+    ),
+  ({ kinds }) => kinds.join(),
+);
+
 /** When the next queued job of a kind becomes due after a moment, in milliseconds. */
 export async function nextDueTime(db: Queries, kind: string, after: number): Promise<number | undefined> {
   const row = await nextDue.first(db, { kind, after });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { JobAborted, Worker } from '../../../src/service/engine/worker.ts';
 import { openDatabase } from '../../../src/service/store/database.ts';
-import { claimJob, enqueueJob, releaseJob } from '../../../src/service/store/jobs.ts';
+import { claimJob, enqueueJob, releaseJob, revokeJob } from '../../../src/service/store/jobs.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { Gate } from '../helpers/runtime.ts';
@@ -60,6 +60,30 @@ it('runs no more of a kind at once than it may', async () => {
   worker.start();
   await all.opened;
   expect(most).toBe(2);
+});
+
+it('looks again when a job has ended that somebody had revoked', async () => {
+  const { store, worker, job } = await workshop();
+  const [begun, goOn, second] = [new Gate(), new Gate(), new Gate()];
+  worker.handle('k', 1, async (claimed) => {
+    if (claimed.subject_id === 'second') {
+      await releaseJob(store, claimed, { status: 'done' });
+      second.open();
+      return;
+    }
+    begun.open();
+    await goOn.opened;
+  });
+  await job('first');
+  worker.start();
+  await begun.opened;
+  await job('second');
+  await revokeJob(store, 'k', 'first');
+  worker.wake();
+  await settle();
+  // Nothing changes any more in the database, and there is room now.
+  goOn.open();
+  await second.opened;
 });
 
 it('keeps the lease of what it runs, also when the process was frozen past its end', async () => {

@@ -3,6 +3,7 @@ import { openDatabase, type Store } from '../../../src/service/store/database.ts
 import {
   claimJob,
   enqueueJob,
+  firstDueTimes,
   holdsJob,
   nextDueTime,
   prolongLease,
@@ -40,6 +41,23 @@ describe('a job', () => {
     expect(job).toMatchObject({ subject_id: 's', status: 'running', owner: 'me', due_at: 110, epoch: 1, attempts: 1, payload: '{"a":1}' });
     expect(await claimJob(db, 'k', by(10))).toBeUndefined();
     expect(await nextDueTime(db, 'k', 10)).toBeUndefined();
+  });
+
+  it('tells of each kind when there is something to do', async () => {
+    const db = await store();
+    for (const [subjectId, dueAt] of [
+      ['late', 30],
+      ['early', 20],
+      ['first', 10],
+    ] as const)
+      await enqueueJob(db, { kind: 'k', subjectId, dueAt });
+    await enqueueJob(db, { kind: 'other', subjectId: 's', dueAt: 5 });
+    await revokeJob(db, 'other', 's');
+    await claimed(db, 10);
+    expect(Object.fromEntries(await firstDueTimes(db, ['k', 'other']))).toEqual({
+      k: { queued: 20, leaseEnd: 110 },
+      other: { queued: undefined, leaseEnd: undefined },
+    });
   });
 
   it('is taken over when its lease has ended; the former owner can do nothing with it', async () => {
