@@ -57,23 +57,22 @@ export async function matchingCases(db: Queries, filter: CaseFilter): Promise<Ca
 }
 
 function filtered(db: Queries, filter: CaseFilter) {
-  let query = db.selectFrom('cases').leftJoin('runs', 'runs.id', 'cases.claimed_by_run_id').where('cases.queue_id', '=', filter.queueId);
+  let query = db.selectFrom('cases').where('cases.queue_id', '=', filter.queueId);
   const { statuses, priorities, search } = filter;
   if (statuses !== undefined) query = query.where((where) => where.or(statuses.map((status) => hasStatus(status, filter.now))));
   if (priorities !== undefined) query = query.where((where) => where.or(priorities.map((rank) => where('cases.priority', '=', rank))));
   if (filter.createdFrom !== undefined) query = query.where('cases.created_at', '>=', filter.createdFrom);
   if (filter.updatedFrom !== undefined) query = query.where('cases.updated_at', '>=', filter.updatedFrom);
   for (const { key, values } of filter.labels ?? []) {
-    query = query.where((where) =>
-      where.exists(
-        where
-          .selectFrom('case_labels')
-          .innerJoin('queue_labels', 'queue_labels.id', 'case_labels.label_id')
-          .select('queue_labels.id')
-          .whereRef('case_labels.case_id', '=', 'cases.id')
-          .where('queue_labels.key', '=', key)
-          .where('queue_labels.value', 'in', [...values]),
-      ),
+    // Those with the label are mostly fewer than those of the queue.
+    query = query.where('cases.id', 'in', (where) =>
+      where
+        .selectFrom('queue_labels')
+        .innerJoin('case_labels', 'case_labels.label_id', 'queue_labels.id')
+        .select('case_labels.case_id')
+        .where('queue_labels.queue_id', '=', filter.queueId)
+        .where('queue_labels.key', '=', key)
+        .where('queue_labels.value', 'in', [...values]),
     );
   }
   if (search === undefined) return query;
@@ -89,6 +88,9 @@ function filtered(db: Queries, filter: CaseFilter) {
 /** The first group of an id, and more of it: a shorter text is rather a word. */
 const idBeginning = /^[0-9a-f]{8}[0-9a-f-]*$/;
 
+/** The status of the run that has the case. */
+const claimantStatus = sql`(select runs.status from runs where runs.id = cases.claimed_by_run_id)`;
+
 /** Which of the filter's statuses a case has; `statusOf` says the same of a row. */
 function hasStatus(status: CaseStatusFilter, now: string): RawBuilder<SqlBool> {
   switch (status) {
@@ -96,9 +98,9 @@ function hasStatus(status: CaseStatusFilter, now: string): RawBuilder<SqlBool> {
     case 'failed':
       return sql`cases.status = ${status}`;
     case 'needs_input':
-      return sql`cases.status = 'pending' and cases.claimed_by_run_id is not null and runs.status = 'waiting'`;
+      return sql`cases.status = 'pending' and cases.claimed_by_run_id is not null and ${claimantStatus} = 'waiting'`;
     case 'claimed':
-      return sql`cases.status = 'pending' and cases.claimed_by_run_id is not null and runs.status <> 'waiting'`;
+      return sql`cases.status = 'pending' and cases.claimed_by_run_id is not null and ${claimantStatus} <> 'waiting'`;
     case 'postponed':
       return sql`cases.status = 'pending' and cases.claimed_by_run_id is null and cases.postponed_to > ${now}`;
     case 'pending':

@@ -199,7 +199,14 @@ function filtered(db: Queries, parameters: Values, values: Values) {
   if (values.source !== undefined) query = query.where('runs.source', '=', parameters.source as string);
   if (values.caseQueueId !== undefined) {
     const queueId = parameters.caseQueueId as string;
-    query = query.where('runs.case_id', 'in', (where) => where.selectFrom('cases').select('id').where('queue_id', '=', queueId));
+    // Looked up run by run: a queue may have any number of cases, and many runs have none.
+    query = query
+      .where('runs.case_id', 'is not', null)
+      .where((where) =>
+        where.exists(
+          where.selectFrom('cases').select('cases.id').whereRef('cases.id', '=', 'runs.case_id').where('queue_id', '=', queueId),
+        ),
+      );
   }
   // Those with issues have an index of their own: they are the fewer.
   const judged = () => db.selectFrom('evaluations').select('run_id').where('issues', '>', 0);

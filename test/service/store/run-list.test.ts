@@ -29,16 +29,16 @@ async function watched() {
 const page = { limit: 20, offset: 0, order: 'desc' } as const;
 
 it.each<[Partial<RunFilter>, string]>([
-  [{}, 'INDEX runs_listed (team_id=?)'],
-  [{ since: '2026' }, 'INDEX runs_listed (team_id=? AND created_at>?)'],
-  [{ since: '2026', until: '2027' }, 'INDEX runs_listed (team_id=? AND created_at>? AND created_at<?)'],
+  [{}, 'COVERING INDEX runs_listed (team_id=?)'],
+  [{ since: '2026' }, 'COVERING INDEX runs_listed (team_id=? AND created_at>?)'],
+  [{ since: '2026', until: '2027' }, 'COVERING INDEX runs_listed (team_id=? AND created_at>? AND created_at<?)'],
   [{ statuses: ['failed'] }, 'INDEX runs_by_status (team_id=? AND status=?)'],
   [{ statuses: ['failed'], since: '2026' }, 'INDEX runs_by_status (team_id=? AND status=? AND created_at>?)'],
   [{ statuses: ['waiting', 'failed'] }, 'INDEX runs_by_status (team_id=? AND status=?)'],
   [{ source: 'api' }, 'INDEX runs_by_source (team_id=? AND source=?)'],
   [{ source: 'api', statuses: ['failed'] }, 'INDEX runs_by_source_status (team_id=? AND source=? AND status=?)'],
-  [{ agentId: 'a' }, 'INDEX runs_by_agent (agent_id=?)'],
-  [{ agentId: 'a', since: '2026' }, 'INDEX runs_by_agent (agent_id=? AND created_at>?)'],
+  [{ agentId: 'a' }, 'COVERING INDEX runs_by_agent (agent_id=?)'],
+  [{ agentId: 'a', since: '2026' }, 'COVERING INDEX runs_by_agent (agent_id=? AND created_at>?)'],
   [{ agentId: 'a', statuses: ['failed'] }, 'INDEX runs_by_agent_status (agent_id=? AND status=?)'],
 ])('the list filtered by %o finds its page in an index, in order', async (filter, index) => {
   const { db, plans } = await watched();
@@ -68,6 +68,9 @@ it.each<[Partial<RunFilter>, string]>([
   [{ since: '2026' }, 'COVERING INDEX runs_listed'],
   [{ statuses: ['failed'], since: '2026' }, 'COVERING INDEX runs_by_status'],
   [{ agentId: 'a', until: '2026' }, 'COVERING INDEX runs_by_agent'],
+  [{ hasIssues: true }, 'COVERING INDEX runs_listed'],
+  [{ agentId: 'a', hasIssues: false }, 'COVERING INDEX runs_by_agent'],
+  [{ caseQueueId: 'q' }, 'COVERING INDEX runs_listed'],
 ])('the total filtered by %o reads an index alone', async (filter, index) => {
   const { db, plans } = await watched();
   await countRuns(db, { teamId: 't', ...filter });

@@ -11,6 +11,7 @@ import { pendingRequests } from '../../store/human-requests.ts';
 import { countMessages, listMessageRows } from '../../store/messages.ts';
 import { listCaseRunRows } from '../../store/runs.ts';
 import { isoTime } from '../../store/time.ts';
+import { totalOf } from '../../store/total.ts';
 import { caseEventView, caseRunView, caseViews } from '../../views/cases.ts';
 import { messageView } from '../../views/runs.ts';
 import { requireFewLabels } from '../bounds.ts';
@@ -115,5 +116,7 @@ async function casePage(context: RequestContext, filter: CaseFilter, page: CaseP
   const { store } = context.engine;
   const rows = await listCaseRows(store, filter, page);
   const cases = await caseViews(store, rows, filter.now, filter.search);
-  return { cases, total: await countCases(store, filter), limit: page.limit, offset: page.offset };
+  const { limit, offset } = page;
+  const total = await totalOf({ found: rows.length, limit, offset }, () => countCases(store, filter));
+  return { cases, total, limit, offset };
 }

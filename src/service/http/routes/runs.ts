@@ -6,6 +6,7 @@ import { ServiceError } from '../../errors.ts';
 import { pendingRequest, pendingRequests } from '../../store/human-requests.ts';
 import { countMessages, listMessageRows } from '../../store/messages.ts';
 import { countRuns, listRunRows, type RunFilter } from '../../store/run-list.ts';
+import { totalOf } from '../../store/total.ts';
 import { answeredRequestView, humanRequestView, messageView, runListItem, runView } from '../../views/runs.ts';
 import type { GroupRoutes, HandlerInput, RequestContext } from '../context.ts';
 import { instant } from '../instant.ts';
@@ -23,16 +24,18 @@ export const runRoutes: GroupRoutes<'runs'> = {
     if (query.count_only === 'true') return { data: [], total: await countRuns(store, filter) };
     const { limit = 20, offset = 0, sort_order: order = 'desc' } = query;
     // One more than asked for tells whether there are more, when nobody wants them counted.
-    const rows = await listRunRows(store, filter, { limit: limit + 1, offset, order });
+    const asked = { limit: limit + 1, offset };
+    const rows = await listRunRows(store, filter, { ...asked, order });
     const page = rows.slice(0, limit);
     const pending = await pendingRequests(
       store,
       page.filter((row) => row.status === 'waiting').map((row) => row.id),
     );
+    // Without a count the total is what is known: all runs up to here, and one more if there is.
+    const known = rows.length === 0 ? 0 : offset + rows.length;
     return {
       data: page.map((row) => runListItem(row, pending.get(row.id))),
-      // Without a count the total is what is known: all runs up to here, and one more if there is.
-      total: query.include_total === 'false' ? (rows.length === 0 ? 0 : offset + rows.length) : await countRuns(store, filter),
+      total: query.include_total === 'false' ? known : await totalOf({ ...asked, found: rows.length }, () => countRuns(store, filter)),
     };
   },
 

@@ -12,6 +12,7 @@ import { artifacts } from './0012-artifacts.ts';
 import { connections } from './0013-connections.ts';
 import { operations } from './0014-operations.ts';
 import { missingConnections } from './0016-missing-connections.ts';
+import { lists } from './0017-lists.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-core': core,
@@ -26,4 +27,5 @@ export const migrations: Record<string, Migration> = {
   '0013-connections': connections,
   '0014-operations': operations,
   '0016-missing-connections': missingConnections,
+  '0017-lists': lists,
 };
