@@ -22,17 +22,19 @@ export const planRunRetention = ({ store, clock }: Engine): Promise<void> =>
 /** Handles the `forget_runs` job, which is due every hour, and when the next run may go. */
 export async function forgetRuns(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
   const { store, clock, runRetention: kept } = engine;
-  await forgetExpiredTokens(store, clock.now());
-  let dueAt = clock.now() + interval;
+  // One moment for all of it: what falls due while this goes on is not late, it is due at once.
+  const now = clock.now();
+  await forgetExpiredTokens(store, now);
+  let dueAt = now + interval;
   if (kept !== undefined) {
     // What a crash left on the disk.
     await engine.sandboxes.sweep();
     await engine.files.sweep();
-    const removed = await removeEnded(engine, isoTime(Math.max(0, clock.now() - kept)), signal);
+    const removed = await removeEnded(engine, isoTime(Math.max(0, now - kept)), signal);
     if (removed > 0) engine.log('info', 'runs removed', { runs: removed });
     const first = await firstRunEnd(store);
     // One that is late is tied to a case; it is looked at again with the others.
-    if (first !== undefined && Date.parse(first) + kept > clock.now()) dueAt = Math.min(dueAt, Date.parse(first) + kept);
+    if (first !== undefined && Date.parse(first) + kept > now) dueAt = Math.min(dueAt, Date.parse(first) + kept);
   }
   await releaseJob(store, job, { status: 'queued', dueAt });
 }
