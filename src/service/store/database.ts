@@ -12,6 +12,7 @@ import { LibsqlDialect } from './dialect.ts';
 import type { Durability } from './group-commit.ts';
 import { migrate } from './migrate.ts';
 import type { Database } from './schema.ts';
+import { WriteAheadLog } from './write-ahead-log.ts';
 
 /** What queries take: the database, or the transaction they are part of. */
 export type Queries = Kysely<Database> | Transaction<Database>;
@@ -31,8 +32,8 @@ export type Store = Kysely<Database> & {
  * Throws AopsError `data_directory_in_use` when another process owns it, `data_directory_newer` when a newer version wrote it.
  */
 export async function openDatabase(dataDirectory: string): Promise<Store> {
-  const database = await openExclusively(dataDirectory);
-  const dialect = new LibsqlDialect(database);
+  const { database, log } = await openExclusively(dataDirectory);
+  const dialect = new LibsqlDialect(database, log);
   const store = storeOf(dialect);
   try {
     await migrate(store, dataDirectory);
@@ -51,7 +52,7 @@ export function storeOf(dialect: LibsqlDialect): Store {
   return Object.assign(new Kysely<Database>({ dialect }), { changes, durability, early });
 }
 
-async function openExclusively(dataDirectory: string): Promise<Libsql.Database> {
+async function openExclusively(dataDirectory: string): Promise<{ database: Libsql.Database; log: WriteAheadLog }> {
   const path = join(dataDirectory, 'aops.db');
   // Made here so that only its owner can read it; SQLite gives the files beside it the same mode.
   await (await open(path, 'a', 0o600)).close();
@@ -60,11 +61,11 @@ async function openExclusively(dataDirectory: string): Promise<Libsql.Database> 
     // Before anything touches the file: a lock taken later would already be shared.
     database.pragma('locking_mode=EXCLUSIVE');
     database.pragma('journal_mode=WAL');
-    // What was acknowledged is on disk.
-    database.pragma('synchronous=FULL');
+    // Commits are synced by the driver, before anybody is told of them.
+    database.pragma('synchronous=NORMAL');
     database.pragma('foreign_keys=ON');
     database.exec('BEGIN IMMEDIATE; COMMIT');
-    return database;
+    return { database, log: await WriteAheadLog.of(path) };
   } catch (error) {
     database.close();
     if (!isLocked(error)) throw error;

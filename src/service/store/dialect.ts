@@ -4,6 +4,7 @@ import { type Dialect, type Driver, SqliteAdapter, SqliteDialect } from 'kysely'
 import type { Database as LibsqlDatabase } from 'libsql';
 import { Changes } from './changes.ts';
 import { type Durability, GroupCommit } from './group-commit.ts';
+import type { WriteAheadLog } from './write-ahead-log.ts';
 
 /** The stock adapter declares none, and a migration that fails half-way would leave its tables behind, unrecorded. */
 class TransactionalSqliteAdapter extends SqliteAdapter {
@@ -20,10 +21,15 @@ export class LibsqlDialect extends SqliteDialect {
   /** The same database, told of at once (see `Durability`). */
   readonly early: Dialect;
 
-  constructor(database: LibsqlDatabase) {
+  /** @param log syncs what SQLite has committed to the disk, where SQLite leaves that to others */
+  constructor(database: LibsqlDatabase, log: Pick<WriteAheadLog, 'sync' | 'close'> = syncedBySqlite) {
     super(notUsed);
     this.changes = new Changes();
-    const commits = new GroupCommit(database, { changes: this.changes, close: () => closeAndUnlock(database) });
+    const close = async (): Promise<void> => {
+      await log.close();
+      closeAndUnlock(database);
+    };
+    const commits = new GroupCommit(database, { changes: this.changes, sync: () => log.sync(), close });
     this.durability = commits;
     this.#driver = () => commits.driver({ waits: true });
     this.early = new EarlyDialect(() => commits.driver({ waits: false }));
@@ -50,6 +56,8 @@ class EarlyDialect extends SqliteDialect {
     return this.#driver();
   }
 }
+
+const syncedBySqlite = { sync: async () => undefined, close: async () => undefined };
 
 const notUsed = { database: async () => Promise.reject(new Error('The driver has the database.')) };
 

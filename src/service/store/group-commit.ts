@@ -1,6 +1,7 @@
 /**
  * Kysely's drivers for one libsql database, in which transactions that happen at the same moment reach the disk together:
- * each is a savepoint of one transaction of SQLite, which is committed once the event loop has seen what had arrived.
+ * each is a savepoint of one transaction of SQLite, which is committed once the event loop has seen what had arrived, and then
+ * synced to the disk, while others go on and the next group gathers.
  * Nobody is told of anything before that: neither the one who wrote, whose commit resolves then, nor the one who read it.
  * Only the early driver tells at once; whoever uses it waits for the disk before telling others.
  */
@@ -43,20 +44,29 @@ export interface Durability {
 export class GroupCommit implements Durability {
   readonly #changes: Changes;
   readonly #database: LibsqlDatabase;
-  readonly #close: () => void;
+  readonly #sync: () => Promise<void>;
+  readonly #close: () => Promise<void>;
   readonly #statements: Statements;
   readonly #control: Record<'begin' | 'savepoint' | 'release' | 'commit', Statement>;
   /** SQLite has one connection: one transaction or query at a time. */
   readonly #lock = new Lock();
   #group: Group | undefined;
+  /** What was committed last, as long as it is on its way to the disk. */
+  #syncing: Group | undefined;
+  /** Why the disk did not keep what was committed. What is there then is not known, so nothing is read or written any more. */
+  #broken: Error | undefined;
   /** Groups that have failed, and why the last one did. */
   #failed = 0;
   #failure: unknown;
 
-  /** @param parts where changes are counted, and what closes the database */
-  constructor(database: LibsqlDatabase, { changes, close }: { changes: Changes; close: () => void }) {
+  /** @param parts where changes are counted, what syncs all that was committed to the disk, and what closes the database */
+  constructor(
+    database: LibsqlDatabase,
+    { changes, sync, close }: { changes: Changes; sync: () => Promise<void>; close: () => Promise<void> },
+  ) {
     this.#database = database;
     this.#changes = changes;
+    this.#sync = sync;
     this.#close = close;
     this.#statements = new Statements(database);
     this.#control = {
@@ -92,7 +102,12 @@ export class GroupCommit implements Durability {
 
   async settled(mark: number): Promise<void> {
     if (this.hasFailed(mark)) throw this.#failure;
-    if (this.#group?.dirty) await this.#group.durable;
+    await this.#undurable(this.#group)?.durable;
+  }
+
+  /** The group that is to be on the disk before anybody is told of what a group shows, which includes all before it. */
+  #undurable(group: Group | undefined): Group | undefined {
+    return group?.dirty ? group : this.#syncing;
   }
 
   async #begin(connection: Connection): Promise<void> {
@@ -116,7 +131,7 @@ export class GroupCommit implements Durability {
     } finally {
       this.#lock.release();
     }
-    if (connection.waits && group.dirty) await group.durable;
+    if (connection.waits) await this.#undurable(group)?.durable;
   }
 
   async #rollBack(connection: Connection): Promise<void> {
@@ -129,35 +144,46 @@ export class GroupCommit implements Durability {
       this.#lock.release();
     }
     // What made it fail may have been read from the others.
-    if (connection.waits && group.dirty) await group.durable.catch(() => undefined);
+    if (connection.waits) await this.#undurable(group)?.durable.catch(() => undefined);
   }
 
   async #destroy(): Promise<void> {
     await this.#lock.acquire();
     this.#commit();
-    this.#close();
+    await this.#syncing?.durable.catch(() => undefined);
+    await this.#close();
   }
 
   /** A query that is no part of a transaction. */
   async #alone(query: CompiledQuery, waits: boolean): Promise<QueryResult<never>> {
     const wait = this.#lock.acquire();
     if (wait !== undefined) await wait;
-    let group: Group | undefined;
+    let undurable: Group | undefined;
     let result: QueryResult<never>;
     try {
+      if (this.#broken !== undefined) throw this.#broken;
       const kind = kindOf(query.query);
-      // It may be what SQLite does outside of transactions alone.
-      if (kind === 'other') {
-        this.#commit();
-        this.#changes.count(undefined);
+      if (kind === 'other') result = this.#byHand(query);
+      else {
+        const group = kind === 'write' ? this.#join() : this.#group;
+        result = group === undefined ? this.#statements.run(query) : this.#inGroup(group, query);
+        if (group !== undefined && kind === 'write') group.dirty = true;
       }
-      group = kind === 'write' ? this.#join() : this.#group;
-      result = group === undefined ? this.#statements.run(query) : this.#inGroup(group, query);
-      if (group !== undefined && kind === 'write') group.dirty = true;
+      undurable = this.#undurable(this.#group);
     } finally {
       this.#lock.release();
     }
-    if (waits && group?.dirty) await group.durable;
+    if (waits) await undurable?.durable;
+    return result;
+  }
+
+  /** SQL written by hand may be what SQLite does outside of transactions alone, and may change anything. */
+  #byHand(query: CompiledQuery): QueryResult<never> {
+    this.#commit();
+    this.#changes.count(undefined);
+    const result = this.#statements.run(query);
+    const group = new Group();
+    void this.#flush(group);
     return result;
   }
 
@@ -175,6 +201,7 @@ export class GroupCommit implements Durability {
 
   /** The open group. A new one is committed after everything that has arrived by now has been looked at. */
   #join(): Group {
+    if (this.#broken !== undefined) throw this.#broken;
     if (this.#group !== undefined) return this.#group;
     this.#control.begin.run([]);
     const group = new Group();
@@ -184,6 +211,8 @@ export class GroupCommit implements Durability {
   }
 
   async #commitLater(group: Group): Promise<void> {
+    // The disk takes one at a time; meanwhile more may join.
+    await this.#syncing?.durable.catch(() => undefined);
     await this.#lock.acquire();
     if (this.#group === group) this.#commit();
     this.#lock.release();
@@ -196,15 +225,42 @@ export class GroupCommit implements Durability {
     try {
       this.#control.commit.run([]);
       this.#group = undefined;
-      group.settle();
+      if (group.dirty) void this.#flush(group);
+      else group.settle();
     } catch (error) {
       this.#abandon(group, error);
     }
   }
 
+  /** Sees a group that was committed to the disk. Never throws. */
+  async #flush(group: Group): Promise<void> {
+    const before = this.#syncing;
+    this.#syncing = group;
+    try {
+      await before?.durable;
+      await this.#sync();
+    } catch (error) {
+      this.#breakDown(group, error);
+      return;
+    }
+    if (this.#syncing === group) this.#syncing = undefined;
+    group.settle();
+  }
+
   #abandon(group: Group, error: unknown): void {
     if (this.#database.inTransaction) this.#database.exec('rollback');
     this.#group = undefined;
+    this.#fail(group, error);
+  }
+
+  /** What was committed may be lost with the next failure of power, and can be taken back no more. */
+  #breakDown(group: Group, error: unknown): void {
+    this.#broken ??= new Error('The disk did not keep what was written; restart the service when it works again.', { cause: error });
+    this.#fail(group, this.#broken);
+    if (this.#group !== undefined) this.#abandon(this.#group, this.#broken);
+  }
+
+  #fail(group: Group, error: unknown): void {
     // Somebody may have read what has not come to pass.
     this.#changes.count(undefined);
     group.failure = error;

@@ -1,8 +1,9 @@
-import { cp, readdir } from 'node:fs/promises';
+import { cp, type FileHandle, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Kysely, type Migration, sql } from 'kysely';
 import Libsql from 'libsql';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { openDatabase } from '../../../src/service/store/database.ts';
 import { LibsqlDialect } from '../../../src/service/store/dialect.ts';
 import { migrate } from '../../../src/service/store/migrate.ts';
@@ -12,6 +13,7 @@ import { claimRunJob } from '../../../src/service/store/run-queue.ts';
 import type { Database } from '../../../src/service/store/schema.ts';
 import { listToolExecutions } from '../../../src/service/store/tool-executions.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
+import { Gate } from '../helpers/runtime.ts';
 
 async function opened() {
   const directory = await temporaryDirectory();
@@ -132,7 +134,35 @@ describe('the file', () => {
   it('is written through to the disk', async () => {
     const { db } = await opened();
     const pragma = async (name: string) => Object.values((await sql.raw(`pragma ${name}`).execute(db)).rows[0] as object)[0];
-    expect([await pragma('journal_mode'), await pragma('synchronous'), await pragma('foreign_keys')]).toEqual(['wal', 2, 1]);
+    // Which leaves the sync of a commit to the driver.
+    expect([await pragma('journal_mode'), await pragma('synchronous'), await pragma('foreign_keys')]).toEqual(['wal', 1, 1]);
+  });
+
+  it('tells of a change when the write-ahead log was synced, and not before', async () => {
+    const { db } = await opened();
+    const file = await open(fileURLToPath(import.meta.url));
+    const goOn = new Gate();
+    const { datasync } = Object.getPrototypeOf(file) as FileHandle;
+    const sync = vi.spyOn(Object.getPrototypeOf(file) as FileHandle, 'datasync').mockImplementation(async function (this: FileHandle) {
+      await goOn.opened;
+      await datasync.call(this);
+    });
+    await file.close();
+    afterTest(async () => sync.mockRestore());
+    let told = false;
+    const written = db
+      .insertInto('settings')
+      .values({ name: 'a', value: '' })
+      .execute()
+      .then(() => {
+        told = true;
+      });
+    while (sync.mock.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(told).toBe(false);
+    goOn.open();
+    await written;
+    expect(sync).toHaveBeenCalledOnce();
   });
 
   it('refuses what would end the process or be cut without a word', async () => {

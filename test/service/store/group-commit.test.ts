@@ -6,6 +6,7 @@ import type { Queries } from '../../../src/service/store/database.ts';
 import { LibsqlDialect } from '../../../src/service/store/dialect.ts';
 import type { Database } from '../../../src/service/store/schema.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
+import { Gate } from '../helpers/runtime.ts';
 
 /** A database whose commits are counted, and fail on request. */
 async function counted() {
@@ -39,14 +40,21 @@ async function counted() {
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
-  const dialect = new LibsqlDialect(watched);
+  const disk = { syncs: 0, sync: async () => undefined as undefined };
+  const dialect = new LibsqlDialect(watched, {
+    sync: () => {
+      disk.syncs += 1;
+      return disk.sync();
+    },
+    close: async () => undefined,
+  });
   const db = new Kysely<Database>({ dialect });
   afterTest(() => db.destroy());
   await sql`create table settings (name text primary key, value text not null)`.execute(db);
   const names = async () => (await db.selectFrom('settings').select('name').orderBy('name').execute()).map(({ name }) => name);
   const insert = (name: string) => db.insertInto('settings').values({ name, value: '' });
   const early = new Kysely<Database>({ dialect: dialect.early });
-  return { db, commits, broken, names, insert, early, changes: dialect.changes, durability: dialect.durability };
+  return { db, commits, disk, broken, names, insert, early, changes: dialect.changes, durability: dialect.durability };
 }
 
 const inTransaction = (db: Kysely<Database>, name: string) =>
@@ -117,6 +125,83 @@ describe('transactions at the same moment', () => {
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
     expect(await names()).toEqual(['b']);
     expect(commits.count).toBe(1);
+  });
+});
+
+const turns = async () => {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+describe('on the way to the disk', () => {
+  it('nobody is told, others go on, and the next gather to be synced together', async () => {
+    const { db, commits, disk, insert, early } = await counted();
+    const [first, second] = [new Gate(), new Gate()];
+    disk.syncs = 0;
+    disk.sync = () => first.opened as Promise<undefined>;
+    const told: string[] = [];
+    const note = (what: string) => () => void told.push(what);
+    const a = insert('a').execute().then(note('a'));
+    await turns();
+    expect([commits.count, disk.syncs]).toEqual([1, 1]);
+    const later = [insert('b').execute().then(note('b')), inTransaction(db, 'c').then(note('c'))];
+    await turns();
+    later.push(insert('d').execute().then(note('d')));
+    await turns();
+    expect(await early.selectFrom('settings').select('name').execute()).toHaveLength(4);
+    const read = db.selectFrom('settings').select('name').execute().then(note('read'));
+    await turns();
+    expect([commits.count, disk.syncs, told]).toEqual([1, 1, []]);
+    disk.sync = () => second.opened as Promise<undefined>;
+    first.open();
+    await a;
+    await turns();
+    expect([commits.count, disk.syncs, told]).toEqual([2, 2, ['a']]);
+    second.open();
+    await Promise.all([...later, read]);
+    expect([...told].sort()).toEqual(['a', 'b', 'c', 'd', 'read']);
+  });
+
+  it('a read alone waits for what it saw', async () => {
+    const { disk, insert, names } = await counted();
+    const goOn = new Gate();
+    disk.sync = () => goOn.opened as Promise<undefined>;
+    const written = insert('a').execute();
+    await turns();
+    let told = false;
+    const read = names().finally(() => {
+      told = true;
+    });
+    await turns();
+    expect(told).toBe(false);
+    goOn.open();
+    expect(await read).toEqual(['a']);
+    await written;
+  });
+
+  it('what a disk did not keep ends everything: nobody knows what is there', async () => {
+    const { db, disk, insert, names, early, durability, changes } = await counted();
+    const goOn = new Gate();
+    disk.sync = () => goOn.opened.then(() => Promise.reject(new Error('EIO')));
+    const mark = durability.mark();
+    const before = changes.of([]);
+    const outcomes = Promise.allSettled([insert('a').execute(), inTransaction(db, 'b')]);
+    await turns();
+    // Gathered meanwhile, and never committed.
+    const later = Promise.allSettled([insert('c').execute(), names()]);
+    await turns();
+    goOn.open();
+    for (const outcome of [...(await outcomes), ...(await later)])
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { message: expect.stringMatching(/restart the service/) } });
+    await expect(durability.settled(mark)).rejects.toThrow('did not keep');
+    expect(changes.of([])).toBeGreaterThan(before);
+    disk.sync = async () => undefined;
+    for (const refused of [
+      names(),
+      insert('d').execute(),
+      inTransaction(early, 'e'),
+      early.selectFrom('settings').select('name').execute(),
+    ])
+      await expect(refused).rejects.toThrow('did not keep');
   });
 });
 
