@@ -29,6 +29,11 @@ export class KeptKeys {
     this.#usage = undefined;
   }
 
+  /** Whether another record has room, as far as is known. */
+  hasRoom(credentialId: string): boolean {
+    return this.#usage !== undefined && !this.isFull(credentialId);
+  }
+
   isFull(credentialId: string): boolean {
     const { records = 0, bytes = 0 } = this.#usage?.get(credentialId) ?? {};
     return records >= this.#bounds.records || bytes >= this.#bounds.bytes;

@@ -1,6 +1,6 @@
 /** What a request says of its idempotency: its key, and what makes it the same request as another. Pure. */
-import type { Buffer } from 'node:buffer';
-import { createHash } from 'node:crypto';
+import { Buffer } from 'node:buffer';
+import { hash } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
 import { contentEssence } from './body.ts';
 
@@ -28,5 +28,5 @@ export function fingerprint(request: {
 }): string {
   const query = [...request.search].map(([name, value]) => JSON.stringify([name, value])).sort();
   const head = [request.method, request.segments, query, contentEssence(request.contentType)];
-  return createHash('sha256').update(JSON.stringify(head)).update('\n').update(request.body).digest('hex');
+  return hash('sha256', Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), request.body]));
 }

@@ -74,6 +74,9 @@ export class IdempotencyLayer {
   async #claim(request: KeyedRequest): Promise<IdempotencyRow | undefined> {
     const now = this.#clock.now();
     try {
+      // Mostly a key is new and there is nothing else to do, for which one statement is enough.
+      const isPlain = this.#kept.hasRoom(request.credentialId) && now - this.#cleanedAt < cleaningInterval;
+      if (isPlain && (await this.#claimNew(this.#store, request, now))) return undefined;
       const claimed = await this.#store.transaction().execute((trx) => this.#claimIn(trx, request, now));
       if (claimed !== 'full') return claimed;
     } catch (error) {
@@ -84,14 +87,11 @@ export class IdempotencyLayer {
     throw storeFull(now, await nextExpiry(this.#store, request.credentialId));
   }
 
-  async #claimIn(trx: Queries, request: KeyedRequest, now: number): Promise<IdempotencyRow | undefined | 'full'> {
-    await this.#kept.load(trx);
-    if (now - this.#cleanedAt >= cleaningInterval || this.#kept.isFull(request.credentialId)) {
-      this.#cleanedAt = now;
-      this.#kept.forget(await forgetExpiredKeys(trx, now));
-    }
-    if (this.#kept.isFull(request.credentialId)) return (await this.#earlier(trx, request, now)) ?? 'full';
-    const row = {
+  /** Claims a key that nobody has; whether it is so. */
+  async #claimNew(db: Queries, request: KeyedRequest, now: number): Promise<boolean> {
+    // Before it is done: of many at once, no more are let in than there is room for.
+    this.#kept.count(request.credentialId, 1, 0);
+    const claimed = await claimKey(db, {
       credential_id: request.credentialId,
       key: request.key,
       fingerprint: request.fingerprint,
@@ -99,15 +99,23 @@ export class IdempotencyLayer {
       owner: this.#owner,
       lease_until: now + crashLease,
       expires_at: now + life,
-    };
-    if (!(await claimKey(trx, row))) {
-      const earlier = await this.#earlier(trx, request, now);
-      if (earlier !== undefined) return earlier;
-      // The one that was there is gone.
-      await claimKey(trx, row);
+    });
+    if (!claimed) this.#kept.count(request.credentialId, -1, 0);
+    return claimed;
+  }
+
+  async #claimIn(trx: Queries, request: KeyedRequest, now: number): Promise<IdempotencyRow | undefined | 'full'> {
+    await this.#kept.load(trx);
+    if (now - this.#cleanedAt >= cleaningInterval || this.#kept.isFull(request.credentialId)) {
+      this.#cleanedAt = now;
+      this.#kept.forget(await forgetExpiredKeys(trx, now));
     }
-    this.#kept.count(request.credentialId, 1, 0);
-    return undefined;
+    if (this.#kept.isFull(request.credentialId)) return (await this.#earlier(trx, request, now)) ?? 'full';
+    if (await this.#claimNew(trx, request, now)) return undefined;
+    const earlier = await this.#earlier(trx, request, now);
+    // Otherwise the one that was there is gone.
+    if (earlier === undefined) await this.#claimNew(trx, request, now);
+    return earlier;
   }
 
   /** The row of the key, unless it is stale. */

@@ -10,6 +10,7 @@ import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { errorFields, type LogLevel } from '../log.ts';
 import { type Answer, jsonAnswer, rawResponse } from './answer.ts';
 import { drainBody, hasUnreadBody, holdBody } from './body.ts';
+import { endOfTurn } from './end-of-turn.ts';
 import { addressOf, type HttpParts, isAddress } from './exchange.ts';
 import { Lifetime } from './lifetime.ts';
 import { handle } from './pipeline.ts';
@@ -128,6 +129,7 @@ async function serve(parts: HttpParts, request: IncomingMessage, response: Serve
   const requestId = randomUUID();
   responses.set(request.socket, response);
   const { answer, caller, operation } = await handle(parts, request, requestId, new Lifetime(response, closing));
+  await endOfTurn();
   try {
     response.sendDate = false;
     const unread = hasUnreadBody(request);

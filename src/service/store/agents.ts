@@ -1,13 +1,17 @@
 /** Agents. Deleted ones stay for the runs that name them, and are found no more. */
-import type { Insertable, Updateable } from 'kysely';
+import type { Updateable } from 'kysely';
 import type { Queries } from './database.ts';
 import { columnsOf, namesOf, prepared } from './prepared.ts';
 import type { AgentRow, AgentsTable } from './schema.ts';
+import { asStored } from './statements.ts';
 
-export const insertAgent = (db: Queries, agent: Insertable<AgentsTable>): Promise<AgentRow> => inserted.only(db, agent);
+export async function insertAgent(db: Queries, agent: AgentRow): Promise<AgentRow> {
+  await inserted.change(db, agent);
+  return asStored(agent);
+}
 
 const inserted = prepared(
-  (db, agent: Insertable<AgentsTable>, values) => db.insertInto('agents').values(columnsOf(agent, values)).returningAll(),
+  (db, agent: AgentRow, values) => db.insertInto('agents').values(columnsOf(agent, values)),
   (agent) => namesOf(agent).join(),
 );
 

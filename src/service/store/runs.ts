@@ -1,10 +1,11 @@
 /** Runs one at a time. Lists are in run-list.ts. */
-import type { Insertable, Updateable } from 'kysely';
+import type { Updateable } from 'kysely';
 import type { RunStatus } from '../../interface/types.ts';
 import type { Queries } from './database.ts';
 import { columnsOf, namesOf, prepared } from './prepared.ts';
 import { addToTotals, moveInTotals } from './run-totals.ts';
 import type { RunRow, RunsTable } from './schema.ts';
+import { asStored } from './statements.ts';
 
 /** Statuses that nothing but a posted message leaves. */
 export const terminalStatuses = ['completed', 'failed', 'interrupted'] as const satisfies RunStatus[];
@@ -35,15 +36,15 @@ const lastNumber = prepared((db, { teamId }: { teamId: string }) =>
 );
 
 const inserted = prepared(
-  (db, run: Insertable<RunsTable>, values) => db.insertInto('runs').values(columnsOf(run, values)).returningAll(),
+  (db, run: RunRow, values) => db.insertInto('runs').values(columnsOf(run, values)),
   (run) => namesOf(run).join(),
 );
 
 /** Call it in a transaction. */
-export async function insertRun(trx: Queries, run: Insertable<RunsTable>): Promise<RunRow> {
-  const row = await inserted.only(trx, run);
-  await addToTotals(trx, row, 1);
-  return row;
+export async function insertRun(trx: Queries, run: RunRow): Promise<RunRow> {
+  await inserted.change(trx, run);
+  await addToTotals(trx, run, 1);
+  return asStored(run);
 }
 
 const byId = prepared((db, { id }: { id: string }) => db.selectFrom('runs').selectAll().where('id', '=', id));

@@ -82,6 +82,13 @@ function rowMaker(columns: readonly string[]): (values: readonly unknown[]) => n
   return new Function('values', `return { ${fields.join(', ')} };`) as (values: readonly unknown[]) => never;
 }
 
+/** A row as it will be read after it was written. To have it returned by the database takes longer than to write it. */
+export function asStored<Row extends object>(row: Row): Row {
+  const stored: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(row)) stored[name] = bindable(value);
+  return stored as Row;
+}
+
 /** libsql aborts the whole process on a boolean, and cuts a text at its first NUL character without a word. */
 function bindable(value: unknown): unknown {
   if (typeof value === 'boolean') throw new TypeError('A boolean cannot be bound; columns of that kind hold 1 or 0.');

@@ -5,7 +5,7 @@ import { type CaseFilter, type CasePage, countCases, listCaseRows } from '../../
 import { openDatabase } from '../../../src/service/store/database.ts';
 import { LibsqlDialect } from '../../../src/service/store/dialect.ts';
 import type { Database } from '../../../src/service/store/schema.ts';
-import { afterTest, temporaryDirectory } from '../helpers/service.ts';
+import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 
 /** The plan of the one query that is made. */
 async function planOf(query: (db: Kysely<Database>) => Promise<unknown>): Promise<string> {

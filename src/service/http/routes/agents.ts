@@ -67,6 +67,7 @@ export const agentRoutes: GroupRoutes<'agents'> = {
   async createAgent(context, { params, body }) {
     requireTeam(context, params.teamId);
     const now = isoTime(context.engine.clock.now());
+    let told = false;
     const created = await context.engine.store.transaction().execute(async (trx) => {
       const name = await requireFreeName(context, trx, body.name);
       await requireRoomForAgent(trx, context.teamId);
@@ -95,10 +96,10 @@ export const agentRoutes: GroupRoutes<'agents'> = {
         { name: body.build?.name ?? source?.name ?? name, config, parentId: source?.id ?? null },
         now,
       );
-      await recordEvents(context.engine.clock, trx, { teamId: agent.team_id }, [publishedEvent(agent, build)]);
+      told = await recordEvents(context.engine.clock, trx, { teamId: agent.team_id }, [publishedEvent(agent, build)]);
       return { agent: agentView(agent), build: buildView(build, build.id) };
     });
-    context.engine.worker.wake();
+    if (told) context.engine.worker.wake();
     return created;
   },
 
