@@ -1,19 +1,22 @@
 #!/usr/bin/env node
 /**
  * The speed of the service: requests a second of reading a run, of a list of 100,000 runs and of a change under an
- * idempotency key, each next to a bare node:http server that answers the same bytes, taking turns in one run. Then what lists
- * take when the table is small, runs completed a second, memory, and the time until the service is ready.
+ * idempotency key, and runs completed a second, each next to a bare node:http server that answers the same bytes, taking turns in
+ * one run. Reads are measured twice: over and over, as programs that watch do, which the service answers from memory until
+ * something changes; and another one each time, which it reads from the database. Then what lists take when the table is small,
+ * how long one run takes, memory, and the time until the service is ready.
  * Besides the time by the clock it tells the CPU time that the two servers used for a request (Linux): on a busy machine
  * that is the figure to go by.
  *
  *   node bench/service.js [--rounds N] [--milliseconds N] [--runs N] [--connections N] [--only NAME] [--json]   (npm run bench builds first)
  *
- * Exits with 0 whether the goals are met or not; otherwise only when measuring failed.
+ * Names are ready, get, another, list, page, keyed, flat and runs. Exits with 0 whether the goals are met or not; otherwise only
+ * when measuring failed.
  */
 import { fork, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, open, rm } from 'node:fs/promises';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -21,11 +24,14 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { LoadConnections } from './load.js';
+import { caller, ended, newAgent, seeded } from './seeded.js';
 import { circumstances, cleanEnvironment, median, processCpu, processMemory, startService, table } from './support.js';
 
 const self = fileURLToPath(import.meta.url);
 const fewRuns = 1_000;
-const completedRuns = 300;
+const completedRuns = 400;
+/** Runs one after the other, and syncs of the disk. */
+const single = 20;
 const startRounds = 7;
 const goals = { read: 0.5, keyed: 0.2, flat: 1.25, idle: 120, ready: 500 };
 
@@ -43,86 +49,6 @@ function serveBare() {
     server.listen(0, '127.0.0.1', () => process.send(server.address().port));
   });
   process.once('disconnect', () => process.exit());
-}
-
-/** A data directory whose first team has so many runs. They are copies of one that was really executed. */
-async function seeded(folder, name, runs) {
-  const env = cleanEnvironment(path.join(folder, name));
-  const data = path.join(folder, name, 'data');
-  const service = await startService(env, data, ['--rate-limit', '1000000']);
-  try {
-    const call = caller(service);
-    const run = await oneRun(call, service.team);
-    await service.stop();
-    const { default: Libsql } = await import('libsql');
-    const database = new Libsql(path.join(data, 'aops.db'));
-    copyRun(database, run.id, runs);
-    database.close();
-    return { env, data, runId: run.id };
-  } finally {
-    await service.stop();
-  }
-}
-
-function copyRun(database, id, runs) {
-  const columns = database
-    .prepare('pragma table_info(runs)')
-    .all([])
-    .map((column) => column.name);
-  const changed = {
-    id: "printf('%08x-0000-4000-8000-000000000000', n)",
-    run_number: 'n',
-    created_at: "strftime('%Y-%m-%dT%H:%M:%fZ', created_at, '-' || (? - n) || ' seconds')",
-  };
-  const values = columns.map((column) => changed[column] ?? column).join(', ');
-  database.exec('begin');
-  database
-    .prepare(
-      `insert into runs (${columns.join(', ')}) with recursive numbers (n) as (select 2 union all select n + 1 from numbers where n < ?) select ${values} from runs, numbers where id = ?`,
-    )
-    .run([runs, runs, id]);
-  const tables = database.prepare("select name from sqlite_master where name = 'run_totals'").all([]);
-  if (tables.length > 0) database.exec('update run_totals set runs = (select count(*) from runs)');
-  database.exec('commit');
-}
-
-/** Calls the service as JSON over HTTP, and fails loudly. */
-function caller({ url, token }) {
-  return async (method, pathname, body) => {
-    const response = await fetch(`${url}${pathname}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': randomUUID() },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${pathname} was answered ${response.status}: ${text}`);
-    return JSON.parse(text);
-  };
-}
-
-/** An agent with a procedure of one step, and a run of it that has ended. */
-async function oneRun(call, team) {
-  const agentId = await newAgent(call, team);
-  const { run } = await call('POST', `/v2/teams/${team}/runs`, { agent_id: agentId, message: 'Invoices of today' });
-  return ended(call, run.id);
-}
-
-async function newAgent(call, team) {
-  const procedure = 'version: 1\nsteps:\n  - say: Done.\n';
-  const data = { models: { agent: { model: 'script' }, browsing: { provider: 'anthropic', model: 'none' } }, input: procedure };
-  const { agent } = await call('POST', `/v2/teams/${team}/agents`, {
-    name: `Bench ${randomUUID()}`,
-    build: { name: 'First', config: { version: 'v2', data } },
-  });
-  return agent.id;
-}
-
-async function ended(call, runId) {
-  for (;;) {
-    const { run } = await call('GET', `/v2/runs/${runId}`);
-    if (run.status === 'completed') return run;
-    if (['failed', 'interrupted'].includes(run.status)) throw new Error(`The run ended as ${run.status}: ${run.error}`);
-  }
 }
 
 /** The request of a case as bytes; that of a keyed change differs each time. */
@@ -154,12 +80,14 @@ async function recorded(service, make) {
   return { status, headers: Object.fromEntries(headers.map(([name, value]) => [name, value])), body };
 }
 
+const inTime = { run: (connections, make, milliseconds) => connections.run(make, { milliseconds }) };
+
 /** Milliseconds for a request by the clock, and of the CPU of the process that answers. */
-async function load(target, make, { milliseconds, connections }) {
+async function load(target, make, { milliseconds, connections }, work = inTime) {
   const opened = await LoadConnections.open(target.url, connections);
   const cpuBefore = processCpu(target.pid);
   const started = process.hrtime.bigint();
-  const requests = await opened.run(make, { milliseconds });
+  const requests = await work.run(opened, make, milliseconds);
   const wall = Number(process.hrtime.bigint() - started) / 1e6 / requests;
   const cpuAfter = processCpu(target.pid);
   opened.close();
@@ -177,7 +105,7 @@ async function compare(service, test, options) {
     const results = { service: [], bare: [] };
     for (let round = -1; round < options.rounds; round += 1)
       for (const name of round % 2 === 0 ? ['bare', 'service'] : ['service', 'bare']) {
-        const result = await load(targets[name], make, options);
+        const result = await load(targets[name], make, options, name === 'service' ? options.ofService : undefined);
         if (round >= 0) results[name].push(result);
       }
     return comparison(test, results);
@@ -195,22 +123,41 @@ function comparison({ name, goal }, results) {
   return { name, service, bare, ratio, cpu_ratio: bare.cpu_us / service.cpu_us, goal };
 }
 
-/** Runs completed a second, from the first request to the end of the last run; its CPU milliseconds a run. */
-async function completedPerSecond(service) {
+/** Runs completed a second, from the first request to the end of the last run; next to as many requests to a bare server. */
+async function completedPerSecond(service, options) {
   const call = caller(service);
   const agentId = await newAgent(call, service.team);
-  const countOf = async (status) =>
-    (await call('GET', `/v2/teams/${service.team}/runs?agent_id=${agentId}&count_only=true${status ? `&status=${status}` : ''}`)).total;
-  const body = () => JSON.stringify({ agent_id: agentId });
-  const make = requestBytes({ method: 'POST', pathname: `/v2/teams/${service.team}/runs`, body }, service.token);
-  const cpu = processCpu(service.pid);
-  const started = process.hrtime.bigint();
-  const connections = await LoadConnections.open(service.url, 16);
-  await connections.run(make, { limit: completedRuns });
-  connections.close();
-  while ((await countOf('completed')) < completedRuns) if ((await countOf('failed')) > 0) throw new Error('A run failed.');
-  const seconds = Number(process.hrtime.bigint() - started) / 1e9;
-  return { per_second: completedRuns / seconds, cpu_ms: (processCpu(service.pid) - cpu) / completedRuns };
+  const list = `/v2/teams/${service.team}/runs`;
+  const countOf = async (status) => (await call('GET', `${list}?agent_id=${agentId}&count_only=true&status=${status}`)).total;
+  const test = { name: 'runs completed', method: 'POST', pathname: list, body: () => JSON.stringify({ agent_id: agentId }) };
+  const runs = {
+    async run(connections, make) {
+      const before = await countOf('completed');
+      const sent = await connections.run(make, { limit: completedRuns });
+      while ((await countOf('completed')) < before + sent) if ((await countOf('failed')) > 0) throw new Error('A run failed.');
+      return sent;
+    },
+  };
+  return compare(service, test, { ...options, ofService: runs });
+}
+
+/** Milliseconds from the request for one run to its end, and of one sync of the disk that the data is on. */
+async function singleRun(service, folder) {
+  const call = caller(service);
+  const agentId = await newAgent(call, service.team);
+  const [runs, syncs] = [[], []];
+  const file = await open(path.join(folder, 'sync'), 'w');
+  for (let round = -1; round < single; round += 1) {
+    const began = performance.now();
+    const { run } = await call('POST', `/v2/teams/${service.team}/runs`, { agent_id: agentId });
+    await ended(call, run.id);
+    const between = performance.now();
+    await file.write(Buffer.alloc(4_096));
+    await file.datasync();
+    if (round >= 0) runs.push(between - began) && syncs.push(performance.now() - between);
+  }
+  await file.close();
+  return { run_ms: median(runs), sync_ms: median(syncs) };
 }
 
 /** Milliseconds from starting the process until the service answers that it is ready; and those of bare Node that does nothing. */
@@ -243,15 +190,16 @@ async function measure(folder, options) {
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     const idle = processMemory(service.pid);
     const list = `/v2/teams/${service.team}/runs`;
-    let offset = 0;
-    const nextPage = () => {
-      offset = (offset + 20) % 2_000;
-      return offset;
-    };
+    // What is read anew each time is one of these; and no URL comes twice, so nothing of it is remembered.
+    let asked = 0;
+    const nextRun = () =>
+      `/v2/runs/${(2 + (asked % Math.min(2_000, options.runs - 1))).toString(16).padStart(8, '0')}-0000-4000-8000-000000000000?asked=${asked++}`;
+    const nextPage = () => `${list}?limit=20&offset=${(20 * asked) % 2_000}&asked=${asked++}`;
     const cases = [
       { key: 'get', name: 'get a run', method: 'GET', pathname: `/v2/runs/${many.runId}`, goal: goals.read },
+      { key: 'another', name: '  another each time', method: 'GET', pathname: nextRun },
       { key: 'list', name: `list 20 of ${options.runs} runs`, method: 'GET', pathname: list, goal: goals.read },
-      { key: 'page', name: '  the same, another page each time', method: 'GET', pathname: () => `${list}?limit=20&offset=${nextPage()}` },
+      { key: 'page', name: '  another page each time', method: 'GET', pathname: nextPage },
       {
         key: 'keyed',
         name: 'create an agent, keyed',
@@ -262,14 +210,17 @@ async function measure(folder, options) {
       },
     ];
     for (const test of cases) if (wants(test.key)) result.requests.push(await compare(service, test, options));
-    if (wants('flat')) result.flat = await flatness(folder, service, options);
-    if (wants('runs')) result.runs = await completedPerSecond(service);
+    if (wants('runs')) {
+      result.requests.push(await completedPerSecond(service, options));
+      result.single = await singleRun(service, folder);
+    }
     result.memory = {
       idle_mib: idle?.now,
       loaded_mib: processMemory(service.pid)?.now,
       peak_mib: processMemory(service.pid)?.peak,
       goal: goals.idle,
     };
+    if (wants('flat')) result.flat = await flatness(folder, { ...many, service }, options);
     return result;
   } finally {
     await service.stop();
@@ -279,21 +230,23 @@ async function measure(folder, options) {
 /** What lists take with many runs, against the same with few. */
 async function flatness(folder, many, options) {
   const small = await seeded(folder, 'few', fewRuns);
-  const few = await startService(small.env, small.data, ['--rate-limit', '100000000']);
+  const few = { ...small, service: await startService(small.env, small.data, ['--rate-limit', '100000000']) };
   try {
     const results = [];
     for (const [name, query] of [
-      ['all', '?limit=20'],
-      ['of a status', '?status=completed'],
-      ['of a source', '?source=api'],
-      ['the oldest page', `?offset=${fewRuns - 20}`],
+      ['all', () => '?limit=20'],
+      ['of a status', () => '?status=completed'],
+      ['of a source', () => '?source=api'],
+      ['of an agent', ({ agentId }) => `?agent_id=${agentId}`],
+      ['the oldest first', () => '?sort_order=asc'],
+      ['page 50', () => `?offset=${fewRuns - 20}`],
     ]) {
       const times = { few: [], many: [] };
       for (let round = -1; round < options.rounds; round += 1)
-        for (const [key, service] of Object.entries({ few, many })) {
+        for (const [key, { service, ...data }] of Object.entries({ few, many })) {
           // Another URL each time: a remembered answer takes the same time however many runs there are.
           let asked = 0;
-          const pathname = () => `/v2/teams/${service.team}/runs${query}&asked=${asked++}`;
+          const pathname = () => `/v2/teams/${service.team}/runs${query(data)}&asked=${asked++}`;
           const make = requestBytes({ method: 'GET', pathname }, service.token);
           const { cpu, wall } = await load(service, make, options);
           if (round >= 0) times[key].push(cpu ?? wall);
@@ -308,26 +261,26 @@ async function flatness(folder, many, options) {
     }
     return results;
   } finally {
-    await few.stop();
+    await few.service.stop();
   }
 }
 
 const verdict = (met, goal) => `${goal} ${met ? 'met' : 'MISSED'}`;
 const fixed = (value, digits = 0) => (value === undefined || Number.isNaN(value) ? '-' : value.toFixed(digits));
 
-function report({ requests, flat = [], runs, start, memory }, options) {
+function report({ requests, flat = [], single: alone, start, memory }, options) {
   const parts = [];
   if (requests.length > 0) {
-    const head = ['requests a second', 'bare', 'service', 'ratio', 'CPU bare', 'CPU service', 'CPU ratio', 'goal'];
+    const head = ['a second', 'bare', 'service', 'ratio', 'goal', 'CPU: bare', 'service', 'ratio'];
     const rows = requests.map(({ name, bare, service, ratio, cpu_ratio, goal }) => [
       name,
       fixed(bare.per_second),
       fixed(service.per_second),
       `${fixed(ratio, 2)}x`,
+      goal === undefined ? '' : verdict(ratio >= goal, `${goal}x`),
       `${fixed(bare.cpu_us)} µs`,
       `${fixed(service.cpu_us)} µs`,
       `${fixed(cpu_ratio, 2)}x`,
-      goal === undefined ? '' : verdict(ratio >= goal, `${goal}x`),
     ]);
     parts.push(table([head, ...rows]));
   }
@@ -342,7 +295,8 @@ function report({ requests, flat = [], runs, start, memory }, options) {
     parts.push(table([['CPU of a list', `${fewRuns} runs`, `${options.runs} runs`, 'ratio', 'goal'], ...rows]));
   }
   const lines = [];
-  if (runs) lines.push(`runs completed: ${fixed(runs.per_second)} a second, CPU ${fixed(runs.cpu_ms, 2)} ms each`);
+  if (alone)
+    lines.push(`one run alone: ${fixed(alone.run_ms, 1)} ms until it has ended; one sync of this disk: ${fixed(alone.sync_ms, 1)} ms`);
   if (start)
     lines.push(
       `ready after ${fixed(start.ready_ms)} ms (bare Node ${fixed(start.bare_node_ms)} ms), goal ${verdict(start.ready_ms <= start.goal, `${start.goal} ms`)}`,
@@ -361,7 +315,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     milliseconds: { type: 'string', default: '1000' },
     runs: { type: 'string', default: '100000' },
-    connections: { type: 'string', default: '16' },
+    connections: { type: 'string', default: '64' },
     only: { type: 'string' },
     json: { type: 'boolean', default: false },
     bare: { type: 'boolean', default: false },

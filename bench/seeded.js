@@ -1,0 +1,86 @@
+/** Services with many runs, for the benchmark of the service. */
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { cleanEnvironment, startService } from './support.js';
+
+/** A data directory whose first team has so many runs. They are copies of one that was really executed. */
+export async function seeded(folder, name, runs) {
+  const env = cleanEnvironment(path.join(folder, name));
+  const data = path.join(folder, name, 'data');
+  const service = await startService(env, data, ['--rate-limit', '1000000']);
+  try {
+    const call = caller(service);
+    const run = await oneRun(call, service.team);
+    await service.stop();
+    const { default: Libsql } = await import('libsql');
+    const database = new Libsql(path.join(data, 'aops.db'));
+    copyRun(database, run.id, runs);
+    database.close();
+    return { env, data, runId: run.id, agentId: run.agent_id };
+  } finally {
+    await service.stop();
+  }
+}
+
+function copyRun(database, id, runs) {
+  const columns = database
+    .prepare('pragma table_info(runs)')
+    .all([])
+    .map((column) => column.name);
+  const changed = {
+    id: "printf('%08x-0000-4000-8000-000000000000', n)",
+    run_number: 'n',
+    created_at: "strftime('%Y-%m-%dT%H:%M:%fZ', created_at, '-' || (? - n) || ' seconds')",
+  };
+  const values = columns.map((column) => changed[column] ?? column).join(', ');
+  database.exec('begin');
+  database
+    .prepare(
+      `insert into runs (${columns.join(', ')}) with recursive numbers (n) as (select 2 union all select n + 1 from numbers where n < ?) select ${values} from runs, numbers where id = ?`,
+    )
+    .run([runs, runs, id]);
+  const tables = database.prepare("select name from sqlite_master where name = 'run_totals'").all([]);
+  if (tables.length > 0) database.exec('update run_totals set runs = (select count(*) from runs)');
+  database.exec('commit');
+}
+
+/** Calls the service as JSON over HTTP, and fails loudly. */
+export function caller({ url, token }) {
+  return async (method, pathname, body) => {
+    const response = await fetch(`${url}${pathname}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': randomUUID() },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${pathname} was answered ${response.status}: ${text}`);
+    return JSON.parse(text);
+  };
+}
+
+/** A run that has ended. */
+async function oneRun(call, team) {
+  const agentId = await newAgent(call, team);
+  const { run } = await call('POST', `/v2/teams/${team}/runs`, { agent_id: agentId, message: 'Invoices of today' });
+  return ended(call, run.id);
+}
+
+/** An agent with a procedure of one step. */
+export async function newAgent(call, team) {
+  const procedure = 'version: 1\nsteps:\n  - say: Done.\n';
+  const data = { models: { agent: { model: 'script' }, browsing: { provider: 'anthropic', model: 'none' } }, input: procedure };
+  const { agent } = await call('POST', `/v2/teams/${team}/agents`, {
+    name: `Bench ${randomUUID()}`,
+    build: { name: 'First', config: { version: 'v2', data } },
+  });
+  return agent.id;
+}
+
+/** A run when it has ended, which is to be with success. */
+export async function ended(call, runId) {
+  for (;;) {
+    const { run } = await call('GET', `/v2/runs/${runId}`);
+    if (run.status === 'completed') return run;
+    if (['failed', 'interrupted'].includes(run.status)) throw new Error(`The run ended as ${run.status}: ${run.error}`);
+  }
+}
