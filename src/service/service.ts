@@ -13,7 +13,7 @@ import { probeLimit } from './engine/connections/limits.ts';
 import { type Engine, jobKinds } from './engine/engine.ts';
 import { evaluateRun } from './engine/evaluations.ts';
 import { FileStore } from './engine/file-store.ts';
-import { driveRun } from './engine/run-driver.ts';
+import { claimRun, driveRun } from './engine/run-driver.ts';
 import { forgetRuns, planRunRetention } from './engine/run-retention.ts';
 import { expireStagedSandbox } from './engine/sandbox-expiry.ts';
 import { expireRunSandboxes, planRetention } from './engine/sandbox-retention.ts';
@@ -47,7 +47,6 @@ import { UrlSigner } from './signed-urls.ts';
 import { openDatabase } from './store/database.ts';
 import { nudgeJob, reclaimJobs } from './store/jobs.ts';
 import { largestConcurrency } from './store/plans.ts';
-import { claimRunJob } from './store/run-queue.ts';
 import { settingOrCreate } from './store/settings.ts';
 import { isoTime } from './store/time.ts';
 
@@ -160,7 +159,7 @@ function createEngine(
     browsing: { policy: 'off', searchPath: options.commandPath ?? systemPath, ...options.browsing },
     worker: new Worker({ store, clock, log, owner: instanceId }),
   };
-  engine.worker.handle(jobKinds.run, options.runConcurrency, (job, signal) => driveRun(engine, job, signal), claimRunJob);
+  engine.worker.handle(jobKinds.run, options.runConcurrency, (job, signal) => driveRun(engine, job, signal), claimRun);
   engine.worker.handle(jobKinds.dispatchCases, 2, (job) => dispatchCases(engine, job));
   engine.worker.handle(jobKinds.builderRun, 2, (job, signal) => driveBuilderRun(engine, job, signal));
   engine.worker.handle(jobKinds.evaluate, 2, (job) => evaluateRun(engine, job));

@@ -3,6 +3,7 @@ import { errorFields } from '../log.ts';
 import type { Outcome } from '../runtimes/runtime.ts';
 import { procedureText } from '../store/builds.ts';
 import { holdsJob, releaseJob, yieldJob } from '../store/jobs.ts';
+import { claimRunJob } from '../store/run-queue.ts';
 import { changeRun, isTerminal, runById } from '../store/runs.ts';
 import { reviveSandbox } from '../store/sandboxes.ts';
 import type { JobRow, RunRow } from '../store/schema.ts';
@@ -11,7 +12,7 @@ import type { Engine } from './engine.ts';
 import { RunLostError, RunSession } from './run-session.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import { recordRunEvents, runEvent } from './webhooks/run-events.ts';
-import { JobAborted } from './worker.ts';
+import { JobAborted, type JobClaim } from './worker.ts';
 
 /** Advances the run of a claimed job as far as it goes. Throws only what is not the run's own failure. */
 export async function driveRun(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
@@ -28,11 +29,15 @@ export async function driveRun(engine: Engine, job: JobRow, signal: AbortSignal)
   }
 }
 
+/** Takes the next run for its driver, which sees the claim to the disk together with the run's first statuses. */
+export const claimRun: JobClaim = (store, kind, by) => claimRunJob(store.early, kind, by);
+
 /** Everything up to the point where the runtime takes over; undefined when there is nothing to execute. */
 async function openSession(engine: Engine, job: JobRow, signal: AbortSignal): Promise<RunSession | undefined> {
-  const run = await enter(engine, job, 'starting');
+  const run = await enter({ ...engine, store: engine.store.early }, job, 'starting');
   if (run === undefined) return undefined;
   const sandbox = await engine.sandboxes.create(run.sandbox_id);
+  // From here on it is on the disk whose run this is.
   const running = await enter(engine, job, 'running');
   if (running === undefined) return undefined;
   const agent = await engine.store.selectFrom('agents').select('name').where('id', '=', run.agent_id).executeTakeFirstOrThrow();

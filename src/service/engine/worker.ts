@@ -11,7 +11,10 @@ import type { JobRow } from '../store/schema.ts';
 /** Works on one claimed job and releases it. When it throws instead, the job is tried again later. */
 export type JobHandler = (job: JobRow, signal: AbortSignal) => Promise<void>;
 
-/** Takes the job that is to be worked on next, or undefined when none may be. */
+/**
+ * Takes the job that is to be worked on next, or undefined when none may be. One that uses the early store leaves it to the handler
+ * to see the claim to the disk before it does anything that is not in the database.
+ */
 export type JobClaim = (store: Store, kind: string, by: ClaimBy) => Promise<JobRow | undefined>;
 
 /** Why a rest ends; made once, where each abort would make an error of its own. */
@@ -87,6 +90,7 @@ export class Worker {
   }
 
   start(): void {
+    this.#looked = this.#options.clock.now();
     this.#loop = this.#run();
   }
 
@@ -151,7 +155,8 @@ export class Worker {
     const began = clock.now();
     // Whoever wakes this loop mostly has no work for it.
     if (this.#nothing.version === version && began < this.#nothing.until) return this.#nothing.until - began;
-    const first = await firstDueTimes(store, [...this.#kinds.keys()]);
+    // Only a hint, so it need not be on the disk.
+    const first = await firstDueTimes(store.early, [...this.#kinds.keys()]);
     let next = began + this.#lease / 3;
     for (const [kind, slots] of this.#kinds) {
       const { queued = Number.POSITIVE_INFINITY, leaseEnd = Number.POSITIVE_INFINITY } = first.get(kind) ?? {};
@@ -170,7 +175,7 @@ export class Worker {
       now = clock.now();
       const job = await slots.claim(store, kind, { owner, now, lease: this.#lease });
       // What is due and may not be claimed yet waits for another to end, which wakes this loop.
-      if (job === undefined) return (await nextDueTime(store, kind, now)) ?? Number.POSITIVE_INFINITY;
+      if (job === undefined) return (await nextDueTime(store.early, kind, now)) ?? Number.POSITIVE_INFINITY;
       this.#begin(job, now + this.#lease);
     }
     // A full kind is looked at again when one of its jobs ends.

@@ -210,6 +210,7 @@ export interface FirstDue {
 
 /** The same of many kinds with one query, each a look at the first of an index: whoever waits for work asks over and over. */
 export async function firstDueTimes(db: Queries, kinds: readonly string[]): Promise<Map<string, FirstDue>> {
+  if (kinds.length === 0) return new Map();
   const row = await firsts.only(db, { kinds });
   const at = (name: string): number | undefined => (row[name] == null ? undefined : Number(row[name]));
   return new Map(kinds.map((kind) => [kind, { queued: at(`queued ${kind}`), leaseEnd: at(`running ${kind}`) }]));

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunHost } from '../../../src/service/runtimes/runtime.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
+import { heldDisk } from '../helpers/disk.ts';
 import { Gate, once } from '../helpers/runtime.ts';
 import { started } from '../helpers/service.ts';
 
@@ -248,6 +249,28 @@ describe('a restart', () => {
     expect(second.service.token).toBe(first.service.token);
     await second.until(run.id, 'completed');
     expect(effects).toEqual(['first', 'second']);
+  });
+
+  it('executes nothing of a run that is not on the disk', async () => {
+    const effects: string[] = [];
+    const api = await started({
+      behaviours: {
+        work: async () => {
+          effects.push('executed');
+          return { status: 'completed' };
+        },
+      },
+    });
+    const agentId = await api.agent('work');
+    const goOn = new Gate();
+    const sync = await heldDisk(goOn);
+    const answer = api.ok('startRun', { body: { agent_id: agentId } });
+    while (sync.mock.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(effects).toEqual([]);
+    goOn.open();
+    await api.until((await answer).run.id, 'completed');
+    expect(effects).toEqual(['executed']);
   });
 
   it('continues runs after a crash: what was acknowledged is there', async () => {

@@ -48,9 +48,11 @@ it('tries a job again after a while when its handler throws', async () => {
 it('runs no more of a kind at once than it may', async () => {
   const { store, worker, job } = await workshop();
   let [busy, most, ended] = [0, 0, 0];
-  const all = new Gate();
+  const [both, all] = [new Gate(), new Gate()];
   worker.handle('k', 2, async (claimed) => {
     most = Math.max(most, ++busy);
+    if (busy === 2) both.open();
+    await both.opened;
     await settle();
     busy -= 1;
     await releaseJob(store, claimed, { status: 'done' });

@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { Worker } from '../../../src/service/engine/worker.ts';
 import { Readiness } from '../../../src/service/operating/readiness.ts';
 import { openDatabase, type Store } from '../../../src/service/store/database.ts';
+import { enqueueJob } from '../../../src/service/store/jobs.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
+import { Gate } from '../helpers/runtime.ts';
 
 const noLog = () => undefined;
 
@@ -43,15 +45,23 @@ describe('a service', () => {
     const clock = new ManualClock();
     const store = await opened();
     const worker = new Worker({ store, clock, log: noLog, owner: 'me', lease: 1_000 });
+    await enqueueJob(store, { kind: 'run', subjectId: 's', dueAt: clock.now() });
+    const asked = new Gate();
     let hangs = false;
     worker.handle(
       'run',
       1,
       async () => undefined,
-      async () => (hangs ? new Promise(() => undefined) : undefined),
+      async () => {
+        asked.open();
+        return hangs ? new Promise(() => undefined) : undefined;
+      },
     );
     worker.start();
-    while (!worker.isAlive()) await new Promise((resolve) => setImmediate(resolve));
+    await asked.opened;
+    // From the first look to its rest.
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(worker.isAlive()).toBe(true);
     hangs = true;
     clock.advance(1_000);
     await new Promise((resolve) => setImmediate(resolve));

@@ -1,9 +1,8 @@
-import { cp, type FileHandle, open, readdir } from 'node:fs/promises';
+import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Kysely, type Migration, sql } from 'kysely';
 import Libsql from 'libsql';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/service/store/database.ts';
 import { LibsqlDialect } from '../../../src/service/store/dialect.ts';
 import { migrate } from '../../../src/service/store/migrate.ts';
@@ -13,6 +12,7 @@ import { claimRunJob } from '../../../src/service/store/run-queue.ts';
 import type { Database } from '../../../src/service/store/schema.ts';
 import { listToolExecutions } from '../../../src/service/store/tool-executions.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
+import { heldDisk } from '../helpers/disk.ts';
 import { Gate } from '../helpers/runtime.ts';
 
 async function opened() {
@@ -140,15 +140,8 @@ describe('the file', () => {
 
   it('tells of a change when the write-ahead log was synced, and not before', async () => {
     const { db } = await opened();
-    const file = await open(fileURLToPath(import.meta.url));
     const goOn = new Gate();
-    const { datasync } = Object.getPrototypeOf(file) as FileHandle;
-    const sync = vi.spyOn(Object.getPrototypeOf(file) as FileHandle, 'datasync').mockImplementation(async function (this: FileHandle) {
-      await goOn.opened;
-      await datasync.call(this);
-    });
-    await file.close();
-    afterTest(async () => sync.mockRestore());
+    const sync = await heldDisk(goOn);
     let told = false;
     const written = db
       .insertInto('settings')
