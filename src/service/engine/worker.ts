@@ -90,7 +90,7 @@ export class Worker {
   }
 
   start(): void {
-    this.#looked = this.#options.clock.now();
+    this.#looked = steadyTime(this.#options.clock);
     this.#loop = this.#run();
   }
 
