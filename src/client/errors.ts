@@ -26,7 +26,7 @@ const hintOfStatus: Record<number, string> = {
 
 const hintOfCode: Record<string, string> = {
   route_not_found: 'This service does not offer the operation: it may be of another version, or one that the local service alone has.',
-  insufficient_scope: 'Use a credential that has the scope: another profile with --profile, or a new one from the owner of the service.',
+  insufficient_scope: 'Use a credential that may do it: another profile with --profile, or a new one from the owner of the service.',
   owner_only: 'Use the profile of the owner, which `aops local up` makes: --profile local.',
   run_not_found: 'See the runs with `aops runs list`.',
   agent_not_found: 'See the agents with `aops agents list`.',

@@ -131,6 +131,16 @@ describe('connections probe and tools', () => {
     expect((await service.cli(['connections', 'probe', 'tickets', '--json'])).json()).toMatchObject({ total: 6 });
   });
 
+  it('describe one tool, with its arguments', async () => {
+    await created('desk');
+    const shown = await service.cli(['connections', 'describe', 'desk', 'create_ticket']);
+    expect(shown).toMatchObject({ code: 0, stdout: 'Tool\tcreate_ticket\nDoes\tCreates a ticket\ntitle\tstring\ttrue\t\n', stderr: '' });
+    expect((await service.cli(['connections', 'describe', 'desk', 'hang', '--json'])).json()).toMatchObject({ name: 'hang' });
+    const missing = await service.cli(['connections', 'describe', 'desk', 'create_tickets']);
+    expect(missing.code).toBe(3);
+    expect(missing.stderr).toContain('desk has no tool "create_tickets".\nhint: Did you mean create_ticket?');
+  });
+
   it('say why a server cannot be used, and keep that of a connection', async () => {
     server.require('x-api-key', () => secret);
     const failed = await service.cli(['connections', 'probe', '--url', server.url]);

@@ -10,6 +10,7 @@ export const connections = defineGroup({
     delete: () => import('./delete.ts'),
     probe: () => import('./probe.ts'),
     tools: () => import('./tools.ts'),
+    describe: () => import('./describe.ts'),
     'check-oauth': () => import('./check-oauth.ts'),
     authorize: () => import('./authorize.ts'),
   },

@@ -26,8 +26,11 @@ const firstLine = (text = ''): string => text.trim().split('\n', 1)[0] as string
 export const toolOutput = listOutput<ConnectionTool>({ columns: [name, input, description], empty: 'The server has no tools.' });
 
 /** The tools that a server answered with. @throws AopsError `mcp_server_failed` with what was wrong */
-export function toolList({ success, tools, error }: ProbedServer): RowList<ConnectionTool> {
-  if (success) return wholeList(tools ?? []);
+export const toolList = (answer: ProbedServer): RowList<ConnectionTool> => wholeList(requireTools(answer));
+
+/** The same as they came. */
+export function requireTools({ success, tools, error }: ProbedServer): ConnectionTool[] {
+  if (success) return tools ?? [];
   throw new AopsError(error ?? 'The server could not be used, and the service does not say why.', {
     code: 'mcp_server_failed',
     exit: exitCodes.failure,

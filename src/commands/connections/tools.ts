@@ -5,7 +5,8 @@ import { toolList, toolOutput } from './tool-list.ts';
 
 export default defineCommand({
   summary: 'List the tools of a connection, as its server has them now',
-  description: 'An argument with a question mark may be left out. --json shows the whole schema of each.',
+  description:
+    'An argument with a question mark may be left out. `aops connections describe` shows one with all that is known of it, and --json all of them.',
   arguments: { connection: connectionArgument },
   operations: ['listConnectionTools', 'listConnections', 'getConnection'],
   examples: [

@@ -1,0 +1,49 @@
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import { nearest } from '../../base/nearest.ts';
+import type { ConnectionTool } from '../../interface/types.ts';
+import { argument, defineCommand } from '../define.ts';
+import { documentOutput } from '../output.ts';
+import { returns } from '../result.ts';
+import { describeTool } from '../tool-arguments.ts';
+import { connectionArgument, findConnection } from './record.ts';
+import { requireTools } from './tool-list.ts';
+
+export default defineCommand({
+  summary: 'Show what a tool of a connection does and what it takes',
+  arguments: { connection: connectionArgument, tool: argument('The tool, as `aops connections tools` lists it') },
+  operations: ['listConnectionTools', 'listConnections', 'getConnection'],
+  exits: [exitCodes.notFound],
+  examples: [
+    { command: 'aops connections describe crm create_ticket', text: 'Before a procedure calls it' },
+    { command: 'aops connections describe crm create_ticket --jq .input_schema', text: 'The JSON Schema of its arguments' },
+  ],
+  result: returns('listConnectionTools.tools[]'),
+  output: documentOutput<ConnectionTool>((tool, view) =>
+    describeTool(
+      [
+        { label: 'Tool', value: tool.name },
+        { label: 'Does', value: tool.description },
+      ],
+      tool.input_schema,
+      view,
+    ),
+  ),
+  async run(context, input) {
+    const client = await context.client();
+    const { id, name } = await findConnection(context, input.connection);
+    const tools = requireTools(await client.call('listConnectionTools', { params: { connection_id: id } }));
+    return tools.find((tool) => tool.name === input.tool) ?? unknownTool(name, input.tool, tools);
+  },
+});
+
+function unknownTool(connection: string, wanted: string, tools: readonly ConnectionTool[]): never {
+  const meant = nearest(
+    wanted,
+    tools.map(({ name }) => name),
+  );
+  throw new AopsError(`${connection} has no tool "${wanted}".`, {
+    code: 'tool_not_found',
+    exit: exitCodes.notFound,
+    hint: meant === undefined ? `List those there are with \`aops connections tools ${connection}\`.` : `Did you mean ${meant}?`,
+  });
+}
