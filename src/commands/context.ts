@@ -35,6 +35,8 @@ export interface Context {
     kill(pid: number, signal: 'SIGTERM' | 0): void;
     /** Calls the listener on SIGHUP, which otherwise ends the process. Returns what takes it away. */
     onHangup(listener: () => void): () => void;
+    /** Ends the process so many milliseconds from now, should anything that nobody waits for keep it. */
+    endWithin(milliseconds: number): void;
     /** What this process uses: bytes, and seconds of CPU time. */
     usage(): { residentBytes: number; heapBytes: number; cpuSeconds: number };
   };

@@ -15,6 +15,9 @@ import { logOptions, serviceLog } from './local/service-log.ts';
 import { defaultDataDirectory, removeState, serviceFile, tokenFile, writeState } from './local/state.ts';
 import { webhookOptions, webhookSettings } from './local/webhook-flags.ts';
 
+/** Milliseconds for what is still open when the service has ended. */
+const lastMoments = 500;
+
 export default defineCommand({
   summary: 'Run the service in the foreground, for a server',
   description:
@@ -100,6 +103,8 @@ export default defineCommand({
       await service.close();
       log.flush();
       for (const file of stateFiles.reverse()) await removeState(file, instanceId);
+      // A browser that hangs while it starts, say, is given up by its library after a minute.
+      context.launcher.endWithin(lastMoments);
     }
   },
 });

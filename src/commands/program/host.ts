@@ -17,6 +17,8 @@ export interface Host {
   cwd(): string;
   on(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', listener: () => void): unknown;
   removeListener(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', listener: () => void): unknown;
+  /** Ends the process, with the exit code that was set. */
+  exit?(): unknown;
   /** In bytes. */
   memoryUsage(): { rss: number; heapUsed: number };
   /** In microseconds. */

@@ -61,6 +61,7 @@ export class Session {
           host.on('SIGHUP', listener);
           return () => void host.removeListener('SIGHUP', listener);
         },
+        endWithin: (milliseconds) => void setTimeout(() => host.exit?.(), milliseconds).unref(),
         usage: () => {
           const { rss, heapUsed } = host.memoryUsage();
           const { user, system } = host.cpuUsage();

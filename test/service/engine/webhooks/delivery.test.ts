@@ -1,4 +1,4 @@
-/** Deliveries by a clock that stands still: the log of attempts, the schedule, receivers of every kind, and restarts. */
+/** Deliveries by a clock that stands still (S32 to S38): the log of attempts, the schedule, receivers of every kind, and restarts. */
 import { cp } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';

@@ -1,0 +1,576 @@
+/**
+ * Random sequences of operations over all groups, several at a time, by seed: agents and queues go while runs and cases use them, the
+ * clock jumps, runs are removed while they are read, the service is killed in between. Nothing is ever answered with a 5xx, and in the
+ * end everything that can be counted in two ways counts the same.
+ */
+import Libsql from 'libsql';
+import { describe, expect, it } from 'vitest';
+import type { OperationId } from '../../src/interface/operations.ts';
+import { ManualClock } from '../service/helpers/clock.ts';
+import { crashImage } from '../service/helpers/crash.ts';
+import type { Behaviour } from '../service/helpers/runtime.ts';
+import { type Answer, type Api, type CallInput, config, started } from '../service/helpers/service.ts';
+
+const minute = 60_000;
+const day = 24 * 60 * minute;
+const rounds = 4;
+const stepsInRound = 200;
+const workers = 8;
+
+/** Numbers from 0 to 1, the same ones for a seed (mulberry32). */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+const picture = Buffer.from('89504e470d0a1a0a', 'hex');
+const behaviours: Record<string, Behaviour> = {
+  write: async (host) => {
+    await host.sandbox.write('note.txt', Buffer.from('note'));
+    const image = { name: 'page.png', mimeType: 'image/png', bytes: picture };
+    const memory = { path: 'notes.md', content: 'more\n', append: true };
+    await host.commit(
+      'step',
+      null,
+      [
+        { kind: 'text', id: 't', text: 'Done.' },
+        { kind: 'screenshot', id: 's', toolName: 'browse', startedAt: new Date(host.clock.now()), image },
+      ],
+      memory,
+    );
+    return { status: 'completed' };
+  },
+  ask: async (host) =>
+    host.answer('ask') ? { status: 'completed' } : { status: 'waiting', step: 'ask', request: { type: 'approval', title: 'Pay?' } },
+  sleep: async (host) => {
+    if (!host.journal.has('until')) await host.commit('until', host.clock.now() + 10 * minute);
+    const until = host.journal.get('until') as number;
+    return host.clock.now() < until ? { status: 'sleeping', until } : { status: 'completed' };
+  },
+  fail: async () => ({ status: 'failed', error: 'no luck' }),
+  postpone: async (host) => {
+    if (host.case !== undefined) await host.act('later', { do: 'postpone', until: host.clock.now() + 5 * minute });
+    return { status: 'completed' };
+  },
+};
+const words = ['done', ...Object.keys(behaviours)];
+
+/** Ids that have been seen, of each kind. Those that are gone stay: they are asked for, too. */
+type Known = Record<string, string[]>;
+
+class Player {
+  readonly known: Known = {};
+  readonly #random: () => number;
+  readonly trail: string[] = [];
+  #number = 0;
+
+  constructor(seed: number) {
+    this.#random = random(seed);
+  }
+
+  below = (count: number): number => Math.floor(this.#random() * count);
+  one = <Item>(items: readonly Item[]): Item => items[this.below(items.length)] as Item;
+  /** An id of that kind, rather a new one; a strange one when there is none. */
+  id(kind: string): string {
+    const ids = this.known[kind] ?? [];
+    return ids.length === 0
+      ? '00000000-0000-4000-8000-000000000000'
+      : (ids[Math.max(0, ids.length - 1 - this.below(Math.min(ids.length, 8)))] as string);
+  }
+  note(kind: string, id: string | null | undefined): void {
+    if (typeof id === 'string') this.known[kind] = [...(this.known[kind] ?? []).slice(-50), id];
+  }
+  name = (): string => `name ${++this.#number}`;
+}
+
+type Step = (player: Player, api: Api) => Promise<Answer>;
+type Move = [weight: number, step: Step];
+
+/** A call, of which something may be learned. */
+const call =
+  (id: OperationId, input: (player: Player) => CallInput, learn?: (player: Player, body: never) => void): Step =>
+  async (player, api) => {
+    const given = input(player);
+    player.trail.push(`${id} ${JSON.stringify(given)}`);
+    const answer = await api.call(id, given);
+    if (answer.status < 300) learn?.(player, answer.body as never);
+    return answer;
+  };
+const at =
+  (kind: string, name = `${kind}_id`) =>
+  (player: Player): CallInput => ({ params: { [name]: player.id(kind) } });
+const withBody =
+  (place: (player: Player) => CallInput, body: (player: Player) => unknown) =>
+  (player: Player): CallInput => ({
+    ...place(player),
+    body: body(player),
+  });
+const nothing = (): CallInput => ({});
+
+const moves: Move[] = [
+  [
+    4,
+    call(
+      'createAgent',
+      withBody(nothing, (p) => ({ name: p.name(), build: { name: 'b', config: config(p.one(words)) } })),
+      (p, { agent, build }: { agent: { id: string }; build: { id: string } }) => {
+        p.note('agent', agent.id);
+        p.note('build', build.id);
+      },
+    ),
+  ],
+  [1, call('deleteAgent', at('agent'))],
+  [
+    1,
+    call(
+      'createRevision',
+      withBody(at('agent'), (p) => ({ name: 'r', config: config(p.one(words)) })),
+      (p, { build }: { build: { id: string } }) => p.note('build', build.id),
+    ),
+  ],
+  [
+    2,
+    call(
+      'promoteRevision',
+      withBody(at('build'), () => ({})),
+    ),
+  ],
+  [
+    8,
+    call(
+      'startRun',
+      withBody(nothing, (p) => ({ agent_id: p.id('agent'), message: 'go', ...(p.below(4) === 0 ? { sandbox_id: p.id('sandbox') } : {}) })),
+      (p, { run }: { run: { id: string; sandbox_id: string } }) => {
+        p.note('run', run.id);
+        p.note('sandbox', run.sandbox_id);
+      },
+    ),
+  ],
+  [2, call('stopRun', at('run'))],
+  [
+    2,
+    call(
+      'postRunMessage',
+      withBody(at('run'), () => ({ message: 'go on' })),
+    ),
+  ],
+  [
+    6,
+    call(
+      'getRun',
+      at('run'),
+      (p, { run, pending_human_request: request }: { run: { id: string }; pending_human_request: { id: string } | null }) => {
+        if (request) {
+          p.note('asking', run.id);
+          p.note('request', request.id);
+        }
+      },
+    ),
+  ],
+  [
+    4,
+    async (p, api) =>
+      call('respondToHumanRequest', () => ({
+        params: { run_id: p.known.asking?.at(-1) ?? p.id('run'), request_id: p.known.request?.at(-1) ?? p.id('run') },
+        body: { approved: p.below(2) === 0 },
+      }))(p, api),
+  ],
+  [2, call('listRunMessages', at('run'))],
+  [2, async (p, api) => call('getRunDetail', () => ({ params: { runId: p.id('run'), agentId: p.id('agent') } }))(p, api)],
+  [2, call('listRunSandboxFiles', at('run'))],
+  [2, call('getRunSandboxFileContent', (p) => ({ ...at('run')(p), query: { path: 'note.txt' } }))],
+  [
+    2,
+    call(
+      'getRunScreenshotTimeline',
+      at('run'),
+      (p, { data }: { data: { toolExecutions: { afterScreenshot?: { signedUrl: string } }[] } }) =>
+        p.note('url', data.toolExecutions[0]?.afterScreenshot?.signedUrl),
+    ),
+  ],
+  [2, async (p, api) => (p.known.url === undefined ? call('listRuns', nothing)(p, api) : api.send('GET', new URL(p.id('url')).pathname))],
+  [
+    2,
+    call(
+      'createQueue',
+      withBody(nothing, (p) => ({ name: p.name() })),
+      (p, { queue }: { queue: { id: string } }) => p.note('queue', queue.id),
+    ),
+  ],
+  [1, call('deleteQueue', at('queue'))],
+  [
+    5,
+    call(
+      'createCases',
+      withBody(at('queue'), (p) => ({
+        cases: Array.from({ length: 1 + p.below(4) }, () => ({ title: p.name(), labels: [{ key: 'k', value: p.one(['a', 'b']) }] })),
+      })),
+      (p, { added_cases }: { added_cases: { id: string }[] }) => {
+        for (const { id } of added_cases) p.note('case', id);
+      },
+    ),
+  ],
+  [1, call('clearQueueCases', at('queue'))],
+  [1, call('deleteCase', at('case'))],
+  [2, call('getCase', at('case'))],
+  [2, call('listCaseRuns', at('case'))],
+  [
+    2,
+    call(
+      'bulkUpdateCaseStatus',
+      withBody(at('queue'), (p) => ({ case_ids: [p.id('case'), p.id('case')], status: p.one(['pending', 'completed', 'failed']) })),
+    ),
+  ],
+  [
+    2,
+    call(
+      'bulkReprocessCases',
+      withBody(at('queue'), (p) => ({ all_matching: true, ...(p.below(2) === 0 ? { agent_id: p.id('agent') } : {}) })),
+    ),
+  ],
+  [
+    1,
+    call(
+      'bulkDeleteCases',
+      withBody(at('queue'), (p) => ({ case_ids: [p.id('case')] })),
+    ),
+  ],
+  [
+    1,
+    call(
+      'bulkUpdateCasePriority',
+      withBody(at('queue'), (p) => ({ all_matching: true, priority: p.one(['low', 'high']) })),
+    ),
+  ],
+  [
+    1,
+    call(
+      'createQueueLabel',
+      withBody(at('queue'), () => ({ value: 'urgent' })),
+      (p, { label }: { label: { id: string } }) => p.note('label', label.id),
+    ),
+  ],
+  [1, async (p, api) => call('deleteQueueLabel', () => ({ params: { queue_id: p.id('queue'), label_id: p.id('label') } }))(p, api)],
+  [
+    1,
+    async (p, api) =>
+      call('assignCaseLabels', () => ({
+        params: { queue_id: p.id('queue'), case_id: p.id('case') },
+        body: { labels: [{ value: 'urgent' }] },
+      }))(p, api),
+  ],
+  [
+    3,
+    call(
+      'createAgentCaseTrigger',
+      withBody(at('agent'), (p) => ({ case_queue_id: p.id('queue'), enabled: true, concurrency: p.one([1, null]) })),
+      (p, { case_trigger }: { case_trigger: { id: string; agent_id: string } }) => p.note('trigger', case_trigger.id),
+    ),
+  ],
+  [
+    1,
+    async (p, api) =>
+      call('updateAgentCaseTrigger', () => ({
+        params: { agent_id: p.id('agent'), trigger_id: p.id('trigger') },
+        body: { enabled: p.below(2) === 0 },
+      }))(p, api),
+  ],
+  [
+    1,
+    async (p, api) => call('deleteAgentCaseTrigger', () => ({ params: { agent_id: p.id('agent'), trigger_id: p.id('trigger') } }))(p, api),
+  ],
+  [
+    2,
+    call(
+      'createSchedule',
+      withBody(at('agent'), (p) => ({
+        enabled: true,
+        frequency: p.one(['every_5_minutes', 'hourly', 'daily']),
+        timezone: 'Europe/Berlin',
+      })),
+      (p, { id }: { id: string }) => p.note('schedule', id),
+    ),
+  ],
+  [1, async (p, api) => call('deleteSchedule', () => ({ params: { agent_id: p.id('agent'), schedule_id: p.id('schedule') } }))(p, api)],
+  [1, call('listAgentSchedules', at('agent'))],
+  [
+    1,
+    call(
+      'createEvalRubric',
+      withBody(at('agent', 'agentId'), () => ({ title: 'Said', description: 'The final message contains "Done".' })),
+    ),
+  ],
+  [
+    1,
+    call(
+      'replaceEvalRubrics',
+      withBody(at('agent', 'agentId'), () => ({ rubrics: [] })),
+    ),
+  ],
+  [1, call('listAgentMemoryFiles', at('agent'))],
+  [1, async (p, api) => call('getAgentMemoryFile', () => ({ params: { agent_id: p.id('agent'), path: 'notes.md' } }))(p, api)],
+  [
+    1,
+    call(
+      'createConnection',
+      withBody(nothing, (p) => ({ name: p.name(), provider: 'user', auth_method: 'url', server_url: 'http://127.0.0.1:9/' })),
+      (p, { id }: { id: string }) => p.note('connection', id),
+    ),
+  ],
+  [1, call('deleteConnection', at('connection'))],
+  [1, call('listConnectionTools', at('connection'))],
+  [
+    2,
+    call(
+      'createArtifact',
+      withBody(nothing, (p) => ({
+        message: 'title "Page"; runs by status',
+        ...(p.below(3) === 0 && p.known.connection ? { connection_ids: [p.id('connection')] } : {}),
+      })),
+      (p, { artifact_id }: { artifact_id: string }) => p.note('artifact', artifact_id),
+    ),
+  ],
+  [
+    1,
+    call(
+      'updateArtifact',
+      withBody(at('artifact', 'artifactId'), () => ({ refresh_frequency: 'every_15_minutes' })),
+    ),
+  ],
+  [
+    1,
+    call(
+      'sendArtifactMessage',
+      withBody(at('artifact', 'artifactId'), () => ({ message: 'cases by status' })),
+    ),
+  ],
+  [1, call('refreshArtifact', at('artifact', 'artifactId'))],
+  [1, call('stopArtifactMessage', at('artifact', 'artifactId'))],
+  [1, call('renderArtifact', at('artifact', 'artifactId'))],
+  [1, call('duplicateArtifact', at('artifact', 'artifactId'))],
+  [1, call('deleteArtifact', at('artifact', 'artifactId'))],
+  [
+    1,
+    call(
+      'createTeamWebhook',
+      withBody(nothing, () => ({ url: 'http://127.0.0.1:9/' })),
+      (p, { webhook }: { webhook: { id: string } }) => p.note('webhook', webhook.id),
+    ),
+  ],
+  [2, call('deleteTeamWebhook', at('webhook', 'subscriptionId'))],
+  [
+    1,
+    call('listWebhookDeliveries', nothing, (p, { deliveries }: { deliveries: { id: string }[] }) => p.note('delivery', deliveries[0]?.id)),
+  ],
+  [1, call('resendWebhookDelivery', at('delivery', 'deliveryId'))],
+  [1, call('createSandbox', nothing, (p, { sandbox_id }: { sandbox_id: string }) => p.note('sandbox', sandbox_id))],
+  [
+    1,
+    call(
+      'createSandboxUploadUrl',
+      withBody(at('sandbox'), () => ({ path: 'in.txt' })),
+    ),
+  ],
+  [1, call('getTeamUsage', nothing)],
+  [
+    2,
+    call('listRuns', (p) => ({ query: p.one([{}, { status: 'waiting' }, { search: 'name' }, { sort_order: 'asc', limit: 3 }]) as never })),
+  ],
+  [1, call('listAgents', nothing)],
+  [1, call('listQueues', nothing)],
+];
+const total = moves.reduce((sum, [weight]) => sum + weight, 0);
+
+function nextMove(player: Player): Step {
+  let at = player.below(total);
+  for (const [weight, step] of moves) {
+    if (at < weight) return step;
+    at -= weight;
+  }
+  return moves[0]?.[1] as Step;
+}
+
+/** Several at a time, until the round is over. Fails with what was done before when something fails. */
+async function play(player: Player, api: Api, clock: ManualClock): Promise<void> {
+  let left = stepsInRound;
+  const work = async (): Promise<void> => {
+    while (left-- > 0) {
+      if (player.below(25) === 0) clock.advance(player.one([minute, 6 * minute, 70 * minute, day, -20 * minute]));
+      const answer = await nextMove(player)(player, api);
+      expect(answer.status, `${answer.text}\n${player.trail.slice(-30).join('\n')}`).toBeLessThan(500);
+    }
+  };
+  await Promise.all(Array.from({ length: workers }, work));
+}
+
+/** Until nothing is under way. */
+async function settle(api: Api, clock: ManualClock): Promise<void> {
+  let looks = 0;
+  for (;;) {
+    // What was queued while the clock was ahead for a moment, before anybody looked, waits until it shows that time again.
+    if (++looks % 100 === 0) clock.advance(10 * minute);
+    const count = async (status: 'pending' | 'starting' | 'running') =>
+      (await api.ok('listRuns', { query: { status, count_only: 'true' } })).total;
+    // A run that sleeps is running for as long as the clock stands still.
+    if ((await count('pending')) + (await count('starting')) === 0) return;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+async function pages<Row>(read: (query: { limit: number; offset: number }) => Promise<{ rows: Row[]; total: number }>): Promise<Row[]> {
+  const all: Row[] = [];
+  for (;;) {
+    const { rows, total: count } = await read({ limit: 50, offset: all.length });
+    all.push(...rows);
+    if (rows.length === 0) {
+      expect(all.length).toBe(count);
+      return all;
+    }
+  }
+}
+
+/** Holds what can be counted in two ways against each other, at a moment at which nothing moves. */
+async function check(api: Api): Promise<void> {
+  for (;;) {
+    const before = await snapshot(api);
+    const failed = await consistent(api).then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    );
+    if ((await snapshot(api)) !== before) continue;
+    if (failed === undefined) return;
+    throw failed.error;
+  }
+}
+
+/** What moves by itself: runs, and cases with them. */
+async function snapshot(api: Api): Promise<string> {
+  const { data, total: runs } = await api.ok('listRuns', { query: { limit: 100 } });
+  const { deliveries, total: sent } = await api.ok('listWebhookDeliveries');
+  return JSON.stringify([runs, sent, deliveries, data.map(({ id, status, updated_at }) => [id, status, updated_at])]);
+}
+
+async function consistent(api: Api): Promise<void> {
+  const runs = await pages(async (query) => {
+    const { data, total: count } = await api.ok('listRuns', { query });
+    return { rows: data, total: count };
+  });
+  const statuses = ['not_started', 'pending', 'starting', 'running', 'waiting', 'completed', 'failed', 'interrupted'] as const;
+  for (const status of statuses) {
+    const { total: count } = await api.ok('listRuns', { query: { status: status as never, count_only: 'true' } });
+    expect([status, count]).toEqual([status, runs.filter((run) => run.status === status).length]);
+  }
+  expect(new Set(runs.map(({ id }) => id)).size).toBe(runs.length);
+
+  const agents = await pages(async (query) => {
+    const { agents: rows, total: count } = await api.ok('listAgents', { query });
+    return { rows, total: count };
+  });
+  for (const { id } of agents) {
+    for (const read of ['listAgentSchedules', 'listAgentMemoryFiles', 'getAgent', 'listAgentRevisions'] as const)
+      expect((await api.call(read, { params: { agent_id: id } })).status).toBe(200);
+  }
+  const queues = await pages(async (query) => {
+    const { queues: rows, total: count } = await api.ok('listQueues', { query });
+    return { rows, total: count };
+  });
+  for (const { id: queue_id } of queues) {
+    const cases = await pages(async (query) => {
+      const { cases: rows, total: count } = await api.ok('listCases', { params: { queue_id }, query });
+      return { rows, total: count };
+    });
+    for (const status of ['pending', 'claimed', 'needs_input', 'postponed', 'completed', 'failed']) {
+      const { cases: some, total: count } = await api.ok('listCases', { params: { queue_id }, query: { status, limit: 100 } });
+      expect(some.length).toBe(Math.min(100, count));
+    }
+    const sums = await Promise.all(
+      ['pending', 'claimed', 'needs_input', 'postponed', 'completed', 'failed'].map(
+        async (status) => (await api.ok('listCases', { params: { queue_id }, query: { status } })).total,
+      ),
+    );
+    expect(sums.reduce((sum, count) => sum + count, 0)).toBe(cases.length);
+    const { labels } = await api.ok('listQueueLabels', { params: { queue_id } });
+    for (const label of labels) expect(label.case_count).toBe(cases.filter((one) => one.labels.some(({ id }) => id === label.id)).length);
+    for (const one of cases) {
+      const { runs: worked } = await api.ok('listCaseRuns', { params: { case_id: one.id } });
+      // Never two at a time: whoever took the case before has ended, or lost it.
+      const holding = worked.filter(
+        ({ id, status }) => id === one.claimed_by_run_id && ['pending', 'starting', 'running', 'waiting'].includes(status),
+      );
+      expect(holding.length).toBe(one.status === 'pending' && one.claimed_by_run_id !== null ? 1 : holding.length);
+      expect(
+        worked.filter(({ id, status }) => id !== one.claimed_by_run_id && ['pending', 'starting', 'running'].includes(status)),
+      ).toEqual([]);
+    }
+  }
+  const deliveries = await pages(async (query) => {
+    const { deliveries: rows, total: count } = await api.ok('listWebhookDeliveries', { query });
+    return { rows, total: count };
+  });
+  expect(new Set(deliveries.map(({ id }) => id)).size).toBe(deliveries.length);
+}
+
+/** What no answer shows: rows of what is gone, and jobs for it. */
+function checkFile(directory: string): void {
+  const file = new Libsql(`${directory}/aops.db`);
+  const rows = (text: string): unknown[] => file.prepare(text).all();
+  expect(rows('pragma integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+  expect(rows('pragma foreign_key_check')).toEqual([]);
+  const orphans: string[] = [];
+  const kinds = {
+    run: 'runs',
+    evaluate: 'runs',
+    builder_run: 'builder_runs',
+    schedule: 'schedules',
+    artifact: 'artifacts',
+    refresh_artifact: 'artifacts',
+    dispatch_cases: 'queues',
+  };
+  for (const [kind, table] of Object.entries(kinds)) {
+    const left = rows(
+      `select subject_id from jobs where kind = '${kind}' and status in ('queued', 'running') and subject_id not in (select id from ${table})`,
+    );
+    // A queue's job finds that there is nothing, and ends; when it does is its own affair.
+    if (left.length > 0 && kind !== 'dispatch_cases') orphans.push(`${kind}: ${left.length}`);
+  }
+  for (const table of ['messages', 'journal', 'human_requests', 'evaluations', 'run_files', 'tool_executions'])
+    if (rows(`select run_id from ${table} where run_id not in (select id from runs)`).length > 0) orphans.push(table);
+  expect(orphans).toEqual([]);
+  file.close();
+}
+
+describe.each([20_261_120, 7])('random sequences of operations, seed %i', (seed) => {
+  it('never fail the service, and leave everything consistent, also when it is killed in between', { timeout: 180_000 }, async () => {
+    const clock = new ManualClock();
+    const options = {
+      clock,
+      behaviours,
+      runRetention: 2 * day,
+      sandboxRetention: 60 * minute,
+      rateLimit: { limit: 1e9, windowSeconds: 60 },
+      httpLimits: { keepAliveMilliseconds: 300_000 },
+    };
+    const player = new Player(seed);
+    let api = await started(options);
+    for (let round = 1; round <= rounds; round++) {
+      await play(player, api, clock);
+      if (round % 2 === 0) {
+        await settle(api, clock);
+        await check(api);
+      }
+      // Killed in every other round, ended in the others.
+      const image = round % 2 === 0 ? api.dataDirectory : await crashImage(api);
+      await api.service.close();
+      // A copy: who reads a database keeps it open for a while.
+      checkFile(await crashImage({ dataDirectory: image }));
+      api = await started({ ...options, dataDirectory: image });
+    }
+    await settle(api, clock);
+    await check(api);
+  });
+});
