@@ -28,14 +28,19 @@ interface Posted {
 }
 
 /** Posts a message of the protocol; a string goes as it is. */
-async function post(api: Api, message: unknown, headers: Record<string, string | undefined> = {}, signal?: AbortSignal): Promise<Posted> {
+/** The answer as soon as its headers are there. */
+async function begun(api: Api, message: unknown, headers: Record<string, string | undefined> = {}, signal?: AbortSignal) {
   const given = { authorization: `Bearer ${api.service.token}`, 'content-type': 'application/json', accept: both, ...headers };
-  const response = await request(`${api.service.url}/v2/mcp`, {
+  return request(`${api.service.url}/v2/mcp`, {
     method: 'POST',
     headers: Object.fromEntries(Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined)),
     body: typeof message === 'string' ? message : JSON.stringify(message),
     ...(signal === undefined ? {} : { signal }),
   });
+}
+
+async function post(api: Api, message: unknown, headers?: Record<string, string | undefined>, signal?: AbortSignal): Promise<Posted> {
+  const response = await begun(api, message, headers, signal);
   const text = await response.body.text();
   for (const name of ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset']) expect(response.headers[name]).toMatch(/^\d+$/);
   const isJson = response.headers['content-type']?.includes('json');
@@ -447,11 +452,12 @@ describe('tools', () => {
     await eventually('the wait is over', () => clock.pausing === 0);
 
     const waiting = post(api, call);
-    const subscribed = post(api, ...modern('subscriptions/listen', { notifications: { toolsListChanged: true } }));
+    const subscribed = await begun(api, ...modern('subscriptions/listen', { notifications: { toolsListChanged: true } }));
     await eventually('the call waits', () => clock.pauses === 2);
     await api.service.close();
     expect((await waiting).body.result).toMatchObject({ structuredContent: { still_running: true } });
-    expect((await subscribed).headers['content-type']).toBe('text/event-stream');
+    expect(subscribed.headers['content-type']).toBe('text/event-stream');
+    await subscribed.body.text();
   });
 });
 
