@@ -1,4 +1,4 @@
 /** Numbers of things, in words. */
 
-/** `1 file`, `2 files`: for things whose plural ends in s. */
-export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+/** `1 file`, `2 files`; how the plural is written where it is not with an s alone. */
+export const counted = (count: number, what: string, many = `${what}s`): string => `${count} ${count === 1 ? what : many}`;

@@ -10,10 +10,10 @@ export function checkTarget(context: Context, file: string, force: boolean): voi
   folder.check(name, force);
 }
 
-/** Writes a file; its size in bytes. @throws UsageError when it is there already and `force` is false */
-export async function saveContent(context: Context, content: Content, file: string, force: boolean): Promise<number> {
+/** Writes a file; its size in bytes. @param mode permissions that it gets in any case @throws UsageError when it is there already and `force` is false */
+export async function saveContent(context: Context, content: Content, file: string, force: boolean, mode?: number): Promise<number> {
   const { folder, name } = place(context, file);
-  return folder.write(name, content, { replace: force, signal: context.signal });
+  return folder.write(name, content, { replace: force, signal: context.signal, ...(mode === undefined ? {} : { mode }) });
 }
 
 const place = (context: Context, file: string) => {

@@ -3,12 +3,11 @@ import path from 'node:path';
 import { parseDuration } from '../base/duration.ts';
 import { exitCodes } from '../base/errors.ts';
 import { version } from '../base/version.ts';
-import type { Service } from '../service/service.ts';
-import type { Context } from './context.ts';
 import { choice, defineCommand, text } from './define.ts';
 import { browsingOptions, namedChromium } from './local/browsing.ts';
+import { firstCertificate, reloadTls } from './local/certificate.ts';
 import { connectionOptions, connectionSettings } from './local/connection-flags.ts';
-import { type ListeningInput, listeningOptions, listeningSettings, readTls } from './local/listening.ts';
+import { listeningOptions, listeningSettings } from './local/listening.ts';
 import { planOptions, readPlans } from './local/plans.ts';
 import { retentionOptions, retentionSettings, retentionState } from './local/retention.ts';
 import { logOptions, serviceLog } from './local/service-log.ts';
@@ -52,6 +51,7 @@ export default defineCommand({
     const browse = input.browse ?? 'off';
     const chromium = await namedChromium(context, input.chromium);
     const log = serviceLog(context.terminal, input.logFormat);
+    const listening = await listeningSettings(context, input);
     const service = await startService({
       dataDirectory,
       exec,
@@ -61,7 +61,7 @@ export default defineCommand({
       ...(context.env.PATH === undefined ? {} : { commandPath: context.env.PATH }),
       ...(await readPlans(context, input.plan)),
       ...retentionSettings(input),
-      ...(await listeningSettings(context, input)),
+      ...listening,
       drain: {
         ...(input.drainDelay === undefined ? {} : { delay: parseDuration(input.drainDelay) as number }),
         ...(input.drainTimeout === undefined ? {} : { time: parseDuration(input.drainTimeout) as number }),
@@ -90,13 +90,18 @@ export default defineCommand({
         ...retentionState(input),
         ...(input.publicUrl === undefined ? {} : { public_url: input.publicUrl }),
         ephemeral,
+        ...(listening.tls === undefined ? {} : { certificate: firstCertificate(listening.tls.cert) }),
         started_at,
       };
       for (const file of stateFiles) await writeState(file, state);
       context.terminal.note(
         `Listening on ${url}; team ${teamId}; token in ${tokenFile(dataDirectory)}; commands ${exec === 'host' ? 'run as you' : 'are off'}`,
       );
-      const ignore = input.tlsCert === undefined ? undefined : context.launcher.onHangup(() => void reloadTls(context, service, input));
+      const reload = async (): Promise<void> => {
+        const cert = await reloadTls(context, service, input);
+        if (cert !== undefined) for (const file of stateFiles) await writeState(file, { ...state, certificate: firstCertificate(cert) });
+      };
+      const ignore = input.tlsCert === undefined ? undefined : context.launcher.onHangup(() => void reload());
       if (!context.signal.aborted) await once(context.signal, 'abort');
       ignore?.();
     } finally {
@@ -108,14 +113,3 @@ export default defineCommand({
     }
   },
 });
-
-/** Reads the certificate again. One that is wrong is told, and the one before goes on. */
-async function reloadTls(context: Context, service: Service, input: Pick<ListeningInput, 'tlsCert' | 'tlsKey'>): Promise<void> {
-  try {
-    const pair = await readTls(context, input);
-    if (pair !== undefined) service.setTls(pair);
-    context.terminal.note('The TLS certificate was read again.');
-  } catch (error) {
-    context.terminal.warn(`The TLS certificate stays as it is: ${error instanceof Error ? error.message : String(error)}`);
-  }
-}

@@ -180,6 +180,9 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   listLocalClients: 'owner',
   createLocalClient: 'owner',
   revokeLocalClient: 'owner',
+  createBackupHold: 'owner',
+  updateBackupHold: 'owner',
+  deleteBackupHold: 'owner',
   getTeamUsage: 'runs:read',
   getTeamEntitlements: 'any',
 

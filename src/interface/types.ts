@@ -32,7 +32,7 @@ export type { TeamEntitlements, TeamUsage } from './schemas/billing.ts';
 export type { Case, CaseEvent, CaseFilters, CaseRun, Label, NewCase, QueueLabel } from './schemas/cases.ts';
 export type { ErrorBody, EvaluationSummary } from './schemas/common.ts';
 export type { Connection, ConnectionTool, ProbedServer } from './schemas/connections.ts';
-export type { LocalCredential, LocalTeam } from './schemas/local.ts';
+export type { BackupHold, LocalCredential, LocalTeam } from './schemas/local.ts';
 export type { MemoryFile, MemoryFileContent } from './schemas/memory.ts';
 export type { Plugin } from './schemas/plugins.ts';
 export type { Queue } from './schemas/queues.ts';

@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { makeDataDirectory } from '../base/data-directory.ts';
 import { version } from '../base/version.ts';
+import { refuseUnfinished } from './backup/unfinished.ts';
 import { generateArtifact } from './engine/artifacts/driver.ts';
 import { refreshDue } from './engine/artifacts/schedule.ts';
+import { BackupHolds } from './engine/backup-hold.ts';
 import { driveBuilderRun } from './engine/builder-driver.ts';
 import { dispatchCases } from './engine/cases/dispatch.ts';
 import { probeLimit } from './engine/connections/limits.ts';
@@ -61,13 +63,14 @@ const drainTime = 5_000;
 const deliveredEndpoints = 32;
 
 /**
- * Starts the service. Throws AopsError `data_directory_unusable`, `data_directory_in_use`, `data_directory_newer`, `port_in_use`, `webhook_host_invalid`, `connection_host_invalid`, `secret_key_invalid`, `tls_required`, `tls_invalid` or `team_not_found`.
+ * Starts the service. Throws AopsError `data_directory_unusable`, `data_directory_in_use`, `data_directory_newer`, `restore_unfinished`, `port_in_use`, `webhook_host_invalid`, `connection_host_invalid`, `secret_key_invalid`, `tls_required`, `tls_invalid` or `team_not_found`.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { dataDirectory, host = '127.0.0.1', port = 0, clock = systemClock } = options;
   requireTls({ ...options, host });
   if (options.tls !== undefined) checkTls(options.tls, clock.now());
   await makeDataDirectory(dataDirectory);
+  refuseUnfinished(dataDirectory);
   const store = await openDatabase(dataDirectory);
   try {
     const instanceId = randomUUID();
@@ -158,6 +161,7 @@ function createEngine(
     },
     browsing: { policy: 'off', searchPath: options.commandPath ?? systemPath, ...options.browsing },
     worker: new Worker({ store, clock, log, owner: instanceId }),
+    backups: new BackupHolds({ store, clock, log }),
   };
   engine.worker.handle(jobKinds.run, options.runConcurrency, (job, signal) => driveRun(engine, job, signal), claimRun);
   engine.worker.handle(jobKinds.dispatchCases, 2, (job) => dispatchCases(engine, job));
@@ -166,7 +170,7 @@ function createEngine(
   engine.worker.handle(jobKinds.schedule, 2, (job) => fireSchedule(engine, job));
   engine.worker.handle(jobKinds.artifact, 2, (job, signal) => generateArtifact(engine, job, signal));
   engine.worker.handle(jobKinds.refreshArtifact, 1, (job) => refreshDue(engine, job));
-  engine.worker.handle(jobKinds.expireSandbox, 1, (job) => expireStagedSandbox(engine, job));
+  engine.worker.handle(jobKinds.expireSandbox, 1, (job, signal) => expireStagedSandbox(engine, job, signal));
   engine.worker.handle(jobKinds.expireRunSandboxes, 1, (job, signal) => expireRunSandboxes(engine, job, signal));
   engine.worker.handle(jobKinds.deliver, deliveredEndpoints, (job, signal) => deliverDue(engine, job, signal));
   engine.worker.handle(jobKinds.forgetRuns, 1, (job, signal) => forgetRuns(engine, job, signal));
@@ -183,6 +187,7 @@ async function close(
   if (delay > 0) await systemClock.sleep(delay);
   await server.close(time);
   metrics.close();
+  engine.backups.close();
   await engine.worker.close(time);
   await engine.webhooks.sender.close();
   await engine.connections.agent.close();

@@ -168,8 +168,8 @@ describe.each(named)('aops %s', (id, { path, command }) => {
     expect(refused.stderr).toContain(`aops ${id} --help`);
   });
 
-  // `auth login` is how one signs in, `doctor` looks at everything else as well, `local open` has the key of the data directory.
-  const signsIn = ['auth login', 'doctor', 'local open'].includes(id);
+  // `auth login` is how one signs in, `doctor` looks at everything else as well, `local open` and `local backup` have the key of the data directory.
+  const signsIn = ['auth login', 'doctor', 'local open', 'local backup'].includes(id);
   it.runIf(command.operations?.length && !signsIn)('says how to sign in when nobody is', async () => {
     const argv = [...path, ...required(command), ...(alsoNeeded[id] ?? [])];
     const refused = await run(argv);

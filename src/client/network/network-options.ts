@@ -21,6 +21,8 @@ export interface Network {
   /** The proxy for a URL, undefined for none. */
   proxyFor?: (url: URL) => ProxyServer | undefined;
   certificates?: Certificates;
+  /** The certificate (PEM) that the service is known to have: no other is taken, and this one whoever signed it, for whatever name. */
+  pinned?: string;
 }
 
 /** Time to connect, TLS included, in milliseconds. */

@@ -16,6 +16,11 @@ export type { Certificates, Network, ProxyServer } from './network-options.ts';
 export async function openDispatcher(network: Network = {}, connections = 8): Promise<Dispatcher> {
   // Time limits are the caller's: one signal covers the whole attempt.
   const limits = { connections, headersTimeout: 0, bodyTimeout: 0 };
+  if (network.pinned !== undefined) {
+    const { pinnedConnector } = await import('./pinned.ts');
+    const connecting = new Connecting();
+    return connecting.endWith(new Agent({ ...limits, connect: connecting.track(pinnedConnector(network.pinned)) }));
+  }
   if (network.proxyFor === undefined && network.certificates === undefined) {
     const connecting = new Connecting();
     const connect = connecting.track(buildConnector({ timeout: connectMilliseconds }));

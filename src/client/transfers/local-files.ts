@@ -5,8 +5,8 @@
 import { lstatSync, mkdirSync, realpathSync, type Stats } from 'node:fs';
 import path from 'node:path';
 import { UsageError } from '../../base/errors.ts';
+import { writeFailure } from '../../base/write-failure.ts';
 import type { OpenFile } from './disk-file.ts';
-import { writeFailure } from './local-errors.ts';
 import { safeParts } from './local-names.ts';
 import { PartialFile } from './partial-file.ts';
 
@@ -48,6 +48,8 @@ export interface WriteOptions {
   /** Ends the wait for the disk; the content has to end by itself. */
   signal?: AbortSignal;
   openFile?: OpenFile;
+  /** Permissions that it gets, whatever is there; default what the umask leaves, or those of a file that is replaced. */
+  mode?: number;
 }
 
 /** A folder to write into. */
@@ -87,7 +89,7 @@ export class LocalFolder {
    * Writes a file completely or not at all, and returns its size.
    * @throws UsageError when it exists already and may not be replaced; AopsError `disk_full`, `not_writable`
    */
-  async write(name: string, content: Content, { replace, signal, openFile }: WriteOptions): Promise<number> {
+  async write(name: string, content: Content, { replace, signal, openFile, mode }: WriteOptions): Promise<number> {
     const parts = safeParts(name);
     const shown = this.target(name);
     let partial: PartialFile | undefined;
@@ -95,9 +97,9 @@ export class LocalFolder {
       const folder = this.#folder(parts.slice(0, -1));
       const target = path.join(folder, parts.at(-1) as string);
       const existing = requireFree(target, replace, shown);
-      partial = PartialFile.create(folder, fileMode, openFile);
+      partial = PartialFile.create(folder, mode ?? fileMode, openFile);
       for await (const chunk of content(() => (partial as PartialFile).restart())) await partial.write(chunk);
-      return await partial.finish(target, existing !== undefined, existing?.mode, signal);
+      return await partial.finish(target, existing !== undefined, mode ?? existing?.mode, signal);
     } catch (error) {
       partial?.discard();
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw existsAlready(shown, true);

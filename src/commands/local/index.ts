@@ -12,6 +12,8 @@ export const local = defineGroup({
     open: () => import('./open.ts'),
     logs: () => import('./logs.ts'),
     reset: () => import('./reset.ts'),
+    backup: () => import('./backup.ts'),
+    restore: () => import('./restore.ts'),
     token,
     client,
     team,

@@ -1,15 +1,12 @@
-import { readFile } from 'node:fs/promises';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
-import { bearerCredential } from '../../client/access/credential.ts';
 import { openBrowser } from '../browser.ts';
-import { newClient } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { defineCommand, flag, optionalArgument, toggle } from '../define.ts';
-import { networkTo } from '../network.ts';
 import { recordOutput, time } from '../output.ts';
 import { runId } from '../resolve.ts';
 import { returns } from '../result.ts';
-import { dataDirFlag, findService, type LocalState, tokenFile } from './state.ts';
+import { ownerClient } from './owner.ts';
+import { dataDirFlag, findService, type LocalState, reachable } from './state.ts';
 
 /** The page as it was opened, or as it is to be opened. */
 interface OpenedPage {
@@ -62,20 +59,10 @@ async function requireService(context: Context, dataDir: string | undefined): Pr
   });
 }
 
-/** A service that listens on every address is reached at that of this machine. */
-const reachable = (url: string): string => url.replace(/\/\/0\.0\.0\.0(?=:)/, '//127.0.0.1').replace(/\/\/\[::\](?=:)/, '//[::1]');
-
-/** Where the command calls the service: on this machine, unless its certificate is for the name that others use. */
-const called = ({ url, public_url }: LocalState): string =>
-  url.startsWith('https:') && public_url !== undefined ? public_url : reachable(url);
-
 /** Where the page is to begin, and a code for it. Both are asked for as the owner, whichever profile is selected. */
 async function prepare(context: Context, state: LocalState, { run, inbox }: { run: string | undefined; inbox: boolean }) {
-  const { data_dir, team_id } = state;
-  const url = called(state);
-  const token = (await readFile(tokenFile(data_dir), 'utf8')).trim();
-  context.terminal.protect(token);
-  const client = await newClient(context, url, bearerCredential(token), await networkTo(context, { urls: [url], stored: true }));
+  const { team_id } = state;
+  const client = await ownerClient(context, state);
   try {
     const asOwner = { ...context, client: async () => client, teamId: () => team_id };
     const view = run === undefined ? (inbox ? '/inbox' : '/') : `/runs/${await runId(asOwner, run)}`;

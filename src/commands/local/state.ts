@@ -32,6 +32,8 @@ export interface LocalState {
   public_url?: string;
   /** The data directory goes when the service is stopped with `down`. */
   ephemeral: boolean;
+  /** The certificate (PEM) that it shows, where it speaks TLS. */
+  certificate?: string;
   started_at: string;
 }
 
@@ -72,10 +74,13 @@ export const runningService = (context: Context): Promise<LocalState | undefined
 /** The service that owns a data directory, whoever started it, if it answers. */
 export const owningService = (dataDirectory: string): Promise<LocalState | undefined> => answering(serviceFile(dataDirectory));
 
+/** A service that listens on every address is reached at that of this machine. */
+export const reachable = (url: string): string => url.replace(/\/\/0\.0\.0\.0(?=:)/, '//127.0.0.1').replace(/\/\/\[::\](?=:)/, '//[::1]');
+
 async function answering(file: string): Promise<LocalState | undefined> {
   const state = await readState(file);
   if (!state) return undefined;
-  const health = await readHealth(state.url);
+  const health = await readHealth(reachable(state.url));
   return health?.instance_id === state.instance_id ? state : undefined;
 }
 

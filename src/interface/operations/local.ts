@@ -58,4 +58,28 @@ export const localOperations = {
     success: 200,
     summary: 'Revoke an OAuth client and its access tokens',
   },
+  createBackupHold: {
+    ...row,
+    method: 'POST',
+    path: '/v2/local/backup-holds',
+    idempotent: true,
+    success: 201,
+    summary: 'Hold the data directory still while it is copied',
+  },
+  updateBackupHold: {
+    ...row,
+    method: 'PATCH',
+    path: '/v2/local/backup-holds/{hold_id}',
+    idempotent: true,
+    success: 200,
+    summary: 'Prolong a hold, or go on with the files alone',
+  },
+  deleteBackupHold: {
+    ...row,
+    method: 'DELETE',
+    path: '/v2/local/backup-holds/{hold_id}',
+    idempotent: true,
+    success: 200,
+    summary: 'End a hold',
+  },
 } as const satisfies Record<string, Operation>;

@@ -30,6 +30,22 @@ const credential = {
 export const LocalCredential = Type.Object({ ...credential, status: Words(['active', 'expired']) });
 export type LocalCredential = Static<typeof LocalCredential>;
 
+const holds = Words(['everything', 'files']);
+
+/** The data directory held still for who copies it. */
+export const BackupHold = Type.Object({
+  id: Uuid,
+  /** The moment that the file of the database shows. */
+  created_at: DateTime,
+  /** When it ends, unless it is prolonged before. */
+  expires_at: DateTime,
+  /** `everything` keeps the file of the database as it is and lets runs make no further step; `files` only lets nothing be removed. */
+  holds,
+  /** Whether no run has gone on as long as everything was held; after 15 seconds they do. */
+  runs_waited: Type.Boolean(),
+});
+export type BackupHold = Static<typeof BackupHold>;
+
 const newCredential = Type.Object({
   name: Name,
   /** Default: the team of the owner. */
@@ -72,4 +88,8 @@ export const localSchemas = {
     response: Type.Object({ client: LocalCredential, secret: Type.String(), token_url: Type.String({ format: 'uri' }) }),
   },
   revokeLocalClient: { response: done },
+  createBackupHold: { response: Type.Object({ hold: BackupHold }) },
+  /** What was let go of is not held again. */
+  updateBackupHold: { body: Type.Object({ holds }), response: Type.Object({ hold: BackupHold }) },
+  deleteBackupHold: { response: done },
 } as const satisfies Record<keyof typeof localOperations, OperationSchemas>;

@@ -7,6 +7,7 @@ import type { Runtime } from '../runtimes/runtime.ts';
 import type { SandboxStore } from '../sandbox/sandbox.ts';
 import type { SecretBox } from '../secret-box.ts';
 import type { Store } from '../store/database.ts';
+import type { BackupHolds } from './backup-hold.ts';
 import type { FileStore } from './file-store.ts';
 import type { Timing } from './webhooks/schedule.ts';
 import type { Sender } from './webhooks/sender.ts';
@@ -28,6 +29,8 @@ export interface Engine {
   /** Milliseconds for which a run is kept after its end; undefined is for ever. */
   readonly runRetention: number | undefined;
   readonly worker: Worker;
+  /** What waits while the data directory is copied. */
+  readonly backups: BackupHolds;
   readonly webhooks: { readonly sender: Sender; readonly timing: Timing };
   /** How remote servers are reached, and what keeps their secrets. */
   readonly connections: {

@@ -44,15 +44,17 @@ async function removeEnded(engine: Engine, before: string, signal: AbortSignal):
   let removed = 0;
   for (let ids = await endedRuns(store, before, portion); ids.length > 0; ids = await endedRuns(store, before, portion)) {
     if (signal.aborted) break;
-    const putAside: (() => Promise<void>)[] = [];
-    await store.transaction().execute(async (trx) => {
-      // A run that goes on at this moment waits for the transaction, and then there is none.
-      const { runs, sandboxIds } = await removeRuns(trx, ids, { before, jobKinds: [jobKinds.run, jobKinds.evaluate] });
-      for (const id of sandboxIds) putAside.push(await sandboxes.putAside(id));
-      for (const run of runs) putAside.push(await files.putAside(run.id));
-      removed += runs.length;
+    await engine.backups.removals.pass(signal, async () => {
+      const putAside: (() => Promise<void>)[] = [];
+      await store.transaction().execute(async (trx) => {
+        // A run that goes on at this moment waits for the transaction, and then there is none.
+        const { runs, sandboxIds } = await removeRuns(trx, ids, { before, jobKinds: [jobKinds.run, jobKinds.evaluate] });
+        for (const id of sandboxIds) putAside.push(await sandboxes.putAside(id));
+        for (const run of runs) putAside.push(await files.putAside(run.id));
+        removed += runs.length;
+      });
+      for (const remove of putAside) await remove();
     });
-    for (const remove of putAside) await remove();
     // Requests come first.
     await setImmediate();
   }

@@ -225,14 +225,18 @@ export class RunSession implements RunHost {
   /** Writes within a transaction that fails with RunLostError when the run is not this execution's any more. */
   async #write(change: (trx: Queries, now: string) => Promise<void>): Promise<void> {
     if (this.signal.aborted) throw new RunLostError();
+    await this.#engine.backups.runs.pass(this.signal, () => this.#writeNow(change));
+    // What a case run does may make room for the next case.
+    if (this.#told || this.#row.case_id !== null) this.#engine.worker.wake();
+    this.#told = false;
+  }
+
+  async #writeNow(change: (trx: Queries, now: string) => Promise<void>): Promise<void> {
     await this.#engine.store.transaction().execute(async (trx) => {
       const run = (await holdsJob(trx, this.#claim)) ? await runById(trx, this.#row.id) : undefined;
       if (run === undefined || !(driven as readonly string[]).includes(run.status)) throw new RunLostError();
       await change(trx, isoTime(this.#engine.clock.now()));
     });
-    // What a case run does may make room for the next case.
-    if (this.#told || this.#row.case_id !== null) this.#engine.worker.wake();
-    this.#told = false;
   }
 
   async #change(

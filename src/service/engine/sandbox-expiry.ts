@@ -24,9 +24,12 @@ export async function stageSandbox(engine: Engine, teamId: string): Promise<{ id
 }
 
 /** Handles an `expire_sandbox` job. */
-export async function expireStagedSandbox(engine: Engine, job: JobRow): Promise<void> {
-  const expired = await expireSandbox(engine.store, job.subject_id, isoTime(engine.clock.now()));
-  if (expired) await engine.sandboxes.remove(job.subject_id);
+export async function expireStagedSandbox(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+  const expired = await engine.backups.removals.pass(signal, async () => {
+    const marked = await expireSandbox(engine.store, job.subject_id, isoTime(engine.clock.now()));
+    if (marked) await engine.sandboxes.remove(job.subject_id);
+    return marked;
+  });
   const later = expired ? undefined : await expiryOf(engine.store, job.subject_id);
   // Set back a moment ago, the clock has brought the job here before its time.
   await releaseJob(engine.store, job, later === undefined ? { status: 'done' } : { status: 'queued', dueAt: later });

@@ -31,14 +31,15 @@ export async function expireRunSandboxes(engine: Engine, job: JobRow, signal: Ab
     ids.length > 0 && !signal.aborted;
     ids = await endedSandboxes(store, before, portion)
   ) {
-    for (const id of ids) {
-      const putAside = await store.transaction().execute(async (trx) => {
-        // A run that goes on at this moment waits for the transaction, and then makes its sandbox anew.
-        const removed = await removeEndedSandbox(trx, id, before, isoTime(clock.now()));
-        return removed ? sandboxes.putAside(id) : undefined;
+    for (const id of ids)
+      await engine.backups.removals.pass(signal, async () => {
+        const putAside = await store.transaction().execute(async (trx) => {
+          // A run that goes on at this moment waits for the transaction, and then makes its sandbox anew.
+          const removed = await removeEndedSandbox(trx, id, before, isoTime(clock.now()));
+          return removed ? sandboxes.putAside(id) : undefined;
+        });
+        await putAside?.();
       });
-      await putAside?.();
-    }
   }
   const first = await firstEnd(store);
   // A run that ends from now on is kept for the whole time.

@@ -44,6 +44,11 @@ export async function openDatabase(dataDirectory: string): Promise<Store> {
   return store;
 }
 
+/** Opens and locks the database of a data directory as it is, for who copies it. Throws AopsError `data_directory_in_use`. */
+export async function openUnchanged(dataDirectory: string): Promise<Store> {
+  return storeOf(new LibsqlDialect(await openExclusively(dataDirectory)));
+}
+
 /** The store over a dialect. */
 export function storeOf(dialect: LibsqlDialect): Store {
   const { changes, durability } = dialect;

@@ -207,7 +207,8 @@ export async function filled(api: Api): Promise<Owned> {
   const { team } = await api.ok('createLocalTeam', { body: { name: 'Spare' } });
   const { token } = await api.ok('createLocalToken', { body: { name: 'spare' } });
   const { client } = await api.ok('createLocalClient', { body: { name: 'spare' } });
-  return { ...of, team_id: team.id, token_id: token.id, client_id: client.id };
+  // A hold would end long before the requests that are about it.
+  return { ...of, team_id: team.id, token_id: token.id, client_id: client.id, hold_id: randomUUID() };
 }
 
 const localBodies: Partial<Record<OperationId, unknown>> = {
@@ -215,6 +216,7 @@ const localBodies: Partial<Record<OperationId, unknown>> = {
   updateLocalTeam: { name: 'Mine too' },
   createLocalToken: { name: 'mine' },
   createLocalClient: { name: 'mine' },
+  updateBackupHold: { holds: 'files' },
   checkMcpOAuth: { mcp_server_url: 'http://127.0.0.1:9/' },
   updateAgent: { name: 'another' },
   createArtifact: { message: 'title "mine"; runs' },

@@ -37,11 +37,13 @@ const refused: Partial<Record<OperationId, string>> = {
   answerBuilderRun: 'builder_run_not_waiting',
   authorizeMcpOAuth: 'mcp_server_unreachable',
   createAgentCaseTrigger: 'agent_has_case_trigger',
+  deleteBackupHold: 'backup_hold_not_found',
   declineRevision: 'builder_run_not_waiting_for_approve',
   discardRevision: 'builder_run_not_active',
   generateRevision: 'builder_run_active',
   promoteRevision: 'builder_run_active',
   startNativeOAuth: 'oauth_provider_not_found',
+  updateBackupHold: 'backup_hold_not_found',
 };
 
 /** A request that can be sent again as the very same bytes. */

@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { operationGroups } from '../../../src/interface/operations.ts';
+import { eventually } from '../../support/eventually.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';
 import type { Answer } from '../helpers/service.ts';
@@ -18,7 +19,7 @@ describe('the owner', () => {
     expect(credential).toMatchObject({ kind: 'local', owner: true, scopes: null, expires_at: null, team_id: api.service.teamId });
     const full = await api.withToken();
     for (const id of Object.keys(operationGroups.local) as (keyof typeof operationGroups.local)[]) {
-      const params = { team_id: api.service.teamId, token_id: credential.id, client_id: credential.id };
+      const params = { team_id: api.service.teamId, token_id: credential.id, client_id: credential.id, hold_id: credential.id };
       if (id !== 'getLocalCredential') expect(failure(await full.call(id, { params })), id).toEqual([403, 'owner_only']);
     }
     expect((await full.ok('getLocalCredential')).credential).toMatchObject({ kind: 'api_key', owner: false, scopes: null, name: 'test' });
@@ -34,6 +35,42 @@ describe('codes of the team page', () => {
     expect(url).toBe(`${api.service.url}/`);
     expect(Date.parse(expires_at) - clock.now()).toBe(120_000);
     expect((await api.ok('createPageCode')).code).not.toBe(code);
+  });
+});
+
+describe('holds for a backup', () => {
+  it('are one at a time, and are prolonged until they are ended', async () => {
+    const clock = new ManualClock();
+    const api = await service({ clock });
+    const { hold } = await api.ok('createBackupHold');
+    expect(hold).toMatchObject({ created_at: new Date(clock.now()).toISOString(), holds: 'everything', runs_waited: true });
+    expect(Date.parse(hold.expires_at) - clock.now()).toBe(30_000);
+    expect(failure(await api.call('createBackupHold'))).toEqual([409, 'backup_running']);
+    const params = { hold_id: hold.id };
+    clock.advance(10_000);
+    const goOn = (holds: string) => api.call('updateBackupHold', { params, body: { holds } });
+    const prolonged = (await goOn('everything')).body.hold;
+    expect(prolonged).toMatchObject({ id: hold.id, created_at: hold.created_at, holds: 'everything', runs_waited: true });
+    expect(Date.parse(prolonged.expires_at) - clock.now()).toBe(30_000);
+    expect((await goOn('files')).body.hold.holds).toBe('files');
+    // What was let go is not held again.
+    expect((await goOn('everything')).body.hold.holds).toBe('files');
+    expect(failure(await goOn('nothing'))).toEqual([400, 'invalid_request']);
+    expect(await api.ok('deleteBackupHold', { params })).toEqual({ success: true });
+    expect(failure(await api.call('deleteBackupHold', { params }))).toEqual([404, 'backup_hold_not_found']);
+    expect(failure(await goOn('files'))).toEqual([404, 'backup_hold_not_found']);
+    expect((await api.call('createBackupHold')).status).toBe(201);
+  });
+
+  it('end when nobody goes on with them', async () => {
+    const clock = new ManualClock();
+    const api = await service({ clock });
+    const { hold } = await api.ok('createBackupHold');
+    clock.advance(29_999);
+    expect(failure(await api.call('createBackupHold'))).toEqual([409, 'backup_running']);
+    clock.advance(1);
+    await eventually('the hold is over', async () => (await api.call('createBackupHold')).status === 201);
+    expect(failure(await api.call('deleteBackupHold', { params: { hold_id: hold.id } }))).toEqual([404, 'backup_hold_not_found']);
   });
 });
 

@@ -1,6 +1,7 @@
 /** Who may call the service: teams, tokens and OAuth clients, managed by the owner of the data directory. */
 import { randomUUID } from 'node:crypto';
 import type { Body } from '../../../interface/types.ts';
+import type { Hold } from '../../engine/backup-hold.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { newSecret, secretHash } from '../../oauth/secrets.ts';
 import { newPageCode } from '../../page/sessions.ts';
@@ -102,7 +103,27 @@ export const localRoutes: GroupRoutes<'local'> = {
   },
 
   revokeLocalClient: (context, { params }) => revoke(context, 'oauth_client', params.client_id),
+
+  async createBackupHold({ engine }) {
+    return { hold: holdView(await engine.backups.take()) };
+  },
+
+  async updateBackupHold({ engine }, { params, body }) {
+    return { hold: holdView(await engine.backups.prolong(params.hold_id, body.holds)) };
+  },
+
+  async deleteBackupHold({ engine }, { params }) {
+    await engine.backups.release(params.hold_id);
+    return { success: true };
+  },
 };
+
+const holdView = ({ id, createdAt, expiresAt, holds, runsWaited }: Hold) => ({
+  ...{ id, holds },
+  created_at: isoTime(createdAt),
+  expires_at: isoTime(expiresAt),
+  runs_waited: runsWaited,
+});
 
 async function create(
   { engine, teamId }: RequestContext,

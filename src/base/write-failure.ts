@@ -1,5 +1,5 @@
 /** What the file system says when it refuses to be written to, in words. */
-import { AopsError, exitCodes } from '../../base/errors.ts';
+import { AopsError, exitCodes } from './errors.ts';
 
 const problems: Record<string, { message: (file: string) => string; hint: string }> = {
   ENOSPC: {

@@ -1,0 +1,85 @@
+/** Writes the backup of a data directory that is held still: into a file, or to stdout. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { anySignal } from '../../base/abort.ts';
+import { counted } from '../../base/counted.ts';
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import { writeFailure } from '../../base/write-failure.ts';
+import type { BackupInfo, Problem } from '../../service/backup/index.ts';
+import { startSpinner } from '../../terminal/progress.ts';
+import { formatSize } from '../../terminal/size.ts';
+import { saveContent } from '../content.ts';
+import type { Context } from '../context.ts';
+import type { BackupRecord } from './backup-record.ts';
+import type { Held } from './hold.ts';
+
+export interface WrittenBackup extends BackupRecord {
+  file: string;
+  /** Of the backup itself. */
+  bytes: number;
+  data_dir: string;
+  /** Whether the service was running. */
+  online: boolean;
+  problems: Problem[];
+}
+
+/** It holds every secret of the service. */
+const privateMode = 0o600;
+const tellMilliseconds = 200;
+
+/** @param file where it goes; `-` is stdout. @throws AopsError `disk_full`, `not_writable`, or why it is not held any more */
+export async function writeBackup(context: Context, held: Held, { file, force }: { file: string; force: boolean }): Promise<WrittenBackup> {
+  const { backupBytes, newProgress } = await import('../../service/backup/index.ts');
+  const progress = newProgress();
+  const toStdout = file === '-';
+  const target = toStdout ? file : path.resolve(context.cwd, file);
+  // Beside the backup: a full disk there must not be one for the service.
+  const folder = await workFolder(toStdout ? tmpdir() : path.dirname(target));
+  const spinner = startSpinner(context.terminal, 'Copying the database', context.clock);
+  const signal = anySignal([context.signal, held.lost]);
+  let bytes = 0;
+  let told = context.clock.now();
+  const content = async function* (): AsyncGenerator<Uint8Array> {
+    for await (const chunk of backupBytes(held, path.join(folder, 'aops.db'), progress, signal)) {
+      bytes += chunk.length;
+      if (context.clock.now() - told >= tellMilliseconds) {
+        told = context.clock.now();
+        spinner.update(`Backing up: ${counted(progress.files, 'file')}, ${formatSize(progress.bytes)}`);
+      }
+      yield chunk;
+    }
+  };
+  try {
+    if (toStdout) for await (const chunk of content()) await context.terminal.bytes(chunk);
+    else await saveContent(context, content, file, force, privateMode);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw writeFailure(error, toStdout ? folder : target);
+  } finally {
+    spinner.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+  if (!held.runsWaited())
+    context.terminal.warn(
+      'Runs went on while their files were copied, which took too long for them to wait: steps may be done again after a restore.',
+    );
+  for (const { path: name, problem } of progress.problems.slice(0, 5)) context.terminal.warn(`${name}: ${problem}`);
+  const { sandboxes, files, bytes: content_bytes, problems } = progress;
+  const info = progress.info as BackupInfo;
+  return { file: target, bytes, data_dir: held.path, online: held.running, ...info, sandboxes, files, content_bytes, problems };
+}
+
+async function workFolder(parent: string): Promise<string> {
+  try {
+    return await mkdtemp(path.join(parent, '.aops-backup-'));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') throw writeFailure(error, parent);
+    throw new AopsError(`There is no directory ${parent}.`, {
+      code: 'directory_not_found',
+      exit: exitCodes.usage,
+      hint: 'Create it first.',
+    });
+  }
+}

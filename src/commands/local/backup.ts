@@ -1,0 +1,68 @@
+import path from 'node:path';
+import { counted } from '../../base/counted.ts';
+import { exitCodes, UsageError } from '../../base/errors.ts';
+import { formatSize } from '../../terminal/size.ts';
+import { checkTarget } from '../content.ts';
+import { argument, defineCommand, flag } from '../define.ts';
+import { recordOutput, time } from '../output.ts';
+import { returns } from '../result.ts';
+import { type WrittenBackup, writeBackup } from './backup-file.ts';
+import { backupFields, contentsInWords } from './backup-record.ts';
+import { holdDirectory } from './hold.ts';
+import { dataDirFlag, defaultDataDirectory, runningService } from './state.ts';
+
+export default defineCommand({
+  summary: 'Write everything the local service keeps into one file',
+  description:
+    'Works while the service runs, which goes on answering, and while it does not. The file is a .tar.gz with the database, the files of runs and sandboxes, and the keys: whoever has it has all secrets of the service, so it is readable for you alone (0600). It appears complete or not at all. Put it back with `aops local restore`.',
+  arguments: { file: argument('The file to write, or - for stdout', { complete: 'files' }) },
+  options: {
+    ...dataDirFlag,
+    force: flag('Replace what is there'),
+  },
+  operations: ['createBackupHold', 'updateBackupHold', 'deleteBackupHold'],
+  exits: [exitCodes.conflict],
+  examples: [
+    { command: 'aops local backup aops.tar.gz', text: 'Of the local service' },
+    {
+      command: 'aops local backup --data-dir /var/lib/aops /backup/aops-$(date +%F).tar.gz',
+      text: 'Of a service on a server, every night',
+    },
+    { command: 'aops local backup - | ssh store "umask 077; cat > aops.tar.gz"', text: 'To another machine' },
+  ],
+  result: returns({
+    file: 'string',
+    bytes: 'integer',
+    data_dir: 'string',
+    online: 'boolean',
+    ...backupFields,
+    problems: [{ path: 'string', problem: 'string' }],
+  }),
+  output: recordOutput<WrittenBackup>((backup) => ({
+    File: `${backup.file} (${formatSize(backup.bytes)})`,
+    Contents: contentsInWords(backup),
+    Taken: time(backup.created_at),
+    Version: `${backup.version}, schema ${backup.schema}`,
+    Problems:
+      backup.problems.length === 0
+        ? undefined
+        : `${counted(backup.problems.length, 'entry', 'entries')} not as on the disk; --json lists them`,
+  })),
+  async run(context, { file, force, dataDir }): Promise<WrittenBackup | undefined> {
+    const toStdout = file === '-';
+    if (!toStdout) checkTarget(context, file, force);
+    else if (context.terminal.out.isTTY)
+      throw new UsageError('A backup is no text for a terminal.', 'Give a file, or a pipe to write into.');
+    const running = dataDir === undefined ? await runningService(context) : undefined;
+    const dataDirectory = dataDir === undefined ? (running?.data_dir ?? defaultDataDirectory(context)) : path.resolve(context.cwd, dataDir);
+    const held = await holdDirectory(context, dataDirectory);
+    try {
+      const written = await writeBackup(context, held, { file, force });
+      if (!toStdout) return written;
+      context.terminal.note(`Wrote ${contentsInWords(written)}.`);
+      return undefined;
+    } finally {
+      await held.release();
+    }
+  },
+});

@@ -1,0 +1,18 @@
+/** Calling a service as the owner of its data directory, whichever profile is selected. */
+import { readFile } from 'node:fs/promises';
+import { bearerCredential } from '../../client/access/credential.ts';
+import type { Client } from '../../client/client.ts';
+import { newClient } from '../connection.ts';
+import type { Context } from '../context.ts';
+import { networkTo } from '../network.ts';
+import { type LocalState, reachable, tokenFile } from './state.ts';
+
+/** A client with the owner's token, which calls the service at its address on this machine. The caller closes it. */
+export async function ownerClient(context: Context, { url, data_dir, certificate }: LocalState): Promise<Client> {
+  const token = (await readFile(tokenFile(data_dir), 'utf8')).trim();
+  context.terminal.protect(token);
+  const address = reachable(url);
+  // Its certificate is for the name that others use.
+  const network = certificate === undefined ? await networkTo(context, { urls: [address], stored: true }) : { pinned: certificate };
+  return newClient(context, address, bearerCredential(token), network);
+}

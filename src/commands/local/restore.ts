@@ -1,0 +1,111 @@
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import path from 'node:path';
+import { counted } from '../../base/counted.ts';
+import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import type { BackupInfo } from '../../service/backup/index.ts';
+import { startSpinner } from '../../terminal/progress.ts';
+import { formatSize } from '../../terminal/size.ts';
+import type { Context } from '../context.ts';
+import { argument, defineCommand, flag } from '../define.ts';
+import { recordOutput, time } from '../output.ts';
+import { returns } from '../result.ts';
+import { type BackupRecord, backupFields, contentsInWords } from './backup-record.ts';
+import { dataDirFlag, defaultDataDirectory, owningService } from './state.ts';
+
+interface ReadBackup extends BackupRecord {
+  file: string;
+  restored: boolean;
+  data_dir: string | null;
+}
+
+const tellMilliseconds = 200;
+
+export default defineCommand({
+  summary: 'Put a backup of the local service into an empty data directory',
+  description:
+    'Everything is checked before anything is in its place; when it fails, nothing is left. A data directory that is not empty stays as it is. The service goes on where the backup was taken, when you start it: runs that had not ended continue, and what was to be delivered is. Do not run it beside the original. A backup of an older version is brought up to date at the start.',
+  arguments: { file: argument('The backup, or - for stdin', { complete: 'files' }) },
+  options: {
+    ...dataDirFlag,
+    verify: flag('Only check the backup: read all of it, restore nothing'),
+  },
+  exits: [exitCodes.conflict],
+  examples: [
+    { command: 'aops local restore aops.tar.gz && aops local up', text: 'On a new machine' },
+    { command: 'aops local restore --verify aops.tar.gz', text: 'Is it good?' },
+    { command: 'aops local restore aops.tar.gz --data-dir /var/lib/aops', text: 'For a service on a server' },
+  ],
+  result: returns({ file: 'string', restored: 'boolean', data_dir: 'string|null', ...backupFields }),
+  output: recordOutput<ReadBackup>((backup) => ({
+    File: backup.file === '-' ? undefined : backup.file,
+    Restored: backup.restored ? `into ${backup.data_dir}` : 'no; the backup is good',
+    Contents: contentsInWords(backup),
+    Taken: time(backup.created_at),
+    Version: `${backup.version}, schema ${backup.schema}`,
+  })),
+  async run(context, input): Promise<ReadBackup> {
+    const dataDirectory = input.dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, input.dataDir);
+    const file = input.file === '-' ? '-' : path.resolve(context.cwd, input.file);
+    if (!input.verify) await refuseRunning(dataDirectory);
+    const source = await sourceOf(context, file);
+    const { newReadProgress, readBackup, restoreBackup } = await import('../../service/backup/index.ts');
+    const progress = newReadProgress();
+    const spinner = startSpinner(context.terminal, 'Reading the backup', context.clock);
+    const watched = watch(source, context, () =>
+      spinner.update(`${input.verify ? 'Checking' : 'Restoring'}: ${counted(progress.files, 'file')}, ${formatSize(progress.bytes)}`),
+    );
+    try {
+      const info: BackupInfo = input.verify
+        ? await readBackup(watched, undefined, progress, context.signal)
+        : await restoreBackup(watched, dataDirectory, progress, context.signal);
+      const { sandboxes, files, bytes: content_bytes } = progress;
+      const data_dir = input.verify ? null : dataDirectory;
+      return { file, restored: !input.verify, data_dir, ...info, sandboxes, files, content_bytes };
+    } finally {
+      spinner.stop();
+    }
+  },
+});
+
+/** @throws AopsError `data_directory_in_use` */
+async function refuseRunning(dataDirectory: string): Promise<void> {
+  const service = await owningService(dataDirectory);
+  if (service === undefined) return;
+  throw new AopsError(`A service runs on ${dataDirectory} (process ${service.pid}); nothing is restored over its data.`, {
+    code: 'data_directory_in_use',
+    exit: exitCodes.conflict,
+    hint: 'Restore into another directory with --data-dir, or stop it and move its data away.',
+  });
+}
+
+/** @throws UsageError for a file that cannot be read */
+async function sourceOf({ terminal }: Context, file: string): Promise<AsyncIterable<Uint8Array>> {
+  if (file === '-') {
+    if (terminal.in.isTTY) throw new UsageError('A backup cannot be typed.', 'Give a file, or a pipe to read from.');
+    return terminal.in.stream;
+  }
+  try {
+    const handle = await open(file, 'r');
+    if ((await handle.stat()).isDirectory()) {
+      await handle.close();
+      throw new UsageError(`${file} is a directory.`, 'Give the file that `aops local backup` wrote.');
+    }
+    return createReadStream(file, { fd: handle, highWaterMark: 1_048_576 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`${file} cannot be read (${code ?? 'unknown error'}).`, 'Check the path.', 'file_not_readable');
+  }
+}
+
+async function* watch(source: AsyncIterable<Uint8Array>, { clock }: Context, tell: () => void): AsyncGenerator<Uint8Array> {
+  let told = clock.now();
+  for await (const chunk of source) {
+    if (clock.now() - told >= tellMilliseconds) {
+      told = clock.now();
+      tell();
+    }
+    yield chunk;
+  }
+}

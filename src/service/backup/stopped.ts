@@ -1,0 +1,41 @@
+/** Holds the data directory of a service that does not run: with the lock on its database, so that none can start. */
+import { createWriteStream, existsSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { openUnchanged } from '../store/database.ts';
+import { holdFile } from '../store/file-hold.ts';
+import { isoTime } from '../store/time.ts';
+import { databaseName } from './format.ts';
+import { nothingToBackUp } from './problems.ts';
+import type { HeldDirectory } from './write.ts';
+
+/** @param now milliseconds. Throws AopsError `data_directory_in_use` while a service runs there, `no_data` */
+export async function holdStopped(dataDirectory: string, now: number): Promise<HeldDirectory> {
+  const file = join(dataDirectory, databaseName);
+  if (!existsSync(file)) throw nothingToBackUp(dataDirectory);
+  // Opened before the lock is taken and closed after it was given back: closing any descriptor of the file gives it back (POSIX).
+  const handle = await open(file, 'r');
+  const store = await openUnchanged(dataDirectory).catch(async (error: unknown) => {
+    await handle.close();
+    throw error;
+  });
+  const release = async (): Promise<void> => {
+    await store.destroy();
+    await handle.close();
+  };
+  try {
+    await holdFile(store);
+  } catch (error) {
+    await release();
+    throw error;
+  }
+  return {
+    path: dataDirectory,
+    createdAt: isoTime(now),
+    copyDatabase: (to) =>
+      pipeline(handle.createReadStream({ start: 0, autoClose: false }), createWriteStream(to, { mode: 0o600, flags: 'wx' })),
+    keepFilesAlone: async () => undefined,
+    release,
+  };
+}

@@ -1,0 +1,229 @@
+/** Backup and restore with the real program: of a service that runs, of one that does not, and cut short. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { copyFile, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import process from 'node:process';
+import { describe, expect, it } from 'vitest';
+import type { Run } from '../../src/interface/types.ts';
+import { eventually } from '../support/eventually.ts';
+import { binary, type Finished, Machine } from '../support/machine.ts';
+import { whenDone } from '../support/temporary.ts';
+import { tlsFile } from '../support/tls.ts';
+
+interface Backup {
+  file: string;
+  bytes: number;
+  online: boolean;
+  runs: number;
+  open_runs: number;
+  files: number;
+  problems: unknown[];
+}
+
+async function started(): Promise<Machine> {
+  const machine = await Machine.create();
+  expect((await machine.aops('local', 'up')).code).toBe(0);
+  return machine;
+}
+
+/** A child whose pipes are the test's: nothing is read or written unless the test does. */
+function piped(machine: Machine, ...argv: string[]): { child: ChildProcess; ended: Promise<Finished> } {
+  const child = spawn(process.execPath, [binary, ...argv], { cwd: machine.folder, env: machine.env, stdio: 'pipe' });
+  whenDone(async () => void child.kill('SIGKILL'));
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  // The program may end before it has read everything.
+  child.stdin.on('error', () => undefined);
+  const ended = new Promise<Finished>((resolve) => child.once('exit', (code) => resolve({ code, stdout: '', stderr })));
+  return { child, ended };
+}
+
+/** A run that waits for a person, with more in its workspace than a pipe takes. */
+async function waitingRun(machine: Machine): Promise<string> {
+  await machine.agent(
+    'asking',
+    '- exec: { run: "echo one >> steps.log" }\n- approve: { id: pay, title: "Pay?" }\n- exec: { run: "echo two >> steps.log" }',
+  );
+  const large = path.join(machine.folder, 'large.bin');
+  await writeFile(large, randomBytes(3_000_000));
+  const run = await machine.startRun('asking', '--upload', large);
+  await machine.json('runs', 'wait', run, '--for', 'waiting');
+  return run;
+}
+
+const partsIn = async (folder: string): Promise<string[]> => (await readdir(folder)).filter((name) => name.startsWith('.aops-'));
+
+describe.concurrent('aops local backup and restore', () => {
+  it('of a service that runs: a run in progress ends after the restore as if nothing had been', async () => {
+    const machine = await started();
+    const run = await waitingRun(machine);
+    const backup = await machine.json<Backup>('local', 'backup', 'b.tar.gz');
+    expect(backup).toMatchObject({ file: path.join(machine.folder, 'b.tar.gz'), online: true, runs: 1, open_runs: 1, problems: [] });
+    expect((await stat(backup.file)).mode & 0o777).toBe(0o600);
+    expect((await stat(backup.file)).size).toBe(backup.bytes);
+    expect(await partsIn(machine.folder)).toEqual([]);
+    // What comes later is not in it.
+    expect((await machine.aops('runs', 'respond', run, '--deny')).code).toBe(0);
+
+    const there = await machine.aops('local', 'backup', 'b.tar.gz');
+    expect(there).toMatchObject({ code: 2, stdout: '' });
+    expect(there.stderr).toContain('--force');
+    await writeFile(path.join(machine.folder, 'open'), '', { mode: 0o644 });
+    expect((await machine.aops('local', 'backup', 'open', '--force')).code).toBe(0);
+    expect((await stat(path.join(machine.folder, 'open'))).mode & 0o777).toBe(0o600);
+
+    const busy = await machine.aops('local', 'restore', 'b.tar.gz');
+    expect(busy).toMatchObject({ code: 6, stdout: '' });
+    expect(busy.stderr).toContain('A service runs on');
+    expect((await machine.aops('local', 'down')).code).toBe(0);
+    const full = await machine.aops('local', 'restore', 'b.tar.gz');
+    expect(full).toMatchObject({ code: 6, stdout: '' });
+    expect(full.stderr).toContain('is not empty');
+
+    // Another machine, with nothing but the file.
+    const other = await Machine.create();
+    const checked = await other.json('local', 'restore', '--verify', backup.file);
+    expect(checked).toMatchObject({ restored: false, data_dir: null, runs: 1, open_runs: 1, files: backup.files });
+    expect(existsSync(path.join(other.folder, 'data/local'))).toBe(false);
+    expect(await other.aops('local', 'restore', backup.file)).toMatchObject({ code: 0, stderr: '' });
+    expect((await other.aops('local', 'up')).code).toBe(0);
+    const { id } = (await other.json<{ data: Run[] }>('runs', 'list', '--status', 'waiting')).data[0] as Run;
+    expect(id).toBe(run);
+    expect((await other.aops('runs', 'respond', run, '--approve')).code).toBe(0);
+    expect((await other.aops('runs', 'wait', run)).code).toBe(0);
+    expect((await other.aops('sandbox', 'cat', run, 'steps.log')).stdout).toBe('one\ntwo\n');
+    // The token is the same, so whoever had access has it still.
+    const tokenOf = (owner: Machine) => owner.read('data/local/token');
+    expect(await tokenOf(other)).toBe(await tokenOf(machine));
+  });
+
+  it('of a service that does not run, from one program to the other', async () => {
+    const machine = await started();
+    await machine.agent('kept', '- say: hi');
+    const run = await machine.startRun('kept');
+    expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
+    const pid = (await machine.servicePid()) as number;
+    // As after a power cut: part of the data is in the log beside the database.
+    process.kill(pid, 'SIGKILL');
+    await eventually('the service is gone', async () => !(await machine.json<{ running: boolean }>('local', 'status')).running);
+    const moved = await machine.run('sh', ['-c', 'aops local backup - | aops local restore - --data-dir moved']);
+    expect(moved).toMatchObject({ code: 0 });
+    expect(moved.stderr).toContain('1 run,');
+    expect((await machine.aops('local', 'up', '--data-dir', 'moved')).code).toBe(0);
+    expect(await machine.getRun(run)).toMatchObject({ status: 'completed' });
+    const empty = await machine.aops('local', 'backup', 'x.tar.gz', '--data-dir', 'nothing');
+    expect(empty).toMatchObject({ code: 3, stdout: '' });
+  });
+
+  it('of a service that speaks TLS, whatever its certificate is for, also after it got another one', async () => {
+    const machine = await Machine.create();
+    const use = async (name: string): Promise<void> => {
+      await copyFile(tlsFile(`${name}.pem`), path.join(machine.folder, 'cert.pem'));
+      await copyFile(tlsFile(`${name}-key.pem`), path.join(machine.folder, 'key.pem'));
+    };
+    await use('wrong-name');
+    const tls = ['--tls-cert', 'cert.pem', '--tls-key', 'key.pem'];
+    const { child } = machine.start('aops', [
+      'serve',
+      '--host',
+      '0.0.0.0',
+      '--public-url',
+      'https://a.example',
+      ...tls,
+      '--data-dir',
+      'own',
+    ]);
+    const noted = () => machine.read('own/service.json').catch(() => '');
+    await eventually('the service listens', async () => (await noted()).includes('certificate'));
+    expect(await machine.json('local', 'backup', 'one.tar.gz', '--data-dir', 'own')).toMatchObject({ online: true, runs: 0 });
+    const before = await noted();
+    await use('self-signed');
+    child.kill('SIGHUP');
+    await eventually('the certificate is another one', async () => (await noted()) !== before);
+    expect(await machine.json('local', 'backup', 'two.tar.gz', '--data-dir', 'own')).toMatchObject({ online: true });
+  });
+
+  it('is given up by Ctrl-C: nothing is left, and nothing is held', async () => {
+    const machine = await started();
+    await waitingRun(machine);
+    const { child, ended } = piped(machine, 'local', 'backup', '-');
+    // Nobody reads, so it stands still in the middle.
+    const temporary = path.join(machine.folder, 'tmp');
+    await eventually('the database was copied', async () => (await partsIn(temporary)).length > 0);
+    const second = await machine.aops('local', 'backup', 'second.tar.gz');
+    expect(second).toMatchObject({ code: 6, stdout: '' });
+    expect(second.stderr).toContain('backed up already');
+    child.kill('SIGINT');
+    child.stdout?.resume();
+    expect(await ended).toMatchObject({ code: 130 });
+    expect(await partsIn(temporary)).toEqual([]);
+    expect((await machine.aops('local', 'backup', 'second.tar.gz')).code).toBe(0);
+  });
+
+  it('fails when the service ends in the middle', async () => {
+    const machine = await started();
+    await waitingRun(machine);
+    const { url } = await machine.json<{ url: string }>('local', 'status');
+    const { child, ended } = piped(machine, 'local', 'backup', '-');
+    await eventually('the database was copied', async () => (await partsIn(path.join(machine.folder, 'tmp'))).length > 0);
+    expect((await machine.aops('local', 'down')).code).toBe(0);
+    expect((await machine.aops('local', 'up', '--port', new URL(url).port)).code).toBe(0);
+    child.stdout?.resume();
+    const { code, stderr } = await ended;
+    expect(stderr).toContain('stopped holding its data');
+    expect(code).toBe(8);
+  });
+
+  it('leaves nothing when the disk takes no more', async () => {
+    const machine = await started();
+    await waitingRun(machine);
+    // The system refuses files that are larger than that, as a full disk would.
+    const limited = (command: string) => machine.run('sh', ['-c', `ulimit -f 2000; exec ${command}`]);
+    const backup = await limited('aops local backup b.tar.gz');
+    expect(backup).toMatchObject({ code: 1, stdout: '' });
+    expect(backup.stderr).toContain('b.tar.gz is too large');
+    expect(existsSync(path.join(machine.folder, 'b.tar.gz'))).toBe(false);
+    expect(await partsIn(machine.folder)).toEqual([]);
+    expect((await machine.aops('local', 'backup', 'b.tar.gz')).code).toBe(0);
+    const restore = await limited('aops local restore b.tar.gz --data-dir new');
+    expect(restore).toMatchObject({ code: 1, stdout: '' });
+    expect(restore.stderr).toContain('is too large');
+    expect(existsSync(path.join(machine.folder, 'new'))).toBe(false);
+  });
+
+  it('is restored after a restore that was killed in the middle', async () => {
+    const machine = await started();
+    await waitingRun(machine);
+    expect((await machine.aops('local', 'backup', 'b.tar.gz')).code).toBe(0);
+    const bytes = await readFile(path.join(machine.folder, 'b.tar.gz'));
+    const half = async () => {
+      const { child, ended } = piped(machine, 'local', 'restore', '-', '--data-dir', 'new');
+      child.stdin?.write(bytes.subarray(0, bytes.length / 2));
+      await eventually('some of it is unpacked', () => existsSync(path.join(machine.folder, 'new/restoring/unpacked/sandboxes')));
+      return { child, ended };
+    };
+    const stopped = await half();
+    stopped.child.kill('SIGINT');
+    expect(await stopped.ended).toMatchObject({ code: 130 });
+    expect(existsSync(path.join(machine.folder, 'new'))).toBe(false);
+
+    const cut = await half();
+    cut.child.stdin?.end();
+    expect(await cut.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('it ends too early') });
+    expect(existsSync(path.join(machine.folder, 'new'))).toBe(false);
+
+    const killed = await half();
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+    // Half of a data directory is none.
+    const refused = await machine.aops('serve', '--data-dir', 'new');
+    expect(refused).toMatchObject({ code: 6 });
+    expect(refused.stderr).toContain('was not finished');
+    expect((await machine.aops('local', 'restore', 'b.tar.gz', '--data-dir', 'new')).code).toBe(0);
+    expect((await readdir(path.join(machine.folder, 'new'))).sort()).toEqual(['aops.db', 'sandboxes', 'secrets.key', 'token']);
+  });
+});

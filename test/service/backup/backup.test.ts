@@ -1,0 +1,309 @@
+/** Backups of data directories, good ones and such as nobody should restore. */
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, readlink, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import {
+  backupBytes,
+  type HeldDirectory,
+  holdStopped,
+  newProgress,
+  newReadProgress,
+  readBackup,
+  restoreBackup,
+} from '../../../src/service/backup/index.ts';
+import { type TarType, tarEnd, tarHeader, tarPadding } from '../../../src/service/backup/tar.ts';
+import type { RunHost } from '../../../src/service/runtimes/runtime.ts';
+import { openUnchanged } from '../../../src/service/store/database.ts';
+import { migrate } from '../../../src/service/store/migrate.ts';
+import { migrations } from '../../../src/service/store/migrations/index.ts';
+import { png } from '../../support/png.ts';
+import { temporaryDirectory } from '../../support/temporary.ts';
+import { started } from '../helpers/service.ts';
+
+const never = new AbortController().signal;
+const now = Date.parse('2026-07-18T09:00:00.000Z');
+
+async function written(held: HeldDirectory) {
+  const work = await temporaryDirectory();
+  const progress = newProgress();
+  const chunks: Uint8Array[] = [];
+  try {
+    for await (const chunk of backupBytes(held, path.join(work, 'aops.db'), progress, never)) chunks.push(chunk);
+  } finally {
+    await held.release();
+  }
+  // The copy of the database is gone.
+  expect(await readdir(work)).toEqual([]);
+  return { bytes: Buffer.concat(chunks), progress };
+}
+
+const backUp = async (directory: string) => written(await holdStopped(directory, now));
+
+async function* source(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += 10_000) yield bytes.subarray(start, start + 10_000);
+}
+
+/** Into a directory that is not there; it is either all there afterwards, or not there at all. */
+async function restored(bytes: Uint8Array): Promise<string> {
+  const directory = path.join(await temporaryDirectory(), 'data');
+  try {
+    await restoreBackup(source(bytes), directory, newReadProgress(), never);
+  } catch (error) {
+    await expect(stat(directory)).rejects.toMatchObject({ code: 'ENOENT' });
+    throw error;
+  }
+  expect(await readdir(directory)).not.toContain('restoring');
+  return directory;
+}
+
+/** A data directory with a run that has files of all kinds. */
+async function worked(): Promise<{ directory: string; sandbox: string; runId: string }> {
+  const work = async (host: RunHost) => {
+    await host.sandbox.write('deep/note.txt', Buffer.from('note'));
+    await host.commit('step', 1, [
+      {
+        kind: 'screenshot',
+        id: 'shot',
+        toolName: 'browse',
+        startedAt: new Date(host.clock.now()),
+        image: { name: 'a.png', mimeType: 'image/png', bytes: png(1, 1, [1, 2, 3]) },
+      },
+    ]);
+    return { status: 'completed' as const };
+  };
+  const api = await started({ behaviours: { work } });
+  const { id, sandbox_id: sandbox } = await api.run('work');
+  await api.until(id, 'completed');
+  await api.service.close();
+  return { directory: api.dataDirectory, sandbox: sandbox as string, runId: id };
+}
+
+interface Part {
+  name: string;
+  type?: TarType | 'hardlink';
+  content?: string | Buffer;
+  target?: string;
+}
+
+const info = { format: 1, version: '9.9.9', schema: '0001-core', created_at: '2026-07-18T09:00:00.000Z', agents: 0, runs: 0, open_runs: 0 };
+const first: Part = { name: 'aops-backup.json', content: JSON.stringify(info) };
+const database: Part = { name: 'aops.db', content: 'rows' };
+
+/** An archive of these parts, with true checksums unless others are given. */
+function archive(parts: readonly Part[], sums?: string): Buffer {
+  const true256 = parts
+    .filter(({ type = 'file' }) => type === 'file')
+    .map(({ name, content = '' }) => `${createHash('sha256').update(content).digest('hex')}  ${name}\n`)
+    .join('');
+  const all: Part[] = [...parts, { name: 'SHA256SUMS', content: sums ?? true256 }];
+  const bytes = all.flatMap(({ name, type = 'file', content = '', target }) => {
+    const body = Buffer.from(content);
+    const kind = type === 'hardlink' ? 'link' : type;
+    const head = tarHeader({ name, type: kind, size: body.length, mode: 0o777, modified: 0, ...(target === undefined ? {} : { target }) });
+    if (type === 'hardlink') {
+      head.write('1', 156);
+      // Its checksum is that of a link, less the difference of the two kinds.
+      head.write((Number.parseInt(head.subarray(148, 154).toString(), 8) - 1).toString(8).padStart(6, '0'), 148);
+    }
+    return [head, body, tarPadding(body.length)];
+  });
+  return gzipSync(Buffer.concat([...bytes, tarEnd()]));
+}
+
+const failure = (code: string, message: RegExp) => expect.objectContaining({ code, message: expect.stringMatching(message) });
+
+describe('a backup of a stopped service', () => {
+  it('has everything, for its owner alone, and a service goes on with it', async () => {
+    const { directory, sandbox, runId } = await worked();
+    const workspace = path.join(directory, 'sandboxes', sandbox, 'workspace');
+    await writeFile(path.join(workspace, 'run.sh'), '#!/bin/sh\n');
+    await chmod(path.join(workspace, 'run.sh'), 0o755);
+    const odd = `${'long '.repeat(30)}\\ and\nä`;
+    await writeFile(path.join(workspace, odd), 'odd');
+    await utimes(path.join(workspace, odd), 1_700_000_000, 1_700_000_000);
+    await symlink('deep/note.txt', path.join(workspace, 'near'));
+    await symlink('/etc/passwd', path.join(workspace, 'far'));
+    await symlink('../../../token', path.join(workspace, 'up'));
+    await mkdir(path.join(directory, 'sandboxes', sandbox, 'staging'), { recursive: true });
+    const { bytes, progress } = await backUp(directory);
+    expect(progress.info).toMatchObject({ format: 1, created_at: new Date(now).toISOString(), agents: 1, runs: 1, open_runs: 0 });
+    expect(progress).toMatchObject({ sandboxes: 1, files: 7 });
+    expect(progress.problems.map(({ path: name }) => path.basename(name)).sort()).toEqual(['far', 'up']);
+
+    const checked = newReadProgress();
+    await readBackup(source(bytes), undefined, checked, never);
+    expect(checked).toMatchObject({ sandboxes: 1, files: 7, bytes: progress.bytes, info: progress.info });
+
+    const copy = await restored(bytes);
+    const there = path.join(copy, 'sandboxes', sandbox, 'workspace');
+    expect((await readdir(copy)).sort()).toEqual(['aops.db', 'files', 'sandboxes', 'secrets.key', 'token']);
+    expect((await readdir(path.join(copy, 'sandboxes', sandbox))).sort()).toEqual(['workspace']);
+    expect((await readdir(there)).sort()).toEqual([odd, 'deep', 'near', 'run.sh'].sort());
+    expect(await readFile(path.join(there, odd), 'utf8')).toBe('odd');
+    expect((await stat(path.join(there, odd))).mtimeMs).toBe(1_700_000_000_000);
+    expect(await readlink(path.join(there, 'near'))).toBe('deep/note.txt');
+    const modeOf = async (name: string) => (await stat(path.join(copy, name))).mode & 0o777;
+    expect(await modeOf('.')).toBe(0o700);
+    for (const name of ['aops.db', 'secrets.key', 'token']) expect(await modeOf(name)).toBe(0o600);
+    expect(await modeOf(`sandboxes/${sandbox}/workspace/run.sh`)).toBe(0o700);
+    expect(await modeOf(`sandboxes/${sandbox}/workspace/deep`)).toBe(0o700);
+
+    const again = await started({ dataDirectory: copy });
+    expect(again.service.token).toBe(await readFile(path.join(directory, 'token'), 'utf8').then((text) => text.trim()));
+    expect((await again.ok('getRun', { params: { run_id: runId } })).run).toMatchObject({ id: runId, status: 'completed' });
+    const files = await readdir(path.join(copy, 'files', runId));
+    expect(files).toHaveLength(1);
+  });
+
+  it('tells of a file that is gone, and of one that was changed', async () => {
+    const { directory, runId } = await worked();
+    const [file] = await readdir(path.join(directory, 'files', runId));
+    await writeFile(path.join(directory, 'files', runId, file as string), 'changed');
+    const changed = await backUp(directory);
+    expect(changed.progress.problems).toEqual([{ path: `files/${runId}/${file}`, problem: 'it was changed on the disk before' }]);
+    await chmod(path.join(directory, 'token'), 0o600);
+    await writeFile(path.join(directory, 'secrets.key'), '');
+    const { rm } = await import('node:fs/promises');
+    await rm(path.join(directory, 'files', runId), { recursive: true });
+    const gone = await backUp(directory);
+    expect(gone.progress.problems).toEqual([{ path: `files/${runId}/${file}`, problem: 'it is gone from the disk' }]);
+    await restored(gone.bytes);
+  });
+
+  it('keeps others out while it is written, and lets them in afterwards', async () => {
+    const { directory } = await worked();
+    const held = await holdStopped(directory, now);
+    await expect(started({ dataDirectory: directory })).rejects.toMatchObject({ code: 'data_directory_in_use' });
+    await written(held);
+    const api = await started({ dataDirectory: directory });
+    await expect(holdStopped(directory, now)).rejects.toMatchObject({ code: 'data_directory_in_use' });
+    await api.service.close();
+    await expect(holdStopped(path.join(directory, 'nothing'), now)).rejects.toMatchObject({ code: 'no_data' });
+  });
+
+  it('of an older version is brought up to date at the start', async () => {
+    const directory = await temporaryDirectory();
+    const names = Object.keys(migrations);
+    const older = Object.fromEntries(Object.entries(migrations).slice(0, 3));
+    const store = await openUnchanged(directory);
+    await migrate(store, directory, older);
+    await store.destroy();
+    const { bytes, progress } = await backUp(directory);
+    expect(progress.info?.schema).toBe(names[2]);
+    const copy = await restored(bytes);
+    const api = await started({ dataDirectory: copy });
+    await api.ok('listRuns');
+    expect(await readdir(path.join(copy, 'backups'))).toEqual([`aops-${names[2]}.db`]);
+    await api.service.close();
+    expect((await backUp(copy)).progress.info?.schema).toBe(names.at(-1));
+  });
+});
+
+describe('what nobody should restore', () => {
+  it('is refused, and leaves nothing', async () => {
+    await expect(restored(archive([first, database]))).resolves.toBeDefined();
+    const cases: [string, Buffer, ReturnType<typeof failure>][] = [
+      ['no archive', Buffer.from('hello'), failure('backup_damaged', /no backup/)],
+      ['nothing', Buffer.alloc(0), failure('backup_damaged', /too early/)],
+      ['another archive', archive([{ name: 'readme', content: 'x' }]), failure('backup_damaged', /no backup of aops/)],
+      ['cut off', archive([first, database]).subarray(0, -20), failure('backup_damaged', /too early/)],
+      [
+        'without its end',
+        gzipSync(gunzipSync(archive([first, database])).subarray(0, -3 * 512)),
+        failure('backup_damaged', /too early|cannot be read/),
+      ],
+      ['a changed file', archive([first, database], `${'0'.repeat(64)}  aops.db\n`), failure('backup_damaged', /does not fit/)],
+      ['a missing file', archive([first, database], `${'0'.repeat(64)}  token\n`), failure('backup_damaged', /"token" is missing/)],
+      ['no database', archive([first]), failure('backup_damaged', /"aops.db" is missing/)],
+      ['twice the same', archive([first, database, database]), failure('backup_damaged', /twice/)],
+      ['up', archive([first, database, { name: '../evil' }]), failure('backup_damaged', /no place/)],
+      [
+        'up from a sandbox',
+        archive([first, database, { name: 'sandboxes/a/workspace/../../../evil' }]),
+        failure('backup_damaged', /no place/),
+      ],
+      ['absolute', archive([first, database, { name: '/etc/evil' }]), failure('backup_damaged', /no place/)],
+      ['another file', archive([first, database, { name: 'service.json' }]), failure('backup_damaged', /no place/)],
+      ['a folder for a file', archive([first, { name: 'aops.db', type: 'folder' }]), failure('backup_damaged', /no place/)],
+      [
+        'a link out',
+        archive([first, database, { name: 'sandboxes/a/workspace/l', type: 'link', target: '../../../token' }]),
+        failure('backup_damaged', /leads out/),
+      ],
+      [
+        'an absolute link',
+        archive([first, database, { name: 'sandboxes/a/workspace/l', type: 'link', target: '/etc' }]),
+        failure('backup_damaged', /leads out/),
+      ],
+      [
+        'a link for a key',
+        archive([first, database, { name: 'token', type: 'link', target: 'aops.db' }]),
+        failure('backup_damaged', /no place/),
+      ],
+      [
+        'a hard link',
+        archive([first, database, { name: 'sandboxes/a/workspace/l', type: 'hardlink', target: 'token' }]),
+        failure('backup_damaged', /kind "1"/),
+      ],
+      [
+        'a newer schema',
+        archive([{ name: first.name, content: JSON.stringify({ ...info, schema: '9999-future' }) }, database]),
+        failure('backup_newer', /9\.9\.9.*9999-future/),
+      ],
+      [
+        'a newer format',
+        archive([{ name: first.name, content: JSON.stringify({ ...info, format: 2 }) }, database]),
+        failure('backup_newer', /format 2/),
+      ],
+    ];
+    for (const [what, bytes, expected] of cases) {
+      await expect(restored(bytes), what).rejects.toEqual(expected);
+      await expect(readBackup(source(bytes), undefined, newReadProgress(), never), what).rejects.toEqual(expected);
+    }
+  });
+
+  it('nothing is written through a link: they are made last', async () => {
+    const sneaky = archive([
+      first,
+      database,
+      { name: 'sandboxes/a/workspace/l', type: 'link', target: 'real' },
+      { name: 'sandboxes/a/workspace/l/file', content: 'x' },
+    ]);
+    await expect(restored(sneaky)).rejects.toEqual(failure('backup_damaged', /two things/));
+  });
+});
+
+describe('where a backup is put', () => {
+  it('has to be empty; what is there stays', async () => {
+    const directory = await temporaryDirectory();
+    await writeFile(path.join(directory, 'mine'), 'mine');
+    const restoring = restoreBackup(source(archive([first, database])), directory, newReadProgress(), never);
+    await expect(restoring).rejects.toMatchObject({ code: 'data_directory_not_empty', exit: 6 });
+    expect(await readdir(directory)).toEqual(['mine']);
+  });
+
+  it('takes an empty directory, which stays when it fails', async () => {
+    const directory = await temporaryDirectory();
+    const put = (bytes: Buffer) => restoreBackup(source(bytes), directory, newReadProgress(), never);
+    await expect(put(archive([first]))).rejects.toMatchObject({ code: 'backup_damaged' });
+    expect(await readdir(directory)).toEqual([]);
+    await put(archive([first, database]));
+    expect(await readdir(directory)).toEqual(['aops.db']);
+    await expect(put(archive([first, database]))).rejects.toMatchObject({ code: 'data_directory_not_empty' });
+  });
+
+  it('is no data directory in between', async () => {
+    const directory = await temporaryDirectory();
+    const good = archive([first, database]);
+    let refused: unknown;
+    const slowly = async function* (): AsyncGenerator<Uint8Array> {
+      yield good.subarray(0, 50);
+      refused = await started({ dataDirectory: directory }).catch((error: unknown) => error);
+      yield good.subarray(50);
+    };
+    await restoreBackup(slowly(), directory, newReadProgress(), never);
+    expect(refused).toMatchObject({ code: 'restore_unfinished', exit: 6 });
+  });
+});
