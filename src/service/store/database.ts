@@ -9,6 +9,7 @@ import Libsql from 'libsql';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import type { Changes } from './changes.ts';
 import { LibsqlDialect } from './dialect.ts';
+import { logPages } from './file-hold.ts';
 import type { Durability } from './group-commit.ts';
 import { migrate } from './migrate.ts';
 import type { Database } from './schema.ts';
@@ -46,7 +47,8 @@ export async function openDatabase(dataDirectory: string): Promise<Store> {
 
 /** Opens and locks the database of a data directory as it is, for who copies it. Throws AopsError `data_directory_in_use`. */
 export async function openUnchanged(dataDirectory: string): Promise<Store> {
-  return storeOf(new LibsqlDialect(await openExclusively(dataDirectory)));
+  const { database, log } = await openExclusively(dataDirectory);
+  return storeOf(new LibsqlDialect(database, log));
 }
 
 /** The store over a dialect. */
@@ -68,8 +70,7 @@ async function openExclusively(dataDirectory: string): Promise<{ database: Libsq
     database.pragma('journal_mode=WAL');
     // Commits are synced by the driver, before anybody is told of them.
     database.pragma('synchronous=NORMAL');
-    // The log goes into the database at 16 MiB and not at 4: that waits for the disk, and pages change often meanwhile.
-    database.pragma('wal_autocheckpoint=4000');
+    database.pragma(`wal_autocheckpoint=${logPages}`);
     database.pragma('foreign_keys=ON');
     database.exec('BEGIN IMMEDIATE; COMMIT');
     return { database, log: await WriteAheadLog.of(path) };

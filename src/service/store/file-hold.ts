@@ -5,8 +5,8 @@
 import { sql } from 'kysely';
 import type { Store } from './database.ts';
 
-/** Pages after which SQLite brings the log into the file by itself; its own default. */
-const pages = 1_000;
+/** The log goes into the database at so many pages, 16 MiB and not 4: that waits for the disk, and pages change often meanwhile. */
+export const logPages = 4_000;
 
 /** From now on the file is the database of this moment. Nobody reads it in this process: that would give up the lock on it. */
 export async function holdFile(store: Store): Promise<void> {
@@ -18,7 +18,7 @@ export async function holdFile(store: Store): Promise<void> {
 
 /** The file follows what is written again. */
 export async function letFileGo(store: Store): Promise<void> {
-  await sql`pragma wal_autocheckpoint = ${sql.lit(pages)}`.execute(store);
+  await sql`pragma wal_autocheckpoint = ${sql.lit(logPages)}`.execute(store);
   await bringIn(store);
 }
 
