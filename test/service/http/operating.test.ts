@@ -182,7 +182,9 @@ describe('TLS', () => {
     const second = await shown(service.port);
     expect(second).not.toBe(first);
     expect(() => service.setTls(certificate('expired'))).toThrow(/has expired/);
-    expect(() => service.setTls({ ...certificate('server'), key: certificate('client').key })).toThrow(/is not that of the TLS certificate/);
+    expect(() => service.setTls({ ...certificate('server'), key: certificate('client').key })).toThrow(
+      /is not that of the TLS certificate/,
+    );
     expect(() => service.setTls({ cert: 'none', key: 'none' })).toThrow(/cannot be read/);
     expect(await shown(service.port)).toBe(second);
     service.setTls(certificate('server'));
