@@ -35,9 +35,12 @@ export async function demonstrate(demo) {
 
   // Ctrl-C reaches the command that runs; this script goes on to tidy up.
   let interrupted = false;
-  process.on('SIGINT', () => {
+  const interrupt = () => {
     interrupted = true;
-  });
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, interrupt);
+  // Nobody reads any further, as with `| head`: that ends it, too, and is no reason to leave things behind.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', interrupt);
 
   const shown = (args) => args.map((arg) => (/^[\w./@=:-]+$/.test(arg) ? arg : `'${arg}'`)).join(' ');
   const start = (args, stdio) => spawn(process.execPath, [launcher, ...args], { env, stdio });

@@ -37,6 +37,21 @@ it('does the main job without a person, shows what the run wrote, and leaves not
   });
 });
 
+it('leaves nothing behind when nobody reads to the end', async () => {
+  const folder = await temporaryFolder();
+  const child = spawn(process.execPath, [path.join(project, 'examples', 'invoice-check', 'demo.js')], {
+    env: { ...process.env, TMPDIR: folder, CI: 'true' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  // As `head -1` does.
+  child.stderr.once('data', () => {
+    child.stdout.destroy();
+    child.stderr.destroy();
+  });
+  await new Promise((resolve) => child.once('exit', resolve));
+  expect(await readdir(folder)).toEqual([]);
+});
+
 it('works off a queue: pays, asks, postpones, tells a webhook, is judged, and leaves a page and nothing else', async () => {
   const output = await temporaryFolder();
   const { code, stdout, stderr, left } = await demonstrated('invoice-queue', [output]);
