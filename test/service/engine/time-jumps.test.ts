@@ -174,25 +174,34 @@ describe('when the time of day is set back by an hour', () => {
         await aWhile(api);
       }
     };
+    /** Once that many have been started, no more come at this moment. */
+    const fired = async (count: number) => {
+      for (let look = 1; (await runs()) < count; look++) {
+        await new Promise((resolve) => setImmediate(resolve));
+        // The loop may have gone to rest just before the jump.
+        if (look % 20 === 0) clock.advance(1_000);
+      }
+      await aWhile(api);
+      expect(await runs()).toBe(count);
+    };
     const start = clock.now();
     await until(start + 90 * minute);
-    expect(await runs()).toBe(1);
+    await fired(1);
     clock.advance(-hour);
     await aWhile(api);
     // What the clock shows a second time is no new instant.
     await until(start + 110 * minute);
     expect(await runs()).toBe(1);
     await until(start + 130 * minute);
-    expect(await runs()).toBe(2);
+    await fired(2);
     clock.set(start + 25 * hour);
     for (;;) {
       const answer = await api.call('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'x' } });
       if (answer.status === 404) break;
       clock.advance(1_000);
     }
-    await aWhile(api);
     // A machine that was suspended makes up for what it missed once.
-    expect(await runs()).toBe(3);
+    await fired(3);
   });
 });
 
