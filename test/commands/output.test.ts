@@ -56,7 +56,7 @@ describe('formats of a list', () => {
     expect(result).toMatchObject({ code: 0, stderr: '' });
     const lines = result.stdout.slice(0, -1).split('\n');
     expect(lines).toHaveLength(3);
-    for (const line of lines) expect(line.split('\t')).toHaveLength(5);
+    for (const line of lines) expect(line.split('\t')).toHaveLength(6);
     expect(result.stdout).toContain('\tnaïve 日本 🙂\t');
   });
 

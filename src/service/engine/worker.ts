@@ -122,7 +122,8 @@ export class Worker {
     this.#closing = true;
     this.wake();
     for (const active of this.#active.values()) active.controller.abort(new JobAborted('shutdown'));
-    const settled = Promise.all([this.#loop, ...[...this.#active.values()].map((active) => active.done)]);
+    // A job that was just being claimed is begun still, and ends like the others.
+    const settled = Promise.resolve(this.#loop).then(() => Promise.all([...this.#active.values()].map((active) => active.done)));
     const limit = new AbortController();
     // The bound is one of real time, whatever clock the jobs go by.
     await Promise.race([settled, systemClock.sleep(milliseconds, limit.signal).catch(() => undefined)]);
@@ -187,6 +188,7 @@ export class Worker {
     const key = keyOf(job.kind, job.subject_id);
     const previous = this.#active.get(key);
     const controller = new AbortController();
+    if (this.#closing) controller.abort(new JobAborted('shutdown'));
     slots.busy += 1;
     const active: Active = { claim: { id: job.id, epoch: job.epoch }, controller, leaseUntil, done: Promise.resolve() };
     this.#active.set(key, active);

@@ -67,7 +67,7 @@ describe('a slow client', () => {
   it('that stops reading loses its connection', async () => {
     const cutOff = new Gate();
     const api = await started({
-      httpLimits: { ...quick, idleMilliseconds: 1_000 },
+      httpLimits: { ...quick, bodyMilliseconds: 60_000, idleMilliseconds: 1_000 },
       log: ({ message }) => message === 'a response was cut off' && cutOff.open(),
     });
     const { sandbox_id } = await api.ok('createSandbox');
