@@ -1,3 +1,6 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Case, Queue } from '../../src/interface/types.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -162,6 +165,28 @@ describe('cases wait', () => {
     const waiting = service.cli([...all, '--on-request', 'wait']);
     expect((await service.cli(['runs', 'respond', run, '--approve'])).code).toBe(0);
     expect(await waiting).toMatchObject({ code: 0, stdout: '1 completed case\n' });
+  });
+
+  it('misses no case that moves while they are counted', async () => {
+    // Each round asks for the total and for six statuses. The case moves in the first and in the third, just when it would have been counted.
+    const rounds = ['moves', 'claimed', 'moves', 'completed', 'completed'];
+    let asked = 0;
+    const server = createServer(async (request, response) => {
+      const { filters } = JSON.parse(await text(request)) as { filters: { status: string[] } };
+      const status = rounds[Math.floor(asked++ / 7)] ?? 'completed';
+      const total = filters.status.length === 6 || filters.status.includes(status) ? 1 : 0;
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ cases: [], total, limit: 1, offset: 0 }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const env = { AOPS_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+    try {
+      expect(await service.cli(['cases', 'wait', '--queue', nowhere, '--all-matching'], { env })).toMatchObject({
+        code: 0,
+        stdout: '1 completed case\n',
+      });
+    } finally {
+      await new Promise((resolve) => server.close(resolve));
+    }
   });
 
   it('ends with 9 when the time is over', async () => {

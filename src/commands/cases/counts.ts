@@ -7,19 +7,32 @@ export type CaseCounts = Record<CaseStatusFilter, number>;
 
 const none = (): CaseCounts => ({ pending: 0, claimed: 0, completed: 0, failed: 0, needs_input: 0, postponed: 0 });
 
-/** Counts of the cases that match, as of now. */
-export async function caseCounts(
-  client: Client,
-  queueId: string,
-  { filters = {}, search }: { filters?: CaseFilters; search?: string } = {},
-): Promise<CaseCounts> {
+export interface CaseMatch {
+  filters?: CaseFilters;
+  search?: string;
+}
+
+/** How many times the statuses are counted again when cases moved from one to another meanwhile. */
+const recounts = 4;
+
+/** Counts of the cases that match, as of now: there is a request for each status, so those of a busy queue may be a little off. */
+export async function caseCounts(client: Client, queueId: string, match: CaseMatch = {}): Promise<CaseCounts> {
+  const statuses = match.filters?.status ?? [...caseStatusFilters];
   const counts = none();
-  const count = async (status: CaseStatusFilter): Promise<void> => {
-    const body = { filters: { ...filters, status: [status] }, limit: 1, ...(search === undefined ? {} : { search }) };
-    counts[status] = (await client.call('searchCases', { params: { queue_id: queueId }, body })).total;
-  };
-  await Promise.all((filters.status ?? caseStatusFilters).map(count));
-  return counts;
+  for (let left = recounts; ; left -= 1) {
+    const count = async (status: CaseStatusFilter): Promise<void> => {
+      counts[status] = await casesOf(client, queueId, match, [status]);
+    };
+    const [total] = await Promise.all([casesOf(client, queueId, match, statuses), ...statuses.map(count)]);
+    if (sum(counts) === total || left === 0) return counts;
+  }
+}
+
+/** How many of the cases that match have one of these statuses, at one moment. */
+export async function casesOf(client: Client, queueId: string, match: CaseMatch, statuses: CaseStatusFilter[]): Promise<number> {
+  const { filters = {}, search } = match;
+  const body = { filters: { ...filters, status: statuses }, limit: 1, ...(search === undefined ? {} : { search }) };
+  return (await client.call('searchCases', { params: { queue_id: queueId }, body })).total;
 }
 
 /** Counts by the words that lists show; in JSON. */

@@ -7,7 +7,7 @@ import { uuid } from '../checks.ts';
 import type { Context } from '../context.ts';
 import { anyArguments, type CommandInput, flag, text } from '../define.ts';
 import { queueId } from '../resolve.ts';
-import { type CaseCounts, caseCounts, countsOf, describeCounts, sum } from './counts.ts';
+import { type CaseCounts, caseCounts, casesOf, countsOf, describeCounts, sum } from './counts.ts';
 import { filterFlags, filtersOf } from './filters.ts';
 import { readCases } from './read.ts';
 
@@ -120,6 +120,15 @@ export async function countAgain(client: Client, { parts }: Selection): Promise<
   const found: Case[] = [];
   for (const { queueId: id, body } of parts) if ('case_ids' in body) found.push(...(await readCases(client, body.case_ids, id)));
   return countsOf(found);
+}
+
+/** Whether none of the cases has one of these statuses: of all that match, at one moment, since counts are taken one after the other. */
+export async function noneIs(client: Client, { parts }: Selection, statuses: CaseStatusFilter[]): Promise<boolean> {
+  const [first] = parts;
+  if (first === undefined || 'case_ids' in first.body) return true;
+  const { filters } = first.body;
+  const among = statuses.filter((status) => filters.status?.includes(status) ?? true);
+  return among.length === 0 || (await casesOf(client, first.queueId, first.body, among)) === 0;
 }
 
 /** The id of the case, where one was named. */

@@ -1,5 +1,6 @@
 import { counted } from '../../base/counted.ts';
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import type { CaseStatusFilter } from '../../interface/types.ts';
 import { startSpinner } from '../../terminal/progress.ts';
 import { Pace } from '../../watch/pace.ts';
 import { choice, defineCommand } from '../define.ts';
@@ -7,7 +8,7 @@ import { textOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { ResultError } from '../result-error.ts';
 import { type CaseCounts, countShape, countsShown, describeCounts, type ShownCounts, shownCounts } from './counts.ts';
-import { countAgain, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
+import { countAgain, noneIs, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
 
 export default defineCommand({
   summary: 'Wait until cases are completed or failed',
@@ -30,11 +31,12 @@ export default defineCommand({
     const { clock, signal, terminal } = context;
     const client = await context.client();
     const selection = await selectCases(context, input);
+    const open: CaseStatusFilter[] = ['pending', 'claimed', 'postponed', ...(input.onRequest === 'wait' ? (['needs_input'] as const) : [])];
     const pace = new Pace(clock);
     const spinner = startSpinner(terminal, 'Waiting for cases', clock);
     try {
       for (let counts = selection.counts, before = ''; ; counts = await countAgain(client, selection)) {
-        if (isOver(counts, input.onRequest === 'wait')) return concluded(counts);
+        if (open.every((status) => counts[status] === 0) && (await noneIs(client, selection, open))) return concluded(counts);
         const words = describeCounts(counts);
         spinner.update(`Waiting for ${words}`);
         await pace.pause(words !== before, signal);
@@ -45,9 +47,6 @@ export default defineCommand({
     }
   },
 });
-
-const isOver = ({ pending, claimed, postponed, needs_input: asks }: CaseCounts, waitsForPeople: boolean): boolean =>
-  pending + claimed + postponed + (waitsForPeople ? asks : 0) === 0;
 
 /** @throws ResultError exit 10 or 12 */
 function concluded(counts: CaseCounts): ShownCounts {
