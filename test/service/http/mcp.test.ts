@@ -92,11 +92,14 @@ const asking: Behaviour = async (host) =>
 const stuck: Behaviour = ({ signal }) =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
 
-async function whileTimePasses<Value>(clock: ManualClock, work: Promise<Value>): Promise<Value> {
+/** What comes of a call that waits, once it does. */
+async function whileTimePasses<Value>(clock: WatchedClock, work: Promise<Value>): Promise<Value> {
   let over = false;
   void work.finally(() => {
     over = true;
   });
+  const before = clock.pauses;
+  await eventually('the call waits', () => clock.pauses > before || over);
   while (!over) {
     clock.advance(500);
     await new Promise((resolve) => setImmediate(resolve));
@@ -418,7 +421,7 @@ describe('tools', () => {
   });
 
   it('wait no longer than they may, and tell of progress where they are asked to', async () => {
-    const clock = new ManualClock();
+    const clock = new WatchedClock();
     const api = await started({ clock, behaviours: { stuck } });
     const run = (await api.run('stuck')).id;
     await api.until(run, 'running');
