@@ -1,7 +1,8 @@
 /** How this machine's own caller gets in: a team, a credential, and a token in the data directory. */
-import { randomUUID } from 'node:crypto';
+
 import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { newId } from './ids.ts';
 import { newSecret, secretHash } from './oauth/secrets.ts';
 import { deleteTokens, findToken, firstCredential, insertCredential, insertToken } from './store/credentials.ts';
 import type { Store } from './store/database.ts';
@@ -21,7 +22,7 @@ export async function localAccess(store: Store, dataDirectory: string, now: numb
     const known = kept === '' ? undefined : await findToken(trx, secretHash(kept), now);
     if (credential !== undefined && known?.credentialId === credential.id) return { teamId: credential.team_id, token: kept };
     const created_at = isoTime(now);
-    const owner = credential ?? { id: randomUUID(), team_id: randomUUID() };
+    const owner = credential ?? { id: newId(), team_id: newId() };
     if (credential === undefined) {
       await insertTeam(trx, { id: owner.team_id, name: 'Local', created_at });
       await insertCredential(trx, { id: owner.id, team_id: owner.team_id, kind: 'local', name: 'Local', created_at });

@@ -1,8 +1,8 @@
 /** Executes a `builder_run` job: lets the runtime's builder work, and records what came of it. The same after a restart, from the start. */
 
-import { randomUUID } from 'node:crypto';
 import type { RevisionConfig } from '../../interface/types.ts';
 import { findChromium } from '../browser/chromium.ts';
+import { newId } from '../ids.ts';
 import { errorFields } from '../log.ts';
 import type { BuildOutcome } from '../runtimes/runtime.ts';
 import { builderRunById, changeBuilderRun } from '../store/builder-runs.ts';
@@ -78,7 +78,7 @@ async function finish(engine: Engine, trx: Queries, job: JobRow, run: BuilderRun
       const [first, ...others] = outcome.questions;
       const title =
         others.length === 0 ? (first?.question ?? '') : `The builder has ${outcome.questions.length} questions about the request`;
-      const questions = { id: randomUUID(), type: 'question', title, description: null, created_at: now, questions: outcome.questions };
+      const questions = { id: newId(), type: 'question', title, description: null, created_at: now, questions: outcome.questions };
       return change(trx, run, { status: 'waiting_for_input', phase: 'asking', questions: JSON.stringify(questions), updated_at: now });
     }
     case 'proposed':

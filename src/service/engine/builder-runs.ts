@@ -2,9 +2,10 @@
  * Builder runs as people steer them: generate, answer, accept, decline, discard. Each change is one transaction; the
  * worker is told afterwards. The transitions are the table in docs/revisions.md.
  */
-import { randomUUID } from 'node:crypto';
+
 import type { HumanRequest, RevisionConfig } from '../../interface/types.ts';
 import { type ErrorDetail, notFound, ServiceError } from '../errors.ts';
+import { newId } from '../ids.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import {
   activeBuilderRun,
@@ -46,7 +47,7 @@ export async function generateRevision(engine: Engine, { teamId, buildId }: Revi
     const runtime = buildingRuntime(engine, build.config);
     const now = engine.clock.now();
     const run = await insertBuilderRun(trx, {
-      id: randomUUID(),
+      id: newId(),
       agent_id: build.agent_id,
       build_id: build.id,
       status: 'running',

@@ -1,7 +1,8 @@
 /** Starting and stopping runs. Each change is one transaction; the worker is told afterwards. */
-import { randomUUID } from 'node:crypto';
+
 import type { RevisionConfig } from '../../interface/types.ts';
 import { notFound, ServiceError } from '../errors.ts';
+import { newId } from '../ids.ts';
 import { findAgent } from '../store/agents.ts';
 import { findBuild, keepProcedure } from '../store/builds.ts';
 import type { Queries } from '../store/database.ts';
@@ -56,7 +57,7 @@ export async function createRun(engine: Pick<Engine, 'clock' | 'runtimes'>, trx:
   const message = start.message?.trim() ? start.message : undefined;
   const title = runTitle(agent.name, number, start.case?.title ?? message);
   const run = await insertRun(trx, {
-    id: randomUUID(),
+    id: newId(),
     team_id: start.teamId,
     agent_id: agent.id,
     build_id: buildId,
@@ -152,7 +153,7 @@ async function liveProcedure(engine: Pick<Engine, 'runtimes'>, trx: Queries, age
 
 async function sandboxFor(trx: Queries, start: RunStart, now: string): Promise<string> {
   if (start.sandboxId === undefined) {
-    const id = randomUUID();
+    const id = newId();
     await insertSandbox(trx, { id, team_id: start.teamId, created_at: now, expires_at: null, removed_at: null });
     return id;
   }

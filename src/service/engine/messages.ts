@@ -1,5 +1,5 @@
 /** The messages that people's words and runtimes' events become. Pure but for new ids. */
-import { randomUUID } from 'node:crypto';
+import { newId } from '../ids.ts';
 import type { RuntimeEvent } from '../runtimes/runtime.ts';
 import type { NewMessage, RunRow } from '../store/schema.ts';
 
@@ -40,7 +40,7 @@ const spokenMessage = (run: RunTurn, type: string, text: string, now: string): N
 
 const blank = (run: RunTurn, now: string) => ({
   run_id: run.id,
-  id: randomUUID(),
+  id: newId(),
   turn: run.turn,
   event_id: null,
   text_content: null,

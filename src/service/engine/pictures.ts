@@ -1,6 +1,7 @@
 /** The pictures of screenshot events: bytes on the disk first, then the rows that name them. */
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Insertable } from 'kysely';
+import { newId } from '../ids.ts';
 import type { RunPicture, RuntimeEvent } from '../runtimes/runtime.ts';
 import type { Queries } from '../store/database.ts';
 import { filesOfEvents, insertRunFile } from '../store/run-files.ts';
@@ -24,7 +25,7 @@ export async function keepPictures(disk: FileStore, run: RunTurn, events: readon
       [event.id, event.image],
     ] as const) {
       if (picture === undefined || 'of' in picture) continue;
-      const id = randomUUID();
+      const id = newId();
       await disk.write(run.id, id, picture.bytes);
       kept.push({
         id,
@@ -61,7 +62,7 @@ export async function insertExecutions(
   const idOf = (name: string | undefined): string | null => files.find(({ event_id }) => event_id === name)?.id ?? null;
   for (const event of events) {
     await insertToolExecution(trx, {
-      id: randomUUID(),
+      id: newId(),
       run_id: run.id,
       turn: run.turn,
       event_id: event.id,

@@ -1,6 +1,7 @@
 /** Changing evaluation rubrics, each within a transaction of the caller. */
-import { randomUUID } from 'node:crypto';
+
 import { ServiceError } from '../errors.ts';
+import { newId } from '../ids.ts';
 import type { Queries } from '../store/database.ts';
 import { insertRubric, listRubrics, type RubricScope, updateRubricRow } from '../store/rubrics.ts';
 import type { RubricRow } from '../store/schema.ts';
@@ -51,7 +52,7 @@ const insert = (
   { slug, sortOrder, now }: { slug: string; sortOrder: number; now: string },
 ) =>
   insertRubric(trx, {
-    id: randomUUID(),
+    id: newId(),
     agent_id: scope.agentId,
     build_id: scope.buildId,
     slug,

@@ -2,7 +2,7 @@
  * One execution of a run by a runtime: what the runtime sees of the run, and the only way in which it writes. Every write is
  * one transaction that first makes sure that the run is still this execution's to write.
  */
-import { randomUUID } from 'node:crypto';
+import { newId } from '../ids.ts';
 import type { CaseAction, HumanAnswer, MemoryWrite, Outcome, RunCase, RunHost, RuntimeEvent } from '../runtimes/runtime.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Queries } from '../store/database.ts';
@@ -183,7 +183,7 @@ export class RunSession implements RunHost {
 
   async #ask(trx: Queries, { step, request }: Extract<Outcome, { status: 'waiting' }>, now: string): Promise<HumanRequestRow> {
     return insertHumanRequest(trx, {
-      id: randomUUID(),
+      id: newId(),
       run_id: this.#row.id,
       turn: this.#row.turn,
       step,

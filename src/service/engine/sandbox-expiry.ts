@@ -1,5 +1,5 @@
 /** Sandboxes that were made to stage files, and removed when no run has taken them in time. */
-import { randomUUID } from 'node:crypto';
+import { newId } from '../ids.ts';
 import { enqueueJob, releaseJob } from '../store/jobs.ts';
 import { expireSandbox, expiryOf, insertSandbox } from '../store/sandboxes.ts';
 import type { JobRow } from '../store/schema.ts';
@@ -11,7 +11,7 @@ const stagingTime = 24 * 60 * 60 * 1_000;
 
 /** Creates an empty sandbox that a run can be started with. */
 export async function stageSandbox(engine: Engine, teamId: string): Promise<{ id: string; expiresAt: string }> {
-  const id = randomUUID();
+  const id = newId();
   const now = engine.clock.now();
   const expiresAt = isoTime(now + stagingTime);
   await engine.sandboxes.create(id);

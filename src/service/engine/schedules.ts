@@ -3,11 +3,12 @@
  * takes the instant, starts the run and names the next instant in one transaction, so that none is fired twice. Instants that
  * passed while the service was down are fired once, together.
  */
-import { randomUUID } from 'node:crypto';
+
 import type { Updateable } from 'kysely';
 import { nextTime, type ScheduleTimes, timesProblems, withDefaultTimes } from '../../base/schedule-times.ts';
 import type { Body } from '../../interface/types.ts';
 import { notFound, ServiceError } from '../errors.ts';
+import { newId } from '../ids.ts';
 import { latestBuilds } from '../store/builds.ts';
 import type { Queries } from '../store/database.ts';
 import { enqueueJob, holdsJob, releaseJob, revokeJob } from '../store/jobs.ts';
@@ -46,7 +47,7 @@ export async function createSchedule(
     throw new ServiceError(400, 'agent_has_no_revision', `The agent ${agent.name} has no revision to run; create one first.`);
   }
   const now = engine.clock.now();
-  const id = randomUUID();
+  const id = newId();
   await insertSchedule(trx, {
     id,
     agent_id: agent.id,

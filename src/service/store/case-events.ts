@@ -1,5 +1,5 @@
 /** What happened to cases. */
-import { randomUUID } from 'node:crypto';
+import { newId } from '../ids.ts';
 import { inChunks } from './cases.ts';
 import type { Queries } from './database.ts';
 import type { CaseEventRow } from './schema.ts';
@@ -37,7 +37,7 @@ export async function insertCaseEvents(db: Queries, caseIds: readonly string[], 
       .execute();
     const last = new Map(lasts.map((row) => [row.case_id, Number(row.last)]));
     const rows = chunk.map((case_id) => ({
-      id: randomUUID(),
+      id: newId(),
       case_id,
       seq: (last.get(case_id) ?? 0) + 1,
       type: event.type,

@@ -2,7 +2,7 @@
  * The queue. A job is claimed for a lease and an epoch; the lease is prolonged by heartbeats, and every write made for the
  * job checks the epoch. A job whose owner fell silent is ordinary due work: there is no separate recovery.
  */
-import { randomUUID } from 'node:crypto';
+import { newId } from '../ids.ts';
 import type { Queries } from './database.ts';
 import { namesOf, prepared } from './prepared.ts';
 import type { JobRow, JobStatus } from './schema.ts';
@@ -25,7 +25,7 @@ export interface NewJob {
 /** Makes a job due, new or not. Whoever works on it loses it. */
 export async function enqueueJob(db: Queries, { kind, subjectId, dueAt, ...job }: NewJob): Promise<void> {
   const payload = job.payload === undefined ? null : JSON.stringify(job.payload);
-  await enqueued.change(db, { id: randomUUID(), kind, subjectId, dueAt, payload, lane: job.lane ?? null });
+  await enqueued.change(db, { id: newId(), kind, subjectId, dueAt, payload, lane: job.lane ?? null });
 }
 
 interface Enqueued {
@@ -61,7 +61,7 @@ export async function nudgeJob(db: Queries, job: { kind: string; subjectId: stri
   await db
     .insertInto('jobs')
     .values({
-      id: randomUUID(),
+      id: newId(),
       kind: job.kind,
       subject_id: job.subjectId,
       status: 'queued',

@@ -1,8 +1,9 @@
 /** Changes of artifacts that make no page: names, who may see them, copies, earlier revisions. Each is one transaction. */
-import { randomUUID } from 'node:crypto';
+
 import type { Body } from '../../../interface/types.ts';
 import type { PageSpec } from '../../artifacts/page.ts';
 import { notFound } from '../../errors.ts';
+import { newId } from '../../ids.ts';
 import { findArtifactRevision, insertArtifactRevision } from '../../store/artifact-revisions.ts';
 import { changeArtifact, freshArtifact, insertArtifact, removeArtifact } from '../../store/artifacts.ts';
 import type { Queries } from '../../store/database.ts';
@@ -69,7 +70,7 @@ export async function duplicateArtifact(engine: Engine, reader: Reader, id: stri
     const title = [...`Copy of ${artifact.title ?? 'an artifact'}`].slice(0, 120).join('');
     const copy = await insertArtifact(trx, {
       ...artifact,
-      id: randomUUID(),
+      id: newId(),
       created_by: reader.credentialId,
       title,
       status: 'completed',
@@ -111,7 +112,7 @@ const keep = (
   insertArtifactRevision(
     trx,
     {
-      id: randomUUID(),
+      id: newId(),
       artifact_id: artifact.id,
       parent_revision_id: artifact.current_revision_id,
       restored_from_version: restoredFrom,

@@ -1,11 +1,12 @@
 /** Executes an `artifact` job: reads the request, looks the figures up, and keeps the page as a revision. The same after a restart, from the start. */
-import { randomUUID } from 'node:crypto';
+
 import type { Updateable } from 'kysely';
 import type { PageContent } from '../../artifacts/content.ts';
 import { lookUp } from '../../artifacts/data/figures.ts';
 import { emptyPage, type PageSpec } from '../../artifacts/page.ts';
 import type { Named } from '../../artifacts/request/blocks.ts';
 import { type Composed, compose } from '../../artifacts/request/compose.ts';
+import { newId } from '../../ids.ts';
 import { errorFields } from '../../log.ts';
 import { listAgentRows } from '../../store/agents.ts';
 import { insertArtifactMessage } from '../../store/artifact-messages.ts';
@@ -49,7 +50,7 @@ async function generate(engine: Engine, trx: Queries, job: JobRow, artifact: Art
       await say(outcome.error, { message: { type: 'error' } });
       return change(engine, trx, artifact, { status: 'failed', generation: null });
     case 'asking': {
-      const question: Question = { toolCallId: randomUUID(), questions: outcome.questions };
+      const question: Question = { toolCallId: newId(), questions: outcome.questions };
       await say(outcome.questions.map((one) => one.question).join('\n'), { message: { type: 'question', ...question } });
       return change(engine, trx, artifact, { question: JSON.stringify(question) });
     }
@@ -88,7 +89,7 @@ async function answer(
   { message, revisionId }: Said = {},
 ): Promise<void> {
   await insertArtifactMessage(trx, {
-    id: randomUUID(),
+    id: newId(),
     artifact_id: artifact.id,
     author_user_id: null,
     role: 'assistant',
@@ -125,7 +126,7 @@ async function keepRevision(
   artifact: ArtifactRow,
   made: { page: PageSpec; content: PageContent; parentId: string | null },
 ): Promise<string> {
-  const id = randomUUID();
+  const id = newId();
   await insertArtifactRevision(
     trx,
     {

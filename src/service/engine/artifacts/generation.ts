@@ -2,9 +2,10 @@
  * Generations of artifacts as people steer them: create, message, answer, refresh, stop. Each change is one transaction; the worker
  * is told afterwards. A generation that asks stays `running`, as the interface has no other word for it.
  */
-import { randomUUID } from 'node:crypto';
+
 import type { HumanQuestion, SelectedElement } from '../../../interface/types.ts';
 import { notFound, ServiceError } from '../../errors.ts';
+import { newId } from '../../ids.ts';
 import { insertArtifactMessage } from '../../store/artifact-messages.ts';
 import { findArtifactRevision } from '../../store/artifact-revisions.ts';
 import { changeArtifact, freshArtifact, generatingStatuses, insertArtifact, isGenerating } from '../../store/artifacts.ts';
@@ -55,7 +56,7 @@ export async function createArtifact(
   const now = isoTime(engine.clock.now());
   const created = await engine.store.transaction().execute(async (trx) => {
     const artifact = await insertArtifact(trx, {
-      id: randomUUID(),
+      id: newId(),
       team_id: reader.teamId,
       created_by: reader.credentialId,
       title: null,
@@ -86,7 +87,7 @@ async function startFromMessage(engine: Engine, trx: Queries, artifact: Artifact
   const from = asked === undefined ? artifact.current_revision_id : asked;
   if (asked !== undefined && (await findArtifactRevision(trx, artifact.id, asked)) === undefined) throw notFound('revision', asked);
   const message = await insertArtifactMessage(trx, {
-    id: randomUUID(),
+    id: newId(),
     artifact_id: artifact.id,
     author_user_id: reader.credentialId,
     role: 'user',
@@ -148,7 +149,7 @@ export async function answerQuestion(
     const answers = (answer.type === 'question' ? answer.answers : {}) as Record<string, string>;
     const generation = JSON.parse(artifact.generation as string) as Extract<Generation, { kind: 'message' }>;
     await insertArtifactMessage(trx, {
-      id: randomUUID(),
+      id: newId(),
       artifact_id: artifact.id,
       author_user_id: reader.credentialId,
       role: 'user',
@@ -178,7 +179,7 @@ export async function stopArtifact(engine: Engine, reader: Reader, id: string, p
     const now = isoTime(engine.clock.now());
     if (partialText !== undefined && partialText.trim() !== '') {
       await insertArtifactMessage(trx, {
-        ...{ id: randomUUID(), artifact_id: artifact.id, author_user_id: null, role: 'assistant', content: partialText },
+        ...{ id: newId(), artifact_id: artifact.id, author_user_id: null, role: 'assistant', content: partialText },
         message: JSON.stringify({ type: 'partial' }),
         ...{ revision_id: null, selected_element: null, created_at: now },
       });

@@ -1,6 +1,7 @@
 /** Adding cases to a queue. */
-import { randomUUID } from 'node:crypto';
+
 import type { NewCase } from '../../../interface/types.ts';
+import { newId } from '../../ids.ts';
 import { insertCaseEvents } from '../../store/case-events.ts';
 import { insertCases } from '../../store/cases.ts';
 import type { Queries } from '../../store/database.ts';
@@ -35,7 +36,7 @@ export async function createCases(
     trx,
     queue.id,
     drafts.map((draft) => ({
-      id: randomUUID(),
+      id: newId(),
       title: draft.title,
       data: draft.data ?? '',
       search_text: `${draft.title}\n${draft.data ?? ''}`.toLowerCase(),

@@ -1,5 +1,6 @@
 /** Labels of a queue, found by what they say or created. */
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { newId } from '../../ids.ts';
 import type { Queries } from '../../store/database.ts';
 import { findLabelNamed, insertLabel } from '../../store/labels.ts';
 import type { QueueLabelRow } from '../../store/schema.ts';
@@ -16,7 +17,7 @@ export async function ensureLabel(trx: Queries, queueId: string, given: GivenLab
   return (
     (await findLabelNamed(trx, queueId, key, given.value)) ??
     (await insertLabel(trx, {
-      id: randomUUID(),
+      id: newId(),
       queue_id: queueId,
       key,
       value: given.value,

@@ -1,6 +1,7 @@
 /** Case triggers of agents. An agent has one at the most; that several agents work on a queue is a conflict, and allowed. */
-import { randomUUID } from 'node:crypto';
+
 import { notFound, ServiceError } from '../../errors.ts';
+import { newId } from '../../ids.ts';
 import { findAgent } from '../../store/agents.ts';
 import {
   deleteTriggerRow,
@@ -96,7 +97,7 @@ export async function createTrigger(
       throw new ServiceError(409, 'agent_has_case_trigger', `The agent ${agent.name} has a case trigger already, on ${where} (${own.id}).`);
     }
     await insertTrigger(trx, {
-      id: randomUUID(),
+      id: newId(),
       agent_id: agent.id,
       queue_id: queueId,
       credential_id: by.credentialId,

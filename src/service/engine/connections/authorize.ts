@@ -2,9 +2,10 @@
  * The authorization of an MCP server by a person: a client is registered (RFC 7591), the person is sent to the authorization
  * server with a code challenge (RFC 7636), comes back to this service, and the code is exchanged for tokens.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { AuthorizationServerMetadata, OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/client';
 import { notFound, ServiceError } from '../../errors.ts';
+import { newId } from '../../ids.ts';
 import { secretHash } from '../../oauth/secrets.ts';
 import { OutboundError } from '../../outbound/guarded-fetch.ts';
 import { UnreadableSecretError } from '../../secret-box.ts';
@@ -209,7 +210,7 @@ const exchange = (
 async function keep(engine: Engine, flow: OAuthFlowRow, details: Details, tokens: OAuthTokens): Promise<ConnectionRow> {
   const { server, metadata, client, resource } = details;
   const kept = withTokens({ server, metadata, client, ...(resource === undefined ? {} : { resource }) }, tokens, engine.clock.now());
-  const id = flow.connection_id ?? randomUUID();
+  const id = flow.connection_id ?? newId();
   const scopes = tokens.scope === undefined ? details.scopes : tokens.scope.split(' ').filter((word) => word !== '');
   const authorized = {
     server_url: flow.server_url,

@@ -1,6 +1,7 @@
 /** Connections: making, changing and deleting them. Each change is one transaction, and is told to webhooks. */
-import { randomUUID } from 'node:crypto';
+
 import { notFound, ServiceError } from '../../errors.ts';
+import { newId } from '../../ids.ts';
 import { checkOutboundUrl } from '../../outbound/check-url.ts';
 import { findConnection, insertConnection, listConnectionRows, updateConnectionRow } from '../../store/connections.ts';
 import type { Queries } from '../../store/database.ts';
@@ -41,7 +42,7 @@ export async function createConnection(engine: Engine, teamId: string, fields: N
     throw new ServiceError(400, 'invalid_request', `server_url ${message}.`, { details: [{ path: 'server_url', message }] });
   }
   const server_url = await checkServerUrl(engine, fields.server_url);
-  const id = randomUUID();
+  const id = newId();
   const headers = sealedHeaders(engine.connections.box, id, changedHeaders({ plain: {}, secret: {} }, fields.headers));
   const { name, type = defaultType, auth_method } = fields;
   return changing(engine, async (trx) => insertNewConnection(trx, engine, { id, teamId, name, type, server_url, auth_method, ...headers }));

@@ -2,10 +2,11 @@
  * The outbox: what happens is written down in the transaction in which it happens, with a delivery for everybody who wants to
  * know. So nothing is told that did not happen, and nothing that happened is forgotten. What nobody wants to know is not kept.
  */
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
 import type { WebhookEventKind } from '../../../interface/types.ts';
 import { allEvents } from '../../../interface/webhook-events.ts';
+import { newId } from '../../ids.ts';
 import type { Queries } from '../../store/database.ts';
 import { insertDeliveries, insertEvent } from '../../store/deliveries.ts';
 import { nudgeJob } from '../../store/jobs.ts';
@@ -51,7 +52,7 @@ export async function recordEvents(clock: Clock, trx: Queries, source: EventSour
 }
 
 async function recordEvent(trx: Queries, source: EventSource, event: NewEvent, recipients: Recipient[], now: number): Promise<void> {
-  const id = randomUUID();
+  const id = newId();
   const created_at = isoTime(now);
   const payload = JSON.stringify({ id, type: event.kind, timestamp: created_at, team_id: source.teamId, data: await event.data() });
   const run_id = source.run?.id ?? null;
@@ -60,7 +61,7 @@ async function recordEvent(trx: Queries, source: EventSource, event: NewEvent, r
     trx,
     source.teamId,
     recipients.map(({ subscriptionId, endpoint, url, dueAt }) => ({
-      id: randomUUID(),
+      id: newId(),
       team_id: source.teamId,
       event_id: id,
       kind: event.kind,

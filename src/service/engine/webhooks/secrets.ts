@@ -1,6 +1,7 @@
 /** The signing secret of a team. After a rotation the old and the new one both sign for a while, the new one first. */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../../errors.ts';
+import { newId } from '../../ids.ts';
 import type { Queries } from '../../store/database.ts';
 import type { WebhookSecretRow } from '../../store/schema.ts';
 import { isoTime } from '../../store/time.ts';
@@ -65,7 +66,7 @@ async function expireAndDrop(trx: Queries, teamId: string, now: number): Promise
 /** 32 bytes, as Standard Webhooks asks for 24 to 64. */
 const newSecret = (trx: Queries, teamId: string, now: number): Promise<WebhookSecretRow> =>
   insertSecret(trx, {
-    id: randomUUID(),
+    id: newId(),
     team_id: teamId,
     secret: `whsec_${randomBytes(32).toString('base64')}`,
     created_at: isoTime(now),

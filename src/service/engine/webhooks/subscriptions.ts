@@ -1,7 +1,8 @@
 /** Webhook subscriptions: creating, changing, disabling and deleting them. Each change is one transaction. */
-import { randomUUID } from 'node:crypto';
+
 import { allEvents } from '../../../interface/webhook-events.ts';
 import { notFound, ServiceError } from '../../errors.ts';
+import { newId } from '../../ids.ts';
 import { checkOutboundUrl } from '../../outbound/check-url.ts';
 import type { Queries } from '../../store/database.ts';
 import { cancelDeliveries } from '../../store/deliveries.ts';
@@ -32,7 +33,7 @@ export async function createWebhook(engine: Engine, teamId: string, fields: Webh
     }
     const enabled = fields.enabled ?? true;
     return insertWebhook(trx, {
-      id: randomUUID(),
+      id: newId(),
       team_id: teamId,
       url,
       events: JSON.stringify(eventList(fields.events ?? [allEvents])),

@@ -1,5 +1,5 @@
 /** Agents. Their revisions are in revisions.ts. */
-import { randomUUID } from 'node:crypto';
+
 import { abortBuilders, removeBuilderRuns } from '../../engine/builder-runs.ts';
 import { caseTriggerSummaries, leaveQueues } from '../../engine/cases/triggers.ts';
 import { namedConnections } from '../../engine/connections/named-connections.ts';
@@ -9,6 +9,7 @@ import { removeSchedules } from '../../engine/schedules.ts';
 import { publishedEvent } from '../../engine/webhooks/build-events.ts';
 import { recordEvents } from '../../engine/webhooks/events.ts';
 import { ServiceError } from '../../errors.ts';
+import { newId } from '../../ids.ts';
 import { findAgentNamed, insertAgent, lastRunTimes, listAgentRows, updateAgentRow } from '../../store/agents.ts';
 import { insertBuild, latestBuilds } from '../../store/builds.ts';
 import type { Queries } from '../../store/database.ts';
@@ -74,7 +75,7 @@ export const agentRoutes: GroupRoutes<'agents'> = {
       const source = body.source_build_id ? await requireBuild(context, trx, body.source_build_id) : undefined;
       const config = body.build === undefined ? (source?.config ?? null) : checkedConfig(context, body.build.config);
       const agent = await insertAgent(trx, {
-        id: randomUUID(),
+        id: newId(),
         team_id: context.teamId,
         name,
         name_folded: name.toLowerCase(),
@@ -152,7 +153,7 @@ async function firstBuild(
   now: string,
 ): Promise<BuildRow> {
   const build = await insertBuild(trx, {
-    id: randomUUID(),
+    id: newId(),
     agent_id: agent.id,
     name: draft.name,
     revision_name: null,

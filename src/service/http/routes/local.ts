@@ -1,8 +1,9 @@
 /** Who may call the service: teams, tokens and OAuth clients, managed by the owner of the data directory. */
-import { randomUUID } from 'node:crypto';
+
 import type { Body } from '../../../interface/types.ts';
 import type { Hold } from '../../engine/backup-hold.ts';
 import { notFound, ServiceError } from '../../errors.ts';
+import { newId } from '../../ids.ts';
 import { newSecret, secretHash } from '../../oauth/secrets.ts';
 import { newPageCode } from '../../page/sessions.ts';
 import { listAgentRows } from '../../store/agents.ts';
@@ -42,7 +43,7 @@ export const localRoutes: GroupRoutes<'local'> = {
   },
 
   async createLocalTeam({ engine, teamId }, { body }) {
-    const team = { id: randomUUID(), created_at: isoTime(engine.clock.now()), deleted_at: null, last_removed_run: 0 };
+    const team = { id: newId(), created_at: isoTime(engine.clock.now()), deleted_at: null, last_removed_run: 0 };
     return engine.store.transaction().execute(async (trx) => {
       const row = { ...team, name: await requireFreeName(trx, body.name) };
       await insertTeam(trx, row);
@@ -135,7 +136,7 @@ async function create(
   const now = engine.clock.now();
   const team = await requireKnownTeam(trx, body.team_id ?? teamId);
   return insertCredential(trx, {
-    id: randomUUID(),
+    id: newId(),
     team_id: team.id,
     kind,
     name: trimmed(body.name),

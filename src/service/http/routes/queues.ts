@@ -1,8 +1,9 @@
 /** Queues. */
-import { randomUUID } from 'node:crypto';
+
 import { deleteCases } from '../../engine/cases/bulk.ts';
 import { abortDrivers } from '../../engine/lifecycle.ts';
 import { ServiceError } from '../../errors.ts';
+import { newId } from '../../ids.ts';
 import { triggersOnQueues } from '../../store/case-triggers.ts';
 import { caseIdsOf } from '../../store/cases.ts';
 import type { Queries } from '../../store/database.ts';
@@ -36,7 +37,7 @@ export const queueRoutes: GroupRoutes<'queues'> = {
     const now = isoTime(context.engine.clock.now());
     return context.engine.store.transaction().execute(async (trx) => {
       const queue = await insertQueue(trx, {
-        id: randomUUID(),
+        id: newId(),
         team_id: context.teamId,
         name: await requireFreeName(context, trx, body.name),
         description: body.description ?? null,

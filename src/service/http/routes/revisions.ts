@@ -1,5 +1,5 @@
 /** Revisions of agents. */
-import { randomUUID } from 'node:crypto';
+
 import type { RevisionConfig } from '../../../interface/types.ts';
 import { requireNoBuilderRun } from '../../engine/builder-runs.ts';
 import { agentIsReady } from '../../engine/cases/triggers.ts';
@@ -7,6 +7,7 @@ import { procedureOf } from '../../engine/procedure.ts';
 import { publishedEvent } from '../../engine/webhooks/build-events.ts';
 import { recordEvents } from '../../engine/webhooks/events.ts';
 import { notFound, ServiceError } from '../../errors.ts';
+import { newId } from '../../ids.ts';
 import { updateAgentRow } from '../../store/agents.ts';
 import { insertBuild, listBuildRows, updateBuildRow } from '../../store/builds.ts';
 import { isoTime } from '../../store/time.ts';
@@ -38,7 +39,7 @@ export const revisionRoutes: Pick<GroupRoutes<'agents'>, RevisionOperation> = {
       const sourceId = body.source_build_id ?? agent.live_build_id ?? undefined;
       const source = sourceId === undefined ? undefined : await requireBuild(context, trx, sourceId);
       const build = await insertBuild(trx, {
-        id: randomUUID(),
+        id: newId(),
         agent_id: agent.id,
         name: body.name,
         revision_name: null,
