@@ -5,7 +5,7 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { CaseStatusFilter } from '../../interface/types.ts';
 import type { Queries } from './database.ts';
-import { escapeLike } from './like.ts';
+import { escapeLike, idsWith } from './like.ts';
 import type { CaseRow } from './schema.ts';
 
 export interface CaseFilter {
@@ -77,16 +77,14 @@ function filtered(db: Queries, filter: CaseFilter) {
   }
   if (search === undefined) return query;
   const text = search.trim().toLowerCase();
+  const ids = idsWith(text);
   return query.where((where) =>
     where.or([
       sql<boolean>`cases.search_text like ${`%${escapeLike(text)}%`} escape '\\'`,
-      ...(idBeginning.test(text) ? [sql<boolean>`cases.id like ${`${text}%`}`] : []),
+      ...(ids === undefined ? [] : [sql<boolean>`cases.id like ${ids}`]),
     ]),
   );
 }
-
-/** The first group of an id, and more of it: a shorter text is rather a word. */
-const idBeginning = /^[0-9a-f]{8}[0-9a-f-]*$/;
 
 /** The status of the run that has the case. */
 const claimantStatus = sql`(select runs.status from runs where runs.id = cases.claimed_by_run_id)`;

@@ -2,7 +2,7 @@
 import { type ExpressionBuilder, sql } from 'kysely';
 import type { RunStatus } from '../../interface/types.ts';
 import type { Queries } from './database.ts';
-import { escapeLike } from './like.ts';
+import { escapeLike, idsWith } from './like.ts';
 import { namesOf, prepared } from './prepared.ts';
 import { sumTotals } from './run-totals.ts';
 import type { Database, EvaluationStatus, RunRow } from './schema.ts';
@@ -104,7 +104,7 @@ interface Values {
   medium: true | undefined;
   low: true | undefined;
   contains: string | undefined;
-  begins: string | undefined;
+  ids: string | undefined;
 }
 
 function valuesOf({
@@ -119,7 +119,7 @@ function valuesOf({
   caseQueueId,
   teamId,
 }: RunFilter): Values {
-  const text = search === undefined ? undefined : escapeLike(search.trim().toLowerCase());
+  const text = search?.trim().toLowerCase();
   return {
     ...{ teamId, agentId, since, until, source, caseQueueId },
     withIssues: hasIssues === true ? true : undefined,
@@ -127,8 +127,8 @@ function valuesOf({
     critical: issueSeverity === 'critical' ? true : undefined,
     medium: issueSeverity === 'medium' ? true : undefined,
     low: issueSeverity === 'low' ? true : undefined,
-    contains: text === undefined ? undefined : `%${text}%`,
-    begins: text === undefined ? undefined : `${text}%`,
+    contains: text === undefined ? undefined : `%${escapeLike(text)}%`,
+    ids: text === undefined ? undefined : idsWith(text),
     ...Object.fromEntries(statuses.map((status, index) => [`status${index}`, status])),
   };
 }
@@ -214,13 +214,13 @@ function filtered(db: Queries, parameters: Values, values: Values) {
   if (values.withoutIssues) query = query.where('runs.id', 'not in', judged());
   for (const severity of ['critical', 'medium', 'low'] as const)
     if (values[severity]) query = query.where('runs.id', 'in', judged().where(severity, '>', 0));
-  return values.contains === undefined ? query : query.where((where) => found(where, parameters));
+  return values.contains === undefined ? query : query.where((where) => found(where, parameters, values));
 }
 
-const found = (where: ExpressionBuilder<Database, 'runs'>, { contains, begins }: Values) =>
+const found = (where: ExpressionBuilder<Database, 'runs'>, { contains, ids }: Values, values: Values) =>
   where.or([
     sql<boolean>`runs.title_folded like ${contains} escape '\\'`,
-    sql<boolean>`runs.id like ${begins} escape '\\'`,
+    ...(values.ids === undefined ? [] : [sql<boolean>`runs.id like ${ids}`]),
     where('runs.agent_id', 'in', (from) =>
       from.selectFrom('agents').select('id').where(sql<boolean>`agents.name_folded like ${contains} escape '\\'`),
     ),

@@ -154,7 +154,8 @@ describe('the run list', () => {
     expect(await list({ search: '50% of a_1' })).toEqual([1]);
     expect(await list({ search: '%' })).toEqual([1]);
     expect(await list({ search: 'über' })).toEqual([3, 2, 1]);
-    expect(await list({ search: started[1]?.id.slice(0, 8) })).toContain(2);
+    expect(await list({ search: started[1]?.id.slice(-8) })).toEqual([2]);
+    expect(await list({ search: started[1]?.id.slice(0, 7) })).toEqual([]);
     const since = started[1]?.created_at as string;
     expect(await list({ since })).toEqual([4, 3, 2]);
     expect(await list({ until: since })).toEqual([1]);
