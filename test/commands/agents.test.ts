@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -19,6 +20,20 @@ describe('agents create', () => {
     const run = await service.start(agent.id, 'World');
     await service.until(run, 'completed');
     expect((await service.messages(run)).map(({ text_content }) => text_content)).toContain('Hello World');
+  });
+
+  it('begins with the procedure of another', async () => {
+    const [automation, thread] = [randomUUID(), randomUUID()];
+    await service.cli(['agents', 'create', 'first', '--procedure', 'procedure.yaml']);
+    const argv = ['agents', 'create', 'second', '--from', 'first@live', '--automation', automation, '--thread', thread, '--json'];
+    expect((await service.cli(argv)).json()).toMatchObject({ name: 'second', automation_id: automation, thread_id: thread });
+    const texts = await service.cli(['revisions', 'get', 'second@live', '--jq', '.config.data.input']);
+    expect(texts.stdout).toBe((await service.cli(['revisions', 'get', 'first@live', '--jq', '.config.data.input'])).stdout);
+    expect((await service.cli(['agents', 'update', 'second', '--thread', automation, '--json'])).json()).toMatchObject({
+      thread_id: automation,
+    });
+    expect((await service.cli(['agents', 'create', 'third', '--from', 'first@9'])).code).toBe(3);
+    expect((await service.cli(['agents', 'create', 'third', '--from', 'first@live', '--procedure', 'procedure.yaml'])).code).toBe(2);
   });
 
   it('shows the agent to a person', async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Queue } from '../../src/interface/types.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -30,6 +31,17 @@ describe('queues', () => {
     const list = await service.cli(['queues', 'list', '--json']);
     expect(list.json<{ data: Queue[] }>().data.map(({ name }) => name)).toEqual(['bills', 'claims']);
     expect((await service.cli(['queues', 'list', '--limit', '1', '--offset', '1', '--fields', 'name'])).stdout).toBe('claims\n');
+  });
+
+  it('are of an automation, and in a folder', async () => {
+    const [automation, folder] = [randomUUID(), randomUUID()];
+    const created = await service.cli(['queues', 'create', 'automated', '--automation', automation, '--folder', folder, '--json']);
+    expect(created.json()).toMatchObject({ automation_id: automation, folder_id: folder });
+    expect((await service.cli(['queues', 'list', '--automation', automation, '--fields', 'name'])).stdout).toBe('automated\n');
+    expect((await service.cli(['queues', 'list', '--automation', folder])).stdout).toBe('');
+    expect((await service.cli(['queues', 'update', 'automated', '--folder', '', '--json'])).json()).toMatchObject({ folder_id: null });
+    expect(await service.cli(['queues', 'update', 'automated', '--folder', 'x'])).toMatchObject({ code: 2, stdout: '' });
+    await service.cli(['queues', 'delete', 'automated', '--yes']);
   });
 
   it('show how many cases they have, who works on them, and what to do next', async () => {

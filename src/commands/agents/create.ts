@@ -1,10 +1,12 @@
 import { UsageError } from '../../base/errors.ts';
+import { given } from '../../base/given.ts';
 import type { Agent, Body } from '../../interface/types.ts';
 import { bodyFlags, bodyFromFlags, readText } from '../body.ts';
-import { length } from '../checks.ts';
+import { length, uuid } from '../checks.ts';
 import { defineCommand, optionalArgument, text } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
+import { revisionId } from '../revisions/find.ts';
 import { explainProcedure, revisionConfig } from './procedure.ts';
 import { agentRecord } from './record.ts';
 
@@ -15,22 +17,34 @@ export default defineCommand({
   options: {
     procedure: text('FILE|-', 'The procedure it runs', { complete: 'files' }),
     runtime: text('NAME', 'What executes the procedure (default script)', { check: length(1) }),
+    from: text('REVISION', 'Begin with a copy of this one: its id, or AGENT@live, AGENT@latest, AGENT@NUMBER', { complete: 'revisions' }),
+    automation: text('ID', 'The automation it belongs to', { check: uuid }),
+    thread: text('ID', 'The thread it belongs to', { check: uuid }),
     ...bodyFlags,
   },
-  operations: ['createAgent'],
+  operations: ['listAgents', 'listAgentRevisions', 'createAgent'],
   mutates: true,
-  examples: [{ command: 'aops agents create invoice-check --procedure procedure.yaml', text: 'An agent that follows a script' }],
+  examples: [
+    { command: 'aops agents create invoice-check --procedure procedure.yaml', text: 'An agent that follows a script' },
+    { command: 'aops agents create invoice-check-2 --from invoice-check@live', text: 'One that begins as another is now' },
+  ],
   result: returns('createAgent.agent'),
   output: recordOutput<Agent>(agentRecord),
   async run(context, input) {
     const client = await context.client();
-    const { name, procedure, runtime } = input;
-    const given = ((await bodyFromFlags(context, input)) ?? {}) as Partial<Body<'createAgent'>>;
+    const { name, procedure, runtime, from } = input;
+    if (from !== undefined && procedure !== undefined) throw new UsageError('--from and --procedure exclude each other.');
+    const fields = ((await bodyFromFlags(context, input)) ?? {}) as Partial<Body<'createAgent'>>;
     const build =
       procedure === undefined
-        ? given.build
+        ? fields.build
         : { name: 'Revision 1', config: revisionConfig(await readText(context, procedure), runtime ?? 'script') };
-    const body = { ...given, name: name ?? given.name, ...(build === undefined ? {} : { build }) };
+    const source = from === undefined ? undefined : await revisionId(context, from);
+    const body = {
+      ...fields,
+      name: name ?? fields.name,
+      ...given({ build, source_build_id: source, automation_id: input.automation, thread_id: input.thread }),
+    };
     if (!body.name) throw new UsageError('The agent needs a name.', 'Write `aops agents create NAME`.');
     const created = client.call('createAgent', { params: { teamId: context.teamId() }, body: body as Body<'createAgent'> });
     return (await explainProcedure(procedure === '-' ? 'standard input' : (procedure ?? '--input'), created)).agent;

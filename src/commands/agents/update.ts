@@ -1,7 +1,7 @@
 import { UsageError } from '../../base/errors.ts';
 import type { Agent, Body } from '../../interface/types.ts';
 import { bodyFlags, bodyFromFlags, readText } from '../body.ts';
-import { length } from '../checks.ts';
+import { length, uuid } from '../checks.ts';
 import type { Context } from '../context.ts';
 import { argument, defineCommand, text, toggle } from '../define.ts';
 import { recordOutput } from '../output.ts';
@@ -22,6 +22,7 @@ export default defineCommand({
     slack: toggle('Make it reachable from Slack'),
     teams: toggle('Make it reachable from Microsoft Teams'),
     pinned: toggle('Pin it for yourself'),
+    thread: text('ID', 'The thread it belongs to', { check: uuid }),
     ...bodyFlags,
   },
   operations: ['listAgents', 'getAgent', 'updateAgent', 'createRevision', 'promoteRevision'],
@@ -41,6 +42,7 @@ export default defineCommand({
         slack_enabled: input.slack,
         microsoft_teams_enabled: input.teams,
         pinned: input.pinned,
+        thread_id: input.thread,
       }).filter(([, value]) => value !== undefined),
     );
     const body = { ...((await bodyFromFlags(context, input)) as Body<'updateAgent'> | undefined), ...settings };

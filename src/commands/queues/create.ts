@@ -14,6 +14,7 @@ export default defineCommand({
   options: {
     description: text('TEXT', 'What it is for', { check: length(0, 500) }),
     folder: text('ID', 'The folder it is in', { check: uuid }),
+    automation: text('ID', 'The automation it belongs to', { check: uuid }),
   },
   operations: ['createQueue'],
   mutates: true,
@@ -22,7 +23,10 @@ export default defineCommand({
   output: recordOutput<Queue>(queueRecord),
   async run(context, input) {
     const client = await context.client();
-    const body = { name: input.name, ...given({ description: input.description, folder_id: input.folder }) };
+    const body = {
+      name: input.name,
+      ...given({ description: input.description, folder_id: input.folder, automation_id: input.automation }),
+    };
     return (await client.call('createQueue', { params: { teamId: context.teamId() }, body })).queue;
   },
 });

@@ -1,12 +1,14 @@
+import { given } from '../../base/given.ts';
 import type { Queue } from '../../interface/types.ts';
-import { defineCommand } from '../define.ts';
+import { uuid } from '../checks.ts';
+import { defineCommand, text } from '../define.ts';
 import { listFlags, rowList } from '../list.ts';
 import { column, idColumn, listOutput, timeColumn } from '../output.ts';
 import { returns } from '../result.ts';
 
 export default defineCommand({
   summary: 'List the queues of the team',
-  options: listFlags,
+  options: { ...listFlags, automation: text('ID', 'Queues of this automation', { check: uuid }) },
   operations: ['listQueues'],
   examples: [
     { command: 'aops queues list', text: 'The first twenty' },
@@ -25,10 +27,11 @@ export default defineCommand({
   async run(context, input) {
     const client = await context.client();
     const params = { teamId: context.teamId() };
+    const filters = given({ automation_id: input.automation });
     return rowList(
       input,
       async (limit, offset) => {
-        const page = await client.call('listQueues', { params, query: { limit, offset } });
+        const page = await client.call('listQueues', { params, query: { ...filters, limit, offset } });
         return { items: page.queues, total: page.total };
       },
       250,

@@ -14,7 +14,9 @@ export default defineCommand({
   options: {
     name: text('NAME', 'New name', { check: length(1, 100) }),
     description: text('TEXT', 'What it is for; an empty text removes it', { check: length(0, 500) }),
-    folder: text('ID', 'The folder it is in', { check: uuid }),
+    folder: text('ID', 'The folder it is in; an empty text takes it out', {
+      check: (value, name) => (value === '' ? '' : uuid(value, name)),
+    }),
   },
   operations: ['listQueues', 'updateQueue'],
   mutates: true,
@@ -24,7 +26,8 @@ export default defineCommand({
   async run(context, input) {
     const client = await context.client();
     const description = input.description === '' ? null : input.description;
-    const body = given({ name: input.name, description, folder_id: input.folder });
+    const folder = input.folder === '' ? null : input.folder;
+    const body = given({ name: input.name, description, folder_id: folder });
     if (Object.keys(body).length === 0) throw new UsageError('There is nothing to change.', 'Give --name, --description or --folder.');
     return (await client.call('updateQueue', { params: { queue_id: await queueId(context, input.queue) }, body })).queue;
   },
