@@ -2,7 +2,9 @@
  * The loop that claims due jobs and runs their handlers, a bounded number of each kind at a time. It keeps the leases of what
  * it runs, and rests until the next job is due or somebody wakes it.
  */
+
 import { type Clock, steadyTime, systemClock } from '../../base/clock.ts';
+import { deferred } from '../../base/deferred.ts';
 import { errorFields, type Log } from '../log.ts';
 import type { Store } from '../store/database.ts';
 import { type Claim, type ClaimBy, claimJob, firstDueTimes, keepDue, nextDueTime, prolongLease, releaseJob } from '../store/jobs.ts';
@@ -236,14 +238,6 @@ export class Worker {
       else active.controller.abort(new JobAborted('lost'));
     }
   }
-}
-
-function deferred(): { promise: Promise<void>; resolve: () => void } {
-  let resolve: () => void = () => undefined;
-  const promise = new Promise<void>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
 }
 
 const keyOf = (kind: string, subjectId: string): string => `${kind} ${subjectId}`;

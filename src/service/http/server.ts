@@ -1,11 +1,19 @@
 /** The HTTP server: sockets, time limits, and writing what the pipeline answers. */
 import { Buffer } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { steadyTime, systemClock } from '../../base/clock.ts';
+import { deferred } from '../../base/deferred.ts';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { errorFields, type LogLevel } from '../log.ts';
 import { type Answer, jsonAnswer, rawResponse } from './answer.ts';
@@ -26,13 +34,11 @@ export interface HttpServer {
 
 /** Listens. Throws AopsError `port_in_use`. */
 export async function listen(parts: HttpParts, address: { host: string; port: number; tls?: TlsPair | undefined }): Promise<HttpServer> {
-  const handling = new Set<Promise<void>>();
+  const handling = new Handling();
   const closing = new AbortController();
   const accept = (request: IncomingMessage, response: ServerResponse): void => {
     if (closing.signal.aborted) response.shouldKeepAlive = false;
-    const work = serve(parts, request, response, closing.signal);
-    handling.add(work);
-    void work.finally(() => handling.delete(work));
+    void serve(parts, request, response, closing.signal, handling);
   };
   const { headersMilliseconds, checkMilliseconds, keepAliveMilliseconds, idleMilliseconds, connections } = parts.limits;
   const { server, setTls } = await createSocketServer(address.tls, {
@@ -65,7 +71,7 @@ export async function listen(parts: HttpParts, address: { host: string; port: nu
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
       const limit = new AbortController();
-      const settled = Promise.all([...handling]).then(() => server.closeIdleConnections());
+      const settled = handling.over().then(() => server.closeIdleConnections());
       // Handlers go on when their client has left, so connections alone do not tell.
       await Promise.race([Promise.all([closed, settled]), systemClock.sleep(milliseconds, limit.signal).catch(() => undefined)]);
       limit.abort();
@@ -122,50 +128,81 @@ async function bind(server: Server, { host, port }: { host: string; port: number
 /** The latest response on each connection. */
 const responses = new WeakMap<Duplex, ServerResponse>();
 
-async function serve(parts: HttpParts, request: IncomingMessage, response: ServerResponse, closing: AbortSignal): Promise<void> {
+/** How many requests are being handled. */
+class Handling {
+  #count = 0;
+  #over = deferred();
+
+  begin(): void {
+    this.#count += 1;
+  }
+
+  end(): void {
+    this.#count -= 1;
+    if (this.#count > 0) return;
+    this.#over.resolve();
+    this.#over = deferred();
+  }
+
+  /** Resolves once none is. */
+  over(): Promise<void> {
+    return this.#count === 0 ? Promise.resolve() : this.#over.promise;
+  }
+}
+
+async function serve(
+  parts: HttpParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  closing: AbortSignal,
+  handling: Handling,
+): Promise<void> {
+  handling.begin();
   const { limiter } = parts;
   const { clock, log } = parts.engine;
   const startedAt = steadyTime(clock);
   const requestId = randomUUID();
   responses.set(request.socket, response);
-  const { answer, caller, operation } = await handle(parts, request, requestId, new Lifetime(response, closing));
-  await endOfTurn();
   try {
-    response.sendDate = false;
-    const unread = hasUnreadBody(request);
-    // A body that was not read would be taken for the next request.
-    if (unread) response.shouldKeepAlive = false;
-    response.writeHead(answer.status, {
-      ...limiter.headers(caller),
+    const { answer, caller, operation } = await handle(parts, request, requestId, new Lifetime(response, closing));
+    await endOfTurn();
+    try {
+      response.sendDate = false;
+      const unread = hasUnreadBody(request);
+      // A body that was not read would be taken for the next request.
+      if (unread) response.shouldKeepAlive = false;
       // A 429 brings the figures of the limit that it is about.
-      ...answer.headers,
-      ...(typeof answer.body === 'string' && answer.status !== 304 ? { 'Content-Length': Buffer.byteLength(answer.body) } : {}),
-      Date: httpDate(clock.now()),
-      'X-Request-Id': requestId,
-    });
-    if (typeof answer.body !== 'string') await pipeline(answer.body, response);
-    else if (!unread) response.end(answer.body);
-    else {
-      response.write(answer.body);
-      await drainBody(request, parts.limits.lingerMilliseconds);
-      response.end();
+      const headers: OutgoingHttpHeaders = Object.assign(limiter.headers(caller), answer.headers);
+      if (typeof answer.body === 'string' && answer.status !== 304) headers['Content-Length'] = Buffer.byteLength(answer.body);
+      headers.Date = httpDate(clock.now());
+      headers['X-Request-Id'] = requestId;
+      response.writeHead(answer.status, headers);
+      if (typeof answer.body !== 'string') await pipeline(answer.body, response);
+      else if (!unread) response.end(answer.body);
+      else {
+        response.write(answer.body);
+        await drainBody(request, parts.limits.lingerMilliseconds);
+        response.end();
+      }
+    } catch (error) {
+      // The client has left, or the file under a download has; headers are out, so the connection is all that can say so.
+      response.destroy();
+      if (typeof answer.body !== 'string') answer.body.destroy();
+      log('debug', 'a response was cut off', { request: requestId, ...errorFields(error) });
     }
-  } catch (error) {
-    // The client has left, or the file under a download has; headers are out, so the connection is all that can say so.
-    response.destroy();
-    if (typeof answer.body !== 'string') answer.body.destroy();
-    log('debug', 'a response was cut off', { request: requestId, ...errorFields(error) });
+    const milliseconds = steadyTime(clock) - startedAt;
+    parts.metrics.answered(operation ?? 'none', answer.status, milliseconds);
+    log(levelOf(answer.status, operation), 'request', {
+      request: requestId,
+      method: request.method ?? '',
+      operation: operation ?? null,
+      status: answer.status,
+      ms: Math.round(milliseconds * 10) / 10,
+      credential: isAddress(caller) ? null : caller,
+    });
+  } finally {
+    handling.end();
   }
-  const milliseconds = steadyTime(clock) - startedAt;
-  parts.metrics.answered(operation ?? 'none', answer.status, milliseconds);
-  log(levelOf(answer.status, operation), 'request', {
-    request: requestId,
-    method: request.method ?? '',
-    operation: operation ?? null,
-    status: answer.status,
-    ms: Math.round(milliseconds * 10) / 10,
-    credential: isAddress(caller) ? null : caller,
-  });
 }
 
 /** Those who watch over the service ask every few seconds, and the log would be full of them. */
