@@ -52,7 +52,7 @@ const changesPage = ({ kind }: BrowserAction): boolean => !['open', 'extract', '
 async function act(session: BrowserSession, action: BrowserAction, timeoutMs: number): Promise<ActionOutcome> {
   const { page } = session;
   const on = (selector: string, use: (element: Locator) => Promise<unknown>): Promise<ActionOutcome> =>
-    onElement(page, selector, timeoutMs, use);
+    onElement(session, selector, timeoutMs, use);
   const timeout = timeoutMs;
   switch (action.kind) {
     case 'open':
@@ -73,11 +73,11 @@ async function act(session: BrowserSession, action: BrowserAction, timeoutMs: nu
         throw actionProblem(`the key \`${action.key}\` could not be pressed`, error, timeoutMs);
       }
     case 'wait_for':
-      return await waitFor(page, action, timeoutMs);
+      return await session.wait((front) => waitFor(front, action, timeoutMs));
     case 'extract':
-      return await extract(page, action, timeoutMs);
+      return await extract(session, action, timeoutMs);
     case 'download':
-      return await download(page, action.selector, timeoutMs);
+      return await download(session, action.selector, timeoutMs);
     case 'screenshot':
       return {};
   }
@@ -109,17 +109,19 @@ export function shownUrl(url: string): string {
   return shown.href;
 }
 
+/** Uses an element once it is there. */
 async function onElement(
-  page: Page,
+  session: BrowserSession,
   selector: string,
-  timeoutMs: number,
+  timeout: number,
   use: (element: Locator) => Promise<unknown>,
 ): Promise<ActionOutcome> {
   try {
-    await use(page.locator(selector));
+    await session.wait((page) => page.locator(selector).first().waitFor({ state: 'attached', timeout }));
+    await use(session.page.locator(selector));
     return {};
   } catch (error) {
-    throw elementProblem(selector, error, timeoutMs, await countOf(page, selector));
+    throw elementProblem(selector, error, timeout, await countOf(session.page, selector));
   }
 }
 
@@ -132,7 +134,14 @@ const countOf = (page: Page, selector: string): Promise<number | undefined> =>
 async function waitFor(page: Page, action: BrowserAction & { kind: 'wait_for' }, timeoutMs: number): Promise<ActionOutcome> {
   const { selector, text, url, gone } = action;
   const timeout = timeoutMs;
-  if (selector !== undefined) return await onElement(page, selector, timeout, (element) => element.first().waitFor({ timeout }));
+  if (selector !== undefined) {
+    try {
+      await page.locator(selector).first().waitFor({ timeout });
+      return {};
+    } catch (error) {
+      throw elementProblem(selector, error, timeout, await countOf(page, selector));
+    }
+  }
   if (gone !== undefined) {
     try {
       await page.locator(gone).first().waitFor({ state: 'hidden', timeout });
@@ -159,14 +168,15 @@ const urlPattern = (url: string): RegExp =>
       .join('.*')}$`,
   );
 
-async function extract(page: Page, action: BrowserAction & { kind: 'extract' }, timeoutMs: number): Promise<ActionOutcome> {
+async function extract(session: BrowserSession, action: BrowserAction & { kind: 'extract' }, timeoutMs: number): Promise<ActionOutcome> {
   const { selector, attribute, all } = action;
   const timeout = timeoutMs;
   const cut = (text: string | null): string | null => text?.slice(0, longestText) ?? null;
   let value: ActionOutcome['value'];
-  await onElement(page, selector, timeout, async (element) => {
-    if (all) value = (await readAll(element, attribute)).slice(0, mostTexts).map(cut);
-    else if (attribute === undefined) value = cut(await element.innerText({ timeout }));
+  // There may be none of them.
+  if (all) return { value: (await readAll(session.page.locator(selector), attribute)).slice(0, mostTexts).map(cut) };
+  await onElement(session, selector, timeout, async (element) => {
+    if (attribute === undefined) value = cut(await element.innerText({ timeout }));
     // What a field holds now, not what it held when the page was loaded.
     else if (attribute === 'value')
       value = cut(await element.inputValue({ timeout }).catch(() => element.getAttribute('value', { timeout })));
@@ -180,13 +190,16 @@ const readAll = (elements: Locator, attribute: string | undefined): Promise<(str
     ? elements.allInnerTexts()
     : elements.evaluateAll((found, name) => found.map((one) => one.getAttribute(name)), attribute);
 
-async function download(page: Page, selector: string, timeoutMs: number): Promise<ActionOutcome> {
-  const expected = page.waitForEvent('download', { timeout: timeoutMs });
-  // Its failure is looked at below, after the click's.
-  expected.catch(() => undefined);
-  await onElement(page, selector, timeoutMs, (element) => element.click({ timeout: timeoutMs }));
+async function download(session: BrowserSession, selector: string, timeoutMs: number): Promise<ActionOutcome> {
+  let expected: Promise<Download> | undefined;
+  await onElement(session, selector, timeoutMs, async (element) => {
+    expected = session.page.waitForEvent('download', { timeout: timeoutMs });
+    // Its failure is looked at below, after the click's.
+    expected.catch(() => undefined);
+    await element.click({ timeout: timeoutMs });
+  });
   try {
-    return { download: await expected };
+    return { download: (await expected) as Download };
   } catch (error) {
     throw actionProblem(`\`${selector}\` downloaded nothing`, error, timeoutMs);
   }

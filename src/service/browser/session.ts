@@ -2,10 +2,12 @@
  * The browser of one run: one Chromium process with one context. It is started when a step first needs it and ended when the
  * run stops being executed; its cookies and local storage, and where it was, are kept beside the run's files, so a later session goes on there.
  */
+
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
+import { deferred } from '../../base/deferred.ts';
 import type { Keeper } from '../sandbox/keeper.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { type Browsing, findChromium } from './chromium.ts';
@@ -45,6 +47,8 @@ export class BrowserSession {
   readonly #refused: ReadonlySet<string>;
   readonly #endProxy: () => Promise<void>;
   #page: Page;
+  /** Resolves when another page comes to the front. */
+  #turned = deferred();
   #errors: string[] = [];
   #ended: Promise<void> | undefined;
   #isOver = false;
@@ -148,7 +152,7 @@ export class BrowserSession {
   };
 
   #track(page: Page): void {
-    this.#page = page;
+    this.#show(page);
     page.on('console', (message) => {
       if (message.type() === 'error') this.#note(message.text());
     });
@@ -157,8 +161,28 @@ export class BrowserSession {
     page.on('dialog', (dialog) => void (this.acceptDialogs ? dialog.accept() : dialog.dismiss()).catch(() => undefined));
     page.on('close', () => {
       const left = this.#context.pages().findLast((other) => !other.isClosed());
-      if (this.#page === page && left !== undefined) this.#page = left;
+      if (this.#page === page && left !== undefined) this.#show(left);
     });
+  }
+
+  #show(page: Page): void {
+    this.#page = page;
+    this.#turned.resolve();
+    this.#turned = deferred();
+  }
+
+  /**
+   * Waits for something on the page in front, and begins again when another one comes to the front meanwhile: a browser tells of a page
+   * that a click opens when it likes.
+   */
+  async wait<T>(look: (page: Page) => Promise<T>): Promise<T> {
+    for (;;) {
+      const turned = this.#turned.promise.then(() => undefined);
+      const looked = look(this.#page).then((value) => ({ value }));
+      const first = await Promise.race([looked, turned]);
+      if (first !== undefined) return first.value;
+      looked.catch(() => undefined);
+    }
   }
 
   #note(text: string): void {

@@ -72,6 +72,7 @@ describeWithChromium('browse', () => {
       '/spin': '<title>Spin</title><button onclick="for(;;);">spin</button>',
       '/leave': (_, response) => void response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
       '/popup': '<title>Opener</title><a href=/account target=_blank>open</a>',
+      '/late': '<title>Opener</title><button onclick="setTimeout(() => window.open(\'/account\'), 300)">open</button>',
     });
   });
 
@@ -160,6 +161,15 @@ describeWithChromium('browse', () => {
     const bytes = bytesOf(shot as NonNullable<typeof shot>);
     // Width and height of a PNG.
     expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([400, expect.toSatisfy((height: number) => height >= 3_000)]);
+  });
+
+  it('looks on a page that opens while it waits on the one before', async () => {
+    const { host, outcome } = await run(`
+- browse: { url: "${site.url}/late", actions: [ { click: button }, { wait_for: { selector: h1 } } ] }
+- browse: { id: there, url: "${site.url}/late", actions: [ { click: button }, { fill: { selector: "#late", text: x } }, { extract: { name: h, selector: h1 } } ] }
+- say: "{{ steps.there.extracted.h }}"`);
+    expect(outcome).toEqual({ status: 'completed' });
+    expect(host.texts).toEqual(['Welcome']);
   });
 
   it('says what went wrong, and goes on when it may', async () => {
