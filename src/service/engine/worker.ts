@@ -137,10 +137,12 @@ export class Worker {
       this.#rest = new AbortController();
       let rest = this.#lease / 3;
       try {
-        // Leases first: after a long pause of the process, its own work must not look abandoned to it.
+        // Leases first, and what is claimed is judged by the time before: after a long pause of the process, also one in between, its own
+        // work must not look abandoned to it.
+        const now = this.#options.clock.now();
         await this.#keepLeases();
         await this.#keepDue();
-        rest = Math.min(rest, await this.#claimDue());
+        rest = Math.min(rest, await this.#claimDue(now));
         this.#looked = steadyTime(this.#options.clock);
       } catch (error) {
         if (this.#closing) return;
@@ -151,11 +153,10 @@ export class Worker {
     }
   }
 
-  /** Starts what is due; the milliseconds until more is. */
-  async #claimDue(): Promise<number> {
+  /** Starts what was due at a moment; the milliseconds until more is. */
+  async #claimDue(began: number): Promise<number> {
     const { store, clock } = this.#options;
     const version = store.changes.of(claimTables) + this.#ended;
-    const began = clock.now();
     // Whoever wakes this loop mostly has no work for it.
     if (this.#nothing.version === version && began < this.#nothing.until) return this.#nothing.until - began;
     // Only a hint, so it need not be on the disk.
@@ -163,19 +164,17 @@ export class Worker {
     let next = began + this.#lease / 3;
     for (const [kind, slots] of this.#kinds) {
       const { queued = Number.POSITIVE_INFINITY, leaseEnd = Number.POSITIVE_INFINITY } = first.get(kind) ?? {};
-      const isDue = Math.min(queued, leaseEnd) <= clock.now();
-      next = Math.min(next, isDue ? await this.#claimAll(kind, slots) : queued);
+      const isDue = Math.min(queued, leaseEnd) <= began;
+      next = Math.min(next, isDue ? await this.#claimAll(kind, slots, began) : queued);
     }
     this.#nothing = { version, until: next };
     return Math.max(0, next - clock.now());
   }
 
   /** Starts what is due of a kind, as far as there is room; when the next of it is due. */
-  async #claimAll(kind: string, slots: Slots): Promise<number> {
-    const { store, clock, owner } = this.#options;
-    let now = clock.now();
+  async #claimAll(kind: string, slots: Slots, now: number): Promise<number> {
+    const { store, owner } = this.#options;
     while (slots.busy < slots.concurrency && !this.#closing) {
-      now = clock.now();
       const job = await slots.claim(store, kind, { owner, now, lease: this.#lease });
       // What is due and may not be claimed yet waits for another to end, which wakes this loop.
       if (job === undefined) return (await nextDueTime(store.early, kind, now)) ?? Number.POSITIVE_INFINITY;
