@@ -274,7 +274,7 @@ describe('runs send', () => {
 });
 
 describe('runs stop', () => {
-  it('ends a command that runs', async () => {
+  it('ends a command that runs, within a second', async () => {
     const run = await service.run('- exec: { id: long, run: "echo $$ > pid; sleep 60" }');
     // The call is told before the command has begun.
     let pid = 0;
@@ -282,9 +282,12 @@ describe('runs stop', () => {
       pid = Number((await service.cli(['sandbox', 'cat', run, 'pid'])).stdout);
       return pid > 1;
     });
-    const stopped = await promptly(() => service.cli(['runs', 'stop', run]));
+    const stopped = await promptly(async () => {
+      const result = await service.cli(['runs', 'stop', run]);
+      await service.until(run, 'interrupted');
+      return result;
+    }, 1_000);
     expect(stopped).toMatchObject({ code: 0, stderr: '' });
-    await service.until(run, 'interrupted');
     await eventually('the command is gone', () => !isAlive(pid));
   });
 

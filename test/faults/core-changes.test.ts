@@ -144,12 +144,13 @@ describe('Ctrl-C', () => {
       const failed = ask(client).catch((error: AopsError) => error);
       await server.until(({ requests }) => requests.length === 1);
       if (phase.startsWith('wait')) await eventually('the client waits', () => events.some(({ type }) => type !== 'trace'));
-      controller.abort(interrupted);
-      const error = (await failed) as AopsError;
-      await promptly(async () => {
+      const error = await promptly(async () => {
+        controller.abort(interrupted);
+        const thrown = (await failed) as AopsError;
         await client.close();
         await server.until((one) => one.open === 0);
-      });
+        return thrown;
+      }, 100);
       expect(error).toMatchObject({ exit: 130 });
       // What was on its way may have been done, and says so.
       expect(error.details.idempotency_key).toBe(ask === change && open ? server.header('idempotency-key')[0] : undefined);
@@ -172,12 +173,12 @@ describe('Ctrl-C', () => {
       const { client } = newClient(url, { ...options, hold: true, signal: controller.signal });
       const failed = change(client).catch((error: AopsError) => error);
       await new Promise((resolve) => setTimeout(resolve, 20));
-      controller.abort(interrupted);
-      expect(await failed).toBe(interrupted);
       await promptly(async () => {
+        controller.abort(interrupted);
+        expect(await failed).toBe(interrupted);
         await client.close();
         await server.until((one) => one.open === 0);
-      });
+      }, 100);
     }
     expect(server.requests).toHaveLength(0);
   });

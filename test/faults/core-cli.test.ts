@@ -162,7 +162,7 @@ describe('aops', () => {
       interrupt();
       expect((await running).code).toBe(130);
       await server.until(({ open }) => open === 0);
-    });
+    }, 250);
   });
 
   it('C53 text of the service cannot steer the terminal, nor break JSON', async () => {

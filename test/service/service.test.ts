@@ -81,7 +81,7 @@ describe('S40', () => {
     await reached.opened;
     const request = api.ok('getRun', { params: { run_id: run.id } });
     await request;
-    await promptly(() => Promise.all([api.service.close(), api.service.close()]));
+    await promptly(() => Promise.all([api.service.close(), api.service.close()]), 4_000);
     await expect(api.send('GET', '/healthz')).rejects.toThrow();
   });
 });

@@ -255,7 +255,7 @@ describe('the end', () => {
     const end = received(stuck);
     stuck.write(`POST /v2/sandboxes HTTP/1.1\r\n${auth(api)}Expect: 100-continue\r\nContent-Length: 10\r\n\r\n`);
     await new Promise<void>((resolve) => stuck.once('data', () => resolve()));
-    await promptly(() => api.service.close());
+    await promptly(() => api.service.close(), 3_000);
     await end;
     gate.open();
     const again = await started({ behaviours, dataDirectory: api.dataDirectory });

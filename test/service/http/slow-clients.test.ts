@@ -11,7 +11,7 @@ const quick = { headersMilliseconds: 600, bodyMilliseconds: 600, idleMillisecond
 const agents = (api: Api) => `/v2/teams/${api.service.teamId}/agents`;
 
 async function expectResponsive(api: Api): Promise<void> {
-  expect((await promptly(() => api.send('GET', agents(api)))).status).toBe(200);
+  expect((await promptly(() => api.send('GET', agents(api)), 1_000)).status).toBe(200);
 }
 
 /** Sends a character at a time for as long as the connection takes them. */

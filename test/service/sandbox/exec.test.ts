@@ -79,13 +79,14 @@ describe('exec', () => {
   const begun = 1_500;
 
   it('ends a command at the time limit', async () => {
-    const result = await promptly(() => run('echo before; sleep 30', { timeoutMs: begun }));
+    const result = await promptly(() => run('echo before; sleep 30', { timeoutMs: begun }), begun + 1_000);
     expect(result).toMatchObject({ timedOut: true, exitCode: null, signal: 'SIGTERM', stdout: 'before\n' });
   });
 
   it('ends a command that ignores SIGTERM, and its children', async () => {
-    const result = await promptly(() =>
-      run(`trap '' TERM; (trap '' TERM; while :; do sleep 1; done) & echo $!; while :; do sleep 1; done`, { timeoutMs: begun }),
+    const result = await promptly(
+      () => run(`trap '' TERM; (trap '' TERM; while :; do sleep 1; done) & echo $!; while :; do sleep 1; done`, { timeoutMs: begun }),
+      begun + 1_000,
     );
     expect(result).toMatchObject({ timedOut: true, signal: 'SIGKILL' });
     await expectGone(Number(result.stdout));
@@ -100,7 +101,7 @@ describe('exec', () => {
   });
 
   it('kills what the shell leaves behind in the background', async () => {
-    const result = await promptly(() => run('sleep 30 & echo $!'));
+    const result = await promptly(() => run('sleep 30 & echo $!'), 1_000);
     expect(result.exitCode).toBe(0);
     await expectGone(Number(result.stdout));
   });

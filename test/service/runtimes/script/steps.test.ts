@@ -147,7 +147,7 @@ describe('exec', () => {
     const advancing = scriptRuntime.advance(used);
     while (!(await place.sandbox.stat('started').catch(() => undefined))) await systemClock.sleep(5);
     controller.abort(reason);
-    await promptly(() => expect(advancing).rejects.toBe(reason));
+    await promptly(() => expect(advancing).rejects.toBe(reason), 1_000);
     await expect(scriptRuntime.advance(used)).rejects.toBe(reason);
   });
 });
