@@ -1,7 +1,7 @@
 /** Request bodies: read up to a limit, then parsed as what their operation takes. */
 import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { systemClock } from '../../base/clock.ts';
+import { steadyTime, systemClock } from '../../base/clock.ts';
 import { ServiceError } from '../errors.ts';
 
 export const jsonLimit = 1024 * 1024;
@@ -59,6 +59,74 @@ export async function readBody(request: IncomingMessage, limit: number, millisec
     };
     request.on('data', onData).once('end', onEnd).once('error', fail).once('close', onClose);
   });
+}
+
+/**
+ * The bytes of a body, piece by piece. While a piece is used nothing more is asked of the connection, so that what has not been
+ * used yet waits with the client. Whoever stops early leaves the connection as it is, for the answer. Throws 413 `body_too_large`,
+ * 408 `request_timeout`.
+ * @param limit bytes
+ * @param milliseconds how long the client may take; the time in which its bytes are used is not its own
+ */
+export async function* bodyChunks(request: IncomingMessage, limit = Infinity, milliseconds?: number): AsyncGenerator<Buffer, void> {
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+  inviteBody(request);
+  const arrived: Buffer[] = [];
+  let end: { error?: unknown } | undefined;
+  let wake = (): void => undefined;
+  const onData = (chunk: Buffer): void => {
+    arrived.push(chunk);
+    request.pause();
+    wake();
+  };
+  const finish = (how: { error?: unknown }): void => {
+    end ??= how;
+    wake();
+  };
+  const onEnd = (): void => finish({});
+  const onError = (error: unknown): void => finish({ error });
+  const onClose = (): void => onError(new Error('The connection ended before the body did.'));
+  // By hand: the iterator of a request that is left early closes the connection.
+  request.on('data', onData).once('end', onEnd).once('error', onError).once('close', onClose);
+  if (request.destroyed) onClose();
+  let left = milliseconds;
+  let size = 0;
+  try {
+    for (;;) {
+      if (arrived.length === 0 && end === undefined) {
+        const woken = new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        request.resume();
+        left = await withinTime(woken, left, () => finish({ error: tooSlow(milliseconds as number) }));
+      }
+      const chunk = arrived.shift();
+      if (chunk !== undefined) {
+        size += chunk.length;
+        if (size > limit) throw tooLarge(limit);
+        yield chunk;
+      } else if (end !== undefined) {
+        if ('error' in end) throw end.error;
+        return;
+      }
+    }
+  } finally {
+    request.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
+    request.pause();
+  }
+}
+
+/** Waits, and says how many of the milliseconds are left; calls `late` when there are none. Without a number there is no limit. */
+async function withinTime(awaited: Promise<void>, milliseconds: number | undefined, late: () => void): Promise<number | undefined> {
+  if (milliseconds === undefined) {
+    await awaited;
+    return undefined;
+  }
+  const begun = steadyTime(systemClock);
+  const timer = setTimeout(late, milliseconds);
+  await awaited;
+  clearTimeout(timer);
+  return Math.max(0, milliseconds - (steadyTime(systemClock) - begun));
 }
 
 const tooLarge = (limit: number): ServiceError => new ServiceError(413, 'body_too_large', `The body is larger than ${limit} bytes.`);

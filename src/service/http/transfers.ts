@@ -8,7 +8,7 @@ import { hasCode } from '../sandbox/paths.ts';
 import type { Grant } from '../signed-urls.ts';
 import { findRunFile } from '../store/run-files.ts';
 import { type Answer, jsonAnswer } from './answer.ts';
-import { inviteBody } from './body.ts';
+import { bodyChunks } from './body.ts';
 import type { Exchange, HttpParts } from './exchange.ts';
 import { type ByteRange, contentDisposition, isNotModified, requestedRange } from './range.ts';
 
@@ -42,8 +42,7 @@ export async function uploadAnswer(parts: HttpParts, exchange: Exchange, token: 
   if (grant.kind !== 'upload') throw wrongGrant();
   const sandbox = await parts.engine.sandboxes.open(grant.sandboxId);
   if (sandbox === undefined) throw notFound('sandbox', grant.sandboxId);
-  inviteBody(exchange.request);
-  const written = await sandbox.write(grant.path, exchange.request);
+  const written = await sandbox.write(grant.path, bodyChunks(exchange.request));
   return jsonAnswer(201, { path: written.path, size_bytes: written.size });
 }
 

@@ -5,11 +5,16 @@ import { type Mock, vi } from 'vitest';
 import { afterTest } from '../../support/temporary.ts';
 import type { Gate } from './runtime.ts';
 
+/** What all open files have in common, to be spied on. */
+export async function fileHandles(): Promise<FileHandle> {
+  const file = await open(fileURLToPath(import.meta.url));
+  await file.close();
+  return Object.getPrototypeOf(file) as FileHandle;
+}
+
 /** Lets nothing reach the disk until the gate is open; the calls that want to. */
 export async function heldDisk(goOn: Gate): Promise<Mock> {
-  const file = await open(fileURLToPath(import.meta.url));
-  const handles = Object.getPrototypeOf(file) as FileHandle;
-  await file.close();
+  const handles = await fileHandles();
   const { datasync } = handles;
   const sync = vi.spyOn(handles, 'datasync').mockImplementation(async function (this: FileHandle) {
     await goOn.opened;

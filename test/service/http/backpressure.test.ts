@@ -1,0 +1,75 @@
+/** A disk that is slower than the network: what it has not taken yet waits with the client, and not in the memory of the service. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { FileHandle } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, it, vi } from 'vitest';
+import { afterTest } from '../../support/temporary.ts';
+import { fileHandles } from '../helpers/disk.ts';
+import { type Api, started } from '../helpers/service.ts';
+
+const mebibyte = 1024 * 1024;
+
+/** The request to an address, as the service has it. */
+function requestTo(part: string): () => IncomingMessage {
+  let found: IncomingMessage | undefined;
+  const look = (message: unknown): void => {
+    const { request } = message as { request: IncomingMessage };
+    if (request.url?.includes(part)) found = request;
+  };
+  subscribe('http.server.request.start', look);
+  afterTest(() => unsubscribe('http.server.request.start', look));
+  return () => {
+    if (found === undefined) throw new Error(`There was no request to ${part}.`);
+    return found;
+  };
+}
+
+/**
+ * A disk that writes only once the service has stopped reading, or has read all there is: the slowest that there can be.
+ * Returns how many bytes had at most been read from the connection and not been taken by the disk.
+ */
+async function slowestDisk(request: () => IncomingMessage): Promise<() => number> {
+  const handles = await fileHandles();
+  const { writeFile } = handles;
+  let lead = 0;
+  let taken = 0;
+  const spy = vi.spyOn(handles, 'writeFile').mockImplementation(async function (this: FileHandle, data) {
+    const { socket } = request();
+    while (!socket.isPaused() && !request().complete) await turn();
+    lead = Math.max(lead, socket.bytesRead - taken);
+    taken += (data as Uint8Array).length;
+    await writeFile.call(this, data);
+  });
+  afterTest(() => spy.mockRestore());
+  return () => lead;
+}
+
+async function uploadUrl(api: Api): Promise<{ url: string; sandboxId: string }> {
+  const { sandbox_id } = await api.ok('createSandbox');
+  const { upload_url } = await api.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'a.bin' } });
+  return { url: upload_url, sandboxId: sandbox_id };
+}
+
+it('an upload is read from the connection as the disk takes it', async () => {
+  const api = await started();
+  const { url } = await uploadUrl(api);
+  const lead = await slowestDisk(requestTo('/uploads/'));
+  const answer = await api.send('PUT', url, { anonymous: true, body: Buffer.alloc(32 * mebibyte) });
+  expect([answer.status, answer.body]).toEqual([201, { path: '/workspace/a.bin', size_bytes: 32 * mebibyte }]);
+  expect(lead()).toBeGreaterThan(0);
+  expect(lead()).toBeLessThan(mebibyte / 2);
+});
+
+it('an upload that the disk refuses is answered, and leaves nothing behind', async () => {
+  const messages: string[] = [];
+  const api = await started({ log: ({ message }) => messages.push(message) });
+  const { url, sandboxId } = await uploadUrl(api);
+  const handles = await fileHandles();
+  const spy = vi.spyOn(handles, 'writeFile').mockRejectedValueOnce(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));
+  afterTest(() => spy.mockRestore());
+  const answer = await api.send('PUT', url, { anonymous: true, body: Buffer.alloc(8 * mebibyte) });
+  expect([answer.status, (answer.body as { error: string }).error]).toEqual([500, 'internal_error']);
+  expect(messages).toContain('a request failed');
+  expect((await api.ok('listSandboxFiles', { params: { sandbox_id: sandboxId } })).files).toEqual([]);
+});
