@@ -29,9 +29,11 @@ export function hasUnreadBody(request: IncomingMessage): boolean {
   return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
 }
 
-/** The bytes of a body. Throws 413 `body_too_large`, 408 `request_timeout`. */
+/** The bytes of a body. Throws 413 `body_too_large`, 408 `request_timeout`, 400 when the client leaves before it is read. */
 export async function readBody(request: IncomingMessage, limit: number, milliseconds: number): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+  // What had arrived is gone with the connection, and no event will tell of it any more.
+  if (request.destroyed) throw cutOff();
   inviteBody(request);
   // By hand: an iterator and a sleep for each request take longer than most bodies do.
   return new Promise((resolve, reject) => {
@@ -46,7 +48,7 @@ export async function readBody(request: IncomingMessage, limit: number, millisec
       stop();
       resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
     };
-    const onClose = (): void => fail(new Error('The connection ended before the body did.'));
+    const onClose = (): void => fail(cutOff());
     const fail = (error: unknown): void => {
       stop();
       request.pause();
@@ -130,6 +132,9 @@ async function withinTime(awaited: Promise<void>, milliseconds: number | undefin
 }
 
 const tooLarge = (limit: number): ServiceError => new ServiceError(413, 'body_too_large', `The body is larger than ${limit} bytes.`);
+
+/** Nobody is there to read it. */
+const cutOff = (): ServiceError => new ServiceError(400, 'invalid_request', 'The connection ended before the body did.');
 
 const tooSlow = (milliseconds: number): ServiceError =>
   new ServiceError(408, 'request_timeout', `The body did not arrive within ${milliseconds / 1_000} seconds.`);
