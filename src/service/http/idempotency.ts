@@ -5,19 +5,10 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { ServiceError } from '../errors.ts';
-import { errorFields, type Log } from '../log.ts';
+import type { Log } from '../log.ts';
 import type { Queries, Store } from '../store/database.ts';
-import {
-  claimKey,
-  findKey,
-  forgetExpiredKeys,
-  forgetStaleKey,
-  type IdempotencyRow,
-  type KeyId,
-  nextExpiry,
-  releaseKey,
-  storeResponse,
-} from '../store/idempotency.ts';
+import { findKey, forgetExpiredKeys, forgetStaleKey, type IdempotencyRow, type KeyId, nextExpiry } from '../store/idempotency.ts';
+import { KeyLedger, type LedgerKey } from '../store/key-ledger.ts';
 import type { Answer } from './answer.ts';
 import { type IdempotencyBounds, KeptKeys } from './idempotency-bounds.ts';
 
@@ -37,7 +28,7 @@ export class IdempotencyLayer {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #owner: string;
-  readonly #log: Log;
+  readonly #ledger: KeyLedger;
   /** Fingerprints of the requests that this process is handling. As long as it lives, no lease of theirs ends. */
   readonly #inFlight = new Map<string, string>();
   readonly #kept: KeptKeys;
@@ -48,7 +39,7 @@ export class IdempotencyLayer {
     this.#store = parts.store.early;
     this.#clock = parts.clock;
     this.#owner = parts.owner;
-    this.#log = parts.log;
+    this.#ledger = new KeyLedger(this.#store, parts.log);
   }
 
   /** The answer of `execute`, or the one it gave before. `execute` never throws. */
@@ -59,26 +50,29 @@ export class IdempotencyLayer {
     // In the same tick as the look-up: of two requests at once only one gets here.
     this.#inFlight.set(name, request.fingerprint);
     try {
-      const earlier = await this.#claim(request);
+      const earlier = await this.#earlier(request);
       if (earlier !== undefined) return replay(request, earlier);
-      const answer = await execute();
-      await this.#settle(request, answer);
-      await this.#onDisk(request);
-      return answer;
+      const now = this.#clock.now();
+      const key = { ...request, owner: this.#owner, leaseUntil: now + crashLease, expiresAt: now + life };
+      return await this.#execute(key, execute);
     } finally {
       this.#inFlight.delete(name);
     }
   }
 
-  /** What was answered before; undefined when the key is this request's now. Throws 503 `idempotency_store_full`. */
-  async #claim(request: KeyedRequest): Promise<IdempotencyRow | undefined> {
+  /** What was answered before; undefined when the key is new and has been counted. Throws 503 `idempotency_store_full`. */
+  async #earlier(request: KeyedRequest): Promise<IdempotencyRow | undefined> {
     const now = this.#clock.now();
     try {
-      // Mostly a key is new and there is nothing else to do, for which one statement is enough.
-      const isPlain = this.#kept.hasRoom(request.credentialId) && now - this.#cleanedAt < cleaningInterval;
-      if (isPlain && (await this.#claimNew(this.#store, request, now))) return undefined;
-      const claimed = await this.#store.transaction().execute((trx) => this.#claimIn(trx, request, now));
-      if (claimed !== 'full') return claimed;
+      // Mostly a key is new and there is nothing else to do, for which one look is enough.
+      if (this.#kept.hasRoom(request.credentialId) && now - this.#cleanedAt < cleaningInterval) {
+        // Before the look: of many at once, no more are let in than there is room for.
+        this.#kept.count(request.credentialId, 1, 0);
+        if ((await findKey(this.#store, request)) === undefined) return undefined;
+        this.#kept.count(request.credentialId, -1, 0);
+      }
+      const found = await this.#store.transaction().execute((trx) => this.#earlierIn(trx, request, now));
+      if (found !== 'full') return found;
     } catch (error) {
       // What was counted has not come to pass.
       this.#kept.recount();
@@ -87,74 +81,46 @@ export class IdempotencyLayer {
     throw storeFull(now, await nextExpiry(this.#store, request.credentialId));
   }
 
-  /** Claims a key that nobody has; whether it is so. */
-  async #claimNew(db: Queries, request: KeyedRequest, now: number): Promise<boolean> {
-    // Before it is done: of many at once, no more are let in than there is room for.
-    this.#kept.count(request.credentialId, 1, 0);
-    const claimed = await claimKey(db, {
-      credential_id: request.credentialId,
-      key: request.key,
-      fingerprint: request.fingerprint,
-      request_id: request.requestId,
-      owner: this.#owner,
-      lease_until: now + crashLease,
-      expires_at: now + life,
-    });
-    if (!claimed) this.#kept.count(request.credentialId, -1, 0);
-    return claimed;
-  }
-
-  async #claimIn(trx: Queries, request: KeyedRequest, now: number): Promise<IdempotencyRow | undefined | 'full'> {
+  async #earlierIn(trx: Queries, request: KeyedRequest, now: number): Promise<IdempotencyRow | undefined | 'full'> {
     await this.#kept.load(trx);
     if (now - this.#cleanedAt >= cleaningInterval || this.#kept.isFull(request.credentialId)) {
       this.#cleanedAt = now;
       this.#kept.forget(await forgetExpiredKeys(trx, now));
     }
-    if (this.#kept.isFull(request.credentialId)) return (await this.#earlier(trx, request, now)) ?? 'full';
-    if (await this.#claimNew(trx, request, now)) return undefined;
-    const earlier = await this.#earlier(trx, request, now);
-    // Otherwise the one that was there is gone.
-    if (earlier === undefined) await this.#claimNew(trx, request, now);
-    return earlier;
-  }
-
-  /** The row of the key, unless it is stale. */
-  async #earlier(trx: Queries, request: KeyedRequest, now: number): Promise<IdempotencyRow | undefined> {
     this.#kept.forget(await forgetStaleKey(trx, request, now));
-    return findKey(trx, request);
+    const earlier = await findKey(trx, request);
+    if (earlier !== undefined) return earlier;
+    if (this.#kept.isFull(request.credentialId)) return 'full';
+    this.#kept.count(request.credentialId, 1, 0);
+    return undefined;
   }
 
-  /** What was done, and that it was done under this key, reach the disk before anybody is told. */
-  async #onDisk({ mark }: KeyedRequest): Promise<void> {
+  /** Executes a request. What was done, and that it was done under this key, reach the disk before anybody is told. */
+  async #execute(key: LedgerKey, execute: () => Promise<Answer>): Promise<Answer> {
     try {
-      await this.#store.durability.settled(mark);
+      this.#ledger.claim(key);
+      const answer = await execute();
+      await this.#keep(key, answer);
+      await this.#store.durability.settled(key.mark);
+      return answer;
     } catch (error) {
       this.#kept.recount();
+      await this.#ledger.release(key).catch(() => undefined);
       throw error;
     }
   }
 
-  async #settle(request: KeyedRequest, answer: Answer): Promise<void> {
-    const { status, headers, body } = answer;
-    try {
-      const kept = await this.#store.transaction().execute(async (trx) => {
-        // Within the transaction: nothing can fail to reach the disk between this look and what is written.
-        const isLost = this.#store.durability.hasFailed(request.mark);
-        // What was done may be lost; its answer must not outlive it.
-        if (isLost || status >= 500 || typeof body !== 'string') {
-          await releaseKey(trx, request);
-          return false;
-        }
-        const { 'Content-Type': contentType = '', Location: location = null } = headers;
-        await storeResponse(trx, request, { status, contentType, location, body });
-        return true;
-      });
-      if (kept) this.#kept.count(request.credentialId, 0, (body as string).length);
-      else this.#kept.count(request.credentialId, -1, 0);
-    } catch (error) {
-      // What was done is done, and its answer the truth; a retry finds the key held until its lease ends.
-      this.#log('error', 'a response could not be kept under its idempotency key', { request: request.requestId, ...errorFields(error) });
+  async #keep(key: LedgerKey, { status, headers, body }: Answer): Promise<void> {
+    // What was done may be lost; its answer must not outlive it.
+    const isLost = this.#store.durability.hasFailed(key.mark);
+    if (isLost || status >= 500 || typeof body !== 'string') {
+      await this.#ledger.release(key);
+      this.#kept.count(key.credentialId, -1, 0);
+      return;
     }
+    const { 'Content-Type': contentType = '', Location: location = null } = headers;
+    this.#ledger.answer(key, { status, contentType, location, body });
+    this.#kept.count(key.credentialId, 0, body.length);
   }
 }
 

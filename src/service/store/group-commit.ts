@@ -39,7 +39,14 @@ export interface Durability {
   hasFailed(mark: number): boolean;
   /** Resolves when everything that has been written is on the disk; rejects when something was lost since the mark. */
   settled(mark: number): Promise<void>;
+  /** What is to be written, as part of it, with everything that is committed. It may run changes alone, and ends at once. */
+  beforeCommit(write: (run: RunQuery) => void): void;
+  /** Has what is to be written before a commit committed soon, also when nothing else is. Throws when nothing is written any more. */
+  commitSoon(): void;
 }
+
+/** Runs a change as part of what is being committed. Throws what SQLite has against it. */
+export type RunQuery = (query: CompiledQuery) => void;
 
 export class GroupCommit implements Durability {
   readonly #changes: Changes;
@@ -47,7 +54,7 @@ export class GroupCommit implements Durability {
   readonly #sync: () => Promise<void>;
   readonly #close: () => Promise<void>;
   readonly #statements: Statements;
-  readonly #control: Record<'begin' | 'savepoint' | 'release' | 'commit', Statement>;
+  readonly #control: Record<'begin' | 'commit', Statement>;
   /** SQLite has one connection: one transaction or query at a time. */
   readonly #lock = new Lock();
   #group: Group | undefined;
@@ -58,6 +65,7 @@ export class GroupCommit implements Durability {
   /** Groups that have failed, and why the last one did. */
   #failed = 0;
   #failure: unknown;
+  readonly #beforeCommit: ((run: RunQuery) => void)[] = [];
 
   /** @param parts where changes are counted, what syncs all that was committed to the disk, and what closes the database */
   constructor(
@@ -71,8 +79,6 @@ export class GroupCommit implements Durability {
     this.#statements = new Statements(database);
     this.#control = {
       begin: database.prepare('begin immediate'),
-      savepoint: database.prepare('savepoint one'),
-      release: database.prepare('release one'),
       commit: database.prepare('commit'),
     };
   }
@@ -105,16 +111,25 @@ export class GroupCommit implements Durability {
     await this.#undurable(this.#group)?.durable;
   }
 
+  beforeCommit(write: (run: RunQuery) => void): void {
+    this.#beforeCommit.push(write);
+  }
+
+  commitSoon(): void {
+    this.#join().dirty = true;
+  }
+
   /** The group that is to be on the disk before anybody is told of what a group shows, which includes all before it. */
   #undurable(group: Group | undefined): Group | undefined {
     return group?.dirty ? group : this.#syncing;
   }
 
   async #begin(connection: Connection): Promise<void> {
-    await this.#lock.acquire();
+    const wait = this.#lock.acquire();
+    if (wait !== undefined) await wait;
     try {
       const group = this.#join();
-      this.#control.savepoint.run([]);
+      this.#database.exec('savepoint one');
       connection.transaction = { group, wrote: false, run: (query) => this.#inGroup(group, query) };
     } catch (error) {
       this.#lock.release();
@@ -126,7 +141,7 @@ export class GroupCommit implements Durability {
     const { group, wrote } = connection.end();
     try {
       if (group.failure !== undefined) throw group.failure;
-      this.#control.release.run([]);
+      this.#database.exec('release one');
       group.dirty ||= wrote;
     } finally {
       this.#lock.release();
@@ -223,12 +238,13 @@ export class GroupCommit implements Durability {
     const group = this.#group;
     if (group === undefined) return;
     try {
+      for (const write of this.#beforeCommit) write((query) => this.#inGroup(group, query));
       this.#control.commit.run([]);
       this.#group = undefined;
       if (group.dirty) void this.#flush(group);
       else group.settle();
     } catch (error) {
-      this.#abandon(group, error);
+      if (group.failure === undefined) this.#abandon(group, error);
     }
   }
 

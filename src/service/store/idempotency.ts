@@ -1,6 +1,6 @@
 /** Idempotency keys and the responses first given under them (interface part 8). */
 
-import type { Insertable, Selectable } from 'kysely';
+import type { CompiledQuery, Insertable, Selectable } from 'kysely';
 import type { Queries } from './database.ts';
 import { prepared } from './prepared.ts';
 import type { IdempotencyKeysTable } from './schema.ts';
@@ -41,36 +41,86 @@ export async function forgetStaleKey(db: Queries, id: KeyId, now: number): Promi
     .execute();
 }
 
-/** Claims a key. Resolves to whether nobody had it. */
-export const claimKey = async (db: Queries, row: ClaimedKey): Promise<boolean> => (await claimed.change(db, row)) > 0;
-
-type ClaimedKey = Required<Pick<Insertable<IdempotencyKeysTable>, (typeof claimedColumns)[number]>>;
-
-const claimedColumns = ['credential_id', 'key', 'fingerprint', 'request_id', 'owner', 'lease_until', 'expires_at'] as const;
-
-const claimed = prepared((db, row: ClaimedKey) =>
-  db
-    .insertInto('idempotency_keys')
-    .values(Object.fromEntries(claimedColumns.map((name) => [name, row[name]])) as ClaimedKey)
-    .onConflict((conflict) => conflict.columns(['credential_id', 'key']).doNothing()),
-);
-
-export async function storeResponse(
-  db: Queries,
-  id: KeyId,
-  response: { status: number; contentType: string; location: string | null; body: string },
-): Promise<void> {
-  await answered.change(db, { ...response, credentialId: id.credentialId, key: id.key, size: response.body.length });
+/** A key that a request holds, and its answer when it has one. */
+export interface HeldKey extends KeyId {
+  readonly fingerprint: string;
+  readonly requestId: string;
+  /** Process that handles it, and the milliseconds until which its silence is not taken for its death. */
+  readonly owner: string;
+  readonly leaseUntil: number;
+  readonly expiresAt: number;
+  answer?: KeptAnswer;
 }
 
-const answered = prepared(
-  (db, given: KeyId & { status: number; contentType: string; location: string | null; body: string; size: number }) =>
-    db
-      .updateTable('idempotency_keys')
-      .set({ status: given.status, content_type: given.contentType, location: given.location, body: given.body, size: given.size })
-      .where('credential_id', '=', given.credentialId)
-      .where('key', '=', given.key),
-);
+export interface KeptAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly location: string | null;
+  readonly body: string;
+}
+
+const keptColumns = [
+  'credential_id',
+  'key',
+  'fingerprint',
+  'request_id',
+  'owner',
+  'lease_until',
+  'expires_at',
+  'status',
+  'content_type',
+  'location',
+  'body',
+  'size',
+] as const;
+
+const valuesOf = ({ credentialId, key, fingerprint, requestId, owner, leaseUntil, expiresAt, answer }: HeldKey): unknown[] => [
+  credentialId,
+  key,
+  fingerprint,
+  requestId,
+  owner,
+  leaseUntil,
+  expiresAt,
+  answer?.status ?? null,
+  answer?.contentType ?? null,
+  answer?.location ?? null,
+  answer?.body ?? null,
+  answer?.body.length ?? 0,
+];
+
+/** Rows for each statement: many rows take less time in one, and every number of them is a statement of its own. */
+const rowsAtOnce = [32, 8, 1];
+const keepers = new Map<number, CompiledQuery>();
+
+/** Changes that keep these keys as they are now, and how many of the keys each is about. */
+export function* keepKeys<Key extends HeldKey>(db: Queries, keys: readonly Key[]): Generator<{ query: CompiledQuery; of: readonly Key[] }> {
+  let from = 0;
+  for (const rows of rowsAtOnce)
+    for (; keys.length - from >= rows; from += rows) {
+      const of = keys.slice(from, from + rows);
+      yield { of, query: { ...keeper(db, rows), parameters: of.flatMap(valuesOf) } };
+    }
+}
+
+/** Compiled once; only the values differ. */
+function keeper(db: Queries, rows: number): CompiledQuery {
+  const known = keepers.get(rows);
+  if (known !== undefined) return known;
+  const row = Object.fromEntries(keptColumns.map((name) => [name, ''])) as unknown as Insertable<IdempotencyKeysTable>;
+  const answerColumns = ['status', 'content_type', 'location', 'body', 'size'] as const;
+  const query = db
+    .insertInto('idempotency_keys')
+    .values(Array.from({ length: rows }, () => row))
+    .onConflict((conflict) =>
+      conflict
+        .columns(['credential_id', 'key'])
+        .doUpdateSet((set) => Object.fromEntries(answerColumns.map((name) => [name, set.ref(`excluded.${name}`)]))),
+    )
+    .compile();
+  keepers.set(rows, query);
+  return query;
+}
 
 /** Forgets a key, so that a retry executes. */
 export async function releaseKey(db: Queries, id: KeyId): Promise<void> {

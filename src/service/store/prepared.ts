@@ -16,7 +16,12 @@ class Parameter {
 
 const parameters = new Proxy({} as Record<string, Parameter>, { get: (_, name) => new Parameter(String(name)) });
 
-type Plan = (values: Record<string, unknown>) => CompiledQuery;
+type Plan = (values: Record<string, unknown>, firstRowOnly: boolean) => FirstRowQuery;
+
+/** A query of which only the first row is wanted. SQLite makes one row in half the time it takes to begin a list of rows. */
+export interface FirstRowQuery extends CompiledQuery {
+  readonly firstRowOnly?: boolean;
+}
 
 export interface PreparedQuery<Values, Row> {
   all(db: Queries, values: Values): Promise<Row[]>;
@@ -37,20 +42,20 @@ export function prepared<Values extends object, Row>(
 ): PreparedQuery<Values, Row> {
   // Compiled for one kind of database; a process has one kind.
   const plans = new Map<string, Plan>();
-  const run = (db: Queries, values: Values): Promise<QueryResult<Row>> => {
+  const run = (db: Queries, values: Values, firstRowOnly = false): Promise<QueryResult<Row>> => {
     const name = shape(values);
     let plan = plans.get(name);
     if (plan === undefined) {
       plan = planOf(build(db, parameters as Values, values).compile());
       plans.set(name, plan);
     }
-    return db.executeQuery(plan(values as Record<string, unknown>)) as Promise<QueryResult<Row>>;
+    return db.executeQuery(plan(values as Record<string, unknown>, firstRowOnly)) as Promise<QueryResult<Row>>;
   };
   return {
     all: async (db, values) => (await run(db, values)).rows,
-    first: async (db, values) => (await run(db, values)).rows[0],
+    first: async (db, values) => (await run(db, values, true)).rows[0],
     async only(db, values) {
-      const [row] = (await run(db, values)).rows;
+      const row = (await run(db, values, true)).rows[0];
       if (row === undefined) throw new NoResultError({ kind: 'SelectQueryNode' } as never);
       return row;
     },
@@ -67,5 +72,9 @@ export const namesOf = (values: object): string[] => Object.keys(values).filter(
 
 function planOf(compiled: CompiledQuery): Plan {
   const places = compiled.parameters;
-  return (values) => ({ ...compiled, parameters: places.map((place) => (place instanceof Parameter ? values[place.name] : place)) });
+  return (values, firstRowOnly) => ({
+    ...compiled,
+    firstRowOnly,
+    parameters: places.map((place) => (place instanceof Parameter ? values[place.name] : place)),
+  });
 }

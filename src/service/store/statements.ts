@@ -1,6 +1,5 @@
 /** Statements of one libsql database, prepared once, and what running them has to mind. */
 import {
-  type CompiledQuery,
   DeleteQueryNode,
   InsertQueryNode,
   type OperationNode,
@@ -10,6 +9,7 @@ import {
   UpdateQueryNode,
 } from 'kysely';
 import type { Database as LibsqlDatabase, Statement } from 'libsql';
+import type { FirstRowQuery } from './prepared.ts';
 
 /** `other` is what may not be part of a transaction, or change anything: SQL written by hand. */
 export type StatementKind = 'read' | 'write' | 'other';
@@ -31,13 +31,18 @@ export class Statements {
     this.#database = database;
   }
 
-  run({ sql, parameters, query }: CompiledQuery): QueryResult<never> {
+  run({ sql, parameters, query, firstRowOnly }: FirstRowQuery): QueryResult<never> {
     const byHand = kindOf(query) === 'other';
     // It may change the schema that the others were prepared for.
     if (byHand) this.#prepared.clear();
     const { statement, row } = byHand ? this.#prepare(sql) : this.#keep(sql);
     const values = parameters.map(bindable);
-    if (row !== undefined) return { rows: (statement.all(values) as unknown[][]).map(row) };
+    if (row !== undefined) {
+      // A change that returns rows has to be seen to its end.
+      if (!firstRowOnly || kindOf(query) !== 'read') return { rows: (statement.all(values) as unknown[][]).map(row) };
+      const first = statement.get(values) as unknown[] | undefined;
+      return { rows: first === undefined ? [] : [row(first)] };
+    }
     const { changes, lastInsertRowid } = statement.run(values);
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
   }

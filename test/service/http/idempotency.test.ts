@@ -201,32 +201,38 @@ describe('what is never kept', () => {
   });
 });
 
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
 async function layer(): Promise<{
   idempotency: IdempotencyLayer;
   request: { credentialId: string; key: string; fingerprint: string; requestId: string; mark: number };
   db: Store;
   commits: Commits;
+  logged: unknown[];
   clock: ManualClock;
 }> {
   const directory = await temporaryDirectory();
   await (await openDatabase(directory)).destroy();
-  const commits: Commits = { failure: undefined };
+  const commits: Commits = { failure: undefined, count: 0 };
   const db = storeOf(new LibsqlDialect(failingCommits(new Libsql(`${directory}/aops.db`), commits)));
   afterTest(() => db.destroy());
   await insertTeam(db, { id: 't', name: 'T', created_at: '' });
   await insertCredential(db, { id: 'c', team_id: 't', kind: 'api_key', name: 'c', created_at: '', revoked_at: null });
   const clock = new ManualClock();
-  const idempotency = new IdempotencyLayer({ store: db, clock, owner: 'me', log: () => undefined });
+  const logged: unknown[] = [];
+  const idempotency = new IdempotencyLayer({ store: db, clock, owner: 'me', log: (...entry) => void logged.push(entry) });
   return {
     idempotency,
     clock,
     db,
     commits,
+    logged,
     request: { credentialId: 'c', key: 'k', fingerprint: 'f', requestId: 'r', mark: db.durability.mark() },
   };
 }
 
 interface Commits {
+  count: number;
   failure: Error | undefined;
   failsOnce?: boolean;
 }
@@ -241,6 +247,7 @@ function failingCommits(real: Libsql.Database, commits: Commits): Libsql.Databas
         const { failure } = commits;
         if (commits.failsOnce) commits.failure = undefined;
         if (failure !== undefined) throw failure;
+        commits.count += 1;
         return run(...values);
       };
     return statement;
@@ -299,7 +306,7 @@ describe('the layer', () => {
       await goOn.opened;
       return jsonAnswer(201, {});
     });
-    while (!db.durability.hasFailed(request.mark)) await new Promise((resolve) => setImmediate(resolve));
+    while (!db.durability.hasFailed(request.mark)) await nextTurn();
     commits.failure = undefined;
     goOn.open();
     await expect(lost).rejects.toThrow('no space left');
@@ -316,25 +323,66 @@ describe('the layer', () => {
   it('keeps no answer to what is lost while the answer waits to be kept', async () => {
     const { idempotency, request, db, commits } = await layer();
     const goOn = new Gate();
-    const turn = () => new Promise((resolve) => setImmediate(resolve));
     let inTheWay: Promise<unknown> = Promise.resolve();
     const lost = idempotency.answer(request, async () => {
       await db.durability.settled(request.mark);
       await db.early.insertInto('settings').values({ name: 'done', value: '1' }).execute();
       // What was done waits for this transaction to reach the disk, and so does the answer to be kept.
       inTheWay = db.transaction().execute(() => goOn.opened);
-      await turn();
+      await nextTurn();
       Object.assign(commits, { failure: new Error('no space left'), failsOnce: true });
       return jsonAnswer(201, {});
     });
     const rejected = expect(lost).rejects.toThrow('no space left');
-    while (commits.failure === undefined) await turn();
-    await turn();
+    while (commits.failure === undefined) await nextTurn();
+    await nextTurn();
     goOn.open();
     await expect(inTheWay).rejects.toThrow('no space left');
     await rejected;
     const again = { ...request, mark: db.durability.mark() };
     expect((await idempotency.answer(again, async () => jsonAnswer(202, {}))).status).toBe(202);
+  });
+
+  it('keeps what was done, the key and the answer in one commit', async () => {
+    const { idempotency, request, db, commits } = await layer();
+    await idempotency.answer({ ...request, key: 'first' }, async () => jsonAnswer(201, {}));
+    const before = commits.count;
+    await idempotency.answer(request, async () => {
+      await db.early.insertInto('settings').values({ name: 'done', value: '1' }).execute();
+      return jsonAnswer(201, {});
+    });
+    expect(commits.count).toBe(before + 1);
+  });
+
+  it('S13: has the key in the database with the first of what is done under it', async () => {
+    const { idempotency, request, db } = await layer();
+    const goOn = new Gate();
+    const rows = () => db.selectFrom('idempotency_keys').select(['key', 'status', 'body']).orderBy('key').execute();
+    const first = idempotency.answer(request, async () => {
+      await db.early.insertInto('settings').values({ name: 'done', value: '1' }).execute();
+      await goOn.opened;
+      return jsonAnswer(201, { done: true });
+    });
+    while ((await db.selectFrom('settings').select('name').where('name', '=', 'done').execute()).length === 0) await nextTurn();
+    expect(await rows()).toEqual([{ key: 'k', status: null, body: null }]);
+    goOn.open();
+    await first;
+    expect(await rows()).toEqual([{ key: 'k', status: 201, body: '{"done":true}' }]);
+  });
+
+  it('keeps the answers of others when one cannot be kept, and says so', async () => {
+    const { idempotency, request, db, logged } = await layer();
+    const others = Array.from({ length: 50 }, (_, index) => ({ ...request, key: `k${index}` }));
+    const stranger = { ...request, credentialId: 'gone', requestId: 'of nobody' };
+    const answers = await Promise.all([stranger, ...others].map((one) => idempotency.answer(one, async () => jsonAnswer(201, {}))));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+    const { kept } = await db
+      .selectFrom('idempotency_keys')
+      .select((select) => select.fn.countAll<number>().as('kept'))
+      .where('status', '=', 201)
+      .executeTakeFirstOrThrow();
+    expect(kept).toBe(others.length);
+    expect(logged).toEqual([['error', 'an idempotency key could not be kept', expect.objectContaining({ request: 'of nobody' })]]);
   });
 
   it('S11: executes once, however slow the handler is', async () => {
