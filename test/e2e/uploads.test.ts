@@ -1,6 +1,6 @@
 /** Large files on their way into a sandbox: the memory of both ends does not grow with them. */
 import { Buffer } from 'node:buffer';
-import { truncate } from 'node:fs/promises';
+import { mkdir, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 import { expect, it } from 'vitest';
@@ -18,7 +18,7 @@ it('is told its own memory, and not that of whoever started it', async () => {
   expect(peakOf(stderr)).toBeLessThan(ballast.length / mebibyte / 2);
 });
 
-it('takes no more memory for a large file than for one that is just too large to be sent directly', async () => {
+it('takes no more memory for a large file than for one that is just too large to be sent directly, and little for many at once', async () => {
   const machine = await Machine.create();
   const serve = machine.start(process.execPath, [
     peakFlag,
@@ -50,6 +50,13 @@ it('takes no more memory for a large file than for one that is just too large to
   const large = await peak('large.bin', 256 * mebibyte);
   expect(small).toBeGreaterThan(10);
   expect(large - small).toBeLessThan(64);
+  // Sent directly, and several at a time.
+  await mkdir(path.join(machine.folder, 'folder'));
+  for (let index = 0; index < 8; index += 1) await truncate(await machine.file(`folder/${index}.bin`, ''), 9 * mebibyte);
+  const pushes = await Promise.all(
+    ['a', 'b'].map((to) => machine.aops('sandbox', 'push', 'folder', '--sandbox', id, '--to', `/workspace/${to}`)),
+  );
+  expect(pushes.map(({ code }) => code)).toEqual([0, 0]);
   serve.child.kill('SIGTERM');
   const { stderr } = await serve.finished;
   expect(peakOf(stderr)).toBeLessThan(256);

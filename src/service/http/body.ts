@@ -187,16 +187,3 @@ function isDeeperThan(value: unknown, levels: number): boolean {
   }
   return false;
 }
-
-/** The fields of a multipart body; files are `File` objects. Throws 400 `invalid_request`. */
-export async function parseMultipart(bytes: Buffer, contentType: string | undefined): Promise<Record<string, unknown>> {
-  if (contentEssence(contentType) !== 'multipart/form-data') {
-    throw new ServiceError(400, 'invalid_request', 'The body must be multipart/form-data.');
-  }
-  try {
-    const form = await new Response(bytes, { headers: { 'Content-Type': contentType ?? '' } }).formData();
-    return Object.fromEntries(form);
-  } catch {
-    throw new ServiceError(400, 'invalid_request', 'The multipart body could not be read; is its boundary right, and is it complete?');
-  }
-}

@@ -1,6 +1,6 @@
 /** What a request says of its idempotency: its key, and what makes it the same request as another. Pure. */
 import { Buffer } from 'node:buffer';
-import { hash } from 'node:crypto';
+import { createHash, type Hash, hash } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
 import { contentEssence } from './body.ts';
 
@@ -18,15 +18,22 @@ export function idempotencyKey(rawHeaders: readonly string[]): string | undefine
   return key;
 }
 
-/** What makes two requests the same: method, decoded path, sorted query, content type and the very bytes of the body. */
-export function fingerprint(request: {
+/** What a request is about, beside its body. */
+export interface FingerprintedRequest {
   method: string;
   segments: readonly string[];
   search: URLSearchParams;
   contentType: string | undefined;
-  body: Buffer;
-}): string {
-  const query = [...request.search].map(([name, value]) => JSON.stringify([name, value])).sort();
-  const head = [request.method, request.segments, query, contentEssence(request.contentType)];
-  return hash('sha256', Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), request.body]));
+}
+
+/** What makes two requests the same: method, decoded path, sorted query, content type and the very bytes of the body. */
+export const fingerprint = (request: FingerprintedRequest, body: Buffer): string =>
+  hash('sha256', Buffer.concat([Buffer.from(headOf(request)), body]));
+
+/** The same for a body that comes in pieces: they are to be added. */
+export const startFingerprint = (request: FingerprintedRequest): Hash => createHash('sha256').update(headOf(request));
+
+function headOf({ method, segments, search, contentType }: FingerprintedRequest): string {
+  const query = [...search].map(([name, value]) => JSON.stringify([name, value])).sort();
+  return `${JSON.stringify([method, segments, query, contentEssence(contentType)])}\n`;
 }

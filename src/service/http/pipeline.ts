@@ -2,7 +2,6 @@
  * What every request passes, in this order: Host and Origin, authentication, rate limit, route, scope, Idempotency-Key,
  * body, earlier responses, validation, handler. Nothing before the earlier responses is ever kept under a key.
  */
-import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { operation } from '../../interface/operations.ts';
@@ -12,14 +11,14 @@ import { errorFields } from '../log.ts';
 import { requirePermission } from './access.ts';
 import { type Answer, errorAnswer, jsonAnswer, jsonText } from './answer.ts';
 import { authenticate, type Caller } from './authenticate.ts';
-import { jsonLimit, parseJson, parseMultipart, readBody, uploadLimit } from './body.ts';
 import { MediaReply, type RequestContext } from './context.ts';
 import { addressOf, type Exchange, type HttpParts } from './exchange.ts';
-import { fingerprint, idempotencyKey } from './idempotency-request.ts';
+import { idempotencyKey } from './idempotency-request.ts';
 import type { Lifetime } from './lifetime.ts';
 import { openAnswer, openRoute } from './open-routes.ts';
 import { callOperation, operationCaller } from './operation-call.ts';
 import { requireSingleHeaders } from './origin.ts';
+import { type ReceivedBody, receiveBytes, receiveForm } from './received-body.ts';
 import { isRemembered } from './remembered.ts';
 import { type Match, pathSegments, routeNotFound } from './router.ts';
 import { rawHandlerOf } from './routes/index.ts';
@@ -80,7 +79,7 @@ async function settledAnswer(parts: HttpParts, exchange: Exchange, caller: Calle
 }
 
 async function answer(parts: HttpParts, exchange: Exchange, caller: Caller, match: Match, mark: number): Promise<Answer> {
-  const { request, requestId, method, segments, search } = exchange;
+  const { request, requestId, search } = exchange;
   const target = operation(match.id);
   const { early, signer } = parts;
   const context: RequestContext = { engine: early, signer, ...caller, requestId, baseUrl: exchange.baseUrl };
@@ -89,18 +88,44 @@ async function answer(parts: HttpParts, exchange: Exchange, caller: Caller, matc
     return jsonText(target.success, await parts.remembered.body(caller.teamId, request.url ?? '', read));
   }
   const key = target.idempotent ? idempotencyKey(request.rawHeaders) : undefined;
-  const limit = target.request === undefined ? jsonLimit : uploadLimit;
-  const body = target.method === 'GET' ? Buffer.alloc(0) : await readBody(request, limit, parts.limits.bodyMilliseconds);
+  const body = await receive(parts, exchange, match);
+  try {
+    return await answerTo(parts, exchange, context, match, { body, key, mark });
+  } finally {
+    await body.close();
+  }
+}
+
+async function receive(
+  { engine, limits }: HttpParts,
+  { request, method, segments, search }: Exchange,
+  { id }: Match,
+): Promise<ReceivedBody> {
+  const target = operation(id);
+  const about = { method, segments, search, contentType: request.headers['content-type'] };
+  const milliseconds = limits.bodyMilliseconds;
+  if (target.request === undefined) return receiveBytes(request, about, { isEmpty: target.method === 'GET', milliseconds });
+  return receiveForm(request, about, { milliseconds, openDisk: () => engine.sandboxes.namelessFile() });
+}
+
+async function answerTo(
+  parts: HttpParts,
+  exchange: Exchange,
+  context: RequestContext,
+  match: Match,
+  { body, key, mark }: { body: ReceivedBody; key: string | undefined; mark: number },
+): Promise<Answer> {
+  const { request, requestId, search } = exchange;
   const execute = async (): Promise<Answer> => {
     try {
       const raw = rawHandlerOf(match.id);
-      if (raw === undefined) return await callHandler(context, match, search, body, request.headers['content-type']);
+      if (raw === undefined) return await callHandler(context, match, search, body);
       const { headers } = request;
       // It may answer in pieces, each of which is to be on the disk before it is sent.
       const settled = { ...context, engine: parts.engine };
       return await raw(settled, {
         headers,
-        body,
+        body: body.bytes,
         keyed: key !== undefined,
         signal: exchange.lifetime.signal,
         call: operationCaller(settled),
@@ -110,20 +135,11 @@ async function answer(parts: HttpParts, exchange: Exchange, caller: Caller, matc
     }
   };
   if (key === undefined) return execute();
-  const print = fingerprint({ method, segments, search, contentType: request.headers['content-type'], body });
-  return parts.idempotency.answer({ credentialId: caller.credentialId, key, fingerprint: print, requestId, mark }, execute);
+  return parts.idempotency.answer({ credentialId: context.credentialId, key, fingerprint: body.fingerprint(), requestId, mark }, execute);
 }
 
-async function callHandler(
-  context: RequestContext,
-  match: Match,
-  search: URLSearchParams,
-  bytes: Buffer,
-  contentType: string | undefined,
-): Promise<Answer> {
-  const { body: schema } = schemasOf(match.id);
-  const multipart = operation(match.id).request !== undefined;
-  const body = schema === undefined ? undefined : multipart ? await parseMultipart(bytes, contentType) : parseJson(bytes, contentType);
+async function callHandler(context: RequestContext, match: Match, search: URLSearchParams, received: ReceivedBody): Promise<Answer> {
+  const body = schemasOf(match.id).body === undefined ? undefined : received.value();
   const reply = await callOperation(context, match, search, body);
   return reply instanceof MediaReply ? mediaAnswer(reply) : jsonAnswer(reply.status, reply.body, reply.headers);
 }

@@ -3,6 +3,7 @@
  * directory; commands are not confined by anything here (see exec.ts). On disk a sandbox is `<root>/<id>/` with
  * `workspace/` (what callers see), `staging/` (uploads in progress), `tmp/` (TMPDIR of commands) and `browser/` (what its browser keeps).
  */
+import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -11,7 +12,7 @@ import { ServiceError } from '../errors.ts';
 import { type ExecOptions, type ExecResult, execute, systemPath } from './exec.ts';
 import { isText, mimeTypeOf, sniffLength } from './file-kind.ts';
 import { confirm, confirmOpen, fileNotFound, hasCode, locate, notADirectory, notAFile, type Place } from './paths.ts';
-import { writeFile } from './write.ts';
+import { type ComingBytes, writeFile } from './write.ts';
 
 export type { ExecOptions, ExecResult } from './exec.ts';
 
@@ -85,6 +86,20 @@ export class SandboxStore {
   async sweep(): Promise<void> {
     for (const name of await readdir(this.#root).catch(() => []))
       if (name.endsWith('.removed')) await rm(path.join(this.#root, name), { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  /** An empty file on the disk of the sandboxes, to read and write. It has no name any more, so it is gone when it is closed. */
+  async namelessFile(): Promise<FileHandle> {
+    await mkdir(this.#root, { recursive: true, mode: 0o700 });
+    const name = path.join(this.#root, `${randomUUID()}.unnamed`);
+    const handle = await open(name, 'wx+', 0o600);
+    try {
+      await rm(name);
+      return handle;
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
   }
 
   /** Removes a sandbox and everything in it; nothing happens when there is none. */
@@ -180,11 +195,7 @@ export class Sandbox {
    * Writes a file and the directories it needs. It appears complete or not at all; past `limit` bytes `file_too_large` (413)
    * is thrown and nothing is left behind.
    */
-  async write(
-    given: string,
-    data: Uint8Array | AsyncIterable<Uint8Array>,
-    options: { limit?: number } = {},
-  ): Promise<{ path: string; size: number }> {
+  async write(given: string, data: Uint8Array | ComingBytes, options: { limit?: number } = {}): Promise<{ path: string; size: number }> {
     return await writeFile({ root: this.directory, staging: path.join(this.#home, 'staging') }, given, data, options.limit);
   }
 

@@ -12,15 +12,18 @@ export interface WriteDirectories {
   staging: string;
 }
 
+/** Bytes that come one after the other; a `length` says how many. */
+export type ComingBytes = AsyncIterable<Uint8Array> & { readonly length?: number };
+
 /** Writes `data` to the path `given`, creating directories as needed. Throws `file_too_large` (413) past `limit` bytes. */
 export async function writeFile(
   directories: WriteDirectories,
   given: string,
-  data: Uint8Array | AsyncIterable<Uint8Array>,
+  data: Uint8Array | ComingBytes,
   limit = Number.POSITIVE_INFINITY,
 ): Promise<{ path: string; size: number }> {
   // Refused before the first byte is read, and before directories are made for it.
-  if (data instanceof Uint8Array && data.length > limit) throw tooLarge(limit);
+  if (data.length !== undefined && data.length > limit) throw tooLarge(limit);
   const { root, staging } = directories;
   const target = writable(await locate(root, given, { createParents: true }), given);
   await mkdir(staging, { recursive: true, mode: 0o700 });

@@ -61,6 +61,21 @@ it('an upload is read from the connection as the disk takes it', async () => {
   expect(lead()).toBeLessThan(mebibyte / 2);
 });
 
+it('a form is read from the connection as the disk takes it', async () => {
+  const api = await started();
+  const { sandbox_id } = await api.ok('createSandbox');
+  const lead = await slowestDisk(requestTo(`/v2/sandboxes/${sandbox_id}/files`));
+  const size = 9 * mebibyte;
+  const form = new FormData();
+  form.append('path', 'a.bin');
+  form.append('file', new File([Buffer.alloc(size)], 'a.bin'));
+  const answer = await api.call('uploadSandboxFile', { params: { sandbox_id }, body: form });
+  expect([answer.status, answer.body]).toEqual([201, { path: '/workspace/a.bin', size_bytes: size }]);
+  expect(lead()).toBeGreaterThan(0);
+  // What stays in memory of a file that turns out to be large is more than of a stream.
+  expect(lead()).toBeLessThan(mebibyte);
+});
+
 it('an upload that the disk refuses is answered, and leaves nothing behind', async () => {
   const messages: string[] = [];
   const api = await started({ log: ({ message }) => messages.push(message) });

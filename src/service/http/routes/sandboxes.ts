@@ -1,5 +1,4 @@
 /** Sandboxes that stage files, and the sandbox and screenshots of a run. */
-import { Buffer } from 'node:buffer';
 import type { ScreenshotToolExecution } from '../../../interface/types.ts';
 import { stageSandbox } from '../../engine/sandbox-expiry.ts';
 import { notFound, ServiceError } from '../../errors.ts';
@@ -11,6 +10,7 @@ import type { RunRow } from '../../store/schema.ts';
 import { listToolExecutions } from '../../store/tool-executions.ts';
 import { type GroupRoutes, type RequestContext, runPictures, signedUrl } from '../context.ts';
 import { requireRun } from '../lookups.ts';
+import { ReceivedFile } from '../received-file.ts';
 import { content, listing } from '../run-sandbox.ts';
 
 const fileLimit = 10 * 1024 * 1024;
@@ -28,12 +28,12 @@ export const sandboxRoutes: GroupRoutes<'sandboxes'> = {
 
   async uploadSandboxFile(context, { params, body }) {
     const sandbox = await requireSandbox(context, params.sandbox_id);
-    if (!(body.file instanceof File)) {
+    if (!(body.file instanceof ReceivedFile)) {
       throw new ServiceError(400, 'invalid_request', 'file must be a file part, with a file name.', {
         details: [{ path: 'file', message: 'must be a file part' }],
       });
     }
-    const written = await sandbox.write(body.path, Buffer.from(await body.file.arrayBuffer()), { limit: fileLimit });
+    const written = await sandbox.write(body.path, body.file, { limit: fileLimit });
     return { path: written.path, size_bytes: written.size };
   },
 

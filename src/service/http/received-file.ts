@@ -1,0 +1,49 @@
+/** A file that came with a request: a small one in memory, a larger one on the disk, so that many at once take little memory. */
+import { Buffer } from 'node:buffer';
+import type { FileHandle } from 'node:fs/promises';
+
+/** Bytes of a file that are kept in memory. */
+const memoryLimit = 256 * 1024;
+const pieceLength = 64 * 1024;
+
+export class ReceivedFile implements AsyncIterable<Uint8Array> {
+  /** Bytes. */
+  length = 0;
+  #pieces: Buffer[] = [];
+  #disk: FileHandle | undefined;
+  readonly #openDisk: () => Promise<FileHandle>;
+
+  /** @param openDisk opens an empty file that is gone when it is closed */
+  constructor(openDisk: () => Promise<FileHandle>) {
+    this.#openDisk = openDisk;
+  }
+
+  /** The next bytes, which must not change afterwards. */
+  async add(bytes: Buffer): Promise<void> {
+    this.length += bytes.length;
+    if (this.length <= memoryLimit) {
+      this.#pieces.push(bytes);
+      return;
+    }
+    this.#disk ??= await this.#openDisk();
+    for (const piece of [...this.#pieces.splice(0), bytes]) await this.#disk.writeFile(piece);
+  }
+
+  /** Its bytes. A piece is good until the next one is asked for. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
+    yield* this.#pieces;
+    if (this.#disk === undefined) return;
+    const buffer = Buffer.allocUnsafe(pieceLength);
+    for (let position = 0; position < this.length; ) {
+      const { bytesRead } = await this.#disk.read(buffer, 0, buffer.length, position);
+      if (bytesRead === 0) throw new Error('A file that was received has become shorter.');
+      position += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#pieces = [];
+    await this.#disk?.close();
+  }
+}
