@@ -6,8 +6,8 @@ export default defineConfig({
     // Colours and terminal detection must come from each test, never from the shell that runs the suite.
     env: { NO_COLOR: '', FORCE_COLOR: '', CI: '' },
     // A limit for what hangs, not for what is slow: end-to-end tests start many processes, also on a busy machine.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // A missing golden text fails, here as in CI; `npx vitest run FILE -u` writes them.
     update: 'none',
     pool: 'forks',

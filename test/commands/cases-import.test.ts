@@ -165,7 +165,7 @@ describe('cases create --from', () => {
     expect(await cases(id)).toHaveLength(2);
   });
 
-  it('goes on with a thousand rows after a crash, wherever it was, and makes none twice', { timeout: 180_000 }, async () => {
+  it('goes on with a thousand rows after a crash, wherever it was, and makes none twice', { timeout: 60_000 }, async () => {
     const { name, id } = await queue();
     await service.file('many.ndjson', Array.from({ length: 1_000 }, (_, index) => `{"title":"case ${index}"}\n`).join(''));
     const argv = ['cases', 'create', name, '--from', 'many.ndjson', '--json'];

@@ -8,7 +8,7 @@ describe.concurrent('the examples of', () => {
   for (const document of documents) {
     const examples = consoleExamples(readDocument(document));
     if (examples.length === 0) continue;
-    it(document, { timeout: 300_000 }, async ({ expect: expectHere }) => {
+    it(document, { timeout: 60_000 }, async ({ expect: expectHere }) => {
       const { home, outputs } = await runExamples(examples);
       const wrong = examples.flatMap(({ command, line, shown }, index) => {
         const output = outputs[index] ?? { stdout: [], stderr: [] };

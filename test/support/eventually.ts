@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 export async function eventually<Value>(
   what: string,
   ask: () => Promise<Value | undefined | false> | Value | undefined | false,
-  limit = 45_000,
+  limit = 30_000,
 ): Promise<Value> {
   const deadline = Date.now() + limit;
   for (;;) {

@@ -6,7 +6,7 @@ import { type IPty, spawn } from '@lydell/node-pty';
 export const keys = { enter: '\r', down: '\u001b[B', up: '\u001b[A', space: ' ', tab: '\t', ctrlC: '\u0003', ctrlD: '\u0004' } as const;
 
 /** How long something may take to be shown, in milliseconds. */
-const patience = 45_000;
+const patience = 15_000;
 
 export class Screen {
   readonly exit: Promise<number>;

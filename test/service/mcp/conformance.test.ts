@@ -39,7 +39,7 @@ async function conformance(scenario: string): Promise<{ code: number | null; out
     cwd,
     env: { PATH: process.env.PATH },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 100_000,
+    timeout: 40_000,
     killSignal: 'SIGKILL',
   });
   let output = '';
