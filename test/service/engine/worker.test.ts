@@ -1,9 +1,10 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { JobAborted, Worker } from '../../../src/service/engine/worker.ts';
 import { openDatabase } from '../../../src/service/store/database.ts';
 import { claimJob, enqueueJob, releaseJob, revokeJob } from '../../../src/service/store/jobs.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
+import { heldDisk } from '../helpers/disk.ts';
 import { Gate } from '../helpers/runtime.ts';
 
 async function workshop() {
@@ -16,6 +17,11 @@ async function workshop() {
   });
   return { store, clock, worker, job: (subjectId: string) => enqueueJob(store, { kind: 'k', subjectId, dueAt: clock.now() }) };
 }
+
+/** Until something in this process has happened. */
+const until = async (hasHappened: () => boolean) => {
+  while (!hasHappened()) await new Promise((resolve) => setImmediate(resolve));
+};
 
 /** Lets the worker's loop come to rest before the clock moves. */
 const settle = async () => {
@@ -110,6 +116,68 @@ it('keeps the lease of what it runs, also when the process was frozen past its e
   goOn.open();
   await done.opened;
   expect(runs).toBe(1);
+});
+
+describe('when the process is frozen past the end of its leases, what it runs is not taken again', () => {
+  /** A worker that runs a job and has gone to rest. At the end of its rest it keeps the lease, and looks for work. */
+  async function atRest(prepare: (shop: Awaited<ReturnType<typeof workshop>>) => Promise<void> = async () => undefined) {
+    const shop = await workshop();
+    const { store, clock, worker, job } = shop;
+    const [begun, goOn, ended] = [new Gate(), new Gate(), new Gate()];
+    let begins = 0;
+    const released: boolean[] = [];
+    await prepare(shop);
+    worker.handle('k', 2, async (claimed) => {
+      begins += 1;
+      begun.open();
+      await goOn.opened;
+      released.push(await releaseJob(store, claimed, { status: 'done' }));
+      ended.open();
+    });
+    await job('s');
+    worker.start();
+    await begun.opened;
+    await until(() => clock.sleeps === 1);
+    /** What became of it, once the worker has looked again at what it missed. */
+    const outcome = async () => {
+      worker.wake();
+      await until(() => clock.sleeps === 3);
+      goOn.open();
+      await ended.opened;
+      return { begins, released };
+    };
+    return { clock, outcome };
+  }
+
+  it('while its lease is on the way to the disk', async () => {
+    const { clock, outcome } = await atRest();
+    const disk = new Gate();
+    const sync = await heldDisk(disk);
+    clock.advance(5_000);
+    await until(() => sync.mock.calls.length > 0);
+    clock.advance(60_000);
+    disk.open();
+    await until(() => clock.sleeps === 2);
+    expect(await outcome()).toEqual({ begins: 1, released: [true] });
+  });
+
+  it('while it looks for work of another kind', async () => {
+    const { clock, outcome } = await atRest(async ({ store, clock, worker }) => {
+      await enqueueJob(store, { kind: 'other', subjectId: 's', dueAt: clock.now() + 5_000 });
+      worker.handle(
+        'other',
+        1,
+        async () => undefined,
+        async () => {
+          clock.advance(60_000);
+          return undefined;
+        },
+      );
+    });
+    clock.advance(5_000);
+    await until(() => clock.sleeps === 2);
+    expect(await outcome()).toEqual({ begins: 1, released: [true] });
+  });
 });
 
 it('aborts a handler whose job another has taken', async () => {

@@ -2,6 +2,8 @@ import type { Clock } from '../../../src/base/clock.ts';
 
 /** A clock that stands still until it is told to go on. Sleeps end when it passes their time. */
 export class ManualClock implements Clock {
+  /** How often somebody went to sleep. */
+  sleeps = 0;
   #now: number;
   #sleepers = new Set<{ until: number; wake: () => void }>();
 
@@ -25,6 +27,7 @@ export class ManualClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    this.sleeps += 1;
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const onAbort = () => {
@@ -41,6 +44,21 @@ export class ManualClock implements Clock {
       };
       signal?.addEventListener('abort', onAbort, { once: true });
       this.#sleepers.add(sleeper);
+      // It shows that time already, as after a jump in the middle of something.
+      if (ms <= 0) setImmediate(sleeper.wake);
     });
+  }
+}
+
+/**
+ * Until something is so, while time goes on: for no more than so many milliseconds in all. A loop that had gone to rest just before the
+ * clock was set needs some.
+ */
+export async function within(milliseconds: number, clock: ManualClock, isSo: () => Promise<boolean>): Promise<void> {
+  const step = milliseconds / 10;
+  const end = clock.now() + milliseconds;
+  for (let look = 1; !(await isSo()); look++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (look % 20 === 0 && clock.now() + step <= end) clock.advance(step);
   }
 }

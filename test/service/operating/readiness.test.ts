@@ -46,25 +46,25 @@ describe('a service', () => {
     const store = await opened();
     const worker = new Worker({ store, clock, log: noLog, owner: 'me', lease: 1_000 });
     await enqueueJob(store, { kind: 'run', subjectId: 's', dueAt: clock.now() });
-    const asked = new Gate();
+    const hanging = new Gate();
     let hangs = false;
     worker.handle(
       'run',
       1,
       async () => undefined,
       async () => {
-        asked.open();
-        return hangs ? new Promise(() => undefined) : undefined;
+        if (!hangs) return undefined;
+        hanging.open();
+        return new Promise(() => undefined);
       },
     );
     worker.start();
-    await asked.opened;
-    // From the first look to its rest.
-    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    while (clock.sleeps === 0) await new Promise((resolve) => setImmediate(resolve));
     expect(worker.isAlive()).toBe(true);
     hangs = true;
     clock.advance(1_000);
-    await new Promise((resolve) => setImmediate(resolve));
+    await hanging.opened;
+    expect(worker.isAlive()).toBe(true);
     clock.advance(1_500);
     expect(worker.isAlive()).toBe(false);
     await worker.close(1);
