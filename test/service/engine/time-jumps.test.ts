@@ -6,7 +6,7 @@ import { Worker } from '../../../src/service/engine/worker.ts';
 import { Readiness } from '../../../src/service/operating/readiness.ts';
 import { openDatabase } from '../../../src/service/store/database.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
-import { ManualClock } from '../helpers/clock.ts';
+import { ManualClock, within } from '../helpers/clock.ts';
 import { fillable, withEverything } from '../helpers/everything.ts';
 import { Gate } from '../helpers/runtime.ts';
 import { type Api, started } from '../helpers/service.ts';
@@ -29,16 +29,12 @@ async function aWhile(api: Api): Promise<void> {
 }
 
 /** Until the files of the run are gone. */
-async function untilRemoved(api: Api, clock: ManualClock, runId: string): Promise<void> {
-  for (let look = 1; ; look++) {
+const untilRemoved = (api: Api, clock: ManualClock, runId: string): Promise<void> =>
+  within(10_000, clock, async () => {
     const { run } = await api.ok('getRun', { params: { run_id: runId } });
     const { data } = await api.ok('listRunSandboxFiles', { params: { run_id: run.id } });
-    if (data.entries.length === 0) return;
-    await new Promise((resolve) => setImmediate(resolve));
-    // The loop may have gone to rest just before the jump.
-    if (look % 20 === 0) clock.advance(1_000);
-  }
-}
+    return data.entries.length === 0;
+  });
 
 describe('a service whose clock stands still', () => {
   it('rests when its work is done, whatever is kept for no time at all and however the clock was set', async () => {
@@ -176,11 +172,7 @@ describe('when the time of day is set back by an hour', () => {
     };
     /** Once that many have been started, no more come at this moment. */
     const fired = async (count: number) => {
-      for (let look = 1; (await runs()) < count; look++) {
-        await new Promise((resolve) => setImmediate(resolve));
-        // The loop may have gone to rest just before the jump.
-        if (look % 20 === 0) clock.advance(1_000);
-      }
+      await within(10_000, clock, async () => (await runs()) >= count);
       await aWhile(api);
       expect(await runs()).toBe(count);
     };
@@ -195,11 +187,10 @@ describe('when the time of day is set back by an hour', () => {
     await until(start + 130 * minute);
     await fired(2);
     clock.set(start + 25 * hour);
-    for (;;) {
+    await within(10_000, clock, async () => {
       const answer = await api.call('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'x' } });
-      if (answer.status === 404) break;
-      clock.advance(1_000);
-    }
+      return answer.status === 404;
+    });
     // A machine that was suspended makes up for what it missed once.
     await fired(3);
   });

@@ -2,7 +2,7 @@
 import type { WebhookDelivery } from '../../../src/interface/types.ts';
 import { afterTest } from '../../support/temporary.ts';
 import { Receiver } from '../../support/webhook-receiver.ts';
-import type { ManualClock } from './clock.ts';
+import { type ManualClock, within } from './clock.ts';
 import type { Api } from './service.ts';
 
 /** A receiver that ends with the test. */
@@ -30,11 +30,10 @@ export async function delivery(service: Api, wanted: (delivery: WebhookDelivery)
 /** Jumps to the next attempt of a pending delivery, and returns what became of it. */
 export async function nextAttempt(service: Api, clock: ManualClock, before: WebhookDelivery): Promise<WebhookDelivery> {
   clock.set(Math.max(clock.now(), Date.parse(before.next_attempt_at as string)));
-  for (let look = 1; ; look++) {
-    const { delivery: now } = await service.ok('getWebhookDelivery', { params: { deliveryId: before.id } });
-    if (now.attempt_count > before.attempt_count) return now;
-    await new Promise((resolve) => setImmediate(resolve));
-    // A loop that was just going to rest may have slept through the jump.
-    if (look % 20 === 0) clock.advance(1_000);
-  }
+  let now = before;
+  await within(10_000, clock, async () => {
+    now = (await service.ok('getWebhookDelivery', { params: { deliveryId: before.id } })).delivery;
+    return now.attempt_count > before.attempt_count;
+  });
+  return now;
 }
