@@ -4,7 +4,7 @@ import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type CliOptions, type CliResult, runCli } from '../support/run-cli.ts';
 import { folderEnv, startTestService, type TestService } from '../support/service.ts';
-import { temporaryFolder, whenDone } from '../support/temporary.ts';
+import { afterTest, temporaryFolder } from '../support/temporary.ts';
 import { TokenEndpoint } from '../support/token-endpoint.ts';
 
 let service: TestService;
@@ -17,8 +17,9 @@ let env: Record<string, string>;
 let tokens: TokenEndpoint;
 beforeEach(async () => {
   env = folderEnv(await temporaryFolder());
-  tokens = await TokenEndpoint.start();
-  whenDone(() => tokens.close());
+  const started = await TokenEndpoint.start();
+  afterTest(() => started.close());
+  tokens = started;
   tokens.grant = () => granted();
 });
 

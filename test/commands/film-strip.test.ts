@@ -8,6 +8,7 @@ import type { Runtime, RuntimeEvent } from '../../src/service/runtimes/runtime.t
 import { chromium, describeWithChromium } from '../support/chromium.ts';
 import { png } from '../support/png.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+import { afterTest } from '../support/temporary.ts';
 
 type Shot = Omit<RuntimeEvent & { kind: 'screenshot' }, 'kind' | 'id' | 'toolName' | 'startedAt'>;
 const image = (red: number) => ({ name: 'shot.png', mimeType: 'image/png', bytes: png(64, 48, [red, 120, 200]) });
@@ -120,9 +121,9 @@ describe('runs screenshots', () => {
     const warnings: string[] = [];
     const onWarning = ({ message }: Error): unknown => warnings.push(message);
     process.on('warning', onWarning);
+    afterTest(() => process.off('warning', onWarning));
     const saved = await shots('few', '--save', 'pictures');
     expect((await shots('many', '--save', 'all')).stderr).toContain('Saved 999 pictures');
-    process.off('warning', onWarning);
     // Such as of listeners that look like a leak: Node would print it.
     expect(warnings).toEqual([]);
     expect(saved).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Saved 6 pictures to /) });

@@ -6,12 +6,14 @@ import { whenDone } from './temporary.ts';
 let browser: Promise<Browser> | undefined;
 
 async function start(): Promise<Browser> {
-  const { chromium: driver } = await import('playwright-core');
-  const started = await driver.launch({ ...(chromium === undefined ? {} : { executablePath: chromium }) });
+  // Also when it does not start: the next file tries again.
+  let started: Browser | undefined;
   whenDone(() => {
     browser = undefined;
-    return started.close();
+    return started?.close();
   });
+  const { chromium: driver } = await import('playwright-core');
+  started = await driver.launch({ ...(chromium === undefined ? {} : { executablePath: chromium }) });
   return started;
 }
 
@@ -20,7 +22,7 @@ export async function newPage(options: BrowserContextOptions = {}): Promise<{ pa
   browser ??= start();
   const context = await (await browser).newContext({ viewport: { width: 1000, height: 700 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(45_000);
+  page.setDefaultTimeout(15_000);
   const troubles: string[] = [];
   page.on('pageerror', (error) => troubles.push(`error: ${error.message}`));
   page.on('console', (message) => message.type() === 'error' && troubles.push(`console: ${message.text()}`));

@@ -29,10 +29,12 @@ export class TokenEndpoint {
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
         const { status, body } = this.#answer(request.headers, Buffer.concat(chunks).toString());
-        setTimeout(
+        const answer = setTimeout(
           () => response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(JSON.stringify(body)),
           this.delay,
         );
+        // Whoever asked may be gone before.
+        response.once('close', () => clearTimeout(answer));
       });
     });
   }

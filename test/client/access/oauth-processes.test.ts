@@ -6,7 +6,7 @@ import process from 'node:process';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { binary, type Finished, Machine } from '../../support/machine.ts';
-import { whenDone } from '../../support/temporary.ts';
+import { afterTest } from '../../support/temporary.ts';
 import { TokenEndpoint } from '../../support/token-endpoint.ts';
 
 const service = 'https://agents.example.com';
@@ -15,8 +15,9 @@ let machine: Machine;
 let tokens: TokenEndpoint;
 beforeEach(async () => {
   machine = await Machine.create();
-  tokens = await TokenEndpoint.start();
-  whenDone(() => tokens.close());
+  const started = await TokenEndpoint.start();
+  afterTest(() => started.close());
+  tokens = started;
   Object.assign(machine.env, tokens.env, { AOPS_BASE_URL: service });
 });
 
