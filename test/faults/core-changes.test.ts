@@ -1,11 +1,14 @@
 /** Keys, credentials, redirects and Ctrl-C, by their numbers in the list of faults the core has to pass. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { AopsError, exitCodes } from '../../src/base/errors.ts';
 import { newClient, scripted } from '../client/harness.ts';
 import { eventually } from '../support/eventually.ts';
 import { promptly } from '../support/promptly.ts';
+import { afterTest } from '../support/temporary.ts';
 import { type Ask, change, created, fine, read, replayed, told } from './cases.ts';
-import { answer, json, nothing, partial, raw, type Step } from './raw-server.ts';
+import { answer, json, nothing, partial, type RecordedRequest, raw, type Step } from './raw-server.ts';
 
 const busy = json(500, { error: 'internal', message: 'Sorry.' });
 
@@ -137,12 +140,18 @@ describe('Ctrl-C', () => {
     ['wait for the limit', [limited], false],
   ];
   it.each(phases)('C51 abort in %s', async (phase, steps, open) => {
+    const sockets: Socket[] = [];
+    const onSend = (message: unknown) => void sockets.push((message as { socket: Socket }).socket);
+    subscribe('undici:client:sendHeaders', onSend);
+    afterTest(() => unsubscribe('undici:client:sendHeaders', onSend));
     for (const ask of [read, change]) {
       const server = await scripted(...steps);
       const controller = new AbortController();
       const { client, events } = newClient(server.url, { hold: true, signal: controller.signal });
       const failed = ask(client).catch((error: AopsError) => error);
       await server.until(({ requests }) => requests.length === 1);
+      const sent = (steps[0] as Step).bytes(server.requests[0] as RecordedRequest).length;
+      await eventually('the client has what was sent', () => sockets.at(-1)?.bytesRead === sent);
       if (phase.startsWith('wait')) await eventually('the client waits', () => events.some(({ type }) => type !== 'trace'));
       const error = await promptly(async () => {
         controller.abort(interrupted);

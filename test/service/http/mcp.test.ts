@@ -27,22 +27,23 @@ interface Posted {
   body: Message;
 }
 
-/** Posts a message of the protocol; a string goes as it is. */
-/** The answer as soon as its headers are there. */
+/** Posts a message of the protocol; a string goes as it is. The answer, as soon as its headers are there. */
 async function begun(api: Api, message: unknown, headers: Record<string, string | undefined> = {}, signal?: AbortSignal) {
   const given = { authorization: `Bearer ${api.service.token}`, 'content-type': 'application/json', accept: both, ...headers };
-  return request(`${api.service.url}/v2/mcp`, {
+  const response = await request(`${api.service.url}/v2/mcp`, {
     method: 'POST',
     headers: Object.fromEntries(Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined)),
     body: typeof message === 'string' ? message : JSON.stringify(message),
     ...(signal === undefined ? {} : { signal }),
   });
+  for (const name of ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset']) expect(response.headers[name]).toMatch(/^\d+$/);
+  return response;
 }
 
+/** The same, and all that is answered. */
 async function post(api: Api, message: unknown, headers?: Record<string, string | undefined>, signal?: AbortSignal): Promise<Posted> {
   const response = await begun(api, message, headers, signal);
   const text = await response.body.text();
-  for (const name of ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset']) expect(response.headers[name]).toMatch(/^\d+$/);
   const isJson = response.headers['content-type']?.includes('json');
   return {
     status: response.statusCode,

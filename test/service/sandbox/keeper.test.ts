@@ -43,7 +43,7 @@ await sandbox.exec('echo $$ > pid; kill -KILL $PPID; while :; do sleep 1; done',
   const pid = Number(await readFile(path.join(folder, 's1', 'workspace', 'pid'), 'utf8'));
   const state = async () =>
     (await promisify(execFile)('ps', ['-o', 'stat=', '-p', String(pid)]).catch(() => ({ stdout: '' }))).stdout.trim();
-  await eventually('the command is gone', async () => ['', 'Z'].includes((await state()).charAt(0)));
+  await eventually('the command is gone', async () => ['', 'Z'].includes((await state()).charAt(0)), 5_000);
 });
 
 it('removes a folder when the service dies, and not when it is dismissed', async () => {

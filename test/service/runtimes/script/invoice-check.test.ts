@@ -53,9 +53,11 @@ async function play(decide: (title: string, answers: Answers) => HumanAnswer) {
 const report = async () => (await place.sandbox.read('report.md', 10_000)).bytes.toString();
 
 it('pays when approved', async () => {
+  const begun = performance.now();
   const { host, outcome, slept } = await play((title, { approvals }) => ({ type: 'approval', approved: find(approvals, title) }));
   expect(outcome).toEqual({ status: 'completed' });
-  expect(slept).toBeLessThan(2_500);
+  expect(slept).toBe(1_000);
+  expect(slept + performance.now() - begun).toBeLessThan(3_000);
   expect(host.texts).toEqual([
     "Good morning! I am Ada. Let me look at today's invoices.",
     '6 invoices, 4065.75 EUR in all. One vendor is written in a way I do not know, so I am looking it up.',
