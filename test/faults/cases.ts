@@ -1,13 +1,16 @@
 /** One request against a scripted fault, and everything there is to say of what became of it. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
 import path from 'node:path';
 import { expect } from 'vitest';
 import type { AopsError } from '../../src/base/errors.ts';
 import type { Dispatcher } from '../../src/base/undici.ts';
 import { Client, type ClientEvent, type ClientOptions } from '../../src/client/client.ts';
 import { newClient, scripted, type WaitClock } from '../client/harness.ts';
+import { eventually } from '../support/eventually.ts';
 import { type CliOptions, type CliResult, runCli } from '../support/run-cli.ts';
 import { afterTest, temporaryFolder } from '../support/temporary.ts';
-import { json, type RawServer, type Step } from './raw-server.ts';
+import { json, type RawServer, type RecordedRequest, type Step } from './raw-server.ts';
 
 export const secret = 'secret-token';
 export const run = { id: 'r1', status: 'running' };
@@ -102,6 +105,21 @@ export const connectedBy =
       }
     })(options);
   };
+
+/** The connections that requests go out on from now on, until the test ends. */
+export function connectionsUsed(): Socket[] {
+  const sockets: Socket[] = [];
+  const onSend = (message: unknown): void => void sockets.push((message as { socket: Socket }).socket);
+  subscribe('undici:client:sendHeaders', onSend);
+  afterTest(() => unsubscribe('undici:client:sendHeaders', onSend));
+  return sockets;
+}
+
+/** Until the last of them has brought all that the step sends, whatever of it is missing. */
+export async function untilReceived(sockets: readonly Socket[], step: Step, request: RecordedRequest): Promise<void> {
+  const { length } = step.bytes(request);
+  await eventually('the client has what was sent', () => sockets.at(-1)?.bytesRead === length);
+}
 
 export const cliKey = 'sk-live-0123456789abcdef';
 

@@ -1,13 +1,11 @@
 /** Keys, credentials, redirects and Ctrl-C, by their numbers in the list of faults the core has to pass. */
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { AopsError, exitCodes } from '../../src/base/errors.ts';
 import { newClient, scripted } from '../client/harness.ts';
+import { Gate } from '../service/helpers/runtime.ts';
 import { eventually } from '../support/eventually.ts';
 import { promptly } from '../support/promptly.ts';
-import { afterTest } from '../support/temporary.ts';
-import { type Ask, change, created, fine, read, replayed, told } from './cases.ts';
+import { type Ask, change, connectionsUsed, created, fine, read, replayed, told, untilReceived } from './cases.ts';
 import { answer, json, nothing, partial, type RecordedRequest, raw, type Step } from './raw-server.ts';
 
 const busy = json(500, { error: 'internal', message: 'Sorry.' });
@@ -140,18 +138,14 @@ describe('Ctrl-C', () => {
     ['wait for the limit', [limited], false],
   ];
   it.each(phases)('C51 abort in %s', async (phase, steps, open) => {
-    const sockets: Socket[] = [];
-    const onSend = (message: unknown) => void sockets.push((message as { socket: Socket }).socket);
-    subscribe('undici:client:sendHeaders', onSend);
-    afterTest(() => unsubscribe('undici:client:sendHeaders', onSend));
+    const sockets = connectionsUsed();
     for (const ask of [read, change]) {
       const server = await scripted(...steps);
       const controller = new AbortController();
       const { client, events } = newClient(server.url, { hold: true, signal: controller.signal });
       const failed = ask(client).catch((error: AopsError) => error);
       await server.until(({ requests }) => requests.length === 1);
-      const sent = (steps[0] as Step).bytes(server.requests[0] as RecordedRequest).length;
-      await eventually('the client has what was sent', () => sockets.at(-1)?.bytesRead === sent);
+      await untilReceived(sockets, steps[0] as Step, server.requests[0] as RecordedRequest);
       if (phase.startsWith('wait')) await eventually('the client waits', () => events.some(({ type }) => type !== 'trace'));
       const error = await promptly(async () => {
         controller.abort(interrupted);
@@ -170,18 +164,21 @@ describe('Ctrl-C', () => {
   it('C51 abort in connect and in a token fetch: nothing was sent, nothing is in doubt', async () => {
     const server = await scripted();
     const tls = server.url.replace('http:', 'https:');
+    const asked = new Gate();
     const hanging = {
-      authorization: (signal?: AbortSignal) =>
-        new Promise<string>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+      authorization: (signal?: AbortSignal) => {
+        asked.open();
+        return new Promise<string>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+      },
     };
-    for (const [url, options] of [
-      [tls, {}],
-      [server.url, { credential: hanging }],
+    for (const [url, options, begun] of [
+      [tls, {}, () => server.until(({ connections }) => connections === 1)],
+      [server.url, { credential: hanging }, () => asked.opened],
     ] as const) {
       const controller = new AbortController();
       const { client } = newClient(url, { ...options, hold: true, signal: controller.signal });
       const failed = change(client).catch((error: AopsError) => error);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await begun();
       await promptly(async () => {
         controller.abort(interrupted);
         expect(await failed).toBe(interrupted);

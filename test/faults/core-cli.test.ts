@@ -1,10 +1,11 @@
 /** The faults whose effect a user sees, through the real command line: exit code, both streams, and what the server saw. */
 import { describe, expect, it } from 'vitest';
 import { scripted } from '../client/harness.ts';
+import { eventually } from '../support/eventually.ts';
 import { closedPort } from '../support/ports.ts';
 import { promptly } from '../support/promptly.ts';
-import { cli, fine } from './cases.ts';
-import { answer, json, nothing, partial, type Step } from './raw-server.ts';
+import { cli, connectionsUsed, fine, untilReceived } from './cases.ts';
+import { answer, json, nothing, partial, type RecordedRequest, type Step } from './raw-server.ts';
 
 const busy = json(500, { error: 'internal', message: 'Sorry.' });
 const jsonType = { 'content-type': 'application/json' };
@@ -88,8 +89,8 @@ describe('aops', () => {
 
   it.each([
     ['table', /^Rate limited: waiting \(\d+(ms|s), until 20\d\d-.*Z\)\n$/],
-    ['json', /^\{"event":"rate_limit\.waiting","wait_seconds":1,"until":"20\d\d-.*Z"\}\n$/],
-    ['ndjson', /^\{"event":"rate_limit\.waiting","wait_seconds":1,"until":"20\d\d-.*Z"\}\n$/],
+    ['json', /^\{"event":"rate_limit\.waiting","wait_seconds":[12],"until":"20\d\d-.*Z"\}\n$/],
+    ['ndjson', /^\{"event":"rate_limit\.waiting","wait_seconds":[12],"until":"20\d\d-.*Z"\}\n$/],
   ])('C28 a wait is one line on stderr with -o %s', async (format, line) => {
     const server = await scripted(json(429, { error: 'rate_limited' }, { 'retry-after': '0.4' }), shown);
     const { code, stderr } = await cli(server, [...get, '-o', format]);
@@ -144,20 +145,26 @@ describe('aops', () => {
   });
 
   it.each([
-    ['headers', nothing('stall')],
-    ['body', partial(200, 100, '{', 'stall')],
-    ['rate wait', json(429, { error: 'rate_limited' }, { 'retry-after': '30' })],
-    ['back-off', json(503, { error: 'unavailable' }, { 'retry-after': '30' })],
-  ] as [string, Step][])('C51 Ctrl-C in %s: exit 130, and nothing stays open', async (_, step) => {
+    ['headers', nothing('stall'), ''],
+    ['body', partial(200, 100, '{', 'stall'), ''],
+    ['rate wait', json(429, { error: 'rate_limited' }, { 'retry-after': '30' }), 'Rate limited: waiting'],
+    ['back-off', json(503, { error: 'unavailable' }, { 'retry-after': '30' }), 'Trying again in'],
+  ] as [string, Step, string][])('C51 Ctrl-C in %s: exit 130, and nothing stays open', async (_, step, saying) => {
     const server = await scripted(step);
+    const sockets = connectionsUsed();
     let interrupt = (): void => undefined;
+    let said = '';
     const running = cli(server, send, {
       onStart: (stop) => {
         interrupt = stop;
       },
+      onOutput: (_, stderr) => {
+        said = stderr;
+      },
     });
     await server.until(({ requests }) => requests.length === 1);
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await untilReceived(sockets, step, server.requests[0] as RecordedRequest);
+    await eventually('the client says that it waits', () => said.includes(saying));
     await promptly(async () => {
       interrupt();
       expect((await running).code).toBe(130);
