@@ -75,6 +75,8 @@ class Browsing {
   readonly #session: BrowserSession;
   readonly #result: Result;
   readonly #timeoutMs: number;
+  /** Whether the element of the action was waited for in vain already. */
+  #isMissing = false;
 
   constructor(step: StepOf<'browse'>, turn: Turn, session: BrowserSession, result: Result) {
     this.#step = step;
@@ -89,6 +91,7 @@ class Browsing {
     const { host } = this.#turn;
     const id = `${this.#step.key}:${number}`;
     const [kind, payload] = Object.entries(action)[0] as [keyof Action, Action[keyof Action]];
+    this.#isMissing = false;
     const given = await this.#shown(action, kind, payload);
     await host.emit([{ kind: 'tool_call', id: `${id}:call`, name: toolName, arguments: { action: kind, ...given } }]);
     const before = await this.#before(id, number);
@@ -135,7 +138,7 @@ class Browsing {
 
   async #attempt(action: Action, kind: keyof Action): Promise<Record<string, unknown> & { error?: string }> {
     try {
-      const outcome = await perform(this.#session, await this.#ready(action), this.#timeoutMs);
+      const outcome = await perform(this.#session, await this.#ready(action), this.#timeoutMs, this.#isMissing);
       return await this.#note(action, outcome);
     } catch (error) {
       // A browser that ended on its own is this step's failure; everything that is not the page's fault has another message.
@@ -185,7 +188,8 @@ class Browsing {
   async #shown(action: Action, kind: keyof Action, payload: Action[keyof Action]): Promise<Record<string, unknown>> {
     if (action.fill !== undefined) {
       const secret = await isSecret(this.#session, action.fill.selector, this.#timeoutMs);
-      return { selector: action.fill.selector, text: secret ? '(hidden)' : action.fill.text };
+      this.#isMissing = secret === undefined;
+      return { selector: action.fill.selector, text: secret === false ? action.fill.text : '(hidden)' };
     }
     if (action.open !== undefined) return { address: shownUrl(action.open) };
     if (action.screenshot !== undefined) return { caption: action.screenshot };

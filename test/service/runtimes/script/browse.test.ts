@@ -171,6 +171,26 @@ describeWithChromium('browse', () => {
 - say: "{{ steps.there.extracted.h }}"`);
     expect(outcome).toEqual({ status: 'completed' });
     expect(host.texts).toEqual(['Welcome']);
+    // It is no password, which one looks for on that page, too.
+    expect(shots(host).find(({ action }) => action === 'fill')?.input).toMatchObject({ selector: '#late', text: 'x' });
+  });
+
+  it('waits once for what it is to fill, and does not say what with', async () => {
+    const used = host(
+      `- browse: { id: a, url: "${site.url}/tall", timeout: 4s, on_error: continue, actions: [ { fill: { selector: "#nope", text: sesame } } ] }\n- say: "{{ steps.a.error }}"`,
+    );
+    const told: { events: RuntimeEvent[]; at: number }[] = [];
+    const emit = used.emit.bind(used);
+    used.emit = (events) => {
+      told.push({ events, at: performance.now() });
+      return emit(events);
+    };
+    await drive(used);
+    expect(used.texts).toEqual(['no element matches `#nope` within 4s']);
+    expect(shots(used).at(-1)?.input).toMatchObject({ text: '(hidden)' });
+    const [called, done] = told.filter(({ events }) => events.some(({ id }) => id.startsWith('1-browse:2'))).map(({ at }) => at);
+    // It was looked for before it was said what would be done.
+    expect((done as number) - (called as number)).toBeLessThan(4_000);
   });
 
   it('says what went wrong, and goes on when it may', async () => {
