@@ -72,6 +72,8 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, perm
   const port = Number(url.port || 80);
   const address = await permitted(url.hostname, port);
   if (address === undefined) return answer(outgoing, 403, `${url.host} is no public address, or is not known.`);
+  // Who left meanwhile says so no more.
+  if (outgoing.destroyed) return;
   const headers = Object.fromEntries(Object.entries(incoming.headers).filter(([name]) => !ownHeaders.includes(name)));
   const onward = request({ host: address, port, method: incoming.method, path: `${url.pathname}${url.search}`, headers, setHost: false });
   onward.once('response', (response) => {
@@ -89,6 +91,7 @@ async function tunnel(incoming: IncomingMessage, socket: Socket, head: Buffer, p
   const port = Number(target?.port || (incoming.url?.endsWith(':80') ? 80 : 443));
   const address = target === undefined ? undefined : await permitted(target.hostname, port);
   if (address === undefined) return void socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n');
+  if (socket.destroyed) return;
   const onward = connect({ host: address, port });
   onward.once('connect', () => {
     socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
