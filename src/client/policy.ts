@@ -151,14 +151,21 @@ function afterFailure(failure: Failure, situation: Situation): Decision {
   const reason = `${failure.reason}${hopeless ? '' : exhausted(situation)}.`;
   if (progress.key !== undefined && (progress.ambiguous || failure.maybeSent))
     return { next: 'fail', error: new OutcomeUnknownError(reason, details, failure.cause) };
-  const { hostname, origin } = new URL(baseUrl);
-  const advice = isLoopback(hostname)
-    ? 'Start the local service with `aops local up`, or choose another profile with --profile.'
-    : 'Check the network and the base URL (`aops config explain`), then run the command again.';
+  const hint = failure.hint ?? adviceOn(failure, new URL(baseUrl));
   return {
     next: 'fail',
-    error: new UnavailableError(`Could not reach ${origin}: ${reason}`, details, failure.cause, failure.hint ?? advice),
+    error: new UnavailableError(`Could not reach ${new URL(baseUrl).origin}: ${reason}`, details, failure.cause, hint),
   };
+}
+
+function adviceOn({ cause }: Failure, { protocol, hostname }: URL): string {
+  const code = (cause as { code?: string } | undefined)?.code ?? '';
+  // What a server that waits for TLS does with a plain request.
+  if (protocol === 'http:' && ['UND_ERR_SOCKET', 'ECONNRESET'].includes(code))
+    return 'If the service speaks TLS, its address begins with https://; `aops config explain` says where the address is set.';
+  return isLoopback(hostname)
+    ? 'Start the local service with `aops local up`, or choose another profile with --profile.'
+    : 'Check the network and the base URL (`aops config explain`), then run the command again.';
 }
 
 function retry(situation: Situation, reason: string, asked = 0): Decision | undefined {

@@ -135,6 +135,13 @@ describe('connecting', () => {
     expect(result).toMatchObject({ exit: 8, waits: [250, 500, 1000] });
   });
 
+  it('C5 TLS: plain HTTP where the service speaks TLS', async () => {
+    const server = await startHttps('server', (_, response) => response.end());
+    afterTest(server.close);
+    const result = await toldAt(read, `http://127.0.0.1:${server.port}`, undefined);
+    expect(result).toMatchObject({ exit: 8, hint: expect.stringContaining('begins with https://') });
+  });
+
   it('C6 accept then close before headers, keyed write', async () => {
     expect(await told(change, [nothing('close'), created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1, waits: [250] });
   });
