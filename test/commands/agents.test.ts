@@ -36,6 +36,19 @@ describe('agents create', () => {
     expect((await service.cli(['agents', 'create', 'third', '--from', 'first@live', '--procedure', 'procedure.yaml'])).code).toBe(2);
   });
 
+  it('says what takes a file, where a revision is wanted', async () => {
+    for (const argv of [
+      ['agents', 'create', 'mistaken', '--from', 'procedure.yaml'],
+      ['revisions', 'create', 'mistaken', '--from', 'procedure.yaml'],
+    ]) {
+      const { code, stderr } = await service.cli(argv);
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringMatching(/--from takes a revision, and "procedure\.yaml" names none\.[\s\S]*--procedure/),
+      ]);
+    }
+  });
+
   it('shows the agent to a person', async () => {
     const created = await service.cli(['agents', 'create', 'shown', '--procedure', 'procedure.yaml', '--color', 'never'], {
       tty: true,

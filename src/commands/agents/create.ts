@@ -6,7 +6,7 @@ import { length, uuid } from '../checks.ts';
 import { defineCommand, optionalArgument, text } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
-import { revisionId } from '../revisions/find.ts';
+import { copiedRevision, revisionId } from '../revisions/find.ts';
 import { explainProcedure, revisionConfig } from './procedure.ts';
 import { agentRecord } from './record.ts';
 
@@ -17,7 +17,7 @@ export default defineCommand({
   options: {
     procedure: text('FILE|-', 'The procedure it runs', { complete: 'files' }),
     runtime: text('NAME', 'What executes the procedure (default script)', { check: length(1) }),
-    from: text('REVISION', 'Begin with a copy of this one: its id, or AGENT@live, AGENT@latest, AGENT@NUMBER', { complete: 'revisions' }),
+    from: copiedRevision('Begin with a copy of this one: its id, or AGENT@live, AGENT@latest, AGENT@NUMBER'),
     automation: text('ID', 'The automation it belongs to', { check: uuid }),
     thread: text('ID', 'The thread it belongs to', { check: uuid }),
     ...bodyFlags,

@@ -5,7 +5,7 @@ import { argument, defineCommand, text } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { agentId } from '../resolve.ts';
 import { returns } from '../result.ts';
-import { revisionId } from './find.ts';
+import { copiedRevision, revisionId } from './find.ts';
 import { revisionRecord } from './record.ts';
 
 export default defineCommand({
@@ -15,7 +15,7 @@ export default defineCommand({
   arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
   options: {
     name: text('NAME', 'Name of the revision (default: where it comes from)'),
-    from: text('REVISION', 'Begin with a copy of this one: its id, or live, latest or a number'),
+    from: copiedRevision('Begin with a copy of this one: its id, or live, latest or a number'),
     procedure: text('FILE|-', 'The procedure it runs', { complete: 'files' }),
     runtime: text('NAME', 'What executes the procedure (default script)'),
     ...bodyFlags,

@@ -11,14 +11,22 @@ import { agentId } from '../resolve.ts';
 const word = /^(?:live|latest|[1-9]\d*)$/;
 
 /** Whether a text can name a revision at all. */
-const naming: Check = (value, name) => {
-  if (isUuid(value) || word.test(value.slice(value.lastIndexOf('@') + 1))) return value;
-  throw new UsageError(`${name} takes a revision, and "${value}" names none.`, 'Give its id, or AGENT@live, AGENT@latest or AGENT@3.');
-};
+const naming =
+  (advice = ''): Check =>
+  (value, name) => {
+    if (isUuid(value) || word.test(value.slice(value.lastIndexOf('@') + 1))) return value;
+    throw new UsageError(
+      `${name} takes a revision, and "${value}" names none.`,
+      `Give its id, or AGENT@live, AGENT@latest or AGENT@3.${advice}`,
+    );
+  };
 
 /** An argument that names a revision. */
-export const namedRevision = (summary: string) => argument(summary, { complete: 'revisions', check: naming });
+export const namedRevision = (summary: string) => argument(summary, { complete: 'revisions', check: naming() });
 export const revisionArgument = namedRevision('The revision: its id, or AGENT@live, AGENT@latest, AGENT@NUMBER');
+/** A flag that names the revision to begin with. */
+export const copiedRevision = (summary: string) =>
+  text('REVISION', summary, { complete: 'revisions', check: naming(' A procedure in a file is given with --procedure.') });
 export const agentFlag = text('ID|NAME', 'The agent, for live, latest or a number alone', { complete: 'agents' });
 
 type Wanted = { id: string } | { agent: string; which: string };
