@@ -4,7 +4,7 @@
  * what a person should see of it goes to `onEvent`.
  */
 
-import { anySignal } from '../base/abort.ts';
+import { anySignal, sharedSignal } from '../base/abort.ts';
 import { type Clock, steadyTime, systemClock } from '../base/clock.ts';
 import { AopsError, type ErrorDetails } from '../base/errors.ts';
 import type { Dispatcher } from '../base/undici.ts';
@@ -43,6 +43,9 @@ export class Client {
   #keys: ChangeKeys | undefined;
   readonly #waitListeners = new Set<(milliseconds: number) => void>();
   #dispatcher: Promise<Dispatcher> | undefined;
+  readonly #closed = new AbortController();
+  /** The end of the client, or of whoever uses it. */
+  readonly #signal: AbortSignal;
 
   /** @throws UsageError for an idempotency key that cannot be sent */
   constructor(options: ClientOptions) {
@@ -51,6 +54,7 @@ export class Client {
     this.#base = { origin, prefix: pathname.replace(/\/$/, '') };
     this.#options = options;
     followConnections();
+    this.#signal = options.signal === undefined ? sharedSignal(this.#closed.signal) : sharedSignal(options.signal, this.#closed.signal);
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
     this.#budget = options.retryBudget ?? new RetryBudget();
@@ -103,7 +107,7 @@ export class Client {
       rekeyed: false,
       resent: false,
     };
-    const signal = anySignal([this.#options.signal, options.signal]);
+    const signal = anySignal([this.#signal, options.signal]);
     const settled = options.confidential ? async () => undefined : await this.#noteChange(request, progress);
     try {
       const response = await this.#perform(request, progress, signal);
@@ -176,8 +180,12 @@ export class Client {
     return () => this.#waitListeners.delete(listener);
   }
 
-  /** Ends all connections. The client cannot be used afterwards. */
+  /**
+   * Ends all connections, and what goes on still: of requests side by side, the others of one that failed would be tried again, and the
+   * process wait for them. The client cannot be used afterwards.
+   */
   async close(): Promise<void> {
+    this.#closed.abort(new Error('The client was closed.'));
     // One that could not be opened was told of by the request that needed it.
     await (await this.#dispatcher?.catch(() => undefined))?.destroy();
   }
@@ -198,7 +206,11 @@ export class Client {
     if (asked > this.#maxWait) throw new RateLimitedError(asked, this.#maxWait, {});
     const waitMilliseconds = Math.max(spread(asked, this.#random), backoff(retry, this.#random));
     this.#budget.take();
-    await this.#pause({ waitMilliseconds, reason: failure.message.replace(/\.$/, ''), attempt: retry + 1 }, signal, {});
+    await this.#pause(
+      { waitMilliseconds, reason: failure.message.replace(/\.$/, ''), attempt: retry + 1 },
+      anySignal([this.#closed.signal, signal]),
+      {},
+    );
   }
 
   async #pause(

@@ -161,6 +161,24 @@ describe('Ctrl-C', () => {
     }
   });
 
+  it.each(phases)('C51 the end of the client in %s', async (phase, steps) => {
+    const sockets = connectionsUsed();
+    for (const ask of [read, change]) {
+      const server = await scripted(...steps);
+      const { client, events } = newClient(server.url, { hold: true });
+      const failed = ask(client).catch((error: Error) => error.message);
+      await server.until(({ requests }) => requests.length === 1);
+      await untilReceived(sockets, steps[0] as Step, server.requests[0] as RecordedRequest);
+      if (phase.startsWith('wait')) await eventually('the client waits', () => events.some(({ type }) => type !== 'trace'));
+      await promptly(async () => {
+        await client.close();
+        expect(await failed).toBe('The client was closed.');
+        await server.until((one) => one.open === 0);
+      }, 100);
+      expect(server.requests).toHaveLength(1);
+    }
+  });
+
   it('C51 abort in connect and in a token fetch: nothing was sent, nothing is in doubt', async () => {
     const server = await scripted();
     const tls = server.url.replace('http:', 'https:');
