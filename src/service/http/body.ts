@@ -66,7 +66,7 @@ export async function readBody(request: IncomingMessage, limit: number, millisec
 /**
  * The bytes of a body, piece by piece. While a piece is used nothing more is asked of the connection, so that what has not been
  * used yet waits with the client. Whoever stops early leaves the connection as it is, for the answer. Throws 413 `body_too_large`,
- * 408 `request_timeout`.
+ * 408 `request_timeout`, 400 when the client leaves before it is read.
  * @param limit bytes
  * @param milliseconds how long the client may take; the time in which its bytes are used is not its own
  */
@@ -87,7 +87,7 @@ export async function* bodyChunks(request: IncomingMessage, limit = Infinity, mi
   };
   const onEnd = (): void => finish({});
   const onError = (error: unknown): void => finish({ error });
-  const onClose = (): void => onError(new Error('The connection ended before the body did.'));
+  const onClose = (): void => onError(cutOff());
   // By hand: the iterator of a request that is left early closes the connection.
   request.on('data', onData).once('end', onEnd).once('error', onError).once('close', onClose);
   if (request.destroyed) onClose();

@@ -1,113 +1,97 @@
 /**
- * Reads multipart/form-data (RFC 7578, RFC 2046 section 5.1) as it comes, in pieces of any size. What belongs to no part is
- * skipped, and of a piece only what may be the beginning of a boundary is kept until the next.
+ * Reads multipart/form-data (RFC 7578) as it comes, in pieces of any size. What belongs to no part is skipped, and so is a part that
+ * does not say that it is form data. The parser is loaded with the first form: most services never get one.
  */
 import { Buffer } from 'node:buffer';
+import type { BusboyFileStream, BusboyInstance } from '@fastify/busboy';
 import { ServiceError } from '../errors.ts';
 import { contentEssence } from './body.ts';
 
-/** The beginning of a part; its content follows. */
+/** The beginning of a part. */
 export interface PartHead {
   readonly name: string;
   /** Whether it has a file name, be it an empty one. */
   readonly isFile: boolean;
 }
 
-/** Bytes that the headers of one part may take. */
-const headLimit = 16 * 1024;
-const lineEnd = Buffer.from('\r\n');
-const headEnd = Buffer.from('\r\n\r\n');
-const dash = 0x2d;
+/** Some of the content of a part; the first one of a part is empty. Parts begin in their order, the content of two may mix. */
+export type PartContent = readonly [part: PartHead, bytes: Buffer];
 
-/** The boundary that a Content-Type names. Throws 400 `invalid_request`. */
-export function boundaryOf(contentType: string | undefined): string {
-  if (contentType === undefined || contentEssence(contentType) !== 'multipart/form-data')
-    throw new ServiceError(400, 'invalid_request', 'The body must be multipart/form-data.');
-  const { boundary = '' } = parametersOf(contentType);
-  if (!/^[\x20-\x7e]{0,69}[\x21-\x7e]$/.test(boundary)) throw unreadable();
-  return boundary;
-}
+const partLimit = 16;
+/** Bytes of the headers of one part that are looked at. */
+const headLimit = 16 * 1024;
+const nothing = Buffer.alloc(0);
+
+/** A boundary has 1 to 70 characters, and does not end in a blank (RFC 2046 section 5.1.1). */
+const namesBoundary = /;[ \t]*boundary=(?:"[ !#-~]{0,69}[!#-~]"|[!#-:<-~]{1,70})[ \t]*(?:;|$)/i;
 
 export class MultipartReader {
-  readonly #delimiter: Buffer;
-  /** The first boundary may be all that the body begins with. */
-  #kept: Buffer = lineEnd;
-  #at: 'preamble' | 'boundary' | 'head' | 'content' | 'end' = 'preamble';
+  readonly #parser: BusboyInstance;
+  /** The parser has seen the last boundary, or that there is none. It may tell so before the end of the body. */
+  readonly #over: Promise<unknown>;
+  #found: PartContent[] = [];
+  #problem: ServiceError | undefined;
 
-  constructor(boundary: string) {
-    this.#delimiter = Buffer.from(`\r\n--${boundary}`);
+  private constructor(parser: BusboyInstance) {
+    this.#parser = parser;
+    parser.on('file', (name: string | undefined, content, filename: string | undefined) => this.#begin(name, content, filename));
+    parser.on('partsLimit', () =>
+      this.#fail(new ServiceError(400, 'invalid_request', `The multipart body has more than ${partLimit} parts.`)),
+    );
+    parser.on('error', () => this.#fail(unreadable()));
+    this.#over = new Promise<unknown>((resolve) => parser.once('finish', () => resolve(undefined)).once('error', resolve));
   }
 
-  /** What the next piece of the body brings: beginnings of parts, and their content. Throws 400 `invalid_request`. */
-  *read(piece: Buffer): Generator<PartHead | Buffer, void> {
-    let bytes = this.#kept.length === 0 ? piece : Buffer.concat([this.#kept, piece]);
-    for (;;) {
-      const step = this.#step(bytes);
-      if (step.found !== undefined) yield step.found;
-      bytes = step.left;
-      if (!step.goOn) break;
-    }
-    // A copy: a few bytes are not to keep all of the piece.
-    this.#kept = Buffer.from(bytes);
+  /** Begins a form of that Content-Type. Throws 400 `invalid_request`. */
+  static async open(contentType: string | undefined): Promise<MultipartReader> {
+    if (contentType === undefined || contentEssence(contentType) !== 'multipart/form-data')
+      throw new ServiceError(400, 'invalid_request', 'The body must be multipart/form-data.');
+    if (!namesBoundary.test(contentType)) throw unreadable();
+    const { Busboy } = await import('@fastify/busboy');
+    return new MultipartReader(
+      new Busboy({
+        headers: { 'content-type': contentType },
+        limits: { parts: partLimit, headerSize: headLimit },
+        // Its streams must not wait for one another: it hangs where a part that is skipped is larger than they hold. How much is
+        // in memory is bounded by the piece that is read.
+        highWaterMark: Number.MAX_SAFE_INTEGER,
+        fileHwm: Number.MAX_SAFE_INTEGER,
+        // Text comes in pieces, too: its limit is one for all fields, and it is UTF-8 whatever a part says.
+        isPartAFile: () => true,
+      }),
+    );
   }
 
-  /** Throws 400 `invalid_request` when the last boundary has not come. */
-  end(): void {
-    if (this.#at !== 'end') throw unreadable();
+  /** What was found in the body up to the end of its next piece. Throws 400 `invalid_request`. */
+  async read(piece: Buffer): Promise<PartContent[]> {
+    await new Promise<unknown>((resolve) => this.#parser.write(piece, resolve));
+    return this.#take();
   }
 
-  #step(bytes: Buffer): { found?: PartHead | Buffer; left: Buffer; goOn: boolean } {
-    if (this.#at === 'end') return { left: bytes.subarray(bytes.length), goOn: false };
-    if (this.#at === 'boundary') return this.#afterBoundary(bytes);
-    if (this.#at === 'head') return this.#head(bytes);
-    const isContent = this.#at === 'content';
-    const at = bytes.indexOf(this.#delimiter);
-    const until = at >= 0 ? at : Math.max(0, bytes.length - this.#delimiter.length + 1);
-    if (at >= 0) this.#at = 'boundary';
-    return {
-      ...(isContent && until > 0 ? { found: bytes.subarray(0, until) } : {}),
-      left: bytes.subarray(at >= 0 ? at + this.#delimiter.length : until),
-      goOn: at >= 0,
-    };
+  /** What was found since. Throws 400 `invalid_request` when the last boundary has not come. */
+  async end(): Promise<PartContent[]> {
+    this.#parser.end();
+    await this.#over;
+    return this.#take();
   }
 
-  /** Two dashes end the form; otherwise the line ends, perhaps after blanks. */
-  #afterBoundary(bytes: Buffer): { left: Buffer; goOn: boolean } {
-    if (bytes[0] === dash && bytes[1] === dash) {
-      this.#at = 'end';
-      return { left: bytes, goOn: true };
-    }
-    const end = bytes.indexOf(lineEnd);
-    const line = bytes.toString('latin1', 0, end < 0 ? bytes.length : end);
-    if (!(end < 0 ? /^(-|[ \t]*\r?)$/ : /^[ \t]*$/).test(line) || line.length > headLimit) throw unreadable();
-    if (end < 0) return { left: bytes, goOn: false };
-    this.#at = 'head';
-    // The end of that line stays: where a part has no headers, it is the first half of what ends them.
-    return { left: bytes.subarray(end), goOn: true };
+  #take(): PartContent[] {
+    if (this.#problem !== undefined) throw this.#problem;
+    return this.#found.splice(0);
   }
 
-  #head(bytes: Buffer): { found?: PartHead; left: Buffer; goOn: boolean } {
-    const end = bytes.indexOf(headEnd);
-    if ((end < 0 ? bytes.length : end) > headLimit) throw unreadable();
-    if (end < 0) return { left: bytes, goOn: false };
-    this.#at = 'content';
-    return { found: partHead(bytes.toString('utf8', 0, end)), left: bytes.subarray(end + headEnd.length), goOn: true };
+  #begin(name: string | undefined, content: BusboyFileStream, filename: string | undefined): void {
+    if (name === undefined) this.#fail(unreadable());
+    const part = { name: unescaped(name ?? ''), isFile: filename !== undefined };
+    this.#found.push([part, nothing]);
+    content.on('data', (bytes: Buffer) => this.#found.push([part, bytes]));
+    // That a part is cut off is told of the form, too.
+    content.on('error', () => undefined);
   }
-}
 
-function partHead(text: string): PartHead {
-  const value = /^content-disposition:[ \t]*(?<value>form-data[ \t]*(?:;.*)?)$/im.exec(text.replaceAll('\r\n', '\n'))?.groups?.value;
-  const { name, filename, 'filename*': extended } = parametersOf(value ?? '');
-  if (name === undefined) throw unreadable();
-  return { name: unescaped(name), isFile: (filename ?? extended) !== undefined };
-}
-
-/** The parameters of a header, by their names in small letters. */
-function parametersOf(header: string): Record<string, string> {
-  const found: Record<string, string> = {};
-  for (const [, name = '', quoted, plain = ''] of header.matchAll(/;[ \t]*([^\s;="]+)[ \t]*=[ \t]*(?:"([^"]*)"|([^\s;"]*))/g))
-    found[name.toLowerCase()] ??= quoted ?? plain;
-  return found;
+  #fail(problem: ServiceError): void {
+    this.#problem ??= problem;
+  }
 }
 
 /** As the HTML standard escapes names in form data. */

@@ -5,12 +5,11 @@ import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../errors.ts';
 import { bodyChunks, jsonLimit, parseJson, readBody, uploadLimit } from './body.ts';
 import { type FingerprintedRequest, fingerprint, startFingerprint } from './idempotency-request.ts';
-import { boundaryOf, MultipartReader, type PartHead } from './multipart.ts';
+import { MultipartReader, type PartContent, type PartHead } from './multipart.ts';
 import { ReceivedFile } from './received-file.ts';
 
 /** Bytes of text that the fields of a form may have together. */
 const textLimit = 64 * 1024;
-const partLimit = 16;
 
 export interface ReceivedBody {
   /** As it came; nothing of a form. */
@@ -89,31 +88,28 @@ export async function receiveForm(
 class Form {
   readonly #openDisk: () => Promise<FileHandle>;
   #reader: MultipartReader | undefined;
-  readonly #parts: { name: string; content: ReceivedFile | Buffer[] }[] = [];
+  readonly #parts = new Map<PartHead, ReceivedFile | Buffer[]>();
   #textLength = 0;
 
   constructor(openDisk: () => Promise<FileHandle>) {
     this.#openDisk = openDisk;
   }
 
-  begin(contentType: string | undefined): void {
-    this.#reader = new MultipartReader(boundaryOf(contentType));
+  async begin(contentType: string | undefined): Promise<void> {
+    this.#reader = await MultipartReader.open(contentType);
   }
 
   async add(chunk: Buffer): Promise<void> {
-    for (const found of this.#reader?.read(chunk) ?? []) {
-      if ('isFile' in found) this.#addPart(found);
-      else await this.#addContent(found);
-    }
+    await this.#keep(await this.#reader?.read(chunk));
   }
 
-  end(): void {
-    this.#reader?.end();
+  async end(): Promise<void> {
+    await this.#keep(await this.#reader?.end());
   }
 
   fields(): Record<string, unknown> {
     return Object.fromEntries(
-      this.#parts.map(({ name, content }) => [
+      [...this.#parts].map(([{ name }, content]) => [
         name,
         content instanceof ReceivedFile ? content : new TextDecoder().decode(Buffer.concat(content)),
       ]),
@@ -121,18 +117,19 @@ class Form {
   }
 
   async close(): Promise<void> {
-    for (const { content } of this.#parts) if (content instanceof ReceivedFile) await content.close();
+    for (const content of this.#parts.values()) if (content instanceof ReceivedFile) await content.close();
   }
 
-  #addPart({ name, isFile }: PartHead): void {
-    if (this.#parts.length === partLimit)
-      throw new ServiceError(400, 'invalid_request', `The multipart body has more than ${partLimit} parts.`);
-    this.#parts.push({ name, content: isFile ? new ReceivedFile(this.#openDisk) : [] });
+  async #keep(found: PartContent[] = []): Promise<void> {
+    for (const [part, bytes] of found) {
+      const content = this.#parts.get(part) ?? (part.isFile ? new ReceivedFile(this.#openDisk) : []);
+      this.#parts.set(part, content);
+      if (content instanceof ReceivedFile) await content.add(bytes);
+      else this.#addText(content, bytes);
+    }
   }
 
-  async #addContent(bytes: Buffer): Promise<void> {
-    const { content } = this.#parts.at(-1) as { content: ReceivedFile | Buffer[] };
-    if (content instanceof ReceivedFile) return content.add(bytes);
+  #addText(content: Buffer[], bytes: Buffer): void {
     this.#textLength += bytes.length;
     if (this.#textLength > textLimit)
       throw new ServiceError(400, 'invalid_request', `The multipart body has more than ${textLimit} bytes of text fields.`);

@@ -3,30 +3,28 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { boundaryOf, MultipartReader } from '../../../src/service/http/multipart.ts';
+import { MultipartReader, type PartContent, type PartHead } from '../../../src/service/http/multipart.ts';
 import { type Api, started } from '../helpers/service.ts';
 
 type Part = [name: string, isFile: boolean, content: string];
 
 /** The parts of a body that comes in pieces of a length; content is compared byte for byte. */
-function partsOf(body: string | Buffer, boundary: string, length: number): Part[] {
+async function partsOf(body: string | Buffer, boundary: string, length: number): Promise<Part[]> {
   const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body;
-  const reader = new MultipartReader(boundary);
-  const parts: Part[] = [];
-  for (let at = 0; at < bytes.length; at += length) {
-    for (const found of reader.read(bytes.subarray(at, at + length))) {
-      if ('isFile' in found) parts.push([found.name, found.isFile, '']);
-      else (parts.at(-1) as Part)[2] += found.toString('latin1');
-    }
-  }
-  reader.end();
-  return parts;
+  const reader = await MultipartReader.open(`multipart/form-data; boundary=${boundary}`);
+  const parts = new Map<PartHead, string>();
+  const keep = (found: PartContent[]) => {
+    for (const [part, content] of found) parts.set(part, (parts.get(part) ?? '') + content.toString('latin1'));
+  };
+  for (let at = 0; at < bytes.length; at += length) keep(await reader.read(bytes.subarray(at, at + length)));
+  keep(await reader.end());
+  return [...parts].map(([{ name, isFile }, content]) => [name, isFile, content]);
 }
 
 /** The same, however the body is cut. */
-function expectParts(body: string | Buffer, boundary: string, expected: Part[]): void {
+async function expectParts(body: string | Buffer, boundary: string, expected: Part[]): Promise<void> {
   for (const length of [1, 2, 3, 5, 7, 11, 16, 64, 1_000, body.length])
-    expect(partsOf(body, boundary, length), `pieces of ${length}`).toEqual(expected);
+    expect(await partsOf(body, boundary, length), `pieces of ${length}`).toEqual(expected);
 }
 
 const disposition = (rest: string): string => `Content-Disposition: form-data; ${rest}`;
@@ -39,41 +37,60 @@ describe('a form', () => {
     form.append('file', new File([Buffer.from([0, 13, 10, 45, 45, 255])], '"; name="x'), 'quo"te; name="path".bin');
     const response = new Response(form);
     const body = Buffer.from(await response.clone().arrayBuffer());
-    expectParts(body, boundaryOf(response.headers.get('content-type') ?? undefined), [
+    const [, boundary = ''] = /boundary=(.*)/.exec(response.headers.get('content-type') ?? '') ?? [];
+    await expectParts(body, boundary, [
       ['path', false, Buffer.from('Rechnung "ä"\r\n.txt').toString('latin1')],
       ['a "b"\r\n', false, ''],
       ['file', true, '\x00\r\n--\xff'],
     ]);
   });
 
-  it('may have a boundary of one character, text before and after it, and blanks behind its boundaries', () => {
-    const body = `Before\r\n-x\r\n--x \t\r\n${disposition('name=a')}\r\n\r\n1\r\n--x\r\ncontent-disposition:form-data;filename="";name="b"\r\n\r\n\r\n--x--\r\n--x\r\nAfter`;
-    expectParts(body, 'x', [
+  it('may have a boundary of one character, and text before and after it', async () => {
+    const body = `Before\r\n-x\r\n--x\r\n${disposition('name=a')}\r\n\r\n1\r\n--x\r\ncontent-disposition:form-data;filename="";name="b"\r\n\r\n\r\n--x--\r\n--x\r\nAfter`;
+    await expectParts(body, 'x', [
       ['a', false, '1'],
       ['b', true, ''],
     ]);
   });
 
-  it('may hold what looks like a boundary for a while', () => {
+  it('may hold what looks like a boundary for a while', async () => {
     const content = '\r\n--bound\r\n-\r--boundar\r\n\r\n--\r\n--boundarX--\r';
     const body = `--boundary\r\n${disposition('name="file"; filename*=UTF-8\'\'%e2%82%ac')}\r\nContent-Type: a/b\r\n\r\n${content}\r\n--boundary--`;
-    expectParts(body, 'boundary', [['file', true, content]]);
+    await expectParts(body, 'boundary', [['file', true, content]]);
   });
 
-  it('keeps no more of a piece than may be the beginning of a boundary', () => {
-    const reader = new MultipartReader('b');
-    const pieces = [...reader.read(Buffer.from(`--b\r\n${disposition('name="f"')}\r\n\r\n${'x'.repeat(1_000)}`))];
-    expect((pieces[1] as Buffer).length).toBeGreaterThan(990);
+  it('is the same with a boundary at each of its bytes', async () => {
+    const body = `--x\r\n${disposition('name="path"')}\r\n\r\na\r\n-\r\n--\r\n--x\r\n${disposition('name="file"; filename="ä"')}\r\nContent-Type: a/b\r\n\r\n\r\n\r\n--x--\r\n`;
+    const expected = await partsOf(body, 'x', body.length);
+    expect(expected).toEqual([
+      ['path', false, 'a\r\n-\r\n--'],
+      ['file', true, '\r\n'],
+    ]);
+    for (let length = 1; length < body.length; length++) expect(await partsOf(body, 'x', length), `pieces of ${length}`).toEqual(expected);
   });
 
-  it('says its boundary in the content type', () => {
-    expect(boundaryOf('multipart/form-data; charset=utf-8; BOUNDARY=abc')).toBe('abc');
-    expect(boundaryOf('Multipart/Form-Data;boundary="a b;c"')).toBe('a b;c');
-    for (const type of [undefined, 'text/plain; boundary=x', 'multipart/form-data', `multipart/form-data; boundary=${'x'.repeat(71)}`])
-      expect(() => boundaryOf(type), type).toThrow(/multipart/);
+  it('keeps no more of a piece than may be the beginning of a boundary', async () => {
+    const reader = await MultipartReader.open('multipart/form-data; boundary=b');
+    const found = await reader.read(Buffer.from(`--b\r\n${disposition('name="f"')}\r\n\r\n${'x'.repeat(1_000)}`));
+    expect(found.reduce((size, [, { length }]) => size + length, 0)).toBeGreaterThan(990);
   });
 
-  it('is refused when it is none, or not all of it', () => {
+  it('says its boundary in the content type', async () => {
+    const parts = async (type: string | undefined, boundary: string) => {
+      const reader = await MultipartReader.open(type);
+      const found = await reader.read(Buffer.from(`--${boundary}\r\n${disposition('name=a')}\r\n\r\n1\r\n--${boundary}--`));
+      return [...found, ...(await reader.end())].map(([{ name }, bytes]) => name + bytes).join();
+    };
+    expect(await parts('multipart/form-data; charset=utf-8; BOUNDARY=abc', 'abc')).toBe('a,a1');
+    expect(await parts('Multipart/Form-Data;boundary="a b;c"', 'a b;c')).toBe('a,a1');
+    for (const type of [undefined, 'text/plain; boundary=x', 'multipart/form-database; boundary=x'])
+      await expect(parts(type, 'x'), type).rejects.toMatchObject({ status: 400, message: expect.stringContaining('must be multipart') });
+    for (const type of ['', '; boundary', '; boundary=', '; boundary=""', '; boundary="x', `; boundary=${'x'.repeat(71)}`, '; boundary=ä'])
+      await expect(parts(`multipart/form-data${type}`, ''), type).rejects.toThrow(/could not be read/);
+    await expect(parts('multipart/form-data; boundary=y', 'x')).rejects.toThrow(/could not be read/);
+  });
+
+  it('is refused when it is none, or not all of it', async () => {
     const head = `--x\r\n${disposition('name="a"')}\r\n`;
     const broken = [
       '',
@@ -82,18 +99,52 @@ describe('a form', () => {
       '--x-',
       head,
       `${head}\r\n1`,
+      `${head}\r\n${'1'.repeat(300_000)}`,
       `${head}\r\n1\r\n--x`,
       `${head}\r\n1\r\n--xy--`,
       `${head}\r\n1\r\n--x- \r\n`,
-      '--x\r\n\r\n1\r\n--x--',
       `--x\r\n${disposition('filename="a"')}\r\n\r\n1\r\n--x--`,
-      '--x\r\nContent-Disposition: attachment; name="a"\r\n\r\n1\r\n--x--',
-      `--x\r\nX: ${'y'.repeat(20_000)}\r\n${disposition('name="a"')}\r\n\r\n1\r\n--x--`,
-      `--x${' '.repeat(20_000)}\r\n${disposition('name="a"')}\r\n\r\n1\r\n--x--`,
+      `--x\r\nX: ${'y'.repeat(200_000)}\r\n`,
     ];
     for (const body of broken)
       for (const length of [7, 100_000])
-        expect(() => partsOf(body, 'x', length), JSON.stringify(body.slice(0, 80))).toThrow(/could not be read/);
+        await expect(partsOf(body, 'x', length), JSON.stringify(body.slice(0, 80))).rejects.toThrow(/could not be read/);
+  });
+
+  it.each([
+    ['no headers', ''],
+    ['another disposition', 'Content-Disposition: attachment; name="a"\r\n'],
+    ['headers that are none', ';\r\n'],
+    ['more headers than are read', `X: ${'y'.repeat(20_000)}\r\n${disposition('name="a"')}\r\n`],
+  ])('leaves out a part with %s, however large it is, and wherever', async (_, headers) => {
+    for (const size of [0, 1, 100_000]) {
+      const skipped = `--x\r\n${headers}\r\n${'z'.repeat(size)}\r\n`;
+      const good = `--x\r\n${disposition('name="a"')}\r\n\r\n1\r\n`;
+      for (const length of [11, 65_536, 1_000_000]) {
+        expect(await partsOf(`${skipped}--x--`, 'x', length)).toEqual([]);
+        expect(await partsOf(`${skipped}${good}${skipped}--x--`, 'x', length)).toEqual([['a', false, '1']]);
+      }
+    }
+  });
+
+  it('is bytes, whatever its headers say', async () => {
+    const names = ['__proto__', 'constructor', 'hasOwnProperty'];
+    const types = [
+      'text/plain; charset',
+      'text/plain; charset=base64',
+      'text/plain; charset=unheard-of',
+      'application/octet-stream',
+      '; ;=',
+    ];
+    const more = names.map((name) => `${name}: x\r\n`).join('');
+    for (const type of types) {
+      const part = (name: string) => `--x\r\n${more}Content-Type: ${type}\r\n${disposition(`name=${name}`)}\r\n\r\n\xff\r\n`;
+      const file = `--x\r\n${disposition("name=f; filename*=unheard-of''%41%ff")}\r\nContent-Transfer-Encoding: base64\r\n\r\n\xff\r\n`;
+      await expectParts(`${names.map(part).join('')}${file}--x--`, 'x', [
+        ...names.map((name): Part => [name, false, '\xff']),
+        ['f', true, '\xff'],
+      ]);
+    }
   });
 });
 
