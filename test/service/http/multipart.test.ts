@@ -1,9 +1,13 @@
 /** Forms with files: read piece by piece, wherever the pieces are cut. */
 import { randomBytes } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { type FileHandle, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { MultipartReader, type PartContent, type PartHead } from '../../../src/service/http/multipart.ts';
+import { eventually } from '../../support/eventually.ts';
+import { afterTest } from '../../support/temporary.ts';
+import { fileHandles } from '../helpers/disk.ts';
+import { auth, dial } from '../helpers/raw.ts';
 import { type Api, started } from '../helpers/service.ts';
 
 type Part = [name: string, isFile: boolean, content: string];
@@ -208,6 +212,38 @@ describe('an upload as a form', () => {
     expect(replayed(await send('no-form', large, 'text/plain'))).toEqual([400, undefined]);
     expect(replayed(await send('no-form', large, 'text/plain'))).toEqual([400, 'true']);
     expect(errorOf(await send('no-form', `${large}y`, 'text/plain'))).toEqual([400, 'idempotency_key_reused']);
+  });
+
+  it("gives back its place on the disk when its client leaves in the middle, which is nobody's failure", async () => {
+    const messages: string[] = [];
+    const api = await started({ log: ({ message }) => messages.push(message) });
+    const { sandbox_id } = await api.ok('createSandbox');
+    const handles = await fileHandles();
+    const { writeFile } = handles;
+    const file = new Promise<FileHandle>((resolve) => {
+      const spy = vi.spyOn(handles, 'writeFile').mockImplementation(async function (this: FileHandle, data) {
+        await writeFile.call(this, data);
+        resolve(this);
+      });
+      afterTest(() => spy.mockRestore());
+    });
+    const socket = await dial(api);
+    socket.write(`POST /v2/sandboxes/${sandbox_id}/files HTTP/1.1\r\n${auth(api)}Content-Length: 9000000\r\n`);
+    socket.write('Content-Type: multipart/form-data; boundary=x\r\n\r\n');
+    socket.write(`--x\r\n${disposition('name="file"; filename="f"')}\r\n\r\n${'1'.repeat(1_000_000)}`);
+    const { fd } = await file;
+    expect(fd).toBeGreaterThan(0);
+    socket.destroy();
+    await eventually('the file is closed', async () => (await file).fd === -1);
+    expect(
+      (
+        await upload(api, sandbox_id, [
+          ['path', 'a'],
+          ['file', Buffer.from('1')],
+        ])
+      ).status,
+    ).toBe(201);
+    expect(messages).not.toContain('a request failed');
   });
 
   it('has few parts, and little text', async () => {
