@@ -48,18 +48,22 @@ export class MultipartReader {
       throw new ServiceError(400, 'invalid_request', 'The body must be multipart/form-data.');
     if (!namesBoundary.test(contentType)) throw unreadable();
     const { Busboy } = await import('@fastify/busboy');
-    return new MultipartReader(
-      new Busboy({
-        headers: { 'content-type': contentType },
-        limits: { parts: partLimit, headerSize: headLimit },
-        // Its streams must not wait for one another: it hangs where a part that is skipped is larger than they hold. How much is
-        // in memory is bounded by the piece that is read.
-        highWaterMark: Number.MAX_SAFE_INTEGER,
-        fileHwm: Number.MAX_SAFE_INTEGER,
-        // Text comes in pieces, too: its limit is one for all fields, and it is UTF-8 whatever a part says.
-        isPartAFile: () => true,
-      }),
-    );
+    const options = {
+      headers: { 'content-type': contentType },
+      limits: { parts: partLimit, headerSize: headLimit },
+      // Its streams must not wait for one another: it hangs where a part that is skipped is larger than they hold. How much is
+      // in memory is bounded by the piece that is read.
+      highWaterMark: Number.MAX_SAFE_INTEGER,
+      fileHwm: Number.MAX_SAFE_INTEGER,
+      // Text comes in pieces, too: its limit is one for all fields, and it is UTF-8 whatever a part says.
+      isPartAFile: () => true,
+    };
+    try {
+      return new MultipartReader(new Busboy(options));
+    } catch {
+      // What looks like a boundary may lie within another parameter.
+      throw unreadable();
+    }
   }
 
   /** What was found in the body up to the end of its next piece. Throws 400 `invalid_request`. */

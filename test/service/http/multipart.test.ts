@@ -89,7 +89,16 @@ describe('a form', () => {
     expect(await parts('Multipart/Form-Data;boundary="a b;c"', 'a b;c')).toBe('a,a1');
     for (const type of [undefined, 'text/plain; boundary=x', 'multipart/form-database; boundary=x'])
       await expect(parts(type, 'x'), type).rejects.toMatchObject({ status: 400, message: expect.stringContaining('must be multipart') });
-    for (const type of ['', '; boundary', '; boundary=', '; boundary=""', '; boundary="x', `; boundary=${'x'.repeat(71)}`, '; boundary=ä'])
+    for (const type of [
+      '',
+      '; boundary',
+      '; boundary=',
+      '; boundary=""',
+      '; boundary="x',
+      '; a="; boundary=x;"',
+      `; boundary=${'x'.repeat(71)}`,
+      '; boundary=ä',
+    ])
       await expect(parts(`multipart/form-data${type}`, ''), type).rejects.toThrow(/could not be read/);
     await expect(parts('multipart/form-data; boundary=y', 'x')).rejects.toThrow(/could not be read/);
   });
