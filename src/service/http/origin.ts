@@ -53,13 +53,16 @@ const isWildcard = (host: string): boolean => wildcards.has(host);
 
 /**
  * Refuses what others on the way may have read otherwise: several Host or Authorization headers, of which node:http takes the
- * first, and a request without a Host (RFC 9112 section 3.2). Throws 400 `invalid_request`.
+ * first, a request without a Host (RFC 9112 section 3.2), and names of headers that are none. Throws 400 `invalid_request`.
  */
-export function requireSingleHeaders({ rawHeaders }: { rawHeaders: readonly string[] }): void {
+export function requireSoundHeaders({ rawHeaders }: { rawHeaders: readonly string[] }): void {
   let hosts = 0;
   let authorizations = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] as string;
+    // Node before 20.20 lets spaces in a name pass (RFC 9110 section 5.1).
+    if (name.includes(' '))
+      throw new ServiceError(400, 'invalid_request', 'This is not a valid HTTP request.', { headers: { Connection: 'close' } });
     // The length first: every request passes here.
     if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
     else if (name.length === 13 && name.toLowerCase() === 'authorization') authorizations += 1;

@@ -17,7 +17,7 @@ import { idempotencyKey } from './idempotency-request.ts';
 import type { Lifetime } from './lifetime.ts';
 import { openAnswer, openRoute } from './open-routes.ts';
 import { callOperation, operationCaller } from './operation-call.ts';
-import { requireSingleHeaders } from './origin.ts';
+import { requireSoundHeaders } from './origin.ts';
 import { type ReceivedBody, receiveBytes, receiveForm } from './received-body.ts';
 import { isRemembered } from './remembered.ts';
 import { type Match, pathSegments, routeNotFound } from './router.ts';
@@ -37,7 +37,7 @@ export interface Outcome {
 export async function handle(parts: HttpParts, request: IncomingMessage, requestId: string, lifetime: Lifetime): Promise<Outcome> {
   const outcome: { caller: string; operation?: string } = { caller: addressOf(request) };
   try {
-    requireSingleHeaders(request);
+    requireSoundHeaders(request);
     parts.checkOrigin(request.headers);
     const exchange = readRequestLine(parts, request, requestId, lifetime);
     const open = openRoute(exchange);
