@@ -17,24 +17,28 @@ export async function promptly<Value>(work: () => Promise<Value> | Value, limit 
   return value;
 }
 
-/** Tells the milliseconds since it was started, without those in which this process could have gone on and other processes had the processors. */
+/**
+ * Tells the milliseconds since it was started, without those in which a thread of this process could have gone on while other processes
+ * had the processors. Of its threads the one counts that was kept waiting longest: several may wait at the same time.
+ */
 export function stopwatch(): () => number {
   const [begun, before] = [performance.now(), keptWaiting()];
-  return () => performance.now() - begun - (keptWaiting() - before);
+  return () => {
+    const waits = [...keptWaiting()].map(([thread, milliseconds]) => milliseconds - (before.get(thread) ?? 0));
+    return performance.now() - begun - Math.max(0, ...waits);
+  };
 }
 
-/**
- * How long the threads of this process have waited for a processor so far, in milliseconds: the one that runs the tests waits for those that
- * collect garbage. Linux tells it; elsewhere nothing is taken off.
- */
-function keptWaiting(): number {
-  let nanoseconds = 0;
-  // One may have ended meanwhile.
-  for (const thread of existsSync(threads) ? readdirSync(threads) : [])
+/** How long each thread of this process has waited for a processor so far, in milliseconds. Linux tells it; elsewhere nothing is known. */
+function keptWaiting(): Map<string, number> {
+  const waits = new Map<string, number>();
+  for (const thread of existsSync(threads) ? readdirSync(threads) : []) {
+    // One may have ended meanwhile.
     quietly(() => {
-      nanoseconds += Number(readFileSync(`${threads}/${thread}/schedstat`, 'utf8').split(' ')[1]);
+      waits.set(thread, Number(readFileSync(`${threads}/${thread}/schedstat`, 'utf8').split(' ')[1]) / 1e6);
     });
-  return nanoseconds / 1e6;
+  }
+  return waits;
 }
 
 const threads = '/proc/self/task';
