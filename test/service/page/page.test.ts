@@ -101,7 +101,8 @@ describeWithChromium('the team page', () => {
     await row.click();
     await page.getByRole('main').getByText('Completed').first().waitFor();
     expect(page.url()).toBe(`${service.service.url}/#/runs/${run}`);
-    expect(await page.title()).toMatch(/agent-\d+ #\d+ · Local · aops/);
+    // The list said so, too, until the run was there.
+    await eventually('the title of the run', async () => /agent-\d+ #\d+ · Local · aops/.test(await page.title()));
     await page.goBack();
     await row.waitFor();
     expect(troubles).toEqual([]);
