@@ -3,6 +3,7 @@ import type { Buffer } from 'node:buffer';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { orAborted } from '../../base/abort.ts';
 import { ServiceError } from '../errors.ts';
 import { type Browsing, findChromium } from './chromium.ts';
 import { endChromium, launchChromium } from './launch.ts';
@@ -13,17 +14,24 @@ const printTime = 30_000;
 /** A browser is heavy: one prints at a time. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** The PDF of an HTML page, on A4. Throws ServiceError 409 `pdf_unavailable`, which says what to do. */
-export async function printPdf(browsing: Browsing, html: string): Promise<Buffer> {
+/**
+ * The PDF of an HTML page, on A4. Throws ServiceError 409 `pdf_unavailable`, which says what to do.
+ * @param signal aborted when nobody waits for it any more: then the next one has its turn
+ */
+export async function printPdf(browsing: Browsing, html: string, signal: AbortSignal): Promise<Buffer> {
   const executable = await findChromium(browsing).catch((error: unknown) => {
     throw error instanceof ServiceError ? unavailable(error.message) : error;
   });
-  const printed = last.then(() => print(executable, browsing.searchPath, html));
+  const printed = last.then(() => print({ executable, searchPath: browsing.searchPath, html, signal }));
   last = printed.catch(() => undefined);
-  return printed;
+  return orAborted(printed, signal).catch((error: unknown) => {
+    throw signal.aborted ? unavailable('nobody waits for this one any more.') : error;
+  });
 }
 
-async function print(executable: string, searchPath: string, html: string): Promise<Buffer> {
+async function print(options: { executable: string; searchPath: string; html: string; signal: AbortSignal }): Promise<Buffer> {
+  const { executable, searchPath, html, signal } = options;
+  signal.throwIfAborted();
   const profile = await mkdtemp(path.join(tmpdir(), 'aops-print-'));
   try {
     const launched = await launchChromium({ executable, searchPath, profile, javaScriptEnabled: false, offline: true }).catch(
@@ -34,7 +42,9 @@ async function print(executable: string, searchPath: string, html: string): Prom
     const { context, keeper } = launched;
     const kill = (): void => void (keeper === undefined ? context.close().catch(() => undefined) : keeper.signal('KILL'));
     const late = setTimeout(kill, printTime);
+    signal.addEventListener('abort', kill, { once: true });
     try {
+      if (signal.aborted) kill();
       const page = context.pages()[0] ?? (await context.newPage());
       await page.setContent(html, { timeout: printTime, waitUntil: 'load' });
       return await page.pdf({ format: 'A4', printBackground: true, preferCSSPageSize: true, tagged: true, outline: true });
@@ -46,6 +56,7 @@ async function print(executable: string, searchPath: string, html: string): Prom
       );
     } finally {
       clearTimeout(late);
+      signal.removeEventListener('abort', kill);
       await endChromium(launched, kill);
     }
   } finally {

@@ -9,6 +9,7 @@ import { listRunFiles } from '../store/run-files.ts';
 import type { RunFileRow } from '../store/schema.ts';
 import type { Answer } from './answer.ts';
 import type { Caller } from './authenticate.ts';
+import type { Lifetime } from './lifetime.ts';
 
 /** A request that has been let in. */
 export interface RequestContext extends Caller {
@@ -17,6 +18,8 @@ export interface RequestContext extends Caller {
   readonly requestId: string;
   /** Where the caller reached the service: `http://127.0.0.1:4000`. */
   readonly baseUrl: string;
+  /** How long it makes sense to work on what changes nothing. */
+  readonly lifetime: Lifetime;
 }
 
 /** An answer with another status than the operation's own, or with headers. */

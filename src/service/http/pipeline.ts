@@ -82,7 +82,7 @@ async function answer(parts: HttpParts, exchange: Exchange, caller: Caller, matc
   const { request, requestId, search } = exchange;
   const target = operation(match.id);
   const { early, signer } = parts;
-  const context: RequestContext = { engine: early, signer, ...caller, requestId, baseUrl: exchange.baseUrl };
+  const context: RequestContext = { engine: early, signer, ...caller, requestId, baseUrl: exchange.baseUrl, lifetime: exchange.lifetime };
   if (isRemembered(match.id)) {
     const read = async () => JSON.stringify((await callOperation(context, match, search, undefined)).body);
     return jsonText(target.success, await parts.remembered.body(caller.teamId, request.url ?? '', read));

@@ -5,7 +5,9 @@ import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { BlockContent, PageContent } from '../../../src/service/artifacts/content.ts';
 import { renderPage } from '../../../src/service/artifacts/render/render.ts';
+import { printPdf } from '../../../src/service/browser/print.ts';
 import { chromium, describeWithChromium } from '../../support/chromium.ts';
+import { promptly } from '../../support/promptly.ts';
 import { started } from '../helpers/service.ts';
 
 const long = 'a-very-long-name-without-any-spaces-in-it-that-goes-on-and-on';
@@ -154,5 +156,18 @@ describeWithChromium('a page in a browser', () => {
       expect(answer.text).toMatch(/^%PDF-/);
       expect(answer.text.trimEnd()).toMatch(/%%EOF$/);
     }
+  }, 60_000);
+
+  it('is printed for who waits, and not for who has left', async () => {
+    const browsing = { policy: 'off', executable: chromium as string, searchPath: process.env.PATH ?? '' } as const;
+    const [left, small] = [new AbortController(), new AbortController()];
+    // Longer than anybody would wait for the next one.
+    const endless = printPdf(browsing, '<p>word</p>'.repeat(1_000_000), left.signal);
+    const queued = printPdf(browsing, '<p>never</p>', left.signal);
+    const next = printPdf(browsing, '<p>next</p>', small.signal);
+    left.abort();
+    for (const given of [endless, queued])
+      await promptly(() => expect(given).rejects.toMatchObject({ status: 409, error: 'pdf_unavailable' }));
+    expect((await promptly(() => next)).toString('latin1', 0, 5)).toBe('%PDF-');
   }, 60_000);
 });

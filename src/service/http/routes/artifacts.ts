@@ -78,7 +78,7 @@ export const artifactRoutes: GroupRoutes<'artifacts'> = {
     const page = await currentPage(context, params.artifactId);
     const theme = query.theme ?? 'light';
     const { printPdf } = await import('../../browser/print.ts');
-    return pdfExport(await printPdf(context.engine.browsing, renderPage(page, theme)), page.title);
+    return pdfExport(await printPdf(context.engine.browsing, renderPage(page, theme), context.lifetime.signal), page.title);
   },
 
   async listArtifactMessages(context, { params, query }) {
