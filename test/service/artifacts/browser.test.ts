@@ -1,5 +1,7 @@
 /** Pages in a real browser: light and dark, on a phone, without a network; and as PDF. */
 
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import process from 'node:process';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -7,7 +9,9 @@ import type { BlockContent, PageContent } from '../../../src/service/artifacts/c
 import { renderPage } from '../../../src/service/artifacts/render/render.ts';
 import { printPdf } from '../../../src/service/browser/print.ts';
 import { chromium, describeWithChromium } from '../../support/chromium.ts';
+import { eventually } from '../../support/eventually.ts';
 import { promptly } from '../../support/promptly.ts';
+import { temporaryDirectory } from '../../support/temporary.ts';
 import { started } from '../helpers/service.ts';
 
 const long = 'a-very-long-name-without-any-spaces-in-it-that-goes-on-and-on';
@@ -159,15 +163,21 @@ describeWithChromium('a page in a browser', () => {
   }, 60_000);
 
   it('is printed for who waits, and not for who has left', async () => {
-    const browsing = { policy: 'off', executable: chromium as string, searchPath: process.env.PATH ?? '' } as const;
+    const folder = await temporaryDirectory();
+    const executable = path.join(folder, 'browser');
+    await writeFile(executable, `#!/bin/sh\necho x >> '${folder}/started'\nexec '${chromium}' "$@"\n`, { mode: 0o755 });
+    const starts = async () => (await readFile(path.join(folder, 'started'), 'utf8').catch(() => '')).length / 2;
+    const browsing = { policy: 'off', executable, searchPath: process.env.PATH ?? '' } as const;
     const [left, small] = [new AbortController(), new AbortController()];
     // Longer than anybody would wait for the next one.
-    const endless = printPdf(browsing, '<p>word</p>'.repeat(1_000_000), left.signal);
-    const queued = printPdf(browsing, '<p>never</p>', left.signal);
+    const endless = '<p>word</p>'.repeat(1_000_000);
+    const abandoned = Promise.allSettled([printPdf(browsing, endless, left.signal), printPdf(browsing, '<p>never</p>', left.signal)]);
+    await eventually('the browser starts', async () => (await starts()) === 1);
     const next = printPdf(browsing, '<p>next</p>', small.signal);
     left.abort();
-    for (const given of [endless, queued])
-      await promptly(() => expect(given).rejects.toMatchObject({ status: 409, error: 'pdf_unavailable' }));
+    const refused = { status: 'rejected', reason: { status: 409, error: 'pdf_unavailable' } };
+    expect(await promptly(() => abandoned)).toMatchObject([refused, refused]);
     expect((await promptly(() => next)).toString('latin1', 0, 5)).toBe('%PDF-');
+    expect(await starts()).toBe(2);
   }, 60_000);
 });
