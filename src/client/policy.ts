@@ -151,11 +151,9 @@ function afterFailure(failure: Failure, situation: Situation): Decision {
   const reason = `${failure.reason}${hopeless ? '' : exhausted(situation)}.`;
   if (progress.key !== undefined && (progress.ambiguous || failure.maybeSent))
     return { next: 'fail', error: new OutcomeUnknownError(reason, details, failure.cause) };
-  const hint = failure.hint ?? adviceOn(failure, new URL(baseUrl));
-  return {
-    next: 'fail',
-    error: new UnavailableError(`Could not reach ${new URL(baseUrl).origin}: ${reason}`, details, failure.cause, hint),
-  };
+  const address = new URL(baseUrl);
+  const hint = failure.hint ?? adviceOn(failure, address);
+  return { next: 'fail', error: new UnavailableError(`Could not reach ${address.origin}: ${reason}`, details, failure.cause, hint) };
 }
 
 function adviceOn({ cause }: Failure, { protocol, hostname }: URL): string {

@@ -30,41 +30,30 @@ export interface ActionOutcome {
 const longestText = 64 * 1024;
 const mostTexts = 1_000;
 
-/** So long an element is looked for that was not there before. */
-const lastLook = 1_000;
-
-/**
- * Does an action on the page in front. `timeoutMs` bounds each wait for the page; `isMissing` says that as long has been waited for
- * its element already.
- */
-export async function perform(
-  session: BrowserSession,
-  action: BrowserAction,
-  timeoutMs: number,
-  isMissing = false,
-): Promise<ActionOutcome> {
-  const outcome = await act(session, action, timeoutMs, isMissing ? Math.min(lastLook, timeoutMs) : timeoutMs);
+/** Does an action on the page in front. `timeoutMs` bounds each wait for the page. */
+export async function perform(session: BrowserSession, action: BrowserAction, timeoutMs: number): Promise<ActionOutcome> {
+  const outcome = await act(session, action, timeoutMs);
   // What an action has set off is part of it, such as the page that a link leads to.
   if (changesPage(action)) await session.page.waitForLoadState('load', { timeout: timeoutMs }).catch(() => undefined);
   return outcome;
 }
 
-/** Whether a text goes where nobody may read it, into a password field; undefined when there is no field within `timeoutMs`. */
-export async function isSecret(session: BrowserSession, selector: string, timeoutMs: number): Promise<boolean | undefined> {
-  try {
-    const type = await session.wait((page) => page.locator(selector).getAttribute('type', { timeout: timeoutMs }));
-    return type?.toLowerCase() === 'password';
-  } catch {
-    return undefined;
-  }
+/** Whether a text goes where nobody may read it: into a password field. Throws as an action does when there is no such field. */
+export async function isSecret(session: BrowserSession, selector: string, timeoutMs: number): Promise<boolean> {
+  let type: string | null = null;
+  await onElement(session, selector, timeoutMs, async (element) => {
+    type = await element.getAttribute('type', { timeout: timeoutMs });
+  });
+  return (type as string | null)?.toLowerCase() === 'password';
 }
 
 const changesPage = ({ kind }: BrowserAction): boolean => !['open', 'extract', 'screenshot', 'download'].includes(kind);
 
-async function act(session: BrowserSession, action: BrowserAction, timeoutMs: number, timeout: number): Promise<ActionOutcome> {
+async function act(session: BrowserSession, action: BrowserAction, timeoutMs: number): Promise<ActionOutcome> {
   const { page } = session;
   const on = (selector: string, use: (element: Locator) => Promise<unknown>): Promise<ActionOutcome> =>
-    onElement(session, selector, timeoutMs, use, timeout);
+    onElement(session, selector, timeoutMs, use);
+  const timeout = timeoutMs;
   switch (action.kind) {
     case 'open':
       return await open(session, action.url, timeoutMs);
@@ -120,16 +109,15 @@ export function shownUrl(url: string): string {
   return shown.href;
 }
 
-/** Uses an element once it is there. `timeoutMs` is what a failure tells, `timeout` what is waited from now on. */
+/** Uses an element once it is there. */
 async function onElement(
   session: BrowserSession,
   selector: string,
   timeoutMs: number,
   use: (element: Locator) => Promise<unknown>,
-  timeout = timeoutMs,
 ): Promise<ActionOutcome> {
   try {
-    await session.wait((page) => page.locator(selector).first().waitFor({ state: 'attached', timeout }));
+    await session.wait((page) => page.locator(selector).first().waitFor({ state: 'attached', timeout: timeoutMs }));
     await use(session.page.locator(selector));
     return {};
   } catch (error) {

@@ -82,10 +82,10 @@ export class SandboxStore {
     return remove;
   }
 
-  /** Removes what was put aside and a crash has left there. */
+  /** Removes what was put aside, or lost its name a moment too late, and a crash has left there. */
   async sweep(): Promise<void> {
     for (const name of await readdir(this.#root).catch(() => []))
-      if (name.endsWith('.removed')) await rm(path.join(this.#root, name), { recursive: true, force: true, maxRetries: 3 });
+      if (/\.(removed|unnamed)$/.test(name)) await rm(path.join(this.#root, name), { recursive: true, force: true, maxRetries: 3 });
   }
 
   /** An empty file on the disk of the sandboxes, to read and write. It has no name any more, so it is gone when it is closed. */
@@ -94,7 +94,8 @@ export class SandboxStore {
     const name = path.join(this.#root, `${randomUUID()}.unnamed`);
     const handle = await open(name, 'wx+', 0o600);
     try {
-      await rm(name);
+      // A sweep may have been faster.
+      await rm(name, { force: true });
       return handle;
     } catch (error) {
       await handle.close();

@@ -1,6 +1,6 @@
 /** How long runs are kept, by a clock that stands still. */
 import { existsSync } from 'node:fs';
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
@@ -150,6 +150,8 @@ describe('runs that have ended', () => {
     await first.service.close();
     const left = ['files', 'sandboxes'].map((room) => join(first.dataDirectory, room, '00000000-0000-4000-8000-000000000000.removed'));
     for (const folder of left) await mkdir(folder, { recursive: true });
+    left.push(join(first.dataDirectory, 'sandboxes', '00000000-0000-4000-8000-000000000001.unnamed'));
+    await writeFile(left.at(-1) as string, 'of a form');
     clock.advance(day);
     const second = await started({ clock, dataDirectory: first.dataDirectory, runRetention: day });
     while (left.some((folder) => existsSync(folder))) await new Promise((resolve) => setImmediate(resolve));

@@ -75,8 +75,6 @@ class Browsing {
   readonly #session: BrowserSession;
   readonly #result: Result;
   readonly #timeoutMs: number;
-  /** Whether the element of the action was waited for in vain already. */
-  #isMissing = false;
 
   constructor(step: StepOf<'browse'>, turn: Turn, session: BrowserSession, result: Result) {
     this.#step = step;
@@ -91,12 +89,11 @@ class Browsing {
     const { host } = this.#turn;
     const id = `${this.#step.key}:${number}`;
     const [kind, payload] = Object.entries(action)[0] as [keyof Action, Action[keyof Action]];
-    this.#isMissing = false;
-    const given = await this.#shown(action, kind, payload);
+    const { refused, ...given } = await this.#shown(action, kind, payload);
     await host.emit([{ kind: 'tool_call', id: `${id}:call`, name: toolName, arguments: { action: kind, ...given } }]);
     const before = await this.#before(id, number);
     const startedAt = new Date(host.clock.now());
-    const { error, ...outcome } = await this.#attempt(action, kind);
+    const { error, ...outcome } = await this.#attempt(action, kind, refused);
     host.signal.throwIfAborted();
     const image = await this.#picture(id, `${this.#step.number}-${number}-${kind}.png`, kind === 'screenshot');
     const page = await this.#page();
@@ -136,9 +133,11 @@ class Browsing {
     return error;
   }
 
-  async #attempt(action: Action, kind: keyof Action): Promise<Record<string, unknown> & { error?: string }> {
+  /** @param refused why it cannot be done, where that is known already */
+  async #attempt(action: Action, kind: keyof Action, refused: unknown): Promise<Record<string, unknown> & { error?: string }> {
     try {
-      const outcome = await perform(this.#session, await this.#ready(action), this.#timeoutMs, this.#isMissing);
+      if (refused !== undefined) throw refused;
+      const outcome = await perform(this.#session, await this.#ready(action), this.#timeoutMs);
       return await this.#note(action, outcome);
     } catch (error) {
       // A browser that ended on its own is this step's failure; everything that is not the page's fault has another message.
@@ -184,12 +183,19 @@ class Browsing {
     return { kind: 'upload', selector: action.upload.selector, file };
   }
 
-  /** What an action was given, as everybody may see it. */
-  async #shown(action: Action, kind: keyof Action, payload: Action[keyof Action]): Promise<Record<string, unknown>> {
+  /** What an action was given, as everybody may see it; `refused` when looking at that has shown that it cannot be done. */
+  async #shown(
+    action: Action,
+    kind: keyof Action,
+    payload: Action[keyof Action],
+  ): Promise<Record<string, unknown> & { refused?: unknown }> {
     if (action.fill !== undefined) {
-      const secret = await isSecret(this.#session, action.fill.selector, this.#timeoutMs);
-      this.#isMissing = secret === undefined;
-      return { selector: action.fill.selector, text: secret === false ? action.fill.text : '(hidden)' };
+      const { selector, text } = action.fill;
+      try {
+        return { selector, text: (await isSecret(this.#session, selector, this.#timeoutMs)) ? '(hidden)' : text };
+      } catch (refused) {
+        return { selector, text: '(hidden)', refused };
+      }
     }
     if (action.open !== undefined) return { address: shownUrl(action.open) };
     if (action.screenshot !== undefined) return { caption: action.screenshot };
