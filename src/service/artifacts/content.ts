@@ -1,7 +1,8 @@
 /** What a page showed when it was made: kept with its revision, so that a page stays as it was, and rendered by render/. */
 import type { Query } from './page.ts';
 
-export type ColumnKind = 'text' | 'status' | 'time' | 'number';
+/** A `bucket` is the beginning of an instant, which stands for a time: `2026-07`, `2026-07-18T09`. */
+export type ColumnKind = 'text' | 'status' | 'time' | 'bucket' | 'number';
 
 export interface TableContent {
   kind: 'table';
@@ -9,6 +10,8 @@ export interface TableContent {
   rows: (string | number | null)[][];
   /** How many there are, of which `rows` are the first. */
   total: number;
+  /** Counts over time, of which `rows` are the latest: how many things were before them. */
+  earlier?: number;
 }
 
 export interface BarsContent {
@@ -23,6 +26,8 @@ export interface SeriesContent {
   as: 'bars' | 'line';
   points: { label: string; value: number }[];
   total: number;
+  /** How many of them were before the first point, where there are more than are drawn. */
+  earlier?: number;
 }
 
 export interface NumberContent {

@@ -81,6 +81,8 @@ describe('a request', () => {
     ['failed agents', /Agents are never "failed"; they have no status/, /./],
     ['agents of agent "x"', /Agents belong to no agent/, /./],
     ['runs of queue "x"', /Runs are in no queue/, /./],
+    ['runs since 2026-02-31', /"since", "2026-02-31"/, /since 2026-07-01/],
+    ['runs since 2026-13-01', /"since", "2026-13-01"/, /since 2026-07-01/],
     ['remove the chart', /nothing on the page yet/, /./],
     [Array.from({ length: 31 }, () => 'runs').join('; '), /30 parts at the most/, /./],
     [Array.from({ length: 61 }, () => 'runs').join('; '), /60 are the most/, /./],

@@ -123,6 +123,23 @@ describe('an artifact', () => {
     expect(page).toContain('<td>2026-07-19 11:00</td><td class="amount">1</td>');
   });
 
+  it('shows the latest of a time that is longer than a table or a chart, and says what was before', async () => {
+    const clock = new ManualClock();
+    const api = await service({ clock });
+    const runAt = async (at: number) => {
+      clock.set(at);
+      await api.until((await api.run('done')).id, 'completed');
+    };
+    for (const hours of [0, 650, 719]) await runAt(start + hours * 60 * minute);
+    const { id } = await created(api, 'table of runs by hour of the last 40 days; runs by hour of the last 40 days');
+    const page = await html(api, id);
+    const [counted = '', drawn = ''] = page.split('<section').slice(1);
+    expect(counted).toContain('<td data-label="Hour">2026-08-17 08:00</td><td class="amount" data-label="Number (3 in all)">1</td>');
+    expect(counted).toContain('<p class="note">1 before 2026-08-13 05:00</p>');
+    expect(counted).not.toContain('2026-08-13 04:00');
+    expect(drawn).toContain('<p class="note">3 in all, 1 of them before 2026-07-31 17:00</p>');
+  });
+
   it('shows cases with the status and priority that their list has', async () => {
     const clock = new ManualClock();
     const api = await service({ clock });

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { teamUsage } from '../../engine/usage.ts';
 import type { Queries } from '../../store/database.ts';
-import type { BlockContent, DataContent, PageContent } from '../content.ts';
+import type { BlockContent, ColumnKind, DataContent, PageContent, TableContent } from '../content.ts';
 import { type DataBlock, type Field, type PageSpec, timeFields } from '../page.ts';
 import { titleOf } from '../subjects.ts';
 import { type CountedSubject, type Source, sourcesAt } from './sources.ts';
@@ -37,9 +37,8 @@ async function figures(db: Queries, teamId: string, block: DataBlock, now: numbe
   const counts = await grouped(rows, overTime ? beginning(source, block.by) : (source.fields[block.by] as RawBuilder<string | null>));
   if (overTime) {
     const points = series(block.by, new Map(counts.map(({ label, value }) => [label, value])), span, now);
-    return block.form === 'table'
-      ? countTable(block.by, points, total)
-      : { kind: 'series', as: block.form === 'line' ? 'line' : 'bars', points, total };
+    if (block.form === 'table') return timeTable(block.by, points, counts, total);
+    return { kind: 'series', as: block.form === 'line' ? 'line' : 'bars', points, total, ...before(points, counts) };
   }
   if (block.form === 'table') return countTable(block.by, counts, total);
   const shown = counts.length > mostBars ? counts.slice(0, mostBars - 1) : counts;
@@ -83,17 +82,33 @@ async function table({ columns, created }: Source, rows: MakeRows): Promise<Data
   };
 }
 
-function countTable(by: Field, counts: { label: string; value: number }[], total: number): DataContent {
-  const rows = counts.map(({ label, value }): [string, number] => [label, value]);
-  return {
-    kind: 'table',
-    columns: [
-      { label: `${by[0]?.toUpperCase()}${by.slice(1)}`, kind: by === 'status' ? 'status' : 'text' },
-      { label: `Number (${total} in all)`, kind: 'number' },
-    ],
-    rows: rows.slice(0, mostRows),
-    total: rows.length,
-  };
+type Counts = readonly { label: string; value: number }[];
+
+const countTable = (by: Field, counts: Counts, total: number): TableContent => ({
+  kind: 'table',
+  columns: countColumns(by, by === 'status' ? 'status' : 'text', total),
+  rows: countRows(counts.slice(0, mostRows)),
+  total: counts.length,
+});
+
+/** Of a time the latest are shown: they are what is looked for. */
+function timeTable(by: Field, points: Counts, counts: Counts, total: number): TableContent {
+  const latest = points.slice(-mostRows);
+  const rows = countRows(latest);
+  return { kind: 'table', columns: countColumns(by, 'bucket', total), rows, total: rows.length, ...before(latest, counts) };
+}
+
+const countColumns = (by: Field, kind: ColumnKind, total: number): TableContent['columns'] => [
+  { label: `${by[0]?.toUpperCase()}${by.slice(1)}`, kind },
+  { label: `Number (${total} in all)`, kind: 'number' },
+];
+
+const countRows = (counts: Counts): [string, number][] => counts.map(({ label, value }) => [label, value]);
+
+/** What was counted before the first of those that are shown. */
+function before([first]: Counts, counts: Counts): { earlier?: number } {
+  const earlier = counts.reduce((sum, { label, value }) => (first !== undefined && label < first.label ? sum + value : sum), 0);
+  return earlier === 0 ? {} : { earlier };
 }
 
 async function usage(db: Queries, teamId: string, now: number): Promise<DataContent> {

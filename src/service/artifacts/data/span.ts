@@ -51,6 +51,8 @@ export const bucketLength = (field: Field): number => ({ hour: 13, month: 7 })[f
 
 /** The most buckets of a chart: the latest ones. */
 const mostBuckets = 400;
+/** The longest that a bucket lasts, in milliseconds. */
+const longest = { hour, day, week: 7 * day, month: 31 * day };
 
 /**
  * Counts of every bucket of a span, in order, also of those with nothing in them.
@@ -66,8 +68,10 @@ export function series(field: Field, counts: ReadonlyMap<string, number>, span: 
   const first = span.since ?? (known[0] === undefined ? undefined : iso(instantOf(known[0])));
   if (first === undefined) return [];
   const end = span.until === undefined ? now : Date.parse(span.until) - 1;
+  // No further back than is shown: a span may have begun thousands of years ago.
+  const earliest = Math.floor(end / hour) * hour - mostBuckets * longest[field as keyof typeof longest];
   const labels: string[] = [];
-  for (let at = Date.parse(first); at <= end; at = next(field, at)) labels.push(labelOf(field, at));
+  for (let at = Math.max(Date.parse(first), earliest); at <= end; at = next(field, at)) labels.push(labelOf(field, at));
   return [...new Set(labels)].slice(-mostBuckets).map((label) => ({ label, value: folded.get(label) ?? 0 }));
 }
 

@@ -33,7 +33,7 @@ const bar = (share: number, isOver = false): Html =>
   html`<svg viewBox="0 0 ${width} 20" preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect class="track" width="${width}" height="20"/><rect class="${isOver ? 'over' : 'fill'}" width="${rounded(share * width)}" height="20"/></svg>`;
 
 export function timeChart(content: SeriesContent, title: string): Html {
-  const { points, total } = content;
+  const { points, total, earlier } = content;
   if (points.length === 0) return nothing;
   const most = Math.max(...points.map(({ value }) => value));
   const peak = points.find(({ value }) => value === most) as { label: string };
@@ -43,7 +43,7 @@ export function timeChart(content: SeriesContent, title: string): Html {
   return html`<p class="peak">${most === 0 ? 'None in this time' : `Up to ${amount(most)}, at ${bucket(peak.label)}`}</p>
 <svg class="plot" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${title}: ${amount(total)} in all, at most ${amount(most)}">${drawn}</svg>
 <p class="scale">${ends.map((end) => html`<span>${bucket(end?.label ?? '')}</span>`)}</p>
-<p class="note">${amount(total)} in all</p>
+<p class="note">${amount(total)} in all${earlier === undefined ? '' : `, ${amount(earlier)} of them before ${bucket(points[0]?.label ?? '')}`}</p>
 <details><summary>The figures</summary><div class="scroll" tabindex="0" role="region" aria-label="Figures: ${title}"><table class="rows"><thead><tr><th scope="col">From</th><th scope="col" class="amount">Number</th></tr></thead><tbody>${rows}</tbody></table></div></details>`;
 }
 

@@ -8,7 +8,7 @@ import type { ArtifactTheme } from '../../../interface/types.ts';
 import type { BlockContent, PageContent, TableContent } from '../content.ts';
 import { barChart, timeChart, usageChart } from './charts.ts';
 import { style } from './style.ts';
-import { amount, moment, status } from './words.ts';
+import { amount, bucket, moment, status } from './words.ts';
 
 const styleDigest = `'sha256-${createHash('sha256').update(style).digest('base64')}'`;
 
@@ -82,7 +82,7 @@ function figures(data: Exclude<BlockContent, { kind: 'text' }>['data'], title: s
   }
 }
 
-function table({ columns, rows, total }: TableContent, title: string): Html {
+function table({ columns, rows, total, earlier }: TableContent, title: string): Html {
   if (rows.length === 0) return html`<p class="none">There are none.</p>`;
   const head = columns.map(
     ({ label, kind }) => html`<th scope="col"${kind === 'number' ? html` class="amount"` : undefined}>${label}</th>`,
@@ -90,10 +90,15 @@ function table({ columns, rows, total }: TableContent, title: string): Html {
   const body = rows.map((row) => html`<tr>${row.map((value, index) => cell(value, columns[index]))}</tr>\n`);
   // Each row by itself where there is no room for columns side by side; two always have it.
   const stack = columns.length > 2 ? ' stack' : '';
-  const note = total > rows.length ? html`<p class="note">The first ${amount(rows.length)} of ${amount(total)}</p>` : undefined;
+  const note = leftOut({ rows, total, earlier });
   // What scrolls has to be reached by the keyboard.
   return html`<div class="scroll${stack}" tabindex="0" role="region" aria-label="Table: ${title}"><table class="rows"><thead><tr>${head}</tr></thead><tbody>
 ${body}</tbody></table></div>${note}`;
+}
+
+function leftOut({ rows, total, earlier }: Pick<TableContent, 'rows' | 'total' | 'earlier'>): Html | undefined {
+  if (earlier !== undefined) return html`<p class="note">${amount(earlier)} before ${bucket(String(rows[0]?.[0]))}</p>`;
+  return total > rows.length ? html`<p class="note">The first ${amount(rows.length)} of ${amount(total)}</p>` : undefined;
 }
 
 function cell(value: string | number | null, column: TableContent['columns'][number] | undefined): Html {
@@ -101,6 +106,7 @@ function cell(value: string | number | null, column: TableContent['columns'][num
   const text = String(value ?? '');
   const named = html` data-label="${label}"`;
   if (kind === 'number') return html`<td class="amount"${named}>${typeof value === 'number' ? amount(value) : text}</td>`;
+  if (kind === 'bucket') return html`<td${named}>${bucket(text)}</td>`;
   if (kind === 'status') return html`<td${named}>${status(text)}</td>`;
   if (kind === 'time' && text !== '') return html`<td${named}>${moment(text)}</td>`;
   return html`<td${named}>${text}</td>`;

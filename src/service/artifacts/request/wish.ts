@@ -1,4 +1,5 @@
 /** What is wished of a part of a page, read out of words: each phrase that is known is taken out, and nothing may be left. */
+import { parseMoment } from '../../../base/moment.ts';
 import { markPattern } from '../../words/quotes.ts';
 import type { Field, Period, SubjectName } from '../page.ts';
 import { subjects } from '../subjects.ts';
@@ -75,10 +76,10 @@ class Reader {
     this.#rest = words;
   }
 
-  /** Takes a phrase out, once. */
-  take(pattern: RegExp): RegExpExecArray | undefined {
+  /** Takes a phrase out, once, unless it cannot be meant: then its words stay, and are unknown. */
+  take(pattern: RegExp, canBe: (found: RegExpExecArray) => boolean = () => true): RegExpExecArray | undefined {
     const found = pattern.exec(this.#rest);
-    if (found === null) return undefined;
+    if (found === null || !canBe(found)) return undefined;
     this.#rest = `${this.#rest.slice(0, found.index)} ${this.#rest.slice(found.index + found[0].length)}`;
     return found;
   }
@@ -137,9 +138,9 @@ function readPeriod(reader: Reader, wish: Wish): void {
     return;
   }
   const span = reader.take(/\b(?:(?:of|in|from|for|during) )?this (week|month|year)\b/);
-  const since = span ? undefined : reader.take(/\bsince (\d{4}-\d{2}-\d{2})\b/);
+  const since = span ? undefined : reader.take(/\bsince (\d{4}-\d{2}-\d{2})\b/, ([, date]) => parseMoment(date as string, 0) !== undefined);
   if (span) wish.period = { kind: 'this', unit: span[1] as 'week' };
-  else if (since && !Number.isNaN(Date.parse(since[1] as string))) wish.period = { kind: 'since', date: since[1] as string };
+  else if (since) wish.period = { kind: 'since', date: since[1] as string };
   else if (reader.take(/\b(?:(?:of|from|for) )?today\b/)) wish.period = { kind: 'this', unit: 'day' };
   else if (reader.take(/\b(?:(?:of|from|for) )?yesterday\b/)) wish.period = { kind: 'yesterday' };
 }
