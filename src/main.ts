@@ -6,8 +6,13 @@ import type { Host } from './commands/program/host.ts';
 export async function main(host: Host): Promise<number> {
   const [only, ...more] = host.argv.slice(2);
   if (more.length === 0 && (only === '--version' || only === '-V' || only === 'version')) {
-    host.stdout.write(`${version}\n`);
-    return 0;
+    const failure = await new Promise<Error | null | undefined>((written) => {
+      host.stdout.once('error', written);
+      host.stdout.write(`${version}\n`, written);
+    });
+    if (!failure) return 0;
+    const { endFailed } = await import('./commands/program/program.ts');
+    return endFailed(host, failure);
   }
   const { runProgram } = await import('./commands/program/program.ts');
   return runProgram(host);

@@ -86,7 +86,7 @@ export class Terminal {
   readonly #secrets = new SecretFilter();
   readonly #broken = new AbortController();
   #options: TerminalOptions = {};
-  #failure: Error | undefined;
+  #failure: AopsError | undefined;
   #errorsLost = false;
 
   constructor(streams: TerminalStreams, options: TerminalOptions = {}) {
@@ -191,20 +191,26 @@ export class Terminal {
   }
 
   #outFailed(error: NodeJS.ErrnoException): void {
-    if (error.code === 'EPIPE' || error.code === 'EOF' || error.code === 'ECONNRESET' || error.code === 'ERR_STREAM_DESTROYED')
-      this.#broken.abort();
-    else this.#failure = error;
+    const failure = outputFailure(error);
+    if (failure === undefined) this.#broken.abort();
+    else this.#failure = failure;
   }
 
   #throwFailure(): void {
-    if (!this.#failure) return;
-    throw new AopsError(`The output cannot be written: ${this.#failure.message}`, {
-      code: 'output_failed',
-      exit: exitCodes.failure,
-      hint: 'Check the disk or the program that reads the output.',
-      cause: this.#failure,
-    });
+    if (this.#failure) throw this.#failure;
   }
+}
+
+/** Why stdout cannot be written; undefined when its reader went away, which is no failure. */
+export function outputFailure(error: NodeJS.ErrnoException): AopsError | undefined {
+  if (error.code === 'EPIPE' || error.code === 'EOF' || error.code === 'ECONNRESET' || error.code === 'ERR_STREAM_DESTROYED')
+    return undefined;
+  return new AopsError(`The output cannot be written: ${error.message}`, {
+    code: 'output_failed',
+    exit: exitCodes.failure,
+    hint: 'Check the disk or the program that reads the output.',
+    cause: error,
+  });
 }
 
 function drained(stream: Writable): Promise<void> {

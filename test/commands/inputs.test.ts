@@ -62,6 +62,44 @@ describe('an argument that is written as a flag', () => {
   });
 });
 
+describe('an empty name', () => {
+  it.each([
+    [['agents', 'get', ''], 'AGENT'],
+    [['runs', 'watch', ''], 'RUN'],
+    [['webhooks', 'delete', '', '--yes'], 'WEBHOOK'],
+    [['profiles', 'use', ''], 'NAME'],
+    [['sandbox', 'push', '', '.'], 'PATHS'],
+    [['agents', 'schedules', 'next', ''], 'AGENT'],
+    [['runs', 'start', '--agent', ''], '--agent'],
+    [['runs', 'list', '--queue='], '--queue'],
+  ])('%j is told as one', async (argv, name) => {
+    const hint = 'If it comes from a variable, that one is not set.';
+    expect(await service.cli(argv)).toMatchObject({ code: 2, stdout: '', stderr: `error: ${name} is empty.\nhint: ${hint}\n` });
+  });
+
+  it('is none where a text may be empty', async () => {
+    expect((await service.cli(['runs', 'list', '--search', '', '--count'])).code).toBe(0);
+  });
+});
+
+describe('what other tools take', () => {
+  it('a sign between a short flag and its value, as kubectl has it', async () => {
+    const { stdout } = await service.cli(['agents', 'get', 'greeter', '-o=json', '--fields', 'name']);
+    expect(JSON.parse(stdout)).toEqual({ name: 'greeter' });
+    expect((await service.cli(['api', '-X=GET', 'getRun', '-f=run_id=' + run, '--jq', '.run.id'])).stdout).toBe(`${run}\n`);
+    expect((await service.cli(['agents', 'list', '-o=jsn'])).stderr).toContain('not "jsn".\nhint: Did you mean json?');
+  });
+
+  it.each([[['--json', 'id,name']], [['--json=id,name']]])(
+    'fields behind --json, as gh has them, are pointed at their flag: %j',
+    async (flags) => {
+      const refused = await service.cli(['agents', 'list', ...flags]);
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(refused.stderr).toContain('--json takes no value. Choose fields with `--json --fields id,name`.');
+    },
+  );
+});
+
 describe('a text', () => {
   const sent = async (text: string, stdin?: string): Promise<unknown> => {
     await service.until(run, 'completed');

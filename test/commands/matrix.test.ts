@@ -106,7 +106,9 @@ describe.each(named)('aops %s', (id, { path, command }) => {
     }
     expect(await run(['help', ...path])).toMatchObject({ code: 0, stdout: help.stdout });
     // Prose fits the terminal; what is to be copied is left as it is.
-    for (const line of help.stdout.split('\n')) if (/^[A-Z]/.test(line)) expect(line.length, line).toBeLessThanOrEqual(80);
+    const [before = '', after = ''] = help.stdout.split(/^Examples:$/m);
+    const prose = [...before.split('\n'), ...after.split('\n').filter((line) => /^[A-Z]/.test(line))];
+    for (const line of prose) expect(line.length, line).toBeLessThanOrEqual(80);
   });
 
   it('ends silently when nobody reads', async () => {
@@ -252,6 +254,13 @@ describe('the tree of commands', () => {
     const mistyped = await run(['help', topic.slice(0, -1)]);
     expect(mistyped).toMatchObject({ code: 2, stdout: '' });
     expect(mistyped.stderr).toContain(`aops help ${topic}`);
+  });
+
+  it('knows no help on what there is not', async () => {
+    expect(await run(['help', 'agnets'])).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('`aops help agents`') });
+    const refused = await run(['help', 'zzzzzzzz']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toBe('error: There is no help on "zzzzzzzz".\nhint: See `aops --help` for the commands and the topics.\n');
   });
 
   it('prints the version, alone', async () => {

@@ -1,20 +1,24 @@
 /** Command definitions as a commander program, and what commander parsed as the input of a command. */
 import { Command as Parser, Option as ParserOption } from 'commander';
 import { UsageError } from '../../base/errors.ts';
-import { type AnyCommand, type Arguments, flagName, type Option, type Options } from '../define.ts';
+import { type AnyCommand, type Arguments, type CompletionSource, flagName, type Option, type Options } from '../define.ts';
 import { changeFlags } from './global-flags.ts';
 import { helpSections } from './help.ts';
 import type { ResultFields } from './result-fields.ts';
 
 /** A parser that throws instead of printing errors or exiting. */
 export function newParser(name: string, summary: string): Parser {
-  return new Parser(name)
-    .description(summary)
-    .exitOverride()
-    .showSuggestionAfterError()
-    .helpOption('-h, --help', 'Show this help')
-    .helpCommand(false)
-    .allowExcessArguments(false);
+  return (
+    new Parser(name)
+      .description(summary)
+      .exitOverride()
+      .showSuggestionAfterError()
+      .helpOption('-h, --help', 'Show this help')
+      .helpCommand(false)
+      .allowExcessArguments(false)
+      // Words are wrapped also beside long flags: commander would leave less than 40 columns to the terminal, which breaks words.
+      .configureHelp({ minWidthToWrap: 20 })
+  );
 }
 
 /** All options of a command, with the ones that come with its manners. */
@@ -58,7 +62,10 @@ function parserOption(long: string, key: string, option: Option): ParserOption {
   const flags = `${option.short ? `-${option.short}, ` : ''}${long}${option.metavar === undefined ? '' : ` <${option.metavar}>`}`;
   const result = new ParserOption(flags, option.summary);
   if (option.metavar !== undefined) {
-    result.argParser((value: string, previous: unknown) => {
+    result.argParser((given: string, previous: unknown) => {
+      // `-o=json`, as kubectl and gh take it: commander leaves the sign to the value of a short flag.
+      const value = option.short !== undefined && given.startsWith('=') ? given.slice(1) : given;
+      if (value === '' && namesSomething(option.complete)) throw empty(flagName(key));
       const parsed = option.parse(value, flagName(key));
       return option.repeatable ? [...((previous as unknown[] | undefined) ?? []), ...(parsed as unknown[])] : parsed;
     });
@@ -81,28 +88,54 @@ function optionValue(key: string, option: Option, parsed: Record<string, unknown
   return negated ? parsed[(negated[1] as string).toLowerCase() + negated[2]] === false : parsed[key] === true;
 }
 
-/** The values of arguments by their names. @throws UsageError for one that its check refuses */
+/** The values of arguments by their names. @throws UsageError for one that is empty and names something, or that its check refuses */
 export function argumentValues(command: AnyCommand, positional: unknown[]): Record<string, unknown> {
-  const entries = Object.entries((command.arguments ?? {}) as Arguments).map(([name, { check }], index) => {
+  const entries = Object.entries((command.arguments ?? {}) as Arguments).map(([name, { required, complete, check }], index) => {
     const value = positional[index];
-    if (!check || value === undefined) return [name, value];
+    if (value === undefined) return [name, value];
     const word = argumentWord(name);
-    return [name, Array.isArray(value) ? value.map((one: string) => check(one, word)) : check(value as string, word)];
+    const checked = (one: string): string => {
+      if (one === '' && (required || namesSomething(complete))) throw empty(word);
+      return check ? check(one, word) : one;
+    };
+    return [name, Array.isArray(value) ? value.map(checked) : checked(value as string)];
   });
   return Object.fromEntries(entries) as Record<string, unknown>;
 }
 
+const notNames: readonly (CompletionSource | undefined)[] = [undefined, 'files', 'directories'];
+/** Whether the value is that of something which has an id or a name; an empty text may stand for a text, but for none of these. */
+const namesSomething = (source: CompletionSource | undefined): boolean => !notNames.includes(source);
+
+/** In a script, an empty value is a variable that was never set: told as such, not as something that was looked for and is not there. */
+const empty = (name: string): UsageError => new UsageError(`${name} is empty.`, 'If it comes from a variable, that one is not set.');
+
 /**
  * commander's error as ours; undefined for the "errors" that only mean help was shown.
- * @param command what was called, where that is known
+ * @param called the words that were followed, all that was given, and the command where it is known
  */
-export function usageError(error: { code: string; message: string }, path: string, command?: AnyCommand): UsageError | undefined {
+export function usageError(
+  error: { code: string; message: string },
+  { path, args, command }: { path: string; args: readonly string[]; command?: AnyCommand | undefined },
+): UsageError | undefined {
   if (error.code === 'commander.helpDisplayed' || error.code === 'commander.help' || error.code === 'commander.version') return undefined;
   const [message = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
   const suggestion = rest.join(' ').replace(/^\((.*)\)$/, '$1');
   const sentence = message.charAt(0).toUpperCase() + message.slice(1) + (message.endsWith('.') ? '' : '.');
-  const hint = command && error.code === 'commander.unknownOption' ? withoutFlag(message, path, command) : undefined;
+  const hint =
+    command && (fieldsBehindJson(error.code, args) ?? (error.code === unknownOption ? withoutFlag(message, path, command) : undefined));
   return new UsageError(sentence, hint ?? `${suggestion ? `${suggestion} ` : ''}See \`${path} --help\`.`);
+}
+
+const unknownOption = 'commander.unknownOption';
+
+/** For `--json id,title`, as gh has it: the fields have a flag of their own here. */
+function fieldsBehindJson(code: string, args: readonly string[]): string | undefined {
+  const at = args.findIndex((arg) => arg === '--json' || arg.startsWith('--json='));
+  const joined = args[at]?.startsWith('--json=') === true;
+  const given = joined ? args[at]?.slice('--json='.length) : args[at + 1];
+  if (code !== (joined ? unknownOption : 'commander.excessArguments') || !given || given.startsWith('-')) return undefined;
+  return `--json takes no value. Choose fields with \`--json --fields ${given}\`.`;
 }
 
 /** For an argument that was written as a flag: `--name x` where it is `x` alone. */

@@ -6,7 +6,7 @@ import { CommanderError, type Command as Parser } from 'commander';
 import { exitCodes, UsageError } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
 import type { OutputFormat } from '../../config/settings.ts';
-import { Terminal } from '../../terminal/streams.ts';
+import { outputFailure, Terminal } from '../../terminal/streams.ts';
 import type { Context } from '../context.ts';
 import type { AnyCommand } from '../define.ts';
 import { commandTree } from '../index.ts';
@@ -24,9 +24,20 @@ export async function runProgram(host: Host, tree: Entries = commandTree): Promi
   const terminal = new Terminal({ stdin: host.stdin, stdout: host.stdout, stderr: host.stderr, env: host.env });
   const program = new Program(host, terminal, tree);
   const args = host.argv.slice(2);
-  const exit = (await showTopic(terminal, args, tree)) ?? (await program.run(helpWords(args)));
+  const topic = await showTopic(terminal, args, tree).catch((error: unknown) =>
+    presentError(terminal, error, { json: false, debug: false }),
+  );
+  const exit = topic ?? (await program.run(helpWords(args)));
   await terminal.flush();
   return exit;
+}
+
+/** Ends with the exit code of an output that could not be written, and says so unless its reader went away. */
+export async function endFailed(host: Host, failure: Error): Promise<number> {
+  const error = outputFailure(failure);
+  if (error === undefined) return exitCodes.done;
+  const terminal = new Terminal({ stdin: host.stdin, stdout: host.stdout, stderr: host.stderr, env: host.env });
+  return presentError(terminal, error, { json: false, debug: false });
 }
 
 /** `aops help scripting`: something to read, unless a command is called that. Returns the exit code, or undefined when it is no topic. */
@@ -39,9 +50,10 @@ async function showTopic(terminal: Terminal, args: string[], tree: Entries): Pro
     await terminal.write(topicText(topic));
     return exitCodes.done;
   }
+  if (word.startsWith('-')) return undefined;
   const meant = nearest(word, [...Object.keys(topics), ...Object.keys(tree)]);
-  if (meant === undefined || !Object.hasOwn(topics, meant)) return undefined;
-  const error = new UsageError(`There is no help on "${word}".`, `Did you mean \`aops help ${meant}\`?`);
+  const hint = meant === undefined ? 'See `aops --help` for the commands and the topics.' : `Did you mean \`aops help ${meant}\`?`;
+  const error = new UsageError(`There is no help on "${word}".`, hint);
   return presentError(terminal, error, { json: false, debug: false });
 }
 
@@ -54,6 +66,8 @@ class Program {
   readonly #host: Host;
   readonly #terminal: Terminal;
   readonly #tree: Entries;
+  /** What commander writes without waiting for it. */
+  #help: Promise<void> = Promise.resolve();
   #flags: GlobalFlags & ChangeFlags;
   #format: OutputFormat = 'table';
   #wantsHelp = false;
@@ -72,17 +86,26 @@ class Program {
     const path = ['aops'];
     try {
       const root = await this.#parserFor(args, path);
-      await root.parseAsync(args, { from: 'user' });
+      await this.#parsed(root, args);
       return this.#terminal.brokenPipe.aborted ? exitCodes.done : this.#exit;
     } catch (error) {
       if (this.#terminal.brokenPipe.aborted) return exitCodes.done;
-      const shown = error instanceof CommanderError ? usageError(error, path.join(' '), this.#command) : error;
+      const shown = error instanceof CommanderError ? usageError(error, { path: path.join(' '), args, command: this.#command }) : error;
       if (shown === undefined) return exitCodes.done;
       return presentError(this.#terminal, shown, { json: this.#wantsJson(args), debug: this.#flags.debug });
     }
   }
 
   #exit: number = exitCodes.done;
+
+  /** Runs what is called. Help counts as shown when it is written, which commander does not wait for. */
+  async #parsed(root: Parser, args: string[]): Promise<void> {
+    try {
+      await root.parseAsync(args, { from: 'user' });
+    } finally {
+      await this.#help;
+    }
+  }
 
   /** A parser that knows the commands the arguments can mean, and has loaded no other. Adds the words that were followed to `path`. */
   async #parserFor(args: string[], path: string[]): Promise<Parser> {
@@ -125,7 +148,7 @@ class Program {
   #newRoot(): Parser {
     const root = this.#quiet(newParser('aops', 'Operate AI agents and their runs.'));
     addOptions(root, globalFlags);
-    return root.usage('[flags] <group> <command>').configureHelp({ formatHelp: overviewText, minWidthToWrap: 20 });
+    return root.usage('[flags] <group> <command>').configureHelp({ ...root.configureHelp(), formatHelp: overviewText });
   }
 
   #leaf(name: string, command: AnyCommand, result?: ResultFields): Parser {
@@ -135,7 +158,11 @@ class Program {
   /** Help goes to the terminal's writer; errors are thrown, not printed. */
   #quiet(parser: Parser): Parser {
     return parser.configureOutput({
-      writeOut: (text) => void this.#terminal.write(text),
+      writeOut: (text) => {
+        this.#help = Promise.all([this.#help, this.#terminal.write(text)]).then(() => undefined);
+        // Whoever awaits it hears of a failure; until then it is not one that nobody handles.
+        this.#help.catch(() => undefined);
+      },
       writeErr: () => undefined,
       getOutHelpWidth: () => Math.min(100, this.#terminal.out.columns),
     });
