@@ -1,6 +1,6 @@
 /**
  * At most one execution for each Idempotency-Key (interface part 8). 2xx and 4xx are kept and replayed for 24 hours from the
- * first request, 5xx are forgotten. Keys are opaque: quotes in them are part of them.
+ * first request, all others are forgotten: a redirect is followed with the key that it was asked for with. Keys are opaque: quotes in them are part of them.
  */
 
 import type { Clock } from '../../base/clock.ts';
@@ -113,7 +113,7 @@ export class IdempotencyLayer {
   async #keep(key: LedgerKey, { status, headers, body }: Answer): Promise<void> {
     // What was done may be lost; its answer must not outlive it.
     const isLost = this.#store.durability.hasFailed(key.mark);
-    if (isLost || status >= 500 || typeof body !== 'string') {
+    if (isLost || !isKept(status) || typeof body !== 'string') {
       await this.#ledger.release(key);
       this.#kept.count(key.credentialId, -1, 0);
       return;
@@ -123,6 +123,8 @@ export class IdempotencyLayer {
     this.#kept.count(key.credentialId, 0, body.length);
   }
 }
+
+const isKept = (status: number): boolean => (status >= 200 && status < 300) || (status >= 400 && status < 500);
 
 function replay(request: KeyedRequest, earlier: IdempotencyRow): Answer {
   if (earlier.fingerprint !== request.fingerprint) throw reused();

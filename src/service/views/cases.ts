@@ -102,11 +102,14 @@ function matchIn(data: string, search: string): Case['search_match_data_snippet'
   if (found === null) return undefined;
   const end = found.index + found[0].length;
   return {
-    before: data.slice(Math.max(0, found.index - besideMatch), found.index),
+    before: withoutHalves(data.slice(Math.max(0, found.index - besideMatch), found.index)),
     match: found[0],
-    after: data.slice(end, end + besideMatch),
+    after: withoutHalves(data.slice(end, end + besideMatch)),
   };
 }
+
+/** A cut through a character outside the basic plane leaves half a surrogate pair, which many readers of JSON refuse. */
+const withoutHalves = (text: string): string => text.replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '');
 
 export const caseEventView = (row: ListedCaseEvent): CaseEvent => ({
   id: row.id,

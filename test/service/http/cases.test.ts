@@ -164,6 +164,14 @@ describe('lists and searches', () => {
     expect(found.cases[0]?.search_match_data_snippet).toEqual({ before: '{"note":"second reminder for ', match: 'ACME GmbH', after: '"}' });
     const needle = (await search({ search: 'needle' })).cases[0]?.search_match_data_snippet;
     expect(needle).toEqual({ before: 'x'.repeat(40), match: 'needle', after: 'y'.repeat(40) });
+    // No half of a character that takes two code units, which is no Unicode.
+    await api.ok('createCases', {
+      params: { queue_id },
+      body: { case: { title: 'faces', data: `${'😀'.repeat(30)}-thread-${'😀'.repeat(30)}` } },
+    });
+    const thread = (await search({ search: 'thread' })).cases[0]?.search_match_data_snippet;
+    expect(thread).toEqual({ before: `${'😀'.repeat(19)}-`, match: 'thread', after: `-${'😀'.repeat(19)}` });
+    await api.ok('bulkDeleteCases', { params: { queue_id }, body: { all_matching: true, search: 'thread' } });
     expect(titles(await search({ search: '%' }))).toEqual(['Acme March']);
     expect(titles(await search({ search: '_' }))).toEqual([]);
     const byTitle = await search({ search: 'zeta' });
@@ -332,11 +340,16 @@ describe('bulk actions', () => {
     for (const id of ['bulkDelegateCases', 'bulkRetryCases'] as const) {
       const answer = await api.call(id, { params: { queue_id }, body });
       expect(answer).toMatchObject({ status: 308, headers: { location }, body: { location } });
-      // A redirect is kept under its key as it is.
+      // Whoever follows it sends the same headers there, and a key is of one request.
       const headers = { 'idempotency-key': `key-${id}` };
-      await api.call(id, { params: { queue_id }, body, headers });
-      const again = await api.call(id, { params: { queue_id }, body, headers });
-      expect(again).toMatchObject({ status: 308, headers: { location, 'idempotency-replayed': 'true' } });
+      for (let time = 0; time < 2; time += 1) {
+        const again = await api.call(id, { params: { queue_id }, body, headers });
+        expect(again).toMatchObject({ status: 308, headers: { location } });
+        expect(again.headers).not.toHaveProperty('idempotency-replayed');
+      }
+      const followed = { case_ids: [nowhere] };
+      const reached = await api.call('bulkReprocessCases', { params: { queue_id }, body: followed, headers });
+      expect(reached).toMatchObject({ status: 200, body: { reprocessedCount: 0, skippedCount: 1 } });
       expect(failure(await api.call(id, { params: { queue_id: nowhere }, body }))).toEqual([404, 'queue_not_found']);
       expect(failure(await api.call(id, { params: { queue_id }, body: {} }))).toEqual([400, 'invalid_request']);
     }
