@@ -89,7 +89,8 @@ export class UnavailableError extends AopsError {
   }
 }
 
-const repeatHint = (key: string | undefined): string =>
+/** How one change whose outcome is unknown is settled. */
+export const repeatHint = (key: string | undefined): string =>
   `Settle it with \`aops retry ${key}\`, or run the same command again with --idempotency-key ${key}: within 24 hours it is carried out once at the most.`;
 
 /** A change was sent and its answer never came: it may or may not have happened. */

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makeDrafts } from '../../src/commands/cases/import/drafts.ts';
 import { readRows } from '../../src/commands/cases/import/rows.ts';
 import type { Case, Queue } from '../../src/interface/types.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+import { whenDone } from '../support/temporary.ts';
 
 let service: TestService;
 let names = 0;
@@ -165,6 +167,20 @@ describe('cases create --from', () => {
     expect(await cases(id)).toHaveLength(2);
   });
 
+  it('says of a batch that never was answered what to do with an import', async () => {
+    const { name, id } = await queue();
+    await service.file('lost.csv', 'title\na\nb\n');
+    const argv = ['cases', 'create', name, '--from', 'lost.csv'];
+    const away = createServer((socket) => socket.once('data', () => socket.destroy()));
+    await new Promise<void>((resolve) => away.listen(0, '127.0.0.1', resolve));
+    whenDone(() => new Promise((resolve) => away.close(resolve)));
+    const baseUrl = `http://127.0.0.1:${(away.address() as AddressInfo).port}`;
+    const lost = await service.cli([...argv.with(2, id), '--base-url', baseUrl, '--timeout', '2s', '--json']);
+    const { error } = JSON.parse(lost.stderr) as { error: { hint: string; idempotency_key: string } };
+    expect(error.idempotency_key).toMatch(/^aops-cases-/);
+    expect(error.hint).toBe('Run the same command again: it sends that batch again with the key that it had, and goes on.');
+  });
+
   it('goes on with a thousand rows after a crash, wherever it was, and makes none twice', { timeout: 60_000 }, async () => {
     const { name, id } = await queue();
     await service.file('many.ndjson', Array.from({ length: 1_000 }, (_, index) => `{"title":"case ${index}"}\n`).join(''));
@@ -183,6 +199,8 @@ describe('cases create --from', () => {
     const cut = await first;
     expect(cut.code).toBe(130);
     expect(cut.stderr).toContain('run the same command again to go on.');
+    // One key would not do for it.
+    expect(cut.stderr).not.toContain('--idempotency-key');
     // As if the process had been killed before it read the answer, while it wrote the ledger.
     const ledger = (await service.read('many.ndjson.aops-ledger')).trimEnd().split('\n');
     const finished = ledger.filter((line) => line.includes('"created"'));
@@ -284,6 +302,30 @@ describe('rows and columns', () => {
     const file = readRows(bytes('title,subject,data\nold,new,text\n'), 'x.csv');
     const { drafts } = makeDrafts(file, { map: ['subject=title'], labels: [], priority: undefined }, 'x.csv');
     expect(drafts[0]?.draft).toEqual({ title: 'new', data: 'text' });
+  });
+
+  it('may be called like what every object has', () => {
+    const read = (text: string, name: string) =>
+      makeDrafts(readRows(bytes(text), name), { map: [], labels: [], priority: undefined }, name);
+    const { drafts } = read('title,constructor,__proto__\na,1,2\n', 'x.csv');
+    expect(drafts.map(({ draft }) => draft.data)).toEqual(['{"constructor":1,"__proto__":2}']);
+    // A row without a column that another row has.
+    const sparse = makeDrafts(
+      readRows(bytes('[{"title":"a","valueOf":"x"},{"title":"b"}]'), 'x.json'),
+      { map: ['valueOf=data'], labels: [], priority: undefined },
+      'x.json',
+    );
+    expect(sparse.drafts.map(({ draft }) => draft)).toEqual([{ title: 'a', data: 'x' }, { title: 'b' }]);
+  });
+
+  it('are not left out when their labels are none', () => {
+    const text = '{"title":"a","labels":5}\n{"title":"b","labels":true}\n{"title":"c","labels":{"k":null,"n":5}}\n';
+    const { drafts, failed } = makeDrafts(readRows(bytes(text), 'x.ndjson'), { map: [], labels: [], priority: undefined }, 'x.ndjson');
+    expect(failed).toEqual([
+      { row: 1, reason: '"5" is no label; write vendor=acme or urgent' },
+      { row: 2, reason: '"true" is no label; write vendor=acme or urgent' },
+    ]);
+    expect(drafts.map(({ draft }) => draft)).toEqual([{ title: 'c', labels: [{ key: 'n', value: '5' }] }]);
   });
 
   it('say what is wrong with a row', () => {

@@ -242,6 +242,18 @@ describe('bulk commands', () => {
     expect((await service.cli(['cases', 'list', (await queue()).name])).stderr).toContain('No cases. Add some');
   });
 
+  it('filter by labels whose keys are words that every object knows', async () => {
+    const { name } = await queue([{ title: 'a', labels: [{ key: 'constructor', value: 'x' }] }, { title: 'b' }]);
+    for (const [label, titles] of [
+      ['constructor=x', ['a']],
+      ['__proto__=x', []],
+    ] as const) {
+      const found = await service.cli(['cases', 'list', name, '--label', label, '--json']);
+      expect(found).toMatchObject({ code: 0 });
+      expect(found.json<{ data: Case[] }>().data.map(({ title }) => title)).toEqual(titles);
+    }
+  });
+
   it('take all that match, and show the counts first', async () => {
     const { name, ids } = await queue([{ title: 'a1' }, { title: 'a2' }, { title: 'b' }]);
     await service.cli(['cases', 'set-status', ids[0] as string, ids[2] as string, '--to', 'failed']);

@@ -36,13 +36,14 @@ type FilterInput = CommandInput<Record<never, never>, typeof filterFlags>;
 /** What the flags ask for; empty when they ask for nothing. */
 export function filtersOf(context: Context, input: FilterInput): CaseFilters {
   const now = context.clock.now();
-  const labels: Record<string, string[]> = {};
-  for (const { key = '', value } of input.label.map(readLabel)) labels[key] = [...(labels[key] ?? []), value];
+  // A key may be any word, also one that every object knows.
+  const labels = new Map<string, string[]>();
+  for (const { key = '', value } of input.label.map(readLabel)) labels.set(key, [...(labels.get(key) ?? []), value]);
   return given({
     status: input.status.length === 0 ? undefined : [...new Set(input.status)].map(statusFilter),
     priority: input.priority.length === 0 ? undefined : input.priority,
     created_at_from: input.createdSince?.iso(now),
     updated_at_from: input.updatedSince?.iso(now),
-    labels: input.label.length === 0 ? undefined : labels,
+    labels: labels.size === 0 ? undefined : Object.fromEntries(labels),
   });
 }

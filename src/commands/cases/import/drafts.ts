@@ -68,9 +68,10 @@ function draftOf({ values }: Row, targets: ReadonlyMap<string, Target | undefine
   const draft: NewCase = { title: '' };
   const labels: Labels = [...drafting.labels];
   let priority: string | undefined = drafting.priority;
-  const rest: Record<string, unknown> = {};
+  // Columns may be called like what every object has.
+  const rest: Record<string, unknown> = Object.create(null);
   for (const [column, target] of targets) {
-    const value = values[column];
+    const value = Object.hasOwn(values, column) ? values[column] : undefined;
     if (value === undefined || value === null || target === 'ignore') continue;
     if (target === undefined) rest[column] = cells ? cellValue(String(value)) : value;
     else if (target === 'title') draft.title = textOf(value).trim();
@@ -105,6 +106,7 @@ function cellValue(text: string): unknown {
 
 /** `vendor=acme; urgent`, a list of such texts or of labels, or a mapping by key. */
 function labelsOf(value: unknown): Labels | string {
+  if (typeof value !== 'string' && typeof value !== 'object') return `"${textOf(value)}" is no label; write vendor=acme or urgent`;
   const list =
     typeof value === 'string' ? value.split(/[;,]/) : Array.isArray(value) ? value : Object.entries(value as object).flatMap(byKey);
   const labels: Labels = [];
@@ -117,4 +119,6 @@ function labelsOf(value: unknown): Labels | string {
   return labels;
 }
 
-const byKey = ([key, values]: [string, unknown]): object[] => [values].flat().map((value) => ({ key, value: textOf(value) }));
+/** As everywhere, null says nothing. */
+const byKey = ([key, values]: [string, unknown]): object[] =>
+  [values].flat().flatMap((value) => (value === null ? [] : [{ key, value: textOf(value) }]));

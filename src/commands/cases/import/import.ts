@@ -4,7 +4,7 @@ import path from 'node:path';
 import { crypto } from '../../../base/crypto.ts';
 import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
 import { takeLock } from '../../../base/lock-file.ts';
-import { ServiceAnswerError } from '../../../client/errors.ts';
+import { repeatHint, ServiceAnswerError } from '../../../client/errors.ts';
 import { startSpinner } from '../../../terminal/progress.ts';
 import { readBytes } from '../../body.ts';
 import type { Context } from '../../context.ts';
@@ -117,10 +117,18 @@ async function sendAll(context: Context, ledger: Ledger, batches: readonly Draft
   } catch (error) {
     if (!context.flags.dryRun && all.created > 0)
       context.terminal.note(`Created ${all.created} cases; run the same command again to go on.`);
-    throw error;
+    throw toldToGoOn(error);
   } finally {
     spinner.stop();
   }
+}
+
+/** A batch whose outcome is unknown is not settled like one change: the import does it by itself, with the key that the batch had. */
+function toldToGoOn(error: unknown): unknown {
+  if (!(error instanceof AopsError) || error.hint !== repeatHint(error.details.idempotency_key)) return error;
+  const { message, code, exit, details } = error;
+  const hint = 'Run the same command again: it sends that batch again with the key that it had, and goes on.';
+  return new AopsError(message, { code, exit, hint, details, cause: error });
 }
 
 /** A batch is taken as a whole or not at all: one that is refused is sent row by row, to learn which rows are at fault. */
@@ -172,7 +180,7 @@ async function concluded(
   const sorted = failed.toSorted((a, b) => a.row - b.row);
   await writeFile(path.join(path.dirname(outcome.file), `${name}.failed${ext}`), writeRows(rows, sorted), { mode: 0o600 });
   const [first] = sorted as [FailedRow];
-  const message = `${failed.length === 1 ? '1 row' : `${failed.length} rows`} became no case: row ${first.row}: ${first.reason}${failed.length > 1 ? ', and others' : ''}.`;
+  const message = `${failed.length === 1 ? '1 row' : `${failed.length} rows`} became no case: row ${first.row}: ${first.reason.replace(/\.$/, '')}${failed.length > 1 ? ', and others' : ''}.`;
   throw new ResultError(
     new AopsError(message, {
       code: 'rows_failed',
