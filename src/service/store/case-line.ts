@@ -57,7 +57,7 @@ export async function delegatedAgents(db: Queries, queueId: string): Promise<str
   return rows.map((row) => row.delegated_agent_id as string);
 }
 
-/** Runs of the agent for cases of the queue: those that are executed, and those that wait for a person and hold their case still. */
+/** Runs of the agent for cases of the queue: those that are executed, and those that wait for a person with a case that is not done. */
 export async function runsForCases(db: Queries, queueId: string, agentId: string): Promise<{ executing: number; waiting: number }> {
   const rows = await db
     .selectFrom('runs')
@@ -66,7 +66,12 @@ export async function runsForCases(db: Queries, queueId: string, agentId: string
     .where('runs.agent_id', '=', agentId)
     .where('runs.status', 'in', [...activeStatuses])
     .where('cases.queue_id', '=', queueId)
-    .where((where) => where.or([where('runs.status', '!=', 'waiting'), where('cases.claimed_by_run_id', '=', where.ref('runs.id'))]))
+    .where((where) =>
+      where.or([
+        where('runs.status', '!=', 'waiting'),
+        where.and([where('cases.claimed_by_run_id', '=', where.ref('runs.id')), where('cases.status', '=', 'pending')]),
+      ]),
+    )
     .groupBy('runs.status')
     .execute();
   const count = (waits: boolean): number =>

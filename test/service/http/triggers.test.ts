@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import type { Clock } from '../../../src/base/clock.ts';
 import type { Body, Case, CaseTrigger, RevisionConfig } from '../../../src/interface/types.ts';
+import { dispatchCases } from '../../../src/service/engine/cases/dispatch.ts';
+import { type Engine, jobKinds } from '../../../src/service/engine/engine.ts';
 import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
+import { openDatabase } from '../../../src/service/store/database.ts';
+import { claimJob, nudgeJob } from '../../../src/service/store/jobs.ts';
+import type { JobRow } from '../../../src/service/store/schema.ts';
+import { eventually } from '../../support/eventually.ts';
+import { afterTest } from '../../support/temporary.ts';
 import { ManualClock, within } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';
 import { Gate, testRuntime } from '../helpers/runtime.ts';
@@ -51,6 +59,16 @@ async function until(api: Api, id: string, ...statuses: Case['display_status'][]
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
+
+/** A plan without limits but for the runs at a time. */
+const smallPlan = (maxConcurrentRuns: number): TestOptions['plan'] => ({
+  name: 'small',
+  limits: { agentRuns: 'unlimited', assignments: 'unlimited', clarityInterviews: 'unlimited' },
+  maxConcurrentRuns,
+  runCountingMode: 'started',
+  features: [],
+  products: [],
+});
 
 const history = async (api: Api, id: string) => (await read(api, id)).events.map(({ type }) => type);
 
@@ -280,19 +298,62 @@ describe('dispatching', () => {
     ]);
   });
 
+  it('goes on beside a run that waits for a person when its case is done', async () => {
+    const { api, queue_id } = await withQueue({ plan: smallPlan(1) });
+    const steps = '- if: case.data == "settled"\n  complete_case: ""\n- approve: { id: go, title: "Do {{ case.title }}?" }';
+    const agent_id = await scripted(api, 'Asker', steps);
+    await trigger(api, agent_id, queue_id, { concurrency: 1 });
+    const [a, b, c, d] = (await add(api, queue_id, [
+      { title: 'a' },
+      { title: 'b', data: 'settled' },
+      { title: 'c', data: 'settled' },
+      { title: 'd' },
+    ])) as [Case, Case, Case, Case];
+    const { claimed_by_run_id: run_id } = await until(api, a.id, 'needs_input');
+    // A person did it by hand.
+    await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [a.id], status: 'completed' } });
+    // Its runs complete it first, and ask something then.
+    for (const { id } of [b, c]) await until(api, id, 'completed');
+    await until(api, d.id, 'needs_input');
+    expect((await api.ok('getRun', { params: { run_id: run_id as string } })).run.status).toBe('waiting');
+    const { consumers } = await api.ok('listQueueAgents', { params: { queue_id } });
+    expect(consumers).toMatchObject([{ concurrency_limit: 1, at_concurrency_limit: true }]);
+  });
+
+  it('goes on without a limit of its own when runs that have settled their cases begin to wait', async () => {
+    const { api, queue_id } = await withQueue({ plan: smallPlan(1) });
+    await trigger(api, await scripted(api, 'Asker', '- complete_case: ""\n- approve: { id: go, title: Go on? }'), queue_id);
+    const cases = await add(api, queue_id, [{ title: 'a' }, { title: 'b' }, { title: 'c' }]);
+    for (const { id } of cases) await until(api, id, 'completed');
+  });
+
+  it('looks again for a case that comes due while the line is looked at', async () => {
+    const clock = new ManualClock();
+    const { api, queue_id } = await withQueue({ clock });
+    await trigger(api, await scripted(api, 'Patient', '- postpone_case: { for: 1h }'), queue_id);
+    const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
+    const { postponed_to } = await until(api, row.id, 'postponed');
+    const due = Date.parse(postponed_to as string);
+    await api.service.close();
+
+    const store = await openDatabase(api.dataDirectory);
+    afterTest(() => store.destroy());
+    await nudgeJob(store, { kind: jobKinds.dispatchCases, subjectId: queue_id, dueAt: due - 1 });
+    const job = await claimJob(store, jobKinds.dispatchCases, { owner: 'me', now: due - 1, lease: 60_000 });
+    // Time goes on with each look at the clock.
+    let time = due - 1;
+    const going: Clock = { now: () => time++, sleep: () => Promise.reject(new Error('nobody sleeps here')) };
+    await dispatchCases({ store, clock: going, log: () => undefined } as unknown as Engine, job as JobRow);
+    const { status, due_at } = await store.selectFrom('jobs').selectAll().where('subject_id', '=', queue_id).executeTakeFirstOrThrow();
+    expect([status, Number(due_at)]).toEqual(['queued', due]);
+  });
+
   it('without a limit of its own keeps to that of the plan, and goes on while runs wait', async () => {
     const gate = new Gate();
     let most = 0;
     let now = 0;
     const { api, queue_id } = await withQueue({
-      plan: {
-        name: 'small',
-        limits: { agentRuns: 'unlimited', assignments: 'unlimited', clarityInterviews: 'unlimited' },
-        maxConcurrentRuns: 2,
-        runCountingMode: 'started',
-        features: [],
-        products: [],
-      },
+      plan: smallPlan(2),
       behaviours: {
         work: async (host) => {
           if (host.answer('ask') !== undefined) return { status: 'completed' };
@@ -494,6 +555,38 @@ describe('taking cases away from runs', () => {
     for (const run of runs) expect((await api.ok('getRun', { params: { run_id: run } })).run.status).toBe('interrupted');
     // Its run is told of without the case.
     expect((await api.ok('listRuns')).data[0]).toMatchObject({ case_queue_item_id: null, case_title: null });
+  });
+
+  it('by reprocessing what is done interrupts the run that goes on after it, and ends what it is at', async () => {
+    const ended: string[] = [];
+    const { api, queue_id } = await withQueue({
+      behaviours: {
+        work: async (host) => {
+          await host.act('x', { do: 'complete' });
+          await new Promise((resolve) => host.signal.addEventListener('abort', resolve));
+          ended.push(host.case?.title ?? '');
+          throw host.signal.reason;
+        },
+      },
+    });
+    const agent_id = await api.agent('work');
+    const other = await api.agent('done', 'Other');
+    const { id } = await trigger(api, agent_id, queue_id);
+    const cases = (await add(api, queue_id, [{ title: 'again' }, { title: 'given' }])) as [Case, Case];
+    const runs: string[] = [];
+    for (const row of cases) runs.push((await until(api, row.id, 'completed')).claimed_by_run_id as string);
+    await api.ok('updateAgentCaseTrigger', { params: { agent_id, trigger_id: id }, body: { enabled: false } });
+    const [again, given] = cases;
+    const reprocess = (row: Case, to: { agent_id?: string }) =>
+      api.ok('bulkReprocessCases', { params: { queue_id }, body: { case_ids: [row.id], ...to } });
+    expect(await reprocess(again, {})).toMatchObject({ reprocessedCount: 1, retriedCount: 1 });
+    expect(await reprocess(given, { agent_id: other })).toMatchObject({ reprocessedCount: 1, delegatedCount: 1 });
+    for (const run of runs) expect((await api.ok('getRun', { params: { run_id: run } })).run.status).toBe('interrupted');
+    expect(await until(api, again.id, 'pending')).toMatchObject({ claimed_by_run_id: null });
+    await until(api, given.id, 'completed');
+    expect(await history(api, given.id)).toEqual(['created', 'claimed', 'completed', 'delegated', 'claimed', 'completed']);
+    await eventually('both are ended', () => ended.length === 2);
+    expect(ended.toSorted()).toEqual(['again', 'given']);
   });
 
   it('by a person who says that they are done does not interrupt them', async () => {

@@ -1,6 +1,6 @@
 /** What people do to cases: one, those named, all that match. Each change is one transaction. */
 import type { CasePriority, CaseStatus } from '../../../interface/types.ts';
-import { insertCaseEvents } from '../../store/case-events.ts';
+import { insertCaseEvents, type NewCaseEvent } from '../../store/case-events.ts';
 import { deleteCaseRows, inChunks, updateCases } from '../../store/cases.ts';
 import type { Queries } from '../../store/database.ts';
 import { executingCaseRuns } from '../../store/runs.ts';
@@ -38,7 +38,7 @@ export async function setStatus(
 ): Promise<{ changed: CaseRow[]; interrupted: string[] }> {
   if (status === 'pending') {
     const changed = rows.filter((row) => row.status !== 'pending' || row.claimed_by_run_id !== null || row.postponed_to !== null);
-    return { changed, interrupted: await reopen(engine, trx, queue, changed) };
+    return { changed, interrupted: await putBack(engine, trx, queue, changed, { type: 'reopened' }) };
   }
   const changed = rows.filter((row) => row.status !== status);
   const now = isoTime(engine.clock.now());
@@ -57,6 +57,8 @@ export async function setStatus(
     );
     await recordEvents(engine.clock, trx, { teamId: queue.team_id }, events);
   }
+  // A run that waits for a person holds the place of its agent no longer.
+  await nudgeDispatch(trx, queue.id, engine.clock.now());
   return { changed, interrupted: [] };
 }
 
@@ -67,18 +69,13 @@ export async function reprocess(
   queue: QueueRow,
   rows: readonly CaseRow[],
   agentId: string | undefined,
-): Promise<CaseRow[]> {
+): Promise<{ changed: CaseRow[]; interrupted: string[] }> {
   const idle = rows.filter((row) => row.status !== 'pending' || row.claimed_by_run_id === null);
-  if (agentId === undefined) {
-    const changed = idle.filter((row) => row.status !== 'pending' || row.postponed_to !== null || row.delegated_agent_id !== null);
-    await reopen(engine, trx, queue, changed);
-    return changed;
+  if (agentId !== undefined) {
+    return { changed: idle, interrupted: await putBack(engine, trx, queue, idle, { type: 'delegated', agentId }) };
   }
-  const now = isoTime(engine.clock.now());
-  await updateCases(trx, idsOf(idle), { ...waiting, delegated_agent_id: agentId, updated_at: now });
-  await insertCaseEvents(trx, idsOf(idle), { type: 'delegated', agentId }, now);
-  await nudgeDispatch(trx, queue.id, engine.clock.now());
-  return idle;
+  const changed = idle.filter((row) => row.status !== 'pending' || row.postponed_to !== null || row.delegated_agent_id !== null);
+  return { changed, interrupted: await putBack(engine, trx, queue, changed, { type: 'reopened' }) };
 }
 
 /** Changes the priority, of work that is going on too; it interrupts nothing. */
@@ -93,12 +90,14 @@ export async function setPriority(engine: Parts, trx: Queries, rows: readonly Ca
 
 const waiting = { status: 'pending', claimed_at: null, claimed_by_run_id: null, completed_at: null, postponed_to: null } as const;
 
-async function reopen(engine: Parts, trx: Queries, queue: QueueRow, rows: readonly CaseRow[]): Promise<string[]> {
+/** Puts cases back into the line, of one agent where the event names it, and interrupts the runs that are executed for them. */
+async function putBack(engine: Parts, trx: Queries, queue: QueueRow, rows: readonly CaseRow[], event: NewCaseEvent): Promise<string[]> {
   const now = isoTime(engine.clock.now());
   // Let go of before their runs end, which would settle them otherwise.
-  await updateCases(trx, idsOf(rows), { ...waiting, delegated_agent_id: null, updated_at: now });
+  await updateCases(trx, idsOf(rows), { ...waiting, delegated_agent_id: event.agentId ?? null, updated_at: now });
+  // Also one that has settled its case and goes on: a case has one run at a time.
   const interrupted = await interruptCaseRuns(engine, trx, idsOf(rows));
-  await insertCaseEvents(trx, idsOf(rows), { type: 'reopened' }, now);
+  await insertCaseEvents(trx, idsOf(rows), event, now);
   await nudgeDispatch(trx, queue.id, engine.clock.now());
   return interrupted;
 }

@@ -36,9 +36,11 @@ export async function dispatchCases(engine: Engine, job: JobRow): Promise<void> 
     if (!(await holdsJob(trx, job))) return 0;
     const queue = await trx.selectFrom('queues').selectAll().where('id', '=', job.subject_id).executeTakeFirst();
     const takers = queue === undefined ? [] : await takersOf(trx, queue);
-    const turn = queue === undefined ? { begun: 0, blocked: false } : await takeTurn(engine, trx, queue, takers);
+    // One moment for both: a case that came due between two would be neither taken nor waited for.
+    const now = engine.clock.now();
+    const turn = queue === undefined ? { begun: 0, blocked: false } : await takeTurn(engine, trx, queue, takers, now);
     // Within the same transaction: what is added later finds a job that is not running, and makes it due.
-    const dueAt = takers.length === 0 ? undefined : await nextLook(engine, trx, job.subject_id, turn);
+    const dueAt = takers.length === 0 ? undefined : await nextLook(trx, job.subject_id, turn, now);
     await releaseJob(trx, job, dueAt === undefined ? { status: 'done' } : { status: 'queued', dueAt });
     return turn.begun;
   });
@@ -67,8 +69,9 @@ async function takeTurn(
   trx: Queries,
   queue: QueueRow,
   takers: readonly Taker[],
+  time: number,
 ): Promise<{ begun: number; blocked: boolean }> {
-  const now = isoTime(engine.clock.now());
+  const now = isoTime(time);
   let begun = 0;
   let blocked = false;
   let free = takers.filter(({ room }) => room > 0);
@@ -118,12 +121,11 @@ async function begin(engine: Engine, trx: Queries, queue: QueueRow, row: CaseRow
 
 /** When the line is to be looked at again by itself. Whatever makes room or adds a case has it looked at besides. */
 async function nextLook(
-  engine: Engine,
   trx: Queries,
   queueId: string,
   { begun, blocked }: { begun: number; blocked: boolean },
+  now: number,
 ): Promise<number | undefined> {
-  const now = engine.clock.now();
   if (begun >= turnLength) return now;
   const postponed = await nextPostponed(trx, queueId, isoTime(now));
   const times = [...(blocked ? [now + retryAfter] : []), ...(postponed === undefined ? [] : [Date.parse(postponed)])];

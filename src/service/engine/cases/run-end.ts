@@ -65,8 +65,8 @@ export async function caseRunEnded(engine: Parts, trx: Queries, run: RunRow, end
 /** In the transaction in which a run begins to wait for a person. */
 export async function caseRunAsked(engine: Parts, trx: Queries, run: RunRow, request: HumanRequestRow): Promise<void> {
   const held = await heldCase(trx, run);
-  if (held === undefined) return;
-  await record(trx, held, run, { type: 'needs_input', requestId: request.id }, isoTime(engine.clock.now()));
+  if (held !== undefined) await record(trx, held, run, { type: 'needs_input', requestId: request.id }, isoTime(engine.clock.now()));
+  // Also when it has settled its case before: it is not executed any more.
   await freePlace(engine, trx, run);
 }
 

@@ -49,7 +49,7 @@ export const caseBulkRoutes: Pick<GroupRoutes<'cases'>, BulkOperation> = {
   },
 
   async bulkReprocessCases(context, { params, body }) {
-    const counts = await onCases(context, params.queue_id, body, async (trx, { queue, rows, asked }) => {
+    const { interrupted, ...counts } = await onCases(context, params.queue_id, body, async (trx, { queue, rows, asked }) => {
       const agent = body.agent_id === undefined ? undefined : await requireAgent(context, trx, body.agent_id);
       if (agent?.live_build_id === null) {
         throw new ServiceError(
@@ -58,11 +58,12 @@ export const caseBulkRoutes: Pick<GroupRoutes<'cases'>, BulkOperation> = {
           `The agent ${agent.name} has no live revision; create one and promote it.`,
         );
       }
-      const changed = (await reprocess(context.engine, trx, queue, rows, agent?.id)).length;
+      const done = await reprocess(context.engine, trx, queue, rows, agent?.id);
+      const changed = done.changed.length;
       const which = agent === undefined ? { retriedCount: changed } : { delegatedCount: changed };
-      return { reprocessedCount: changed, skippedCount: asked - changed, ...which };
+      return { reprocessedCount: changed, skippedCount: asked - changed, ...which, interrupted: done.interrupted };
     });
-    context.engine.worker.wake();
+    abortDrivers(context.engine, interrupted);
     return counts;
   },
 
