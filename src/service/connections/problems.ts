@@ -67,7 +67,19 @@ export function serverProblem(error: unknown, sdk: Sdk, connected: boolean): Ser
   return one(sdk.SdkError) ? new ServerProblem('call', words(error), { cause: error }) : broken(words(error));
 }
 
-const words = (error: unknown): string => `what it answered cannot be used: ${firstLine((error as Error).message)}`;
+const words = (error: unknown): string => `what it answered cannot be used: ${firstLine(foundWrong((error as Error).message))}`;
+
+/** The library says what is wrong with a result as a list in JSON, over many lines: the first of it, and where. */
+function foundWrong(message: string): string {
+  const [, start, list] = /^(.+?: )(\[\s.*\])$/s.exec(message) ?? [];
+  if (list === undefined) return message;
+  try {
+    const [{ path, message: what }] = JSON.parse(list) as [{ path: (string | number)[]; message: string }];
+    return `${start}${path.length === 0 ? '' : `${path.join('.')}: `}${what}`;
+  } catch {
+    return message;
+  }
+}
 
 const firstLine = (text: string): string => {
   const line = text.split('\n', 1)[0] as string;

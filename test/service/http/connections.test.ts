@@ -4,6 +4,7 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import type { Body } from '../../../src/interface/types.ts';
 import { AuthorizationServer } from '../../support/authorization-server.ts';
@@ -309,6 +310,23 @@ describe('what is found out about a connection', () => {
     expect(answer.success).toBe(false);
     expect(answer.error).toMatch(/^The server could not be used: .+[.?]$/);
     expect(answer.error).toContain(words);
+  });
+
+  it('says which part of an answer is not as the protocol has it', async () => {
+    const service = await api();
+    const server = await mcpServer('legacy');
+    server.guard = (request, response) => {
+      if (request.headers['mcp-session-id'] === undefined || request.method !== 'POST') return false;
+      void json(request).then((asked) => {
+        const { id, method } = asked as { id?: number; method: string };
+        const answer = { jsonrpc: '2.0', id, result: { tools: [{ name: 'without_schema' }] } };
+        if (method === 'tools/list') response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+        else response.writeHead(202).end();
+      });
+      return true;
+    };
+    const answer = await service.ok('probeMcpServer', { body: { server_url: server.url } });
+    expect(answer.error).toMatch(/: Invalid result for tools\/list: tools\.0\.inputSchema: .*expected object.*\.$/);
   });
 
   it('says that a server took too long', async () => {
