@@ -28,7 +28,10 @@ export function toolArguments(body: unknown): Record<string, unknown> {
  * @throws UsageError `invalid_arguments` that names each argument and what is wrong with it
  */
 export async function checkArguments(tool: ListedTool, args: Record<string, unknown>): Promise<void> {
-  const [{ Compile }, { schemaProblems }] = await Promise.all([import('typebox/compile'), import('../../interface/schema-problems.ts')]);
+  const [{ Compile }, { schemaProblems }] = await Promise.all([
+    import('../../interface/validator.ts'),
+    import('../../interface/schema-problems.ts'),
+  ]);
   const problems = ((): ReturnType<typeof schemaProblems> => {
     try {
       const validator = Compile(tool.inputSchema);

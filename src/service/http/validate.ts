@@ -1,7 +1,7 @@
 /** Checks what an operation is called with against its schemas, and says in words what does not fit. */
 import type { TObject, TSchema } from 'typebox';
-import { Compile, type Validator } from 'typebox/compile';
 import { schemaProblems } from '../../interface/schema-problems.ts';
+import { Compile, type Validator } from '../../interface/validator.ts';
 import { ServiceError } from '../errors.ts';
 
 // Compiled when an operation is first called: compiling all at the start would delay it.

@@ -86,6 +86,14 @@ describe('subscriptions', () => {
     expect(refused.text).toContain(word);
   });
 
+  it('of a kind that is not there are refused with every kind that is', async () => {
+    const refused = await (await api()).call('createTeamWebhook', {
+      body: { url: 'http://127.0.0.1:9/', events: ['case.created'] as never },
+    });
+    expect(failure(refused)).toEqual([400, 'invalid_request']);
+    for (const kind of webhookEventKinds) expect(refused.text).toContain(kind);
+  });
+
   it('cannot be made for a host that the service may not reach, and says what would allow it', async () => {
     const service = await api();
     for (const host of ['10.0.0.7', '169.254.169.254', '[fd00::1]', '0.0.0.0']) {

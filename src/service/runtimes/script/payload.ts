@@ -1,5 +1,5 @@
 /** Checks the payload of a step against its schema, and says what is wrong in words. */
-import { Compile } from 'typebox/compile';
+import { Compile } from '../../../interface/validator.ts';
 import { oneOf, suggestion } from './problems.ts';
 import { durationPattern, idPattern, type StepKind, stepKinds, stepSchemas } from './schema.ts';
 import type { Path } from './source.ts';
