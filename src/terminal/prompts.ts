@@ -117,6 +117,7 @@ async function showPrompt<Answer>(
       return signal?.aborted === true;
     },
   };
+  const release = terminal.keepForPrompt();
   try {
     return await show(inquirer, { message: sanitize(question.message), theme: promptTheme(styles) }, context);
   } catch (error) {
@@ -125,6 +126,7 @@ async function showPrompt<Answer>(
     throw error;
   } finally {
     terminal.in.stream.removeListener('end', onEnd);
+    release();
   }
 }
 

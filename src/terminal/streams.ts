@@ -88,6 +88,8 @@ export class Terminal {
   #options: TerminalOptions = {};
   #failure: AopsError | undefined;
   #errorsLost = false;
+  /** What waits for the prompt that is on the screen. */
+  #waiting: string[] | undefined;
 
   constructor(streams: TerminalStreams, options: TerminalOptions = {}) {
     this.in = { stream: streams.stdin, isTTY: streams.stdin.isTTY === true };
@@ -164,6 +166,24 @@ export class Terminal {
     this.#writeErr(`${text}\n`);
   }
 
+  /** Whether a prompt is on the screen. */
+  get asking(): boolean {
+    return this.#waiting !== undefined;
+  }
+
+  /**
+   * Keeps the screen for a prompt, which draws itself again above where the cursor is: notes and warnings wait until the
+   * returned function is called.
+   */
+  keepForPrompt(): () => void {
+    const waiting: string[] = [];
+    this.#waiting = waiting;
+    return () => {
+      this.#waiting = undefined;
+      for (const text of waiting) this.#writeErr(text);
+    };
+  }
+
   /** Never shows this value on stderr, in none of its usual encodings. */
   protect(secret: string): void {
     this.#secrets.add(secret);
@@ -186,6 +206,10 @@ export class Terminal {
 
   #writeErr(text: string): void {
     if (this.#errorsLost) return;
+    if (this.#waiting) {
+      this.#waiting.push(text);
+      return;
+    }
     // Resolved before secrets are looked for, so that no markup can split one.
     this.err.stream.write(this.#secrets.apply(resolveMarkup(text)));
   }

@@ -1,6 +1,8 @@
 /** The life of the local service, through the real binary. */
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
@@ -89,6 +91,34 @@ describe.concurrent('up, status, logs, down, reset', () => {
     await eventually('the process is gone', () => !isAlive(pid));
     expect(existsSync(status.data_dir)).toBe(false);
     expect((await machine.aops('local', 'reset', '--yes')).stdout).toBe(`There is nothing in ${status.data_dir}.\n`);
+  });
+
+  it('is found again by who watches a run', async () => {
+    const machine = await Machine.create();
+    expect((await machine.aops('local', 'up')).code).toBe(0);
+    await machine.agent('pay', '- say: started\n- approve: { id: pay, title: "Pay 3 invoices?" }\n- say: "went on"');
+    const run = await machine.startRun('pay');
+    const watching = machine.start('aops', ['runs', 'watch', run, '--on-request', 'wait']);
+    await watching.says('Pay 3 invoices?');
+    const { url } = await machine.json<Status>('local', 'status');
+    expect((await machine.aops('local', 'down')).code).toBe(0);
+    expect((await machine.aops('local', 'up')).code).toBe(0);
+    expect((await machine.json<Status>('local', 'status')).url).toBe(url);
+    expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
+    const { code, stdout } = await watching.finished;
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/went on\n(.*\n)?completed after \S+\n$/) });
+    expect((await machine.aops('local', 'down')).code).toBe(0);
+
+    // Elsewhere when somebody else is there now, and when told so.
+    const other = createServer().listen(Number(new URL(url).port), '127.0.0.1');
+    await once(other, 'listening');
+    expect((await machine.aops('local', 'up')).code).toBe(0);
+    other.close();
+    const elsewhere = await machine.json<Status>('local', 'status');
+    expect(elsewhere.url).not.toBe(url);
+    expect(elsewhere.running).toBe(true);
+    expect((await machine.aops('local', 'up', '--port', '0')).code).toBe(0);
+    expect((await machine.aops('local', 'down')).code).toBe(0);
   });
 
   it('keeps no data with --ephemeral', async () => {

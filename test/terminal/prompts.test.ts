@@ -107,6 +107,16 @@ describe('in a terminal', () => {
     expect(shown).toMatch(/\u001b\[2K\u001b\[G\u001b\[\?25hREJECTED/);
   });
 
+  test('what happens meanwhile is told after it', async () => {
+    const again = '\u007f\u007f\u007fgood\r';
+    const shown = await drive('told', [
+      ['one', 'bad\r'],
+      ['Not that one.', again],
+    ]);
+    expect(shown).toMatch(/told of bad\r\ntold of good\r\nANSWER "good"\r\n$/);
+    expect(shown.match(/told of/g)).toHaveLength(2);
+  });
+
   test.each([
     ['Ctrl-C', '\u0003'],
     ['Ctrl-D', '\u0004'],

@@ -46,7 +46,7 @@ export default defineCommand({
   summary: 'Start the local service in the background, and use it',
   description: 'Returns when the service answers. The profile "local" is created and selected. A second call says that it is up already.',
   options: {
-    port: integer('N', 'Listen on this port (default: a free one)', { minimum: 1, maximum: 65_535 }),
+    port: integer('N', 'Listen on this port, 0 for any (default: the one it had before, or any)', { minimum: 0, maximum: 65_535 }),
     dataDir: text('DIR', 'Keep the data here', { complete: 'directories' }),
     ephemeral: flag('Keep no data: use a temporary directory that `down` removes'),
     exec: choice(['host', 'off'], 'Whether runs may execute commands, as you and without containment (default host)'),
@@ -89,7 +89,7 @@ export default defineCommand({
   })),
   async run(context, input) {
     const running = await runningService(context);
-    const state = running ?? (await start(context, input));
+    const state = running ?? (await startWhereItWas(context, input));
     if (running) refuseOtherwise(context, running, input);
     context.terminal.note(running ? 'The local service is up already.' : 'The local service is up.');
     await context.store.saveProfile(
@@ -115,7 +115,7 @@ interface UpInput extends RetentionInput, WebhookInput, ConnectionInput {
 /** What is up may not be what is asked for; then it has to be stopped first. */
 function refuseOtherwise(context: Context, running: LocalState, input: UpInput): void {
   const differs =
-    (input.port !== undefined && new URL(running.url).port !== String(input.port)) ||
+    (input.port !== undefined && input.port !== 0 && new URL(running.url).port !== String(input.port)) ||
     (input.dataDir !== undefined && path.resolve(context.cwd, input.dataDir) !== running.data_dir) ||
     (input.exec !== undefined && input.exec !== running.exec) ||
     // Only read at the start.
@@ -134,6 +134,23 @@ function refuseOtherwise(context: Context, running: LocalState, input: UpInput):
 }
 
 const readToken = async (dataDirectory: string): Promise<string> => (await readFile(tokenFile(dataDirectory), 'utf8')).trim();
+
+/** Ports below are for privileged programs; it may have had one when it was started by another user. */
+const firstOrdinaryPort = 1_024;
+
+/** At the address it had before, so that whoever follows a run, or has the team page open, finds it again; elsewhere when that is taken. */
+async function startWhereItWas(context: Context, input: UpInput): Promise<LocalState> {
+  const before = context.store.profiles().find(({ name }) => name === localProfile)?.base_url;
+  const { hostname, port: digits } = new URL(before ?? 'http://unknown');
+  const port = hostname === '127.0.0.1' ? Number(digits) : 0;
+  if (input.port !== undefined || input.ephemeral || port < firstOrdinaryPort) return start(context, input);
+  try {
+    return await start(context, { ...input, port });
+  } catch (error) {
+    if (!(error instanceof AopsError) || error.code !== 'port_in_use') throw error;
+    return start(context, input);
+  }
+}
 
 async function start(context: Context, input: UpInput): Promise<LocalState> {
   if (input.ephemeral && input.dataDir !== undefined) throw new UsageError('--ephemeral and --data-dir exclude each other.');
