@@ -1,10 +1,11 @@
 /**
  * When a schedule fires: from its fields to cron patterns, and from those to instants. Pure; the command line and the service
  * count with the same. A time that the clocks skip in spring fires at the first moment after the gap, one that they show twice
- * in autumn fires the first time; what repeats within the day (every 15 minutes, hourly, a pattern with `*` for the hour) goes by
- * elapsed time instead.
+ * in autumn fires the first time; what repeats within the day (every 15 minutes, hourly, a pattern with `*` or a step for the minute
+ * or the hour) goes by elapsed time instead.
  */
 import { Cron } from 'croner';
+import { endOfGap, zoneOffset } from './clock-gap.ts';
 import { nearest } from './nearest.ts';
 import { type Frequency, fieldsOf, frequencies, isFrequency, type ScheduleTimes, weekdays, withDefaultTimes } from './schedule-fields.ts';
 
@@ -103,9 +104,25 @@ export function cronPatterns(given: ScheduleTimes): string[] {
  * (`timesProblems`).
  */
 export function nextTime(times: ScheduleTimes, after: number): number | undefined {
-  const instants = cronPatterns(times).flatMap((pattern) => cronOf(pattern, times.timezone).nextRun(new Date(after))?.getTime() ?? []);
+  const instants = cronPatterns(times).flatMap((pattern) => nextOf(pattern, times.timezone, after) ?? []);
   return instants.length === 0 ? undefined : Math.min(...instants);
 }
+
+function nextOf(pattern: string, timezone: string, after: number): number | undefined {
+  const next = cronOf(pattern, timezone).nextRun(new Date(after))?.getTime();
+  if (next === undefined || goesByElapsedTime(pattern)) return next;
+  // Croner knows the end of a gap on the same day alone; where the clocks go from 23:00 to midnight it passes the times between over.
+  const [from, until] = [after + zoneOffset(after, timezone), next + zoneOffset(next, timezone)];
+  const walls = cronOf(pattern, 'UTC');
+  for (let wall = walls.nextRun(new Date(from)); wall !== null && wall.getTime() < until; wall = walls.nextRun(wall)) {
+    const end = endOfGap(wall.getTime(), timezone);
+    if (end !== undefined && end > after && end < next) return end;
+  }
+  return next;
+}
+
+/** Whether the minute or the hour has a `*` or a step. */
+const goesByElapsedTime = (pattern: string): boolean => /^\S*[*/]|^\S+ \S*[*/]/.test(pattern);
 
 /** The next instants, at most so many. */
 export function nextTimes(times: ScheduleTimes, after: number, count: number): number[] {

@@ -82,6 +82,22 @@ describe('daylight saving', () => {
     expect(next(zone('Australia/Lord_Howe', '02:15'), '2026-10-03T00:00:00Z', 2)).toEqual(['2026-10-03T15:30Z', '2026-10-04T15:15Z']);
   });
 
+  it('holds where the clocks go from 23:00 to midnight, and the gap ends on another day', () => {
+    const nuuk = { timezone: 'America/Nuuk', time: '23:30' };
+    expect(next({ ...nuuk, frequency: 'daily' }, '2027-03-26T12:00:00Z')).toEqual([
+      '2027-03-27T01:30Z',
+      '2027-03-28T01:00Z',
+      '2027-03-29T00:30Z',
+    ]);
+    expect(next({ ...nuuk, frequency: 'weekly', day: 'saturday' }, '2027-03-26T12:00:00Z', 2)).toEqual([
+      '2027-03-28T01:00Z',
+      '2027-04-04T00:30Z',
+    ]);
+    // Where midnight is a time of its own, it is not fired twice.
+    const cron = { frequency: 'custom', cron: '0 0,23 * * *', timezone: 'America/Nuuk' };
+    expect(next(cron, '2027-03-27T12:00:00Z', 2)).toEqual(['2027-03-28T01:00Z', '2027-03-29T00:00Z']);
+  });
+
   it('leaves what repeats within the day to elapsed time', () => {
     const hourly = { frequency: 'hourly', timezone: 'Europe/Berlin' };
     expect(next(hourly, '2026-10-24T23:30:00Z', 4)).toEqual([
