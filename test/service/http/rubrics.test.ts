@@ -115,6 +115,33 @@ describe('rubrics', () => {
     expect((await api.ok('replaceEvalRubrics', { params: { agentId }, body: { rubrics: [] } })).rubrics).toEqual([]);
   });
 
+  it('are told apart by their titles, also after one was renamed', async () => {
+    const api = await service();
+    const agentId = await api.agent();
+    const [first, second] = [await rubric(api, agentId, 'Says paid', description), await rubric(api, agentId, 'Other', description)];
+    const rename = (title: string) => ({ params: { agentId, rubricId: second.id }, body: { title } });
+    expect(failure(await api.call('updateEvalRubric', rename('says PAID!')))).toEqual([409, 'rubric_exists']);
+    await api.ok('updateEvalRubric', rename('OTHER'));
+    await api.ok('updateEvalRubric', rename('Renamed'));
+    // The title is free again; the slug is not, because results name the renamed one by it.
+    const third = await rubric(api, agentId, 'Other', description);
+    expect([second.slug, third.slug]).toEqual(['other', 'other-2']);
+
+    const ids = [first.id, second.id, third.id];
+    const listed = (await api.ok('getEvalRubrics', { params: { agentId } })).rubrics;
+    const drafts = listed.map(({ title }) => ({ title, description }));
+    const same = await api.ok('replaceEvalRubrics', { params: { agentId }, body: { rubrics: drafts } });
+    expect(same.rubrics.map(({ id }) => id)).toEqual(ids);
+    const fewer = { rubrics: [{ title: 'Renamed', description }] };
+    await api.ok('replaceEvalRubrics', { params: { agentId }, body: fewer });
+    const more = { rubrics: [{ title: 'Other', description }, ...fewer.rubrics] };
+    const { rubrics } = await api.ok('replaceEvalRubrics', { params: { agentId }, body: more });
+    expect(rubrics.map(({ id, slug }) => [id === second.id, slug])).toEqual([
+      [false, 'other-2'],
+      [true, 'other'],
+    ]);
+  });
+
   it('may be of one revision', async () => {
     const api = await service();
     const agentId = await api.agent();

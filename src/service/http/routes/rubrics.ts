@@ -1,6 +1,6 @@
 /** Evaluation rubrics of agents. */
 import type { PlatformRubric, Rubric } from '../../../interface/types.ts';
-import { createRubric, replaceRubrics } from '../../engine/rubrics.ts';
+import { createRubric, replaceRubrics, updateRubric } from '../../engine/rubrics.ts';
 import { notFound } from '../../errors.ts';
 import { readDemand } from '../../evaluation/language.ts';
 import { platformRubrics } from '../../evaluation/platform.ts';
@@ -41,8 +41,7 @@ export const rubricRoutes: GroupRoutes<'rubrics'> = {
     const { store, clock } = context.engine;
     return store.transaction().execute(async (trx) => {
       const rubric = await requireRubric(context, trx, params);
-      const changes = { title: body.title ?? rubric.title, description: body.description ?? rubric.description };
-      return { rubric: rubricView(await updateRubricRow(trx, rubric.id, { ...changes, updated_at: isoTime(clock.now()) })) };
+      return { rubric: rubricView(await updateRubric(trx, rubric, body, isoTime(clock.now()))) };
     });
   },
 
