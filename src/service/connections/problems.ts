@@ -69,9 +69,9 @@ export function serverProblem(error: unknown, sdk: Sdk, connected: boolean): Ser
 
 const words = (error: unknown): string => `what it answered cannot be used: ${firstLine(foundWrong((error as Error).message))}`;
 
-/** The library says what is wrong with a result as a list in JSON, over many lines: the first of it, and where. */
-function foundWrong(message: string): string {
-  const [, start, list] = /^(.+?: )(\[\s.*\])$/s.exec(message) ?? [];
+/** The library says what is wrong with an answer as a list in JSON, over many lines: the first of it, and where. */
+export function foundWrong(message: string): string {
+  const [, start = '', list] = /^([^[]+: )?(\[\s.*\])$/s.exec(message) ?? [];
   if (list === undefined) return message;
   try {
     const [{ path, message: what }] = JSON.parse(list) as [{ path: (string | number)[]; message: string }];

@@ -541,6 +541,8 @@ describe('authorization', () => {
     ['no proof of the code', {}, { code_challenge_methods_supported: ['plain'] }, 400, 'oauth_failed', false],
     ['another issuer', {}, { issuer: 'http://evil.test' }, 400, 'oauth_not_supported', false],
     ['an address that is a script', {}, { authorization_endpoint: 'javascript:alert(1)' }, 400, 'oauth_not_supported', false],
+    ['an address that is no web page', {}, { authorization_endpoint: 'file:///etc/passwd' }, 400, 'oauth_not_supported', false],
+    ['an address that starts a program', {}, { authorization_endpoint: 'ms-help:x' }, 400, 'oauth_not_supported', false],
     ['a registration inside the network', {}, { registration_endpoint: 'http://10.0.0.7/register' }, 400, 'oauth_failed', false],
     ['a return to nowhere', { return_url: 'javascript:alert(1)' }, {}, 400, 'invalid_request', false],
     ['an unknown connection', { reconnect_instance_id: randomUUID() }, {}, 404, 'connection_not_found', false],
@@ -553,6 +555,15 @@ describe('authorization', () => {
     const mcp_server_url = bare ? (await mcpServer()).url : server.url;
     const refused = await service.call('authorizeMcpOAuth', { body: { name: 'tickets', mcp_server_url, ...body } });
     expect(failure(refused)).toEqual([status, error]);
+  });
+
+  it('says what is wrong with a registration', async () => {
+    const service = await api();
+    const { server, issuer } = await authorized(service);
+    issuer.metadata = { registration_endpoint: await answering(201, { 'content-type': 'application/json' }, '{}') };
+    const refused = await service.call('authorizeMcpOAuth', { body: { name: 'tickets', mcp_server_url: server.url } });
+    expect(failure(refused)).toEqual([400, 'oauth_failed']);
+    expect(refused.text).toMatch(/could not begin: redirect_uris: .*expected array/);
   });
 
   it('is not begun for a server that says it is another, nor for a connection elsewhere', async () => {

@@ -4,6 +4,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { AuthorizationServerMetadata, OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/client';
+import { firstLine } from '../../../base/values.ts';
+import { foundWrong } from '../../connections/problems.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { secretHash } from '../../oauth/secrets.ts';
@@ -110,7 +112,7 @@ async function begin(engine: Engine, { url, state, callback, found, before }: Be
     return { url: authorizationUrl.href, details };
   }).catch((error: unknown) => {
     if (error instanceof ServiceError) throw error;
-    const reason = error instanceof Error ? (error.message.split('\n', 1)[0] as string).slice(0, 300) : 'it failed';
+    const reason = error instanceof Error ? firstLine(foundWrong(error.message)).slice(0, 300) : 'it failed';
     throw unsupported('oauth_failed', `The authorization at ${server} could not begin: ${reason.replace(/\.$/, '')}.`);
   });
 }

@@ -27,6 +27,9 @@ export const discoverOAuth = (engine: Pick<Engine, 'clock' | 'connections'>, url
         return undefined;
       });
     if (found?.authorizationServerMetadata === undefined) return undefined;
+    // A person is sent there by a browser: any other address would start a program, or show a file of this machine.
+    const { protocol } = new URL(found.authorizationServerMetadata.authorization_endpoint);
+    if (!/^https?:$/.test(protocol)) return undefined;
     return {
       server: found.authorizationServerUrl,
       metadata: found.authorizationServerMetadata,
