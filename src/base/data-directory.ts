@@ -1,10 +1,11 @@
 /** Making the folder that a service keeps its data in. */
-import { mkdir } from 'node:fs/promises';
 import { UsageError } from './errors.ts';
+import { makeFolders } from './make-folders.ts';
 
 const reasons: Record<string, string> = {
   EEXIST: 'there is a file of that name',
   ENOTDIR: 'a part of its path is a file',
+  ENOENT: 'no folder can be made there',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EROFS: 'the disk is read-only',
@@ -16,7 +17,7 @@ const reasons: Record<string, string> = {
  */
 export async function makeDataDirectory(directory: string): Promise<void> {
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    makeFolders(directory, 0o700);
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     const why = Object.hasOwn(reasons, code) ? reasons[code] : code || String(error);

@@ -3,10 +3,11 @@
  * sent, removed when its outcome is known. What is left can be sent again with its key while the service remembers it.
  * Entries hold the request, never a credential.
  */
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { crypto } from '../base/crypto.ts';
+import { makeFolders } from '../base/make-folders.ts';
 import { isAnswerText } from './json-rpc.ts';
 import type { ServiceRequest } from './request.ts';
 
@@ -64,7 +65,7 @@ export class ChangeJournal {
     };
     const file = this.#fileOf(keys.key);
     try {
-      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+      makeFolders(this.#folder, 0o700);
       await writeFile(`${file}.new`, JSON.stringify(entry), { mode: 0o600 });
       await rename(`${file}.new`, file);
       return true;

@@ -1,7 +1,7 @@
 /** Where pages and files that the service makes go: into a file, completely or not at all, or to stdout. */
 import path from 'node:path';
 import { UsageError } from '../base/errors.ts';
-import { type Content, LocalFolder } from '../client/transfers/local-files.ts';
+import { type Content, LocalFolder, type WriteOptions } from '../client/transfers/local-files.ts';
 import type { Context } from './context.ts';
 
 /** Makes sure that a file can be written. @throws UsageError when something is there that may not be replaced */
@@ -10,10 +10,16 @@ export function checkTarget(context: Context, file: string, force: boolean): voi
   folder.check(name, force);
 }
 
-/** Writes a file; its size in bytes. @param mode permissions that it gets in any case @throws UsageError when it is there already and `force` is false */
-export async function saveContent(context: Context, content: Content, file: string, force: boolean, mode?: number): Promise<number> {
+/** Writes a file; its size in bytes. @throws UsageError when it is there already and `force` is false */
+export async function saveContent(
+  context: Context,
+  content: Content,
+  file: string,
+  force: boolean,
+  options: Pick<WriteOptions, 'mode' | 'workFolder'> = {},
+): Promise<number> {
   const { folder, name } = place(context, file);
-  return folder.write(name, content, { replace: force, signal: context.signal, ...(mode === undefined ? {} : { mode }) });
+  return folder.write(name, content, { ...options, replace: force, signal: context.signal });
 }
 
 const place = (context: Context, file: string) => {

@@ -3,11 +3,12 @@
  * through `conf` (temporary file, fsync, rename) under a lock file, so that two processes never lose each other's change.
  */
 
-import { chmodSync, lstatSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, lstatSync, readFileSync, statSync } from 'node:fs';
 import { platform } from 'node:os';
 import path from 'node:path';
 import { AopsError, exitCodes } from '../base/errors.ts';
 import { takeLock, type Unlock } from '../base/lock-file.ts';
+import { makeFolders } from '../base/make-folders.ts';
 import { isObject, type JsonObject } from '../base/values.ts';
 
 const fileMode = 0o600;
@@ -84,7 +85,7 @@ function tighten(file: string, warn: (message: string) => void): void {
 }
 
 function prepareFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: folderMode });
+  makeFolders(folder, folderMode);
   // A folder of another name was chosen by the user and may be shared (AOPS_CONFIG_DIR=/tmp): only ours is tightened.
   if (platform() !== 'win32' && path.basename(folder) === 'aops' && (statSync(folder).mode & 0o077) !== 0) chmodSync(folder, folderMode);
 }

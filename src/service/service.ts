@@ -46,6 +46,7 @@ import { SandboxStore } from './sandbox/sandbox.ts';
 import { SecretBox } from './secret-box.ts';
 import type { Service, ServiceOptions } from './service-options.ts';
 import { UrlSigner } from './signed-urls.ts';
+import { dataFailure } from './store/data-failure.ts';
 import { openDatabase } from './store/database.ts';
 import { nudgeJob, reclaimJobs } from './store/jobs.ts';
 import { largestConcurrency } from './store/plans.ts';
@@ -63,7 +64,7 @@ const drainTime = 5_000;
 const deliveredEndpoints = 32;
 
 /**
- * Starts the service. Throws AopsError `data_directory_unusable`, `data_directory_in_use`, `data_directory_newer`, `restore_unfinished`, `port_in_use`, `webhook_host_invalid`, `connection_host_invalid`, `secret_key_invalid`, `tls_required`, `tls_invalid` or `team_not_found`.
+ * Starts the service. Throws AopsError `data_directory_unusable`, `data_directory_in_use`, `data_directory_newer`, `data_directory_damaged`, `data_directory_foreign`, `not_writable`, `disk_full`, `restore_unfinished`, `port_in_use`, `webhook_host_invalid`, `connection_host_invalid`, `secret_key_invalid`, `tls_required`, `tls_invalid` or `team_not_found`.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { dataDirectory, host = '127.0.0.1', port = 0, clock = systemClock } = options;
@@ -122,7 +123,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     };
   } catch (error) {
     await store.destroy();
-    throw error;
+    throw dataFailure(error, dataDirectory);
   }
 }
 

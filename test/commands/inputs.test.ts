@@ -36,6 +36,8 @@ describe('a value that the service would refuse', () => {
   it.each([
     [['agents', 'create', ''], 'NAME is empty.'],
     [['agents', 'update', 'greeter', '--name', ''], '--name is empty.'],
+    [['serve', '--data-dir', ''], '--data-dir is empty.'],
+    [['sandbox', 'pull', id, '--to='], '--to is empty.'],
     [['runs', 'start', '--agent', 'greeter', '--webhook-url', 'example.com'], '--webhook-url takes an address'],
     [['runs', 'send', id, ''], 'MESSAGE is empty.'],
     [['runs', 'respond', id, 'first', '--approve'], 'REQUEST takes an id, and "first" is none.'],

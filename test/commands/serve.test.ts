@@ -1,6 +1,8 @@
 /** The service in the foreground, and what keeps it from starting. */
-import { writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import process from 'node:process';
+import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { takenPort } from '../support/ports.ts';
 import { runCli, type Signal } from '../support/run-cli.ts';
@@ -50,6 +52,40 @@ describe('aops serve', () => {
     expect(refused).toMatchObject({ code: 6, stdout: '' });
     expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code: 'data_directory_in_use', exit: 6 } });
     expect((await service.cli(['agents', 'list'])).code).toBe(0);
+  });
+
+  it('says why no data can be kept in a directory, and changes nothing of what is there', async () => {
+    const folder = await temporaryFolder();
+    const make = async (name: string, fill: (database: string) => unknown) => {
+      await mkdir(path.join(folder, name));
+      await fill(path.join(folder, name, 'aops.db'));
+    };
+    await make('none', (database) => writeFile(database, 'hello'));
+    await make('folder', (database) => mkdir(database));
+    await make('foreign', (database) => {
+      const foreign = new Libsql(database);
+      foreign.exec('create table notes (text)');
+      foreign.close();
+    });
+    await serving(folder, ['--data-dir', 'cut'], async () => undefined);
+    const cut = path.join(folder, 'cut', 'aops.db');
+    await truncate(cut, (await stat(cut)).size / 2);
+    const cases: [string, string, number, string][] = [
+      ['none', 'data_directory_damaged', 1, 'is damaged, or is none'],
+      ['folder', 'data_directory_unusable', 2, 'is a directory'],
+      ['foreign', 'data_directory_foreign', 2, 'is no database of aops'],
+      ['cut', 'data_directory_damaged', 1, 'is damaged, or is none'],
+      ['/proc/nowhere/data', 'data_directory_unusable', 2, 'no folder can be made there'],
+    ];
+    for (const [name, code, exit, message] of process.platform === 'linux' ? cases : cases.slice(0, -1)) {
+      const refused = await runCli(['serve', '--data-dir', name, '--json'], { env: folderEnv(folder), cwd: folder });
+      expect(refused, name).toMatchObject({ code: exit, stdout: '' });
+      expect(JSON.parse(refused.stderr), name).toMatchObject({ error: { code, message: expect.stringContaining(message) } });
+    }
+    expect(await readFile(path.join(folder, 'none', 'aops.db'), 'utf8')).toBe('hello');
+    const foreign = new Libsql(path.join(folder, 'foreign', 'aops.db'));
+    expect(foreign.prepare('select name from sqlite_master').all([])).toEqual([{ name: 'notes' }]);
+    foreign.close();
   });
 
   it('refuses plans that are none, and those of teams that there are not', async () => {
@@ -219,6 +255,34 @@ async function serving<Result>(folder: string, argv: readonly string[], work: ()
   });
   return result as Promise<Result>;
 }
+
+describe('local reset', () => {
+  it('deletes what a service keeps, and nothing else that is in its directory', async () => {
+    const folder = await temporaryFolder();
+    await mkdir(path.join(folder, 'project', 'src'), { recursive: true });
+    await writeFile(path.join(folder, 'project', 'token.txt'), 'mine');
+    await serving(folder, ['--data-dir', 'project'], async () => undefined);
+    const reset = await runCli(['local', 'reset', '--data-dir', 'project', '--yes'], { env: folderEnv(folder), cwd: folder });
+    expect(reset).toMatchObject({ code: 0, stdout: expect.stringContaining('Deleted') });
+    expect(reset.stderr).toContain('was left there');
+    expect((await readdir(path.join(folder, 'project'))).sort()).toEqual(['src', 'token.txt']);
+  });
+
+  it('takes no data from a service that does not answer, and deletes what is damaged', async () => {
+    // It has the lock, and says nowhere where it listens.
+    const service = await startTestService();
+    const refused = await service.cli(['local', 'reset', '--data-dir', service.dataDirectory, '--yes', '--json']);
+    expect(refused).toMatchObject({ code: 6, stdout: '' });
+    expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code: 'data_directory_in_use' } });
+    expect((await service.cli(['agents', 'list'])).code).toBe(0);
+    const folder = await temporaryFolder();
+    await mkdir(path.join(folder, 'bad'));
+    await writeFile(path.join(folder, 'bad', 'aops.db'), 'hello');
+    const reset = await runCli(['local', 'reset', '--data-dir', 'bad', '--yes'], { env: folderEnv(folder), cwd: folder });
+    expect(reset).toMatchObject({ code: 0, stderr: '' });
+    expect(await readdir(folder)).not.toContain('bad');
+  });
+});
 
 describe('a service of aops serve', () => {
   it('is found by local status and open, and neither stopped nor deleted by down and reset', async () => {

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { copyFile, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
@@ -193,6 +193,28 @@ describe.concurrent('aops local backup and restore', () => {
     expect(restore).toMatchObject({ code: 1, stdout: '' });
     expect(restore.stderr).toContain('is too large');
     expect(existsSync(path.join(machine.folder, 'new'))).toBe(false);
+  });
+
+  it('removes what one that was killed has left beside it, and nothing of one that goes on', async () => {
+    const machine = await started();
+    await waitingRun(machine);
+    const temporary = path.join(machine.folder, 'tmp');
+    const { child, ended } = piped(machine, 'local', 'backup', '-');
+    await eventually('the database was copied', async () => (await partsIn(temporary)).length > 0);
+    child.kill('SIGKILL');
+    await ended;
+    const [left = ''] = await partsIn(temporary);
+    await mkdir(path.join(machine.folder, 'to'));
+    await cp(path.join(temporary, left), path.join(machine.folder, 'to', left), { recursive: true });
+    // The service lets go of its data by itself, half a minute later. This one needs none.
+    expect((await machine.aops('local', 'down')).code).toBe(0);
+    expect(await machine.aops('local', 'backup', 'to/one.tar.gz')).toMatchObject({ code: 0 });
+    expect((await readdir(path.join(machine.folder, 'to'))).sort()).toEqual([left, 'one.tar.gz']);
+    const old = new Date(Date.now() - 3_600_000);
+    for (const name of [...(await readdir(path.join(machine.folder, 'to', left))), '.'])
+      await utimes(path.join(machine.folder, 'to', left, name), old, old);
+    expect(await machine.aops('local', 'backup', 'to/two.tar.gz')).toMatchObject({ code: 0 });
+    expect((await readdir(path.join(machine.folder, 'to'))).sort()).toEqual(['one.tar.gz', 'two.tar.gz']);
   });
 
   it('is restored after a restore that was killed in the middle', async () => {

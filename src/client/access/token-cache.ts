@@ -10,7 +10,6 @@ import {
   constants,
   fstatSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -20,6 +19,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { takeLock, type Unlock } from '../../base/lock-file.ts';
+import { makeFolders } from '../../base/make-folders.ts';
 
 export interface Token {
   value: string;
@@ -171,7 +171,7 @@ function names(folder: string): string[] {
 
 /** @throws Error when the folder is a link, or cannot be made */
 function prepareFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder, 0o700);
   const found = lstatSync(folder);
   if (!found.isDirectory()) throw new Error('not a folder');
   if (constants.O_NOFOLLOW !== undefined && (found.mode & 0o077) !== 0) chmodSync(folder, 0o700);

@@ -2,8 +2,9 @@
  * What the processes of one user tell each other of a rate limit: a small file for each service and credential. It is
  * advice, so there is no lock, the last writer wins, and whatever cannot be read or written is passed over in silence.
  */
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { makeFolders } from '../../base/make-folders.ts';
 import { quietly } from '../../base/quietly.ts';
 import { shortName } from '../../base/short-name.ts';
 
@@ -43,7 +44,7 @@ export class SharedLimits {
     if (other !== undefined && !replaces(entry, other)) return;
     const temporary = `${this.#file}.${Math.random().toString(36).slice(2)}.tmp`;
     try {
-      mkdirSync(path.dirname(this.#file), { recursive: true, mode: 0o700 });
+      makeFolders(path.dirname(this.#file), 0o700);
       writeFileSync(temporary, JSON.stringify({ v: 1, ...entry }), { mode: 0o600, flag: 'wx' });
       renameSync(temporary, this.#file);
     } catch {

@@ -5,6 +5,7 @@
 import { lstatSync, mkdirSync, realpathSync, type Stats } from 'node:fs';
 import path from 'node:path';
 import { UsageError } from '../../base/errors.ts';
+import { makeFolders } from '../../base/make-folders.ts';
 import { writeFailure } from '../../base/write-failure.ts';
 import type { OpenFile } from './disk-file.ts';
 import { safeParts } from './local-names.ts';
@@ -50,6 +51,8 @@ export interface WriteOptions {
   openFile?: OpenFile;
   /** Permissions that it gets, whatever is there; default what the umask leaves, or those of a file that is replaced. */
   mode?: number;
+  /** The real path of a folder on the same disk, in which it is until it is complete; default that in which it will be. */
+  workFolder?: string;
 }
 
 /** A folder to write into. */
@@ -89,7 +92,7 @@ export class LocalFolder {
    * Writes a file completely or not at all, and returns its size.
    * @throws UsageError when it exists already and may not be replaced; AopsError `disk_full`, `not_writable`
    */
-  async write(name: string, content: Content, { replace, signal, openFile, mode }: WriteOptions): Promise<number> {
+  async write(name: string, content: Content, { replace, signal, openFile, mode, workFolder }: WriteOptions): Promise<number> {
     const parts = safeParts(name);
     const shown = this.target(name);
     let partial: PartialFile | undefined;
@@ -97,7 +100,7 @@ export class LocalFolder {
       const folder = this.#folder(parts.slice(0, -1));
       const target = path.join(folder, parts.at(-1) as string);
       const existing = requireFree(target, replace, shown);
-      partial = PartialFile.create(folder, mode ?? fileMode, openFile);
+      partial = PartialFile.create(workFolder ?? folder, mode ?? fileMode, openFile);
       for await (const chunk of content(() => (partial as PartialFile).restart())) await partial.write(chunk);
       return await partial.finish(target, existing !== undefined, mode ?? existing?.mode, signal);
     } catch (error) {
@@ -123,7 +126,7 @@ export class LocalFolder {
 
 function makeRoot(folder: string): string {
   try {
-    mkdirSync(folder, { recursive: true, mode: folderMode });
+    makeFolders(folder, folderMode);
     return realpathSync.native(folder);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

@@ -1,4 +1,4 @@
-/** A file that is being written: under a name of its own beside its target, which it takes only when it is complete. */
+/** A file that is being written: under a name of its own, beside its target or in a folder for it, which it takes only when it is complete. */
 import { randomBytes } from 'node:crypto';
 import { linkSync, realpathSync, renameSync, rmSync, unlinkSync } from 'node:fs';
 import path from 'node:path';
@@ -21,7 +21,7 @@ export class PartialFile {
   }
 
   /**
-   * @param folder the real path of the target's folder
+   * @param folder the real path of the folder that it is in meanwhile
    * @param mode permissions, less those that the umask takes
    * @throws UsageError when the folder was replaced by a link meanwhile
    */

@@ -2,8 +2,9 @@
  * Words of the service for shell completion, in a small file for each service, team and source. Completion reads it and never
  * waits; a process in the background brings it up to date. Only this user can read it, and it may be deleted at any time.
  */
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolders } from '../../base/make-folders.ts';
 import { shortName } from '../../base/short-name.ts';
 import type { RemoteSource, Word } from './sources.ts';
 
@@ -41,7 +42,7 @@ export class CompletionCache {
   }
 
   async write(words: readonly Word[], now: number): Promise<void> {
-    await mkdir(path.dirname(this.#file), { recursive: true, mode: 0o700 });
+    makeFolders(path.dirname(this.#file), 0o700);
     const partial = `${this.#file}.${Math.random().toString(36).slice(2)}.tmp`;
     await writeFile(partial, JSON.stringify({ v: 1, at: now, words }), { mode: 0o600, flag: 'wx' });
     await rename(partial, this.#file);
@@ -58,7 +59,7 @@ export class CompletionCache {
       // No mark: nobody is.
     }
     try {
-      await mkdir(path.dirname(this.#mark), { recursive: true, mode: 0o700 });
+      makeFolders(path.dirname(this.#mark), 0o700);
       await writeFile(this.#mark, '', { mode: 0o600, flag: 'wx' });
       return true;
     } catch {

@@ -1,10 +1,8 @@
 /** Writes the backup of a data directory that is held still: into a file, or to stdout. */
-import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { anySignal } from '../../base/abort.ts';
 import { counted } from '../../base/counted.ts';
-import { AopsError, exitCodes } from '../../base/errors.ts';
 import { writeFailure } from '../../base/write-failure.ts';
 import type { BackupInfo, Problem } from '../../service/backup/index.ts';
 import { startSpinner } from '../../terminal/progress.ts';
@@ -13,6 +11,7 @@ import { saveContent } from '../content.ts';
 import type { Context } from '../context.ts';
 import type { BackupRecord } from './backup-record.ts';
 import type { Held } from './hold.ts';
+import { makeWorkFolder } from './work-folder.ts';
 
 export interface WrittenBackup extends BackupRecord {
   file: string;
@@ -35,13 +34,13 @@ export async function writeBackup(context: Context, held: Held, { file, force }:
   const toStdout = file === '-';
   const target = toStdout ? file : path.resolve(context.cwd, file);
   // Beside the backup: a full disk there must not be one for the service.
-  const folder = await workFolder(toStdout ? tmpdir() : path.dirname(target));
+  const folder = await makeWorkFolder(toStdout ? tmpdir() : path.dirname(target), context.clock);
   const spinner = startSpinner(context.terminal, 'Copying the database', context.clock);
   const signal = anySignal([context.signal, held.lost]);
   let bytes = 0;
   let told = context.clock.now();
   const content = async function* (): AsyncGenerator<Uint8Array> {
-    for await (const chunk of backupBytes(held, path.join(folder, 'aops.db'), progress, signal)) {
+    for await (const chunk of backupBytes(held, path.join(folder.path, 'aops.db'), progress, signal)) {
       bytes += chunk.length;
       if (context.clock.now() - told >= tellMilliseconds) {
         told = context.clock.now();
@@ -52,13 +51,13 @@ export async function writeBackup(context: Context, held: Held, { file, force }:
   };
   try {
     if (toStdout) for await (const chunk of content()) await context.terminal.bytes(chunk);
-    else await saveContent(context, content, file, force, privateMode);
+    else await saveContent(context, content, file, force, { mode: privateMode, workFolder: folder.path });
   } catch (error) {
     signal.throwIfAborted();
-    throw writeFailure(error, toStdout ? folder : target);
+    throw writeFailure(error, toStdout ? folder.path : target);
   } finally {
     spinner.stop();
-    await rm(folder, { recursive: true, force: true });
+    await folder.end();
   }
   if (!held.runsWaited())
     context.terminal.warn(
@@ -68,18 +67,4 @@ export async function writeBackup(context: Context, held: Held, { file, force }:
   const { sandboxes, files, bytes: content_bytes, problems } = progress;
   const info = progress.info as BackupInfo;
   return { file: target, bytes, data_dir: held.path, online: held.running, ...info, sandboxes, files, content_bytes, problems };
-}
-
-async function workFolder(parent: string): Promise<string> {
-  try {
-    return await mkdtemp(path.join(parent, '.aops-backup-'));
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT' && code !== 'ENOTDIR') throw writeFailure(error, parent);
-    throw new AopsError(`There is no directory ${parent}.`, {
-      code: 'directory_not_found',
-      exit: exitCodes.usage,
-      hint: 'Create it first.',
-    });
-  }
 }

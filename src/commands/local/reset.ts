@@ -1,15 +1,21 @@
-import { readdir, rm } from 'node:fs/promises';
+import { readdir, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
-import { exitCodes, UsageError } from '../../base/errors.ts';
+import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { confirm } from '../confirm.ts';
+import type { Context } from '../context.ts';
 import { defineCommand } from '../define.ts';
 import { textOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { stopService } from './down.ts';
 import { dataDirFlag, defaultDataDirectory, owningService, runningService, servedElsewhere } from './state.ts';
 
+/** What a service keeps in its data directory. Anything else there is somebody else's: it may have been a folder that held other things. */
+const ownName =
+  /^(aops\.db(-wal|-shm|-journal)?|sandboxes|files|backups|restoring|secrets\.key(\.new)?|token(\.new)?|service\.(log|json(\.\d+)?))$/;
+
 export default defineCommand({
   summary: 'Stop the local service and delete its data: agents, runs, files',
+  description: 'What else is in the data directory stays.',
   options: dataDirFlag,
   destructive: true,
   exits: [exitCodes.conflict],
@@ -31,7 +37,24 @@ export default defineCommand({
     if (owner !== undefined && owner.instance_id !== running?.instance_id) throw servedElsewhere(owner);
     await confirm(context, `Delete all agents, runs and files in ${dataDirectory}?`);
     if (running?.data_dir === dataDirectory) await stopService(context, running);
-    await rm(dataDirectory, { recursive: true, force: true });
+    await refuseLocked(context, dataDirectory);
+    for (const name of await readdir(dataDirectory))
+      if (ownName.test(name)) await rm(path.join(dataDirectory, name), { recursive: true, force: true });
+    const left = await readdir(dataDirectory);
+    if (left.length === 0) await rmdir(dataDirectory);
+    else context.terminal.note(`What else is in ${dataDirectory} was left there, such as ${left[0]}.`);
     return { deleted: true, data_dir: dataDirectory };
   },
 });
+
+/** A service that hangs has the data as well. @throws AopsError `data_directory_in_use` */
+async function refuseLocked(context: Context, dataDirectory: string): Promise<void> {
+  const { holdStopped } = await import('../../service/backup/index.ts');
+  try {
+    const held = await holdStopped(dataDirectory, context.clock.now());
+    await held.release();
+  } catch (error) {
+    // What is damaged can be deleted, too.
+    if (error instanceof AopsError && error.code === 'data_directory_in_use') throw error;
+  }
+}

@@ -2,9 +2,10 @@
  * What is known of the local service that runs: a small file that the service writes once it answers and removes
  * when it ends. The file is only a hint; whether the service is really there is asked of the service itself.
  */
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { makeFolders } from '../../base/make-folders.ts';
 import { readHealth } from '../../client/health.ts';
 import type { BrowsePolicy } from '../../service/service.ts';
 import type { Context } from '../context.ts';
@@ -57,7 +58,7 @@ export async function readState(file: string): Promise<LocalState | undefined> {
 }
 
 export async function writeState(file: string, state: LocalState): Promise<void> {
-  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  makeFolders(path.dirname(file), 0o700);
   const partial = `${file}.${state.pid}`;
   await writeFile(partial, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
   await rename(partial, file);

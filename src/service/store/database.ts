@@ -8,6 +8,7 @@ import { Kysely, type Transaction } from 'kysely';
 import Libsql from 'libsql';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import type { Changes } from './changes.ts';
+import { dataFailure } from './data-failure.ts';
 import { LibsqlDialect } from './dialect.ts';
 import { logPages } from './file-hold.ts';
 import type { Durability } from './group-commit.ts';
@@ -30,7 +31,8 @@ export type Store = Kysely<Database> & {
 
 /**
  * Opens `<dataDirectory>/aops.db`, creating or migrating it.
- * Throws AopsError `data_directory_in_use` when another process owns it, `data_directory_newer` when a newer version wrote it.
+ * Throws AopsError `data_directory_in_use` when another process owns it, `data_directory_newer` when a newer version wrote it,
+ * `data_directory_damaged` or `data_directory_foreign` when it is none, `not_writable`, `disk_full`.
  */
 export async function openDatabase(dataDirectory: string): Promise<Store> {
   const { database, log } = await openExclusively(dataDirectory);
@@ -40,7 +42,7 @@ export async function openDatabase(dataDirectory: string): Promise<Store> {
     await migrate(store, dataDirectory);
   } catch (error) {
     await store.destroy();
-    throw error;
+    throw dataFailure(error, dataDirectory);
   }
   return store;
 }
@@ -61,8 +63,12 @@ export function storeOf(dialect: LibsqlDialect): Store {
 
 async function openExclusively(dataDirectory: string): Promise<{ database: Libsql.Database; log: WriteAheadLog }> {
   const path = join(dataDirectory, 'aops.db');
-  // Made here so that only its owner can read it; SQLite gives the files beside it the same mode.
-  await (await open(path, 'a', 0o600)).close();
+  try {
+    // Made here so that only its owner can read it; SQLite gives the files beside it the same mode.
+    await (await open(path, 'a', 0o600)).close();
+  } catch (error) {
+    throw dataFailure(error, dataDirectory);
+  }
   const database = new Libsql(path);
   try {
     // Before anything touches the file: a lock taken later would already be shared.
@@ -76,7 +82,7 @@ async function openExclusively(dataDirectory: string): Promise<{ database: Libsq
     return { database, log: await WriteAheadLog.of(path) };
   } catch (error) {
     database.close();
-    if (!isLocked(error)) throw error;
+    if (!isLocked(error)) throw dataFailure(error, dataDirectory);
     const pid = await ownerPid(dataDirectory);
     throw new AopsError(
       `The data directory ${dataDirectory} is in use by another aops service${pid === undefined ? '' : ` (process ${pid})`}.`,

@@ -3,12 +3,14 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Kysely, type Migration, Migrator, sql } from 'kysely';
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { foreignData } from './data-failure.ts';
 import { migrations as ownMigrations } from './migrations/index.ts';
 import type { Database } from './schema.ts';
 
 /**
  * Applies what is missing. An existing file is first copied to `<dataDirectory>/backups`; when a migration fails nothing has
- * changed. Throws AopsError `data_directory_newer` for a database with migrations that this version does not know.
+ * changed. Throws AopsError `data_directory_newer` for a database with migrations that this version does not know, and
+ * `data_directory_foreign` for one that has tables and none.
  */
 export async function migrate(
   db: Kysely<Database>,
@@ -25,6 +27,7 @@ export async function migrate(
       hint: 'Upgrade aops, or choose another data directory.',
     });
   }
+  if (applied.length === 0 && (await tableNames(db)).some((name) => !name.startsWith('kysely_'))) throw foreignData(dataDirectory);
   const pending = Object.keys(migrations).filter((name) => !applied.includes(name));
   if (pending.length === 0) return;
   if (applied.length > 0) await backUp(db, dataDirectory, applied.at(-1) as string);
@@ -34,10 +37,14 @@ export async function migrate(
 
 /** Names of the migrations that the database has, oldest first; none for an empty file. */
 export async function appliedMigrations(db: Kysely<Database>): Promise<string[]> {
-  const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
-  if (!tables.some((table) => table.name === 'kysely_migration')) return [];
+  if (!(await tableNames(db)).includes('kysely_migration')) return [];
   const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db);
   return rows.map((row) => row.name);
+}
+
+async function tableNames(db: Kysely<Database>): Promise<string[]> {
+  const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
+  return tables.map(({ name }) => name);
 }
 
 async function backUp(db: Kysely<Database>, dataDirectory: string, version: string): Promise<void> {

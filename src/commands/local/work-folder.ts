@@ -1,0 +1,78 @@
+/**
+ * Where a backup is made until it is complete: a folder of its own beside it, for the copy of the database and what is written of
+ * the backup. A process that was killed leaves its folder; the next backup that goes to the same place removes it.
+ */
+import { lstat, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { Clock } from '../../base/clock.ts';
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import { takeLock } from '../../base/lock-file.ts';
+import { writeFailure } from '../../base/write-failure.ts';
+
+const prefix = '.aops-backup-';
+/** A process touches its folder more often than this, unless the check of a large database keeps it from it. */
+const staleMilliseconds = 600_000;
+
+export interface WorkFolder {
+  readonly path: string;
+  /** Removes it. */
+  end(): Promise<void>;
+}
+
+/** Makes one, and removes those that killed processes of the same user have left there. @throws AopsError `directory_not_found`, `not_writable` */
+export async function makeWorkFolder(parent: string, clock: Clock): Promise<WorkFolder> {
+  const folder = await made(parent);
+  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  try {
+    const unlock = await takeLock(path.join(folder, 'lock'), { staleMilliseconds });
+    await sweep(folder, clock);
+    return {
+      path: folder,
+      end: async () => {
+        unlock?.();
+        await remove();
+      },
+    };
+  } catch (error) {
+    await remove();
+    throw writeFailure(error, folder);
+  }
+}
+
+async function made(parent: string): Promise<string> {
+  try {
+    return await mkdtemp(path.join(await realpath(parent), prefix));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') throw writeFailure(error, parent);
+    throw new AopsError(`There is no directory ${parent}.`, {
+      code: 'directory_not_found',
+      exit: exitCodes.usage,
+      hint: 'Create it first.',
+    });
+  }
+}
+
+/** Nothing depends on it, so what fails is left for the next time. */
+async function sweep(own: string, clock: Clock): Promise<void> {
+  const parent = path.dirname(own);
+  const { uid } = await lstat(own);
+  for (const name of await readdir(parent).catch(() => [])) {
+    const other = path.join(parent, name);
+    if (!name.startsWith(prefix) || other === own) continue;
+    try {
+      const found = await lstat(other);
+      // In a place that others write to as well, only what nobody else can have made or can change.
+      const isOurs = found.isDirectory() && found.uid === uid && (found.mode & 0o022) === 0;
+      if (isOurs && clock.now() - (await lastTouched(other)) > staleMilliseconds) await rm(other, { recursive: true, force: true });
+    } catch {
+      // It went by itself, or cannot be removed.
+    }
+  }
+}
+
+/** Milliseconds since the epoch. */
+async function lastTouched(folder: string): Promise<number> {
+  const places = [folder, ...(await readdir(folder)).map((name) => path.join(folder, name))];
+  return Math.max(...(await Promise.all(places.map((place) => lstat(place)))).map(({ mtimeMs }) => mtimeMs));
+}
