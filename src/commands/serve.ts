@@ -94,8 +94,12 @@ export default defineCommand({
         started_at,
       };
       for (const file of stateFiles) await writeState(file, state);
+      const token_file = tokenFile(dataDirectory);
+      const message = `Listening on ${url}; team ${teamId}; token in ${token_file}; commands ${exec === 'host' ? 'run as you' : 'are off'}`;
+      // Whoever wants JSON reads this among the lines of the log.
+      const forPrograms = context.format !== 'table';
       context.terminal.note(
-        `Listening on ${url}; team ${teamId}; token in ${tokenFile(dataDirectory)}; commands ${exec === 'host' ? 'run as you' : 'are off'}`,
+        forPrograms ? JSON.stringify({ event: 'listening', url, team_id: teamId, token_file, exec, message }) : message,
       );
       const reload = async (): Promise<void> => {
         const cert = await reloadTls(context, service, input);

@@ -74,6 +74,8 @@ describe('an empty name', () => {
     [['agents', 'schedules', 'next', ''], 'AGENT'],
     [['runs', 'start', '--agent', ''], '--agent'],
     [['runs', 'list', '--queue='], '--queue'],
+    [['local', 'reset', '--data-dir', '', '--yes'], '--data-dir'],
+    [['runs', 'screenshots', '@latest', '--html', ''], '--html'],
   ])('%j is told as one', async (argv, name) => {
     const hint = 'If it comes from a variable, that one is not set.';
     expect(await service.cli(argv)).toMatchObject({ code: 2, stdout: '', stderr: `error: ${name} is empty.\nhint: ${hint}\n` });
@@ -88,7 +90,7 @@ describe('what other tools take', () => {
   it('a sign between a short flag and its value, as kubectl has it', async () => {
     const { stdout } = await service.cli(['agents', 'get', 'greeter', '-o=json', '--fields', 'name']);
     expect(JSON.parse(stdout)).toEqual({ name: 'greeter' });
-    expect((await service.cli(['api', '-X=GET', 'getRun', '-f=run_id=' + run, '--jq', '.run.id'])).stdout).toBe(`${run}\n`);
+    expect((await service.cli(['api', '-X=GET', 'getRun', `-f=run_id=${run}`, '--jq', '.run.id'])).stdout).toBe(`${run}\n`);
     expect((await service.cli(['agents', 'list', '-o=jsn'])).stderr).toContain('not "jsn".\nhint: Did you mean json?');
   });
 

@@ -28,6 +28,11 @@ describe('local logs', () => {
     expect((await logs(['--json'], { tty: true })).stdout).toContain(entry('first'));
   });
 
+  it('is JSON to the last line where that is asked for', async () => {
+    const { stdout } = await logs(['--json', '--tail', '2']);
+    expect(stdout).toBe(`${entry('second')}\n{"message":"Listening on it"}\n`);
+  });
+
   it('begins with as many lines as it is told to', async () => {
     expect((await logs(['--tail', '1'])).stdout).toBe('Listening on it\n');
     expect((await logs(['--tail', '2'])).stdout).toBe(`${entry('second')}\nListening on it\n`);

@@ -1,7 +1,7 @@
 /** The life of the local service, through the real binary. */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -74,6 +74,11 @@ describe.concurrent('up, status, logs, down, reset', () => {
     expect(logs).toMatchObject({ code: 0, stderr: '' });
     expect(logs.stdout).toContain('service started');
     expect(logs.stdout).not.toContain(token);
+    const entries = logs.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(entries).toContainEqual(expect.objectContaining({ event: 'listening', url: status.url, team_id: status.team_id }));
 
     const down = await machine.aops('local', 'down');
     expect(down).toMatchObject({ code: 0, stdout: `Stopped the local service at ${status.url}.\n`, stderr: '' });
@@ -87,10 +92,30 @@ describe.concurrent('up, status, logs, down, reset', () => {
     expect(unconfirmed.stderr).toContain('--yes');
     expect((await machine.json<Status>('local', 'status')).running).toBe(true);
     const { pid } = await machine.json<Status>('local', 'status');
-    expect(await machine.aops('local', 'reset', '--yes')).toMatchObject({ code: 0, stdout: `Deleted ${status.data_dir}.\n`, stderr: '' });
+    expect(await machine.aops('local', 'reset', '--yes')).toMatchObject({
+      code: 0,
+      stdout: `Deleted the data in ${status.data_dir}.\n`,
+      stderr: '',
+    });
     await eventually('the process is gone', () => !isAlive(pid));
     expect(existsSync(status.data_dir)).toBe(false);
     expect((await machine.aops('local', 'reset', '--yes')).stdout).toBe(`There is nothing in ${status.data_dir}.\n`);
+  });
+
+  it('resets its own data alone, where the directory holds other things', async () => {
+    const machine = await Machine.create();
+    for (const folder of ['shared/files', 'shared/backups']) await mkdir(path.join(machine.folder, folder), { recursive: true });
+    for (const name of ['notes.txt', 'files/mine.txt', 'backups/home.tgz']) await machine.file(`shared/${name}`, name);
+    const at = ['--data-dir', path.join(machine.folder, 'shared')];
+    expect((await machine.aops('local', 'up', ...at)).code).toBe(0);
+    await machine.agent('pay', '- exec: { run: "echo hi > hi.txt" }');
+    expect((await machine.aops('runs', 'wait', await machine.startRun('pay'))).code).toBe(0);
+    const { code, stdout, stderr } = await machine.aops('local', 'reset', ...at, '--yes');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `Deleted the data in ${at[1]}.\n` });
+    expect(stderr).toMatch(/^What else is in \S+ was left there, such as \S+\.\n$/);
+    expect((await readdir(at[1] as string, { recursive: true })).sort()).toEqual(
+      ['backups', 'backups/home.tgz', 'files', 'files/mine.txt', 'notes.txt'].map((name) => path.normalize(name)),
+    );
   });
 
   it('is found again by who watches a run', async () => {

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { defineCommand, flag, integer } from '../define.ts';
-import { readableLine } from './service-log.ts';
+import { parsableLine, readableLine } from './service-log.ts';
 import { dataDirFlag, defaultDataDirectory, findService, logFile } from './state.ts';
 
 const lookMilliseconds = 250;
@@ -37,7 +37,8 @@ export default defineCommand({
         hint: 'Start the local service with `aops local up`.',
       });
     });
-    const shown = context.terminal.out.isTTY && context.format === 'table' ? readableLine : (line: string) => line;
+    const asItIs = context.terminal.out.isTTY ? readableLine : (line: string) => line;
+    const shown = context.format === 'table' ? asItIs : parsableLine;
     const show = async (lines: readonly string[]): Promise<void> => {
       for (const line of lines) await context.terminal.line(shown(line));
     };

@@ -10,8 +10,13 @@ import { stopService } from './down.ts';
 import { dataDirFlag, defaultDataDirectory, owningService, runningService, servedElsewhere } from './state.ts';
 
 /** What a service keeps in its data directory. Anything else there is somebody else's: it may have been a folder that held other things. */
-const ownName =
-  /^(aops\.db(-wal|-shm|-journal)?|sandboxes|files|backups|restoring|secrets\.key(\.new)?|token(\.new)?|service\.(log|json(\.\d+)?))$/;
+const ownName = /^(aops\.db(-wal|-shm|-journal)?|restoring|secrets\.key(\.new)?|token(\.new)?|service\.(log|json(\.\d+)?))$/;
+/** Folders that others may have had before, and what it makes in each. */
+const ownFolders: Readonly<Record<string, RegExp>> = {
+  sandboxes: /^[0-9a-f-]{36}(\.\w+)?$/,
+  files: /^[0-9a-f-]{36}(\.\w+)?$/,
+  backups: /^aops-.*\.db$/,
+};
 
 export default defineCommand({
   summary: 'Stop the local service and delete its data: agents, runs, files',
@@ -22,7 +27,7 @@ export default defineCommand({
   examples: [{ command: 'aops local reset --yes', text: 'Start over' }],
   result: returns({ deleted: 'boolean', data_dir: 'string' }),
   output: textOutput<{ deleted: boolean; data_dir: string }>(({ deleted, data_dir }) =>
-    deleted ? `Deleted ${data_dir}.` : `There is nothing in ${data_dir}.`,
+    deleted ? `Deleted the data in ${data_dir}.` : `There is nothing in ${data_dir}.`,
   ),
   async run(context, input) {
     const running = await runningService(context);
@@ -38,14 +43,24 @@ export default defineCommand({
     await confirm(context, `Delete all agents, runs and files in ${dataDirectory}?`);
     if (running?.data_dir === dataDirectory) await stopService(context, running);
     await refuseLocked(context, dataDirectory);
-    for (const name of await readdir(dataDirectory))
-      if (ownName.test(name)) await rm(path.join(dataDirectory, name), { recursive: true, force: true });
+    await removeOwn(dataDirectory, ownName);
+    for (const [name, own] of Object.entries(ownFolders)) {
+      const folder = path.join(dataDirectory, name);
+      await removeOwn(folder, own);
+      // Unless something else is in it, or it is not there.
+      await rmdir(folder).catch(() => undefined);
+    }
     const left = await readdir(dataDirectory);
     if (left.length === 0) await rmdir(dataDirectory);
     else context.terminal.note(`What else is in ${dataDirectory} was left there, such as ${left[0]}.`);
     return { deleted: true, data_dir: dataDirectory };
   },
 });
+
+async function removeOwn(folder: string, own: RegExp): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names) if (own.test(name)) await rm(path.join(folder, name), { recursive: true, force: true });
+}
 
 /** A service that hangs has the data as well. @throws AopsError `data_directory_in_use` */
 async function refuseLocked(context: Context, dataDirectory: string): Promise<void> {

@@ -52,6 +52,17 @@ export function readableLine(line: string): string {
   }
 }
 
+/** A line of a log file for programs that asked for JSON. What is no entry, such as what Node wrote when it ended, is the message of one. */
+export function parsableLine(line: string): string {
+  try {
+    const entry: unknown = JSON.parse(line);
+    if (typeof entry === 'object' && entry !== null) return line;
+  } catch {
+    // It is told below.
+  }
+  return JSON.stringify({ message: line });
+}
+
 function shown(value: string | number | boolean | null): string {
   const text = String(value);
   return /^[^\s"=]+$/.test(text) ? text : JSON.stringify(text);

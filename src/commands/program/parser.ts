@@ -65,7 +65,7 @@ function parserOption(long: string, key: string, option: Option): ParserOption {
     result.argParser((given: string, previous: unknown) => {
       // `-o=json`, as kubectl and gh take it: commander leaves the sign to the value of a short flag.
       const value = option.short !== undefined && given.startsWith('=') ? given.slice(1) : given;
-      if (value === '' && namesSomething(option.complete)) throw empty(flagName(key));
+      if (value === '' && (namesSomething(option.complete) || option.metavar?.startsWith('FILE'))) throw empty(flagName(key));
       const parsed = option.parse(value, flagName(key));
       return option.repeatable ? [...((previous as unknown[] | undefined) ?? []), ...(parsed as unknown[])] : parsed;
     });
@@ -103,8 +103,9 @@ export function argumentValues(command: AnyCommand, positional: unknown[]): Reco
   return Object.fromEntries(entries) as Record<string, unknown>;
 }
 
-const notNames: readonly (CompletionSource | undefined)[] = [undefined, 'files', 'directories'];
-/** Whether the value is that of something which has an id or a name; an empty text may stand for a text, but for none of these. */
+/** A text may come from a file, and be empty. */
+const notNames: readonly (CompletionSource | undefined)[] = [undefined, 'files'];
+/** Whether the value is that of something which has an id or a name: nothing has an empty one, and the empty path is the folder one is in. */
 const namesSomething = (source: CompletionSource | undefined): boolean => !notNames.includes(source);
 
 /** In a script, an empty value is a variable that was never set: told as such, not as something that was looked for and is not there. */
