@@ -215,6 +215,45 @@ describe('agents update', () => {
     expect((await service.messages(run)).map(({ text_content }) => text_content)).toContain('kept');
   });
 
+  it('keeps what else the live revision has beside its procedure', async () => {
+    const data = {
+      models: { agent: { model: 'script' }, browsing: { provider: 'google', model: 'g' } },
+      skills: ['s'],
+      plugins: ['script'],
+    };
+    const whole = { name: 'furnished', build: { name: 'b', config: { version: 'v2', data: { ...data, input: procedure } } } };
+    await service.file('furnished.json', JSON.stringify(whole));
+    await service.cli(['agents', 'create', '--input', 'furnished.json']);
+    const after = 'version: 1\nsteps:\n  - say: after\n';
+    await service.file('after.yaml', after);
+    expect((await service.cli(['agents', 'update', 'furnished', '--procedure', 'after.yaml'])).code).toBe(0);
+    const config = async (revision: string) =>
+      (await service.cli(['revisions', 'get', `furnished@${revision}`, '--json'])).json<{ config: unknown }>().config;
+    expect(await config('live')).toEqual({ version: 'v2', data: { ...data, input: after } });
+    await service.cli(['revisions', 'create', 'furnished', '--procedure', 'procedure.yaml']);
+    await service.cli(['revisions', 'create', 'furnished', '--from', '2', '--procedure', 'procedure.yaml']);
+    expect([await config('3'), await config('4')]).toEqual([whole.build.config, whole.build.config]);
+  });
+
+  it('makes nothing live when the settings are refused', async () => {
+    const id = await service.agent('- say: kept', 'first-of-two');
+    await service.agent('- say: hi', 'second-of-two');
+    await service.file('after.yaml', 'version: 1\nsteps:\n  - say: after\n');
+    const refused = await service.cli(['agents', 'update', 'first-of-two', '--name', 'second-of-two', '--procedure', 'after.yaml']);
+    expect(refused).toMatchObject({ code: 6, stdout: '' });
+    const live = await service.cli(['agents', 'get', id, '--jq', '.live_revision.revision_number']);
+    expect(live.stdout).toBe('1\n');
+  });
+
+  it.each([
+    ['agents', 'create', 'runtime-alone'],
+    ['agents', 'update', 'whichever', '--name', 'x'],
+    ['revisions', 'create', 'whichever'],
+  ])('take no runtime without a procedure: %s %s', async (...argv) => {
+    const refused = await service.cli([...argv, '--runtime', 'script']);
+    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--runtime goes with --procedure.') });
+  });
+
   it('wants something to change', async () => {
     const refused = await service.cli(['agents', 'update', 'whichever']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });

@@ -7,7 +7,7 @@ import { defineCommand, optionalArgument, text } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { copiedRevision, revisionId } from '../revisions/find.ts';
-import { explainProcedure, revisionConfig } from './procedure.ts';
+import { checkRuntime, explainProcedure, revisionConfig } from './procedure.ts';
 import { agentRecord } from './record.ts';
 
 export default defineCommand({
@@ -34,6 +34,7 @@ export default defineCommand({
     const client = await context.client();
     const { name, procedure, runtime, from } = input;
     if (from !== undefined && procedure !== undefined) throw new UsageError('--from and --procedure exclude each other.');
+    checkRuntime(input);
     const fields = ((await bodyFromFlags(context, input)) ?? {}) as Partial<Body<'createAgent'>>;
     const build =
       procedure === undefined

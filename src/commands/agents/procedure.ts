@@ -1,7 +1,7 @@
 /** Procedures: files on the way to the service, and its complaints on the way back. */
 import { UsageError } from '../../base/errors.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
-import type { RevisionConfig } from '../../interface/types.ts';
+import type { Build, RevisionConfig } from '../../interface/types.ts';
 
 /** The configuration of a revision that runs `procedure` with `runtime`. */
 export function revisionConfig(procedure: string, runtime: string): RevisionConfig {
@@ -10,6 +10,19 @@ export function revisionConfig(procedure: string, runtime: string): RevisionConf
     // The interface asks for a browsing model; runtimes that do not browse leave it alone.
     data: { models: { agent: { model: runtime }, browsing: { provider: 'anthropic', model: 'none' } }, input: procedure },
   };
+}
+
+/** The configuration that a revision has, with another procedure: its files, skills, options and models stay. */
+export function changedConfig(config: Build['config'] | undefined, procedure: string, runtime: string | undefined): RevisionConfig {
+  if (config?.version !== 'v2') return revisionConfig(procedure, runtime ?? 'script');
+  const { data } = config as unknown as RevisionConfig;
+  const agent = runtime === undefined ? data.models.agent : { ...data.models.agent, model: runtime };
+  return { version: 'v2', data: { ...data, models: { ...data.models, agent }, input: procedure } };
+}
+
+/** @throws UsageError for a runtime that nothing would be executed with */
+export function checkRuntime({ procedure, runtime }: { procedure: string | undefined; runtime: string | undefined }): void {
+  if (runtime !== undefined && procedure === undefined) throw new UsageError('--runtime goes with --procedure.');
 }
 
 /** Names file and line of each mistake when the service rejects a procedure; other failures pass as they are. */

@@ -1,5 +1,5 @@
 import { UsageError } from '../../base/errors.ts';
-import type { Agent, Body } from '../../interface/types.ts';
+import type { Agent, Body, Build } from '../../interface/types.ts';
 import { bodyFlags, bodyFromFlags, readText } from '../body.ts';
 import { length, uuid } from '../checks.ts';
 import type { Context } from '../context.ts';
@@ -7,17 +7,19 @@ import { argument, defineCommand, text, toggle } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { agentId } from '../resolve.ts';
 import { returns } from '../result.ts';
-import { explainProcedure, revisionConfig } from './procedure.ts';
+import { liveRevision } from '../revisions/find.ts';
+import { changedConfig, checkRuntime, explainProcedure } from './procedure.ts';
 import { agentRecord } from './record.ts';
 
 export default defineCommand({
   summary: 'Rename an agent, change its settings, or give it a new procedure',
-  description: 'A new procedure becomes a new revision, which is made live. Runs that are going on keep the one they were started with.',
+  description:
+    'A new procedure becomes a new revision, which is made live; what else the live one has stays. Runs that are going on keep the revision they were started with.',
   arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
   options: {
     name: text('NAME', 'New name', { check: length(1) }),
     procedure: text('FILE|-', 'New procedure', { complete: 'files' }),
-    runtime: text('NAME', 'What executes the procedure (default script)', { check: length(1) }),
+    runtime: text('NAME', 'What executes the procedure (default: as it is)', { check: length(1) }),
     memory: toggle('Let the agent keep memory files'),
     slack: toggle('Make it reachable from Slack'),
     teams: toggle('Make it reachable from Microsoft Teams'),
@@ -25,7 +27,7 @@ export default defineCommand({
     thread: text('ID', 'The thread it belongs to', { check: uuid }),
     ...bodyFlags,
   },
-  operations: ['listAgents', 'getAgent', 'updateAgent', 'createRevision', 'promoteRevision'],
+  operations: ['listAgents', 'getAgent', 'listAgentRevisions', 'createRevision', 'updateAgent', 'promoteRevision'],
   mutates: true,
   examples: [
     { command: 'aops agents update invoice-check --procedure procedure.yaml', text: 'Run a changed procedure from now on' },
@@ -34,6 +36,7 @@ export default defineCommand({
   result: returns('updateAgent.agent'),
   output: recordOutput<Agent>(agentRecord),
   async run(context, input) {
+    checkRuntime(input);
     const client = await context.client();
     const settings = Object.fromEntries(
       Object.entries({
@@ -49,19 +52,20 @@ export default defineCommand({
     if (Object.keys(body).length === 0 && input.procedure === undefined)
       throw new UsageError('There is nothing to change.', 'Say what: --name, --procedure, --memory, ... See `aops agents update --help`.');
     const id = await agentId(context, input.agent);
-    if (input.procedure !== undefined) await newRevision(context, id, input.procedure, input.runtime ?? 'script');
-    if (Object.keys(body).length > 0) return (await client.call('updateAgent', { params: { agent_id: id }, body })).agent;
-    return (await client.call('getAgent', { params: { agent_id: id } })).agent;
+    const params = { agent_id: id };
+    const draft = input.procedure === undefined ? undefined : await newRevision(context, id, input.procedure, input.runtime);
+    // Nothing is live yet when the settings are refused, such as a name that another agent has.
+    const changed = Object.keys(body).length > 0 ? await client.call('updateAgent', { params, body }) : undefined;
+    if (draft !== undefined) await client.call('promoteRevision', { params: { build_id: draft.id } });
+    return (changed ?? (await client.call('getAgent', { params }))).agent;
   },
 });
 
-async function newRevision(context: Context, id: string, file: string, runtime: string): Promise<void> {
+async function newRevision(context: Context, id: string, file: string, runtime: string | undefined): Promise<Build> {
   const client = await context.client();
-  const config = revisionConfig(await readText(context, file), runtime);
-  const created = client.call('createRevision', {
-    params: { agent_id: id },
-    body: { name: `From ${file === '-' ? 'standard input' : file}`, config },
-  });
-  const { build } = await explainProcedure(file === '-' ? 'standard input' : file, created);
-  await client.call('promoteRevision', { params: { build_id: build.id } });
+  const procedure = await readText(context, file);
+  const config = changedConfig((await liveRevision(context, id))?.config, procedure, runtime);
+  const name = file === '-' ? 'standard input' : file;
+  const created = client.call('createRevision', { params: { agent_id: id }, body: { name: `From ${name}`, config } });
+  return (await explainProcedure(name, created)).build;
 }

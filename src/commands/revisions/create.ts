@@ -1,26 +1,28 @@
 import type { Body, Build } from '../../interface/types.ts';
-import { explainProcedure, revisionConfig } from '../agents/procedure.ts';
+import { changedConfig, checkRuntime, explainProcedure } from '../agents/procedure.ts';
 import { bodyFlags, bodyFromFlags, readText } from '../body.ts';
+import { isUuid } from '../checks.ts';
+import type { Context } from '../context.ts';
 import { argument, defineCommand, text } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { agentId } from '../resolve.ts';
 import { returns } from '../result.ts';
-import { copiedRevision, revisionId } from './find.ts';
+import { copiedRevision, findRevision, liveRevision, revisionId } from './find.ts';
 import { revisionRecord } from './record.ts';
 
 export default defineCommand({
   summary: 'Create a draft revision of an agent',
   description:
-    'It begins as a copy: of the live revision, or of another with --from. With --procedure it has that procedure instead. Nothing follows it before it is promoted.',
+    'It begins as a copy: of the live revision, or of another with --from. With --procedure it has that procedure, and the rest of what it is a copy of. Nothing follows it before it is promoted.',
   arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
   options: {
     name: text('NAME', 'Name of the revision (default: where it comes from)'),
     from: copiedRevision('Begin with a copy of this one: its id, or live, latest or a number'),
     procedure: text('FILE|-', 'The procedure it runs', { complete: 'files' }),
-    runtime: text('NAME', 'What executes the procedure (default script)'),
+    runtime: text('NAME', 'What executes the procedure (default: what executes the other)'),
     ...bodyFlags,
   },
-  operations: ['listAgents', 'listAgentRevisions', 'createRevision'],
+  operations: ['listAgents', 'listAgentRevisions', 'getRevision', 'createRevision'],
   mutates: true,
   examples: [
     { command: 'aops revisions create invoice-check', text: 'A draft of the live revision, to be changed' },
@@ -32,10 +34,16 @@ export default defineCommand({
   async run(context, input) {
     const client = await context.client();
     const { name, from, procedure, runtime } = input;
+    checkRuntime(input);
     const given = ((await bodyFromFlags(context, input)) ?? {}) as Partial<Body<'createRevision'>>;
-    const config = procedure === undefined ? given.config : revisionConfig(await readText(context, procedure), runtime ?? 'script');
+    const written = procedure === undefined ? undefined : await readText(context, procedure);
     const agent = await agentId(context, input.agent);
-    const source = from === undefined ? given.source_build_id : await revisionId(context, from, agent);
+    const other = from ?? given.source_build_id;
+    // Asked for with all its fields only where they are needed: by its id alone that takes many requests.
+    const copied =
+      written === undefined ? undefined : await (other === undefined ? liveRevision(context, agent) : copy(context, other, agent));
+    const config = written === undefined ? given.config : changedConfig(copied?.config, written, runtime);
+    const source = other === undefined ? undefined : (copied?.id ?? (await revisionId(context, other, agent)));
     const body = {
       ...given,
       name:
@@ -49,3 +57,7 @@ export default defineCommand({
     return (await explainProcedure(procedure === '-' ? 'standard input' : (procedure ?? '--input'), created)).build;
   },
 });
+
+/** The revision to begin with: of this agent, or of any when it is given by its id. */
+const copy = (context: Context, given: string, agent: string): Promise<Build> =>
+  findRevision(context, given, isUuid(given) ? undefined : agent);

@@ -62,6 +62,12 @@ export async function* revisionsOf(context: Context, agent: string): AsyncGenera
   }, 100);
 }
 
+/** The live revision of an agent, if it has one. */
+export async function liveRevision(context: Context, agent: string): Promise<Build | undefined> {
+  for await (const build of revisionsOf(context, agent)) if (build.status === 'live') return build;
+  return undefined;
+}
+
 async function pick(context: Context, agent: string, which: string): Promise<Build> {
   for await (const build of revisionsOf(context, agent)) {
     if (which === 'latest' || (which === 'live' && build.status === 'live') || String(build.revision_number) === which) return build;

@@ -1,9 +1,8 @@
 import { UsageError } from '../../base/errors.ts';
-import type { Body, Build, RevisionConfig } from '../../interface/types.ts';
-import { explainProcedure, revisionConfig } from '../agents/procedure.ts';
+import type { Body, Build } from '../../interface/types.ts';
+import { changedConfig, checkRuntime, explainProcedure } from '../agents/procedure.ts';
 import { bodyFlags, bodyFromFlags, readText } from '../body.ts';
 import { length } from '../checks.ts';
-import type { Context } from '../context.ts';
 import { defineCommand, text } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
@@ -35,8 +34,11 @@ export default defineCommand({
     const client = await context.client();
     const { procedure, runtime, name, description } = input;
     const given = ((await bodyFromFlags(context, input)) ?? {}) as Body<'updateRevision'>;
-    if (runtime !== undefined && procedure === undefined) throw new UsageError('--runtime goes with --procedure.');
-    const config = procedure === undefined ? undefined : await changedConfig(context, input, await readText(context, procedure));
+    checkRuntime(input);
+    const config =
+      procedure === undefined
+        ? undefined
+        : changedConfig((await findRevision(context, input.revision, input.agent)).config, await readText(context, procedure), runtime);
     const body = {
       ...given,
       ...(config === undefined ? {} : { config }),
@@ -53,16 +55,3 @@ export default defineCommand({
     return (await explainProcedure(procedure === '-' ? 'standard input' : (procedure ?? '--input'), changed)).build;
   },
 });
-
-/** The configuration that the revision has, with another procedure: its files, skills and options stay. */
-async function changedConfig(
-  context: Context,
-  input: { revision: string; agent: string | undefined; runtime: string | undefined },
-  procedure: string,
-): Promise<RevisionConfig> {
-  const { config } = await findRevision(context, input.revision, input.agent);
-  if (config?.version !== 'v2') return revisionConfig(procedure, input.runtime ?? 'script');
-  const { data } = config as unknown as RevisionConfig;
-  const agent = input.runtime === undefined ? data.models.agent : { ...data.models.agent, model: input.runtime };
-  return { version: 'v2', data: { ...data, models: { ...data.models, agent }, input: procedure } };
-}

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { AopsError } from '../../../base/errors.ts';
 import { LocalFolder } from '../../../client/transfers/local-files.ts';
 import { checkNames } from '../../../client/transfers/local-names.ts';
 import { argument, defineCommand, flag, requiredText } from '../../define.ts';
@@ -33,7 +34,7 @@ export default defineCommand({
     const agent = await agentId(context, input.agent);
     const { files } = await client.call('listAgentMemoryFiles', { params: { agent_id: agent } });
     const folder = new LocalFolder(path.resolve(context.cwd, input.to));
-    checkNames(files.map((file) => file.path));
+    checkPaths(files.map((file) => file.path));
     for (const file of files) folder.check(file.path, input.force);
     const pulled: Pulled[] = [];
     for (const { path: name } of files) {
@@ -51,3 +52,14 @@ export default defineCommand({
     return wholeList(pulled);
   },
 });
+
+/** @throws AopsError for paths that cannot be files here, side by side */
+function checkPaths(paths: readonly string[]): void {
+  try {
+    checkNames(paths);
+  } catch (error) {
+    if (!(error instanceof AopsError)) throw error;
+    const hint = 'Nothing was written. Read one file after another with `aops agents memory get AGENT PATH`.';
+    throw new AopsError(error.message, { code: error.code, exit: error.exit, hint });
+  }
+}
