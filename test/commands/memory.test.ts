@@ -54,4 +54,20 @@ describe('agents memory', () => {
     expect((await memory('pull', 'shop', '--to', 'kept')).code).toBe(2);
     expect((await memory('pull', 'shop', '--to', 'kept', '--force')).code).toBe(0);
   });
+
+  it('says how to read what cannot be saved side by side', async () => {
+    const steps = ['CON', 'notes', 'notes/a.md'].map((path) => `- remember: { path: ${path}, content: x }`);
+    for (const [name, ...wanted] of [
+      ['reserved', 0],
+      ['clashing', 1, 2],
+    ] as const) {
+      const id = await service.agent(wanted.map((index) => steps[index]).join('\n'), name);
+      await service.until(await service.start(id), 'completed');
+      const refused = await memory('pull', name, '--to', name);
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(refused.stderr).toContain(
+        'hint: Nothing was written. Read one file after another with `aops agents memory get AGENT PATH`.\n',
+      );
+    }
+  });
 });
