@@ -105,6 +105,18 @@ describe('runs evaluation', () => {
     expect((await service.cli(['runs', 'detail', bad])).stdout).toContain('4 of 5 passed (1 medium)');
   });
 
+  it('is no gate to pass when no rubric could be decided', async () => {
+    const agent = await service.agent('- say: paid', 'unclear');
+    await service.cli(['agents', 'rubrics', 'create', agent, 'Is kind', '--description', 'The tone of all messages is kind.']);
+    const run = await service.start(agent);
+    const gate = ['runs', 'evaluation', run, '--wait'];
+    expect((await service.cli(gate)).code).toBe(0);
+    const closed = await service.cli([...gate, '--fail-on', 'critical', '--json']);
+    expect(closed.code).toBe(1);
+    expect(closed.json()).toMatchObject({ status: 'unavailable' });
+    expect(closed.stderr).toContain('rubrics_undecided');
+  });
+
   it('says that a run has not ended', async () => {
     const waiting = await service.waiting('- approve: { id: a, title: Go? }');
     const refused = await service.cli(['runs', 'evaluation', waiting]);

@@ -10,7 +10,7 @@ import { type Evaluation, evaluationSheet, severities } from './evaluation-sheet
 export default defineCommand({
   summary: 'Show what a run that has ended was judged to be',
   description:
-    'Each rubric of the agent, and each of the platform, was met (passed), was not (failed), or could not be decided. With --fail-on the exit code is 1 when a rubric of that severity, or of a worse one, was not met.',
+    'Each rubric of the agent, and each of the platform, was met (passed), was not (failed), or could not be decided. With --fail-on the exit code is 1 when a rubric of that severity, or of a worse one, was not met, and also when none of the agent could be decided.',
   arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
   options: {
     wait: flag('Wait until the run has ended and is judged'),
@@ -50,11 +50,20 @@ export default defineCommand({
       failOn === undefined ? 0 : severities.slice(0, severities.indexOf(failOn) + 1).reduce((sum, word) => sum + (counts?.[word] ?? 0), 0);
     if (failOn !== undefined && evaluation.status === 'in_progress')
       throw new UsageError('The run is not judged yet, so --fail-on cannot decide.', 'Wait for it with --wait.');
+    if (failOn !== undefined && failed === 0 && evaluation.status === 'unavailable') throw new ResultError(undecided(), evaluation);
     if (failed === 0) return evaluation;
     const message = `${failed === 1 ? 'A rubric' : `${failed} rubrics`} of severity ${failOn}${failOn === 'critical' ? '' : ' or worse'} failed.`;
     throw new ResultError(new AopsError(message, { code: 'rubrics_failed', exit: exitCodes.failure }), evaluation);
   },
 });
+
+/** A gate that nothing was held against is not passed. */
+const undecided = (): AopsError =>
+  new AopsError('No rubric of the agent could be decided.', {
+    code: 'rubrics_undecided',
+    exit: exitCodes.failure,
+    hint: '`aops agents rubrics list AGENT` shows how much of each can be checked.',
+  });
 
 /** Milliseconds between two looks. */
 const interval = 500;
