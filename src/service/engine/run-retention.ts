@@ -25,11 +25,11 @@ export async function forgetRuns(engine: Engine, job: JobRow, signal: AbortSigna
   // One moment for all of it: what falls due while this goes on is not late, it is due at once.
   const now = clock.now();
   await forgetExpiredTokens(store, now);
+  // What a crash left on the disk.
+  await engine.sandboxes.sweep();
+  await engine.files.sweep();
   let dueAt = now + interval;
   if (kept !== undefined) {
-    // What a crash left on the disk.
-    await engine.sandboxes.sweep();
-    await engine.files.sweep();
     const removed = await removeEnded(engine, isoTime(Math.max(0, now - kept)), signal);
     if (removed > 0) engine.log('info', 'runs removed', { runs: removed });
     const first = await firstRunEnd(store);

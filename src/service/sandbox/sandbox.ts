@@ -38,6 +38,9 @@ const listingBatch = 16;
 export class SandboxStore {
   readonly #root: string;
   readonly #searchPath: string;
+  /** How names of uploads begin that are being received: those of others were left there. */
+  readonly #process = randomUUID();
+  #isStagingSwept = false;
 
   /** `path` is the PATH of commands; without it, the directories where systems keep their commands. */
   constructor(root: string, options: { path?: string } = {}) {
@@ -51,7 +54,7 @@ export class SandboxStore {
     if (home === undefined) throw new ServiceError(400, 'invalid_sandbox_id', 'A sandbox id is made of letters, digits, - and _.');
     // What else belongs to it is made when it is needed: every run has a sandbox, and many write nothing.
     await mkdir(path.join(home, 'workspace'), { recursive: true, mode: 0o700 });
-    return new Sandbox(id, await realpath(home), this.#searchPath);
+    return this.#sandbox(id, await realpath(home));
   }
 
   /** The sandbox with this id, or undefined when there is none. */
@@ -59,7 +62,7 @@ export class SandboxStore {
     const home = this.#home(id);
     if (home === undefined) return undefined;
     const stats = await lstat(path.join(home, 'workspace')).catch(() => undefined);
-    return stats?.isDirectory() ? new Sandbox(id, await realpath(home), this.#searchPath) : undefined;
+    return stats?.isDirectory() ? this.#sandbox(id, await realpath(home)) : undefined;
   }
 
   /** Whether something is there under this id, be it of no use. */
@@ -74,18 +77,25 @@ export class SandboxStore {
     if (home === undefined) return async () => undefined;
     // No sandbox has a dot in its id. What a crash left there is removed first.
     const aside = `${home}.removed`;
-    const remove = (): Promise<void> => rm(aside, { recursive: true, force: true, maxRetries: 3 });
-    await remove();
+    await remove(aside);
     await rename(home, aside).catch((error: unknown) => {
       if (!hasCode(error, 'ENOENT')) throw error;
     });
-    return remove;
+    return () => remove(aside);
   }
 
-  /** Removes what was put aside, or lost its name a moment too late, and a crash has left there. */
+  /** Removes what a crash has left there: what was put aside, lost its name a moment too late, or was still being received. */
   async sweep(): Promise<void> {
-    for (const name of await readdir(this.#root).catch(() => []))
-      if (/\.(removed|unnamed)$/.test(name)) await rm(path.join(this.#root, name), { recursive: true, force: true, maxRetries: 3 });
+    for (const name of await readdir(this.#root).catch(() => [])) {
+      if (/\.(removed|unnamed)$/.test(name)) await remove(path.join(this.#root, name));
+      else if (!this.#isStagingSwept) await this.#sweepStaging(path.join(this.#root, name, 'staging'));
+    }
+    // This process leaves nothing there while it lives.
+    this.#isStagingSwept = true;
+  }
+
+  async #sweepStaging(staging: string): Promise<void> {
+    for (const name of await readdir(staging).catch(() => [])) if (!name.startsWith(this.#process)) await remove(path.join(staging, name));
   }
 
   /** An empty file on the disk of the sandboxes, to read and write. It has no name any more, so it is gone when it is closed. */
@@ -106,13 +116,19 @@ export class SandboxStore {
   /** Removes a sandbox and everything in it; nothing happens when there is none. */
   async remove(id: string): Promise<void> {
     const home = this.#home(id);
-    if (home !== undefined) await rm(home, { recursive: true, force: true, maxRetries: 3 });
+    if (home !== undefined) await remove(home);
+  }
+
+  #sandbox(id: string, home: string): Sandbox {
+    return new Sandbox(id, home, { searchPath: this.#searchPath, process: this.#process });
   }
 
   #home(id: string): string | undefined {
     return idPattern.test(id) ? path.join(this.#root, id) : undefined;
   }
 }
+
+const remove = (place: string): Promise<void> => rm(place, { recursive: true, force: true, maxRetries: 3 });
 
 /**
  * One sandbox. Every path may be written `/workspace/a`, `a` or `./a`. All file functions throw a ServiceError:
@@ -124,11 +140,13 @@ export class Sandbox {
   readonly directory: string;
   readonly #home: string;
   readonly #searchPath: string;
+  readonly #process: string;
 
   /** `home` is the sandbox's directory as a real path; use SandboxStore. */
-  constructor(id: string, home: string, searchPath: string) {
+  constructor(id: string, home: string, { searchPath, process }: { searchPath: string; process: string }) {
     this.id = id;
     this.#searchPath = searchPath;
+    this.#process = process;
     this.#home = home;
     this.directory = path.join(home, 'workspace');
   }
@@ -197,7 +215,8 @@ export class Sandbox {
    * is thrown and nothing is left behind.
    */
   async write(given: string, data: Uint8Array | ComingBytes, options: { limit?: number } = {}): Promise<{ path: string; size: number }> {
-    return await writeFile({ root: this.directory, staging: path.join(this.#home, 'staging') }, given, data, options.limit);
+    const directories = { root: this.directory, staging: path.join(this.#home, 'staging'), process: this.#process };
+    return await writeFile(directories, given, data, options.limit);
   }
 
   /** A folder beside the workspace that callers do not see; made when it is not there. `name` is a plain word. */

@@ -10,6 +10,8 @@ import { confirm, hasCode, invalidPath, locate, notADirectory, notAFile, type Pl
 export interface WriteDirectories {
   root: string;
   staging: string;
+  /** How the names of this process in `staging` begin. */
+  process: string;
 }
 
 /** Bytes that come one after the other; a `length` says how many. */
@@ -24,10 +26,10 @@ export async function writeFile(
 ): Promise<{ path: string; size: number }> {
   // Refused before the first byte is read, and before directories are made for it.
   if (data.length !== undefined && data.length > limit) throw tooLarge(limit);
-  const { root, staging } = directories;
+  const { root, staging, process } = directories;
   const target = writable(await locate(root, given, { createParents: true }), given);
   await mkdir(staging, { recursive: true, mode: 0o700 });
-  const staged = path.join(staging, randomUUID());
+  const staged = path.join(staging, `${process}-${randomUUID()}`);
   try {
     const handle = await open(staged, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
     const size = await fill(handle, data, limit).finally(() => handle.close());

@@ -2,6 +2,8 @@
  * Services that are killed at awkward moments, and start again from what was on the disk. The moments are chosen by the tests: each has
  * an image of the data directory of that instant (helpers/crash.ts). Real processes are killed in test/e2e.
  */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
@@ -192,7 +194,11 @@ describe('a service that is killed', () => {
     const image = await crashImage(api);
     goOn.open();
     await sent;
+    const staging = join(image, 'sandboxes', sandbox_id, 'staging');
+    expect(await readdir(staging)).toHaveLength(1);
     const again = await started({ dataDirectory: image });
+    // Nor is what had been received kept for as long as the sandbox is.
+    await until(async () => (await readdir(staging)).length === 0 || undefined);
     const { run } = await again.ok('startRun', { body: { agent_id: await again.agent(), sandbox_id } });
     await again.until(run.id, 'completed');
     const listed = async () => (await again.ok('listRunSandboxFiles', { params: { run_id: run.id } })).data.entries.map(({ name }) => name);
