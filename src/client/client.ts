@@ -140,6 +140,7 @@ export class Client {
         progress,
         baseUrl: this.baseUrl,
         details: detailsOf(request, progress, outcome),
+        rejectedHint: this.#options.rejectedHint,
         maxWaitMilliseconds: this.#maxWait,
         now: this.#gate.server.now(),
         affordable: this.#budget.affordable,

@@ -32,6 +32,8 @@ export interface ClientOptions {
   baseUrl: string;
   credential: Credential;
   userAgent: string;
+  /** What to do when the service rejects the credential; to sign in, where nothing else is known. */
+  rejectedHint?: string;
   /** The command's signal: Ctrl-C and `--timeout`. */
   signal?: AbortSignal;
   /** When the command has to be done, in steady time of the clock: no wait is begun that would end later. */

@@ -45,6 +45,8 @@ export interface Situation {
   progress: Progress;
   baseUrl: string;
   details: ErrorDetails;
+  /** What to do about a rejected credential. */
+  rejectedHint?: string | undefined;
   maxWaitMilliseconds: number;
   /** Milliseconds since the epoch, at the service where that is known. */
   now: number;
@@ -90,7 +92,7 @@ function afterErrorStatus(response: TransportResponse, situation: Situation): De
   const { status } = response;
   const { progress, details, random } = situation;
   const body = errorBody(response);
-  const error = new ServiceAnswerError(status, body, details);
+  const error = new ServiceAnswerError(status, body, details, status === 401 ? situation.rejectedHint : undefined);
   const running = body.error === 'idempotency_in_progress';
   if (isReplayed(response) && !running) {
     const poisoned = (status === 429 || status === 401) && !progress.rekeyed;

@@ -16,7 +16,13 @@ import { networkTo } from './network.ts';
 /** The client of the resolved profile. @throws AopsError when not signed in, or no address is known */
 export async function connect(context: Context): Promise<Client> {
   const { baseUrl, credential, network, identity } = await resolveAccess(context);
-  return newClient(context, baseUrl, credential, network, identity);
+  const { source, name } = context.config().credential;
+  // Signing in alone would change nothing.
+  const rejectedHint =
+    source === 'environment'
+      ? `Sign in with \`aops auth login\` and unset ${name}, which counts before it; or correct ${name}.`
+      : undefined;
+  return newClient(context, baseUrl, credential, network, { identity, rejectedHint });
 }
 
 /** The value of a valid token or key for the resolved profile. @throws AopsError when not signed in */
@@ -99,14 +105,15 @@ export const userAgent = ({ launcher }: Context): string => `aops/${version} (no
 
 /**
  * A client for an address and a credential. The caller closes it.
- * @param identity what tells the credential from others, where its rate limit is shared with other processes
+ * @param known what tells the credential from others, where its rate limit is shared with other processes, and what to do when
+ * the service rejects it
  */
 export async function newClient(
   context: Context,
   baseUrl: string,
   credential: Credential,
   network: Network,
-  identity?: readonly string[],
+  { identity, rejectedHint }: { identity?: readonly string[]; rejectedHint?: string | undefined } = {},
 ): Promise<Client> {
   const { Client, DryRunClient, SharedLimits } = await import('../client/index.ts');
   const { flags, clock, signal, deadline, retryBudget, env } = context;
@@ -122,6 +129,7 @@ export async function newClient(
     maxWaitMilliseconds: context.config().max_wait.value,
     retryBudget,
     ...(sharing ? { sharedLimits: new SharedLimits(context.paths.cache, [originOf(baseUrl), ...identity]) } : {}),
+    ...(rejectedHint === undefined ? {} : { rejectedHint }),
     onEvent: reportClientEvent(context),
     journal: journalOf(context),
     ...(flags.idempotencyKey === undefined ? {} : { idempotencyKey: flags.idempotencyKey }),

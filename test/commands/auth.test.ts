@@ -131,6 +131,9 @@ describe('auth status, token, logout', () => {
     const fromEnvironment = await service.cli(['auth', 'status', '--json']);
     expect(fromEnvironment.json()).toMatchObject({ credential: { source: 'AOPS_API_KEY' } });
     expect((await cli(['auth', 'status'], { env: { AOPS_API_KEY: 'wrong' } })).code).toBe(4);
+    const refused = await cli(['runs', 'list'], { env: { AOPS_API_KEY: 'wrong' } });
+    expect(refused.code).toBe(4);
+    expect(refused.stderr).toContain('and unset AOPS_API_KEY, which counts before it; or correct AOPS_API_KEY.\n');
   });
 
   it('prints the key for another program only', async () => {
