@@ -1,4 +1,5 @@
 /** Steps about cases: complete_case, fail_case, postpone_case, create_case. Each shows as a tool call, and happens once. */
+import { IsDate } from 'typebox/format';
 import { parseDuration } from '../../../base/duration.ts';
 import type { NewCase } from '../../../interface/types.ts';
 import type { CaseAction } from '../runtime.ts';
@@ -29,7 +30,9 @@ export async function postponeCase(step: StepOf<'postpone_case'>, turn: Turn): P
 const dateForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/i;
 
 function readUntil(step: Step, text: string, now: number): number {
-  const until = dateForm.test(text.trim()) ? Date.parse(text.trim()) : Number.NaN;
+  const given = text.trim();
+  // Date.parse takes the 30th of February for the 2nd of March.
+  const until = dateForm.test(given) && IsDate(given.slice(0, 10)) ? Date.parse(given) : Number.NaN;
   if (Number.isNaN(until)) {
     throw new StepError(`${nameOf(step)}: "${text}" is no date; write 2026-07-18, or 2026-07-18T09:30:00Z.`);
   }
