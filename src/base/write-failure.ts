@@ -19,6 +19,7 @@ const problems: Record<string, { message: (file: string) => string; hint: string
     message: (file) => `${file} may not be written.`,
     hint: 'Check the permissions of its folder, or choose another one.',
   },
+  EISDIR: { message: (file) => `${file} is a folder.`, hint: 'Move it away, or choose another name.' },
   EROFS: { message: (file) => `${file} is on a disk that is read-only.`, hint: 'Choose another folder.' },
   ENAMETOOLONG: { message: (file) => `The name ${file} is too long here.`, hint: 'Choose a folder with a shorter name.' },
   EIO: { message: (file) => `The disk failed to write ${file}.`, hint: 'Check the disk.' },

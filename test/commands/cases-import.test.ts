@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -262,6 +263,29 @@ describe('cases create --from', () => {
     expect(refused.stderr).toContain(message);
     expect(await cases(id)).toHaveLength(0);
     expect(there(`${file}.aops-ledger`)).toBe(false);
+  });
+
+  it('says in words which file cannot be written beside it', async () => {
+    const { name, id } = await queue();
+    const long = `${'n'.repeat(245)}.csv`;
+    await service.file(long, 'title\na\n');
+    const unlocked = await service.cli(['cases', 'create', name, '--from', long, '--json']);
+    expect(unlocked).toMatchObject({ code: 1, stdout: '' });
+    expect(JSON.parse(unlocked.stderr)).toMatchObject({
+      error: { code: 'not_writable', message: expect.stringMatching(/aops-lock is too long here\.$/) },
+    });
+    await service.file('taken.failed.csv/x', '');
+    await service.file('taken.csv', 'title,priority\na,\nb,urgent\n');
+    const unwritten = await service.cli(['cases', 'create', name, '--from', 'taken.csv']);
+    expect(unwritten).toMatchObject({ code: 1, stdout: '' });
+    expect(unwritten.stderr).toMatch(/taken\.failed\.csv is a folder\.\nhint: Move it away/);
+    // What there is stays; the rows that failed are written as soon as they can be.
+    expect(await cases(id)).toHaveLength(1);
+    await rm(path.join(service.folder, 'taken.failed.csv'), { recursive: true });
+    expect((await service.cli(['cases', 'create', name, '--from', 'taken.csv', '--json'])).json()).toMatchObject({
+      created_before: 1,
+      failed: 1,
+    });
   });
 
   it('refuses standard input, and --map alone', async () => {

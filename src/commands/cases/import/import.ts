@@ -4,6 +4,7 @@ import path from 'node:path';
 import { crypto } from '../../../base/crypto.ts';
 import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
 import { takeLock } from '../../../base/lock-file.ts';
+import { writeFailure } from '../../../base/write-failure.ts';
 import { repeatHint, ServiceAnswerError } from '../../../client/errors.ts';
 import { startSpinner } from '../../../terminal/progress.ts';
 import { readBytes } from '../../body.ts';
@@ -63,7 +64,10 @@ export async function importCases(context: Context, given: { file: string; queue
 }
 
 async function locked(context: Context, file: string, name: string): Promise<() => void> {
-  const unlock = await takeLock(`${file}.aops-lock`, { waitMilliseconds: 0, signal: context.signal });
+  const lock = `${file}.aops-lock`;
+  const unlock = await takeLock(lock, { waitMilliseconds: 0, signal: context.signal }).catch((error: unknown) => {
+    throw writeFailure(error, lock);
+  });
   if (unlock !== undefined) return unlock;
   throw new AopsError(`Another process is importing ${name}.`, {
     code: 'import_running',
@@ -178,7 +182,10 @@ async function concluded(
   };
   if (failed.length === 0) return imported;
   const sorted = failed.toSorted((a, b) => a.row - b.row);
-  await writeFile(path.join(path.dirname(outcome.file), `${name}.failed${ext}`), writeRows(rows, sorted), { mode: 0o600 });
+  const place = path.join(path.dirname(outcome.file), `${name}.failed${ext}`);
+  await writeFile(place, writeRows(rows, sorted), { mode: 0o600 }).catch((error: unknown) => {
+    throw writeFailure(error, place);
+  });
   const [first] = sorted as [FailedRow];
   const message = `${failed.length === 1 ? '1 row' : `${failed.length} rows`} became no case: row ${first.row}: ${first.reason.replace(/\.$/, '')}${failed.length > 1 ? ', and others' : ''}.`;
   throw new ResultError(
