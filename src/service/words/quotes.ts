@@ -27,7 +27,10 @@ const quotePairs: Record<string, string> = {
 export const unmask = (words: string, quotes: readonly Quote[], written = false): string =>
   words.replace(marks, (_, index: string) => quotes[Number(index)]?.[written ? 'written' : 'text'] ?? '');
 
-/** Takes quoted texts out of a line. An apostrophe within a word is none. */
+/**
+ * Takes quoted texts out of a line, or of several: what stands in `"`, or quotes that open and close differently, may go on in the next
+ * one. An apostrophe within a word is no quote.
+ */
 export function maskQuotes(line: string, quotes: Quote[]): string {
   let result = '';
   for (let at = 0; at < line.length; at += 1) {
@@ -50,6 +53,8 @@ export function maskQuotes(line: string, quotes: Quote[]): string {
 function closing(line: string, from: number, open: string, close: string): number {
   let depth = 0;
   for (let at = from + 1; at < line.length; at += 1) {
+    // One without a fellow is an apostrophe, or a slip, and takes nothing of other lines with it.
+    if (line[at] === '\n' && /['`{]/.test(open)) return -1;
     if (line[at] === '\\' && open === '"') at += 1;
     else if (line[at] === close && depth === 0 && !(open === "'" && /\w/.test(line[at + 1] ?? ''))) return at;
     else if (open === '{' && line[at] === '{') depth += 1;

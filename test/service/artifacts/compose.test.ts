@@ -52,6 +52,8 @@ describe('a request', () => {
     ['failed runs by day and by agent', ['Failed runs by day (bars)', 'Failed runs by agent (bars)']],
     ['add a note: "Figures of our own, and more"; then runs', ['text: Figures of our own, and more', 'Runs (table)']],
     ['- runs by status\n- usage', ['Runs by status (bars)', 'Usage of the plan (bars)']],
+    ['text "Dear all,\n\nthese are the runs."\r\n- usage', ['text: Dear all,\n\nthese are the runs.', 'Usage of the plan (bars)']],
+    ["text 'tis so\nusage; text 'tis not", ["text: 'tis so", 'Usage of the plan (bars)', "text: 'tis not"]],
     ['text "<b>runs by status</b>"', ['text: <b>runs by status</b>']],
   ])('%s', (message, blocks) => {
     expect(shown(made(message))).toEqual(blocks);

@@ -23,14 +23,9 @@ const empty = /^(?:please|thanks|thank you|hi|hello|hey)?[\s,.!:]*$/i;
 /** The statements of a request, in their order. */
 export function readStatements(request: string): Statement[] {
   const quotes: Quote[] = [];
-  return request
-    .replaceAll(/[\uE000\uE001]/g, '')
-    .split(/\r?\n/)
-    .flatMap((line) =>
-      maskQuotes(line, quotes)
-        .replace(/^\s*(?:[-*•]|\d+[.)])\s+/, '')
-        .split(boundary),
-    )
+  return maskQuotes(request.replaceAll(/[\uE000\uE001]/g, '').replaceAll(/\r\n?/g, '\n'), quotes)
+    .split('\n')
+    .flatMap((line) => line.replace(/^\s*(?:[-*•]|\d+[.)])\s+/, '').split(boundary))
     .map(cleaned)
     .filter((part) => !empty.test(part))
     .map((part) => statement(part, quotes));
@@ -49,7 +44,7 @@ export function splitStatement({ spelled, quotes }: Statement): Statement[] {
 export const textOf = ({ quotes }: Statement, spelled: string): string => unmask(spelled, quotes).trim();
 
 const statement = (spelled: string, quotes: readonly Quote[]): Statement => ({
-  text: unmask(spelled, quotes, true),
+  text: unmask(spelled, quotes, true).replaceAll(/\s*\n\s*/g, ' '),
   spelled,
   words: spelled.toLowerCase(),
   quotes,
