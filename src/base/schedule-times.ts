@@ -52,7 +52,7 @@ function zoneProblem(zone: string): string | undefined {
     }
   }
   const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
-  return `must be the IANA name of a time zone, such as Europe/Berlin or UTC${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+  return `must be the IANA name of a time zone, such as Europe/Berlin or UTC${meant === undefined ? '' : ` (did you mean ${meant}?)`}`;
 }
 
 function cronProblem(pattern: string, timezone: string): string | undefined {

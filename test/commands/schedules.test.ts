@@ -81,7 +81,7 @@ describe('agents schedules', () => {
       'a time zone that is none',
       ['create', 'shop', '--frequency', 'daily', '--timezone', 'Europe/Berln'],
       2,
-      'did you mean Europe/Berlin?',
+      'such as Europe/Berlin or UTC (did you mean Europe/Berlin?).\n',
     ],
     ['a pattern that is none', ['create', 'shop', '--cron', '0 9 * *'], 2, 'five fields'],
     ['nothing to change', ['update', 'shop', nothing], 2, 'nothing to change'],

@@ -27,6 +27,9 @@ export const revisionArgument = namedRevision('The revision: its id, or AGENT@li
 /** A flag that names the revision to begin with. */
 export const copiedRevision = (summary: string) =>
   text('REVISION', summary, { complete: 'revisions', check: naming(' A procedure in a file is given with --procedure.') });
+/** A flag that names a revision of the agent that the command is given. */
+export const revisionOfAgent = (summary: string) =>
+  text('REVISION', `${summary}: its id, or live, latest or its number`, { complete: 'revisions', check: naming() });
 export const agentFlag = text('ID|NAME', 'The agent, for live, latest or a number alone', { complete: 'agents' });
 
 type Wanted = { id: string } | { agent: string; which: string };

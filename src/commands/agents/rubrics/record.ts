@@ -4,13 +4,10 @@ import { nearest } from '../../../base/nearest.ts';
 import type { Rubric } from '../../../interface/types.ts';
 import { length } from '../../checks.ts';
 import type { Context } from '../../context.ts';
-import { text } from '../../define.ts';
 import { column } from '../../output.ts';
-import { revisionId } from '../../revisions/find.ts';
+import { revisionId, revisionOfAgent } from '../../revisions/find.ts';
 
-export const revisionOption = text('REVISION', 'Those of one revision alone: its id, or live, latest or its number', {
-  complete: 'agents',
-});
+export const revisionOption = revisionOfAgent('Those of one revision alone');
 export const titleCheck = { check: length(3, 80) };
 export const descriptionCheck = length(20, 400);
 
