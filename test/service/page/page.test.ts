@@ -136,6 +136,57 @@ describeWithChromium('the team page', () => {
     expect(troubles).toEqual([]);
   });
 
+  it('keeps the focus near what was taken away, and takes it from nobody', async () => {
+    const run = await service.run(Array.from({ length: 350 }, (_, index) => `- say: word ${index}`).join('\n'));
+    await service.until(run, 'completed');
+    const { page, troubles } = await opened(`/runs/${run}`);
+    const focused = () => page.evaluate<string>('document.activeElement.className || document.activeElement.localName');
+    const earlier = page.getByRole('button', { name: /earlier of/ });
+    await earlier.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Show 50 earlier of 50' }).waitFor();
+    expect(await focused()).toBe('plain earlier');
+    await page.keyboard.press('Enter');
+    await earlier.waitFor({ state: 'hidden' });
+    await eventually('the focus is above what came', async () => (await focused()) === 'timeline-place');
+    // Who clicked beside everything wants it nowhere.
+    await page.getByRole('heading', { level: 1 }).focus();
+    await page.evaluate('document.activeElement.blur()');
+    await page.evaluate('document.querySelector("h1").hidden = true');
+    expect(await focused()).toBe('body');
+
+    const waiting = await service.waiting('- approve: { id: a, title: Leaving soon }\n- say: done');
+    const other = await service.waiting('- approve: { id: a, title: Staying }');
+    await page.goto(`${service.service.url}/#/`);
+    await page.getByLabel('Show', { exact: true }).selectOption('waiting');
+    await page.getByRole('link', { name: 'Leaving soon' }).focus();
+    await respond(waiting, { approved: true });
+    await nudge(page);
+    await page.getByRole('link', { name: 'Leaving soon' }).waitFor({ state: 'detached' });
+    await eventually('the focus is on another run', async () => (await focused()) === 'run');
+    expect(troubles).toEqual([]);
+    await respond(other, { approved: true });
+  });
+
+  it('says how many requests wait, also when they are more than it reads at once, and keeps words whole on a phone', async () => {
+    const own = await startTestService();
+    const asking = await own.agent('- approve: { id: a, title: "Pay?" }');
+    for (let count = 0; count < 102; count++) await own.start(asking);
+    await eventually('all wait', async () => {
+      const { total } = await own.api<{ total: number }>('GET', `/teams/${own.service.teamId}/runs?status=waiting&limit=1`);
+      return total === 102;
+    });
+    const { page } = await newPage({ viewport: { width: 320, height: 640 } });
+    const { code } = await own.api<{ code: string }>('POST', '/local/page-codes');
+    await page.goto(`${own.service.url}/#code=${code}&view=/inbox`);
+    await page.getByText('100 of 102 requests to answer').waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
+    const heights = await page.evaluate<number[]>(
+      '[...document.querySelectorAll(".bar .brand, .bar nav a, .bar .sign-out")].map((e) => { const r = document.createRange(); r.selectNodeContents(e.firstChild); return r.getClientRects().length; })',
+    );
+    expect(heights).toEqual([1, 1, 1, 1]);
+  });
+
   it('answers approvals, options, several options and words, with the keyboard alone', async () => {
     const steps = `
 - approve: { id: yes, title: "Pay 120 EUR?", on_deny: continue }
@@ -231,7 +282,8 @@ describeWithChromium('the team page', () => {
       await route.continue();
     });
     await first.page.getByRole('button', { name: 'Send answer' }).click();
-    await first.page.getByRole('main').getByText('answered by somebody else').waitFor();
+    await first.page.getByRole('main').getByText('Somebody else answered:').waitFor();
+    expect(await first.page.getByRole('article').textContent()).toContain('Race? theirs');
     expect(await lastAnswer(raced)).toBe('Race? theirs');
     expect(first.troubles).toEqual([expect.stringContaining('409')]);
 

@@ -2,6 +2,7 @@
 import { Unreachable } from './api.js';
 import { Banner } from './banner.js';
 import { announce, el, fill, fillKeepingFocus } from './dom.js';
+import { keepFocus } from './focus.js';
 import { InboxView } from './inbox-view.js';
 import { Poller } from './poller.js';
 import { RunView } from './run-view.js';
@@ -22,6 +23,7 @@ class TeamPage {
   #view;
   /** @type {readonly import('./types.d.ts').RunListItem[]} */
   waiting = [];
+  waitingCount = 0;
   #waitingRead = 0;
   #poller;
   #banner;
@@ -70,6 +72,7 @@ class TeamPage {
       );
       this.#waitingRead = Date.now();
       this.waiting = data;
+      this.waitingCount = total;
       this.#showCount(total);
     }
     const pace = await this.#view.refresh(signal);
@@ -207,4 +210,5 @@ addEventListener('hashchange', () => {
   if (new URLSearchParams(location.hash.slice(1)).has('code')) location.reload();
 });
 
+keepFocus();
 void start();

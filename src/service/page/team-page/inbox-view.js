@@ -52,7 +52,8 @@ export class InboxView {
     this.#isFirst = false;
     for (const card of this.#cards.values()) if (card.isOpen && !ids.has(card.id)) await this.#settle(card, signal);
     const open = [...this.#cards.values()].filter((card) => card.isOpen).length;
-    setText(this.#count, open === 0 ? '' : `${counted(open, 'request')} to answer`);
+    const all = Math.max(open, this.#app.waitingCount);
+    setText(this.#count, open === 0 ? '' : `${open < all ? `${open} of ` : ''}${counted(all, 'request')} to answer`);
     this.#empty.hidden = open > 0;
     this.#empty.classList.toggle('after', this.#cards.size > 0);
     return 2_000;

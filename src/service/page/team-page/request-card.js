@@ -195,8 +195,9 @@ export class RequestCard {
 
   /** @param {unknown} error */
   #failed(error) {
+    // Somebody was faster: what they answered is read now, and settles it.
+    if (error instanceof ApiError && error.status === 409 && error.code.startsWith('human_request')) return;
     this.#setBusy(false);
-    if (error instanceof ApiError && error.status === 409 && error.code.startsWith('human_request')) return this.settle(undefined);
     if (error instanceof ApiError && error.status === 409 && error.code === 'run_not_waiting') {
       return this.settle(undefined, 'The run does not wait for this any more.');
     }

@@ -155,7 +155,9 @@ export class RunView {
       this.#showRequest(run, request);
       this.#activity.hidden = isFinal(run.status) || run.status === 'waiting';
       this.#showEnding(run);
+      const isWriting = this.#box.element.contains(document.activeElement);
       this.#box.show(run, request !== null);
+      if (isWriting && this.#box.element.hidden) this.#place.focus({ preventScroll: true });
     });
     if (quiet && !isFinal(run.status)) scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' });
   }

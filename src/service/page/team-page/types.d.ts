@@ -26,4 +26,6 @@ export interface App {
   wake(): void;
   /** The requests that wait, as they were last read. */
   readonly waiting: readonly RunListItem[];
+  /** How many there are of them; so many may not have been read. */
+  readonly waitingCount: number;
 }
