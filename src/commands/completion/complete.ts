@@ -1,6 +1,6 @@
 import { settingDefinitions } from '../../config/settings.ts';
 import type { Context } from '../context.ts';
-import { type AnyCommand, type CompletionSource, defineCommand, flagName, manyArguments, type Option, type Options } from '../define.ts';
+import { type AnyCommand, anyArguments, type CompletionSource, defineCommand, flagName, type Option, type Options } from '../define.ts';
 import { commandTree } from '../index.ts';
 import { globalFlags } from '../program/global-flags.ts';
 import { optionsOf } from '../program/parser.ts';
@@ -19,7 +19,7 @@ interface Candidates {
 export default defineCommand({
   summary: 'Complete a command line',
   hidden: true,
-  arguments: { words: manyArguments('The words of the line') },
+  arguments: { words: anyArguments('The words of the line; the one that is begun may be empty') },
   examples: [{ command: 'aops __complete -- runs st', text: 'What could follow' }],
   async run(context, input) {
     const { before, current, prefix } = atCursor(input.words);

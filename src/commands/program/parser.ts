@@ -133,6 +133,7 @@ const unknownOption = 'commander.unknownOption';
 /** For `--json id,title`, as gh has it: the fields have a flag of their own here. */
 function fieldsBehindJson(code: string, args: readonly string[]): string | undefined {
   const at = args.findIndex((arg) => arg === '--json' || arg.startsWith('--json='));
+  if (at < 0) return undefined;
   const joined = args[at]?.startsWith('--json=') === true;
   const given = joined ? args[at]?.slice('--json='.length) : args[at + 1];
   if (code !== (joined ? unknownOption : 'commander.excessArguments') || !given || given.startsWith('-')) return undefined;
