@@ -228,6 +228,26 @@ describe('cases create --from', () => {
     expect(await cases(id)).toHaveLength(1);
   });
 
+  it('does not send a batch again with another credential, which keys are not told to', async () => {
+    const { name, id } = await queue();
+    await service.file('by.ndjson', '{"title":"a"}\n');
+    const argv = ['cases', 'create', id, '--from', 'by.ndjson'];
+    expect((await service.cli(argv)).code).toBe(0);
+    const lines = (await service.read('by.ndjson.aops-ledger')).trimEnd().split('\n');
+    expect(lines.join()).not.toContain(service.service.token);
+    await service.file('by.ndjson.aops-ledger', `${lines.slice(0, -1).join('\n')}\n`);
+    const other = await service.cli(argv, { env: { AOPS_API_KEY: 'aops_token_of_somebody_else' } });
+    expect(other).toMatchObject({ code: 13, stdout: '' });
+    expect(other.stderr).toMatch(/Batch 1 was sent with the credential aops_\S+, and its answer never came/);
+    expect(other.stderr).toContain('hint: Run this again with that credential: keys are its own.');
+    expect((await service.cli(['cases', 'create', name, '--from', 'by.ndjson'])).code).toBe(0);
+    expect(await cases(id)).toHaveLength(1);
+    // Another address is no other queue.
+    const elsewhere = await service.cli([...argv, '--base-url', 'http://127.0.0.1:9']);
+    expect(elsewhere).toMatchObject({ code: 2, stdout: '' });
+    expect(elsewhere.stderr).toContain(`was sent to ${service.service.url}, and this profile is for http://127.0.0.1:9.`);
+  });
+
   it('only shows the first request with --dry-run', async () => {
     const { name, id } = await queue();
     await service.file('dry.csv', 'title\na\nb\n');

@@ -23,6 +23,8 @@ export interface LedgerHead {
 interface Line {
   batch: number;
   begun?: string;
+  /** The credential it was sent with, as it may be shown: a service keeps keys apart by it. */
+  by?: string;
   created?: number;
   failed?: FailedRow[];
 }
@@ -36,7 +38,7 @@ export class Ledger {
   readonly file: string;
   readonly head: LedgerHead;
   readonly #done: Map<number, Done>;
-  readonly #begun: Map<number, string>;
+  readonly #begun: Map<number, { at: string; by: string | undefined }>;
   readonly #isNew: boolean;
 
   private constructor(file: string, head: LedgerHead, lines: readonly Line[], isNew: boolean) {
@@ -45,7 +47,7 @@ export class Ledger {
     this.#done = new Map(
       lines.flatMap(({ batch, created, failed }) => (created === undefined ? [] : [[batch, { created, failed: failed ?? [] }]])),
     );
-    this.#begun = new Map(lines.flatMap(({ batch, begun }) => (begun === undefined ? [] : [[batch, begun]])));
+    this.#begun = new Map(lines.flatMap(({ batch, begun, by }) => (begun === undefined ? [] : [[batch, { at: begun, by }]])));
     this.#isNew = isNew;
   }
 
@@ -70,13 +72,15 @@ export class Ledger {
     const known = first as Partial<LedgerHead> | undefined;
     if (known?.aops !== 'cases' || known.version !== 1) throw new UsageError(`${file} is no ledger of aops.`, 'It is in the way; move it.');
     const changed =
-      known.queue_id !== head.queue_id || known.base_url !== head.base_url
+      known.queue_id !== head.queue_id
         ? 'was for another queue'
-        : known.content !== head.content
-          ? 'was of the file as it was before it changed'
-          : known.reading !== head.reading
-            ? 'was with other --map, --label or --priority'
-            : undefined;
+        : known.base_url !== head.base_url
+          ? `was sent to ${known.base_url}, and this profile is for ${head.base_url}`
+          : known.content !== head.content
+            ? 'was of the file as it was before it changed'
+            : known.reading !== head.reading
+              ? 'was with other --map, --label or --priority'
+              : undefined;
     if (changed !== undefined)
       throw new UsageError(
         `The import that ${file} tells of ${changed}.`,
@@ -94,18 +98,25 @@ export class Ledger {
     return this.#done.get(batch);
   }
 
-  /** @throws AopsError when the batch was sent so long ago that the service may have forgotten its key */
-  async begin(batch: number, now: number): Promise<void> {
+  /**
+   * @param by the credential it is sent with, as it may be shown
+   * @throws AopsError when the batch was sent before, and the service may not know its key any more, or not from this credential
+   */
+  async begin(batch: number, now: number, by: string): Promise<void> {
     const before = this.#begun.get(batch);
-    if (before !== undefined && now - Date.parse(before) > journalLifeMilliseconds) {
-      throw new AopsError(`Batch ${batch} was sent at ${before}, and its answer never came: its cases may be there, or not.`, {
-        code: 'import_outcome_unknown',
-        exit: exitCodes.outcomeUnknown,
-        hint: `Look for them with \`aops cases search\`. To send the batch again, remove the line {"batch":${batch},"begun":...} from ${this.file}; to leave it out, replace it by {"batch":${batch},"created":0}.`,
-      });
+    if (before === undefined) return this.#append({ batch, begun: new Date(now).toISOString(), by });
+    if (now - Date.parse(before.at) > journalLifeMilliseconds) throw this.#unknown(batch, `at ${before.at}`);
+    if (before.by !== undefined && before.by !== by) {
+      throw this.#unknown(batch, `with the credential ${before.by}`, 'Run this again with that credential: keys are its own. Without it: ');
     }
-    if (before !== undefined) return;
-    await this.#append({ batch, begun: new Date(now).toISOString() });
+  }
+
+  #unknown(batch: number, sent: string, first = ''): AopsError {
+    return new AopsError(`Batch ${batch} was sent ${sent}, and its answer never came: its cases may be there, or not.`, {
+      code: 'import_outcome_unknown',
+      exit: exitCodes.outcomeUnknown,
+      hint: `${first}Look for them with \`aops cases search\`. To send the batch again, remove the line {"batch":${batch},"begun":...} from ${this.file}; to leave it out, replace it by {"batch":${batch},"created":0}.`,
+    });
   }
 
   async finish(batch: number, done: Done): Promise<void> {
@@ -115,7 +126,7 @@ export class Ledger {
 
   async #append(line: Line): Promise<void> {
     const head = this.#isNew && this.#begun.size === 0 && line.begun !== undefined ? `${JSON.stringify(this.head)}\n` : '';
-    if (line.begun !== undefined) this.#begun.set(line.batch, line.begun);
+    if (line.begun !== undefined) this.#begun.set(line.batch, { at: line.begun, by: line.by });
     await appendFile(this.file, `${head}${JSON.stringify(line)}\n`, { mode: 0o600 }).catch((error: Error) => {
       throw new UsageError(
         `${this.file} cannot be written: ${error.message}`,
