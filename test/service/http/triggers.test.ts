@@ -665,6 +665,12 @@ describe('delegating and handing over', () => {
     expect((await read(api, check.id)).events[0]).toMatchObject({ type: 'created', agent_name: 'Producer' });
     expect((await api.ok('listCaseRuns', { params: { case_id: check.id } })).runs).toMatchObject([{ agent_name: 'Auditor' }]);
 
+    // A revision that begins as a copy has the same targets: nothing shows them, so nobody could give them again.
+    const next = await api.ok('createRevision', { params: { agent_id: producer }, body: { name: 'next' } });
+    await api.ok('promoteRevision', { params: { build_id: next.build.id } });
+    const [again] = (await add(api, queue_id, [{ title: 'c' }])) as [Case];
+    await until(api, again.id, 'completed');
+
     expect(await api.ok('listQueueAgents', { params: { queue_id: checks.id } })).toEqual({
       queue_name: 'Checks',
       producers: [
@@ -682,6 +688,13 @@ describe('delegating and handing over', () => {
         },
       ],
     });
+    const none = await api.ok('createRevision', { params: { agent_id: producer }, body: { name: 'none', handover_target_ids: [] } });
+    await api.ok('promoteRevision', { params: { build_id: none.build.id } });
+    const targets = async (): Promise<string[]> =>
+      (await api.ok('listQueueAgents', { params: { queue_id: checks.id } })).consumers.map(({ agent_name }) => agent_name);
+    expect(await targets()).toEqual([]);
+    await api.ok('createAgent', { body: { name: 'Another producer', source_build_id: next.build.id } });
+    expect(await targets()).toEqual(['Auditor']);
   });
 
   it('tells which agents are in each others way', async () => {

@@ -91,12 +91,7 @@ export const agentRoutes: GroupRoutes<'agents'> = {
         deleted_at: null,
       });
       if (config === null) return { agent: agentView(agent) };
-      const build = await firstBuild(
-        trx,
-        agent,
-        { name: body.build?.name ?? source?.name ?? name, config, parentId: source?.id ?? null },
-        now,
-      );
+      const build = await firstBuild(trx, agent, { name: body.build?.name ?? source?.name ?? name, config, source }, now);
       told = await recordEvents(context.engine.clock, trx, { teamId: agent.team_id }, [publishedEvent(agent, build)]);
       return { agent: agentView(agent), build: buildView(build, build.id) };
     });
@@ -149,18 +144,18 @@ export const agentRoutes: GroupRoutes<'agents'> = {
 async function firstBuild(
   trx: Queries,
   agent: AgentRow,
-  draft: { name: string; config: string; parentId: string | null },
+  { name, config, source }: { name: string; config: string; source: BuildRow | undefined },
   now: string,
 ): Promise<BuildRow> {
   const build = await insertBuild(trx, {
     id: newId(),
     agent_id: agent.id,
-    name: draft.name,
+    name,
     revision_name: null,
     revision_description: null,
-    config: draft.config,
-    handover_target_ids: null,
-    parent_build_id: draft.parentId,
+    config,
+    handover_target_ids: source?.handover_target_ids ?? null,
+    parent_build_id: source?.id ?? null,
     promoted_at: now,
     created_at: now,
     updated_at: now,

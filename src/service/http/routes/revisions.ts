@@ -35,7 +35,7 @@ export const revisionRoutes: Pick<GroupRoutes<'agents'>, RevisionOperation> = {
     const now = isoTime(context.engine.clock.now());
     return context.engine.store.transaction().execute(async (trx) => {
       const agent = await requireAgent(context, trx, params.agent_id);
-      // Without a configuration of its own a revision begins as a copy: of the one named, or of the live one.
+      // What it is not given a revision has from another: the one named, or the live one.
       const sourceId = body.source_build_id ?? agent.live_build_id ?? undefined;
       const source = sourceId === undefined ? undefined : await requireBuild(context, trx, sourceId);
       const build = await insertBuild(trx, {
@@ -45,7 +45,8 @@ export const revisionRoutes: Pick<GroupRoutes<'agents'>, RevisionOperation> = {
         revision_name: null,
         revision_description: null,
         config: body.config === undefined ? (source?.config ?? null) : checkedConfig(context, body.config),
-        handover_target_ids: body.handover_target_ids === undefined ? null : JSON.stringify(body.handover_target_ids),
+        handover_target_ids:
+          body.handover_target_ids === undefined ? (source?.handover_target_ids ?? null) : JSON.stringify(body.handover_target_ids),
         parent_build_id: source?.id ?? null,
         promoted_at: null,
         created_at: now,
