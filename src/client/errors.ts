@@ -40,6 +40,8 @@ const hintOfCode: Record<string, string> = {
   file_not_found: 'See what is there with `aops sandbox ls`.',
   not_a_directory: 'Read a file with `aops sandbox cat`.',
   not_a_file: 'Look into a folder with `aops sandbox ls`.',
+  webhook_not_found: 'See the webhooks with `aops webhooks list`.',
+  run_file_not_found: 'See the files of a run with `aops runs files RUN`.',
   delivery_not_found: 'See the deliveries with `aops webhooks deliveries`.',
   agent_has_case_trigger: 'Move it with `aops agents triggers update AGENT --queue QUEUE`.',
   queue_in_use: 'Move or delete the case trigger first: `aops agents triggers delete AGENT`.',

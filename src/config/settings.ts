@@ -1,6 +1,7 @@
 /** The settings aops knows: what they mean, where else they can be given, and which values they take. */
 import { parseDuration } from '../base/duration.ts';
 import { AopsError, UsageError } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
 import { normaliseBaseUrl } from './base-url.ts';
 
 export const outputFormats = ['table', 'json', 'ndjson', 'yaml', 'csv', 'id'] as const;
@@ -100,18 +101,27 @@ export const settingDefinitions: readonly SettingDefinition[] = [
 
 /**
  * The definition of a setting.
- * @throws UsageError `setting_unknown` that lists the known keys.
+ * @throws UsageError `setting_unknown` that names the key that was probably meant, or all.
  */
 export function settingDefinition(key: string): SettingDefinition {
   const found = settingDefinitions.find((definition) => definition.key === key);
   if (found) return found;
-  const known = settingDefinitions.map((definition) => definition.key).join(', ');
-  throw new UsageError(`There is no setting called "${key}".`, `Known settings: ${known}.`, 'setting_unknown');
+  throw settingUnknown(
+    key,
+    settingDefinitions.map((definition) => definition.key),
+  );
+}
+
+/** The error for a setting that there is not, among those that there are. */
+export function settingUnknown(key: string, known: readonly string[]): UsageError {
+  const meant = nearest(key, known);
+  const hint = meant === undefined ? `Known settings: ${known.join(', ')}.` : `Did you mean ${meant}?`;
+  return new UsageError(`There is no setting "${key}".`, hint, 'setting_unknown');
 }
 
 /**
  * The value of a setting from text, as it is kept in the file.
- * @param name where the text came from, for the message: `--color`, `AOPS_BASE_URL`, `setting color`.
+ * @param name where the text came from, for the message: `--color`, `AOPS_BASE_URL`, `The setting color`.
  * @throws UsageError when the text is no value of that setting.
  */
 export function parseSetting(definition: SettingDefinition, value: SettingValue, name: string): SettingValue {

@@ -177,7 +177,7 @@ export class ConfigStore {
   /** Stores a setting. @throws UsageError for an unknown key or a bad value, AopsError `profile_not_found` for `profile`. */
   async setSetting(key: string, value: SettingValue): Promise<void> {
     const definition = settingDefinition(key);
-    const parsed = parseSetting(definition, value, `setting ${key}`);
+    const parsed = parseSetting(definition, value, `The setting ${key}`);
     if (definition.key === 'profile') return this.useProfile(String(parsed));
     await this.#updateConfig((config) => ({ ...config, settings: { ...objectOr(config.settings), [key]: parsed } }));
   }

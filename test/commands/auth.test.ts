@@ -224,6 +224,10 @@ describe('config', () => {
     [['config', 'set', 'output'], 'Give a value, or --unset.'],
     [['config', 'set', 'output', 'json', '--unset'], 'Give a value, or --unset.'],
     [['config', 'explain', 'colour'], 'There is no setting "colour".'],
+    [['config', 'explain', 'colour'], 'hint: Did you mean color?'],
+    [['config', 'get', 'colour'], 'hint: Did you mean color?'],
+    [['config', 'get', 'nothing_like_it'], 'hint: Known settings: profile, base_url'],
+    [['config', 'set', 'output', 'xml'], 'error: The setting output must be one of'],
   ])('refuses %j', async (argv, message) => {
     const refused = await cli(argv);
     expect(refused).toMatchObject({ code: 2, stdout: '' });

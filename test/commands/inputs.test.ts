@@ -102,6 +102,12 @@ describe('what other tools take', () => {
       expect(refused.stderr).toContain('--json takes no value. Choose fields with `--json --fields id,name`.');
     },
   );
+
+  it('a word too many is nothing of that', async () => {
+    const refused = await service.cli(['inbox', 'nope']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('hint: See `aops inbox --help`.');
+  });
 });
 
 describe('a text', () => {

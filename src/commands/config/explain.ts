@@ -1,7 +1,6 @@
 import { formatDuration } from '../../base/duration.ts';
-import { UsageError } from '../../base/errors.ts';
 import type { Resolved, ResolvedConfig } from '../../config/resolve.ts';
-import { settingDefinitions } from '../../config/settings.ts';
+import { settingDefinitions, settingUnknown } from '../../config/settings.ts';
 import { defineCommand, optionalArgument } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput } from '../output.ts';
@@ -52,8 +51,11 @@ export default defineCommand({
       credential(config),
     ];
     const wanted = input.key === undefined ? rows : rows.filter(({ key }) => key === input.key);
-    if (wanted.length === 0)
-      throw new UsageError(`There is no setting "${input.key}".`, `The settings are ${rows.map(({ key }) => key).join(', ')}.`);
+    if (input.key !== undefined && wanted.length === 0)
+      throw settingUnknown(
+        input.key,
+        rows.map(({ key }) => key),
+      );
     return wholeList(wanted);
   },
 });
