@@ -7,3 +7,15 @@ export const isObject = (value: unknown): value is JsonObject => typeof value ==
 
 /** A text up to its first line feed. */
 export const firstLine = (text: string): string => text.split('\n', 1)[0] as string;
+
+/** A text of at most so many characters. None is cut in two: half of one is no text, and comes back as another. */
+export function shortened(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const characters = [...text];
+  return characters.length <= most
+    ? text
+    : `${characters
+        .slice(0, most - 1)
+        .join('')
+        .trimEnd()}…`;
+}

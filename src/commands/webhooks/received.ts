@@ -1,4 +1,5 @@
 /** A received delivery as a line for people, and as an object for programs. Pure. */
+import { shortened } from '../../base/values.ts';
 import type { ReceivedDelivery } from '../../client/webhooks/receiver.ts';
 import { webhookHeaders } from '../../client/webhooks/signature.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
@@ -74,12 +75,10 @@ export function deliveryLine(delivery: ReceivedDelivery, at: string, forwarded: 
     dim(at.slice(11, 19)),
     accent(sanitizeLine(kindOf(delivery))),
     typeof run === 'string' ? dim(sanitizeLine(run)) : '',
-    about === undefined ? '' : shortened(sanitizeLine(about)),
+    about === undefined ? '' : shortened(sanitizeLine(about), 60),
     delivery.duplicate ? warning('(again)') : '',
     sanitizeLine(passed),
   ]
     .filter((part) => part !== '')
     .join('  ');
 }
-
-const shortened = (text: string): string => ([...text].length <= 60 ? text : `${[...text].slice(0, 59).join('')}…`);

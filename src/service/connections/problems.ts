@@ -1,5 +1,7 @@
 /** What was wrong with a remote server, in words that a person can act on. */
+
 import { formatDuration } from '../../base/duration.ts';
+import { firstLine, shortened } from '../../base/values.ts';
 import { OutboundError } from '../outbound/guarded-fetch.ts';
 
 /** Milliseconds after which a server that has not even begun to answer counts as one that does not work. */
@@ -61,13 +63,13 @@ export function serverProblem(error: unknown, sdk: Sdk, connected: boolean): Ser
   if (http?.status === 404 && connected) return new ServerProblem('unclear', 'it has forgotten the session (404)', { cause: error });
   if (http) return broken(`it answered ${http.status}${connected ? '' : ' where an MCP server would answer'}`);
   const rpc = one(sdk.ProtocolError);
-  if (rpc && connected) return new ServerProblem('call', `it refused the call: ${firstLine(rpc.message)}`, { cause: error });
-  if (rpc) return broken(`it refused to begin: ${firstLine(rpc.message)}`);
+  if (rpc && connected) return new ServerProblem('call', `it refused the call: ${shortLine(rpc.message)}`, { cause: error });
+  if (rpc) return broken(`it refused to begin: ${shortLine(rpc.message)}`);
   if (!connected) return broken('what it answers is no MCP; is this the address of its MCP endpoint?');
   return one(sdk.SdkError) ? new ServerProblem('call', words(error), { cause: error }) : broken(words(error));
 }
 
-const words = (error: unknown): string => `what it answered cannot be used: ${firstLine(foundWrong((error as Error).message))}`;
+const words = (error: unknown): string => `what it answered cannot be used: ${shortLine(foundWrong((error as Error).message))}`;
 
 /** The library says what is wrong with an answer as a list in JSON, over many lines: the first of it, and where. */
 export function foundWrong(message: string): string {
@@ -81,10 +83,7 @@ export function foundWrong(message: string): string {
   }
 }
 
-const firstLine = (text: string): string => {
-  const line = text.split('\n', 1)[0] as string;
-  return line.length > 300 ? `${line.slice(0, 299)}…` : line;
-};
+const shortLine = (text: string): string => shortened(firstLine(text), 300);
 
 /** The error and what it was made from, the outermost first. */
 function causesOf(error: unknown): Error[] {

@@ -1,5 +1,6 @@
 /** Starting and stopping runs. Each change is one transaction; the worker is told afterwards. */
 
+import { shortened } from '../../base/values.ts';
 import type { RevisionConfig } from '../../interface/types.ts';
 import { notFound, ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
@@ -172,11 +173,5 @@ function runTitle(agentName: string, number: number, message: string | undefined
     .map((text) => text.trim())
     .find((text) => text !== '');
   if (line === undefined) return `${agentName} #${number}`;
-  const characters = [...line];
-  return characters.length <= longestTitle
-    ? line
-    : `${characters
-        .slice(0, longestTitle - 1)
-        .join('')
-        .trimEnd()}…`;
+  return shortened(line, longestTitle);
 }

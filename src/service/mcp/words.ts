@@ -1,4 +1,5 @@
 /** Runs, requests and lists in a few words, for models that read text alone. Pure. */
+import { shortened } from '../../base/values.ts';
 import type { HumanRequest, Run, RunMessage } from '../../interface/types.ts';
 
 /** A run in a line or two: what it does, and what is to be done about it. */
@@ -38,7 +39,4 @@ export function describeList(what: string, rows: readonly string[], total: numbe
 }
 
 const longest = 300;
-const clipped = (text: string): string => {
-  const line = text.replace(/\s+/g, ' ').trim();
-  return line.length > longest ? `${line.slice(0, longest)}…` : line;
-};
+const clipped = (text: string): string => shortened(text.replace(/\s+/g, ' ').trim(), longest);

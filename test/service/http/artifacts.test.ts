@@ -282,6 +282,20 @@ describe('an artifact', () => {
     expect(await refused(api, 'answerArtifactQuestion', answer(next.toolCallId, {}))).toEqual([409, 'question_not_pending']);
   });
 
+  it('asks about texts in such a way that it can be answered, whatever they are made of', async () => {
+    const api = await service();
+    const { id } = await created(api, `text "a${'😀'.repeat(40)}"; text "bb${'😀'.repeat(40)}"`);
+    await said(api, id, 'remove the text');
+    const asked = (await question(api, id)) as Asked;
+    const [{ question: text, options = [] }] = asked.questions as [Asked['questions'][0]];
+    expect(options).toHaveLength(2);
+    for (const { label } of options) expect(Buffer.from(label).toString()).toBe(label);
+    const answers = { [text]: options[1]?.label };
+    await api.ok('answerArtifactQuestion', { params: { artifactId: id }, body: { toolCallId: asked.toolCallId, answers } });
+    expect(await settled(api, id)).toMatchObject({ status: 'completed' });
+    expect(await html(api, id)).not.toContain('bb😀');
+  });
+
   it('is stopped while it waits, and keeps what was made', async () => {
     const api = await service();
     const { id } = await created(api, 'runs');

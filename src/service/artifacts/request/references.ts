@@ -1,4 +1,5 @@
 /** Which part of a page somebody means. */
+import { shortened } from '../../../base/values.ts';
 import type { SelectedElement } from '../../../interface/types.ts';
 import { type Block, timeFields } from '../page.ts';
 import { titleOf } from '../subjects.ts';
@@ -15,8 +16,7 @@ const ordinals = ['first', 'second', 'third', 'fourth', 'fifth'];
 const filler = new Set(['the', 'a', 'an', 'of', 'part', 'block', 'section', 'one', 'element', 'selected', 'with', 'about']);
 
 /** The heading of a block, or how it begins. */
-export const nameOf = (block: Block): string =>
-  block.kind === 'data' ? titleOf(block) : `Text "${block.text.length > 40 ? `${block.text.slice(0, 39)}…` : block.text}"`;
+export const nameOf = (block: Block): string => (block.kind === 'data' ? titleOf(block) : `Text "${shortened(block.text, 40)}"`);
 
 /** The block that words refer to; without words the selected or only one. @throws Open, Refused */
 export function referred(place: Place, statement: Statement, reference: string | undefined): Block {

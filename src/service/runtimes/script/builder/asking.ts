@@ -1,4 +1,5 @@
 /** What a request leaves open, as questions to the person who made it; and their answers when the request is read again. */
+import { shortened } from '../../../../base/values.ts';
 import type { HumanQuestion } from '../../../../interface/types.ts';
 import type { Statement } from './statements.ts';
 
@@ -44,7 +45,7 @@ export class Asker {
   }
 
   #question(statement: Statement, why: string): HumanQuestion {
-    return { question: `Request ${this.#number}, ${shortened(statement.text)}: ${why}`, header: `Request ${this.#number}` };
+    return { question: `Request ${this.#number}, ${shortly(statement.text)}: ${why}`, header: `Request ${this.#number}` };
   }
 
   #answer(question: HumanQuestion, certain: boolean): string {
@@ -55,7 +56,4 @@ export class Asker {
   }
 }
 
-function shortened(text: string): string {
-  const line = text.replaceAll(/\s+/g, ' ');
-  return `"${line.length > 80 ? `${line.slice(0, 79)}…` : line}"`;
-}
+const shortly = (text: string): string => `"${shortened(text.replaceAll(/\s+/g, ' '), 80)}"`;

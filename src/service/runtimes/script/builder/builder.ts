@@ -3,6 +3,7 @@
  * docs/revisions.md lists: the same request and the same answers always give the same procedure. What it does not understand it says.
  */
 import { nearest } from '../../../../base/nearest.ts';
+import { shortened } from '../../../../base/values.ts';
 import type { HumanQuestion } from '../../../../interface/types.ts';
 import { ServiceError } from '../../../errors.ts';
 import type { Builder, BuildOutcome, BuildRequest } from '../../runtime.ts';
@@ -116,7 +117,7 @@ function readable(text: string): Procedure | undefined {
 }
 
 function notUnderstood(statements: readonly Statement[]): string {
-  const quoted = statements.slice(0, 3).map(({ text }) => `"${text.length > 80 ? `${text.slice(0, 79)}…` : text}"`);
+  const quoted = statements.slice(0, 3).map(({ text }) => `"${shortened(text, 80)}"`);
   const verb = nearest(statements[0]?.words.split(/\s/)[0] ?? '', verbs);
   const meant = verb === undefined || statements[0]?.words.startsWith(verb) ? '' : ` Did you mean "${verb}"?`;
   return `${quoted.length === 0 ? 'The request is empty' : `Not understood: ${quoted.join(', ')}`}.${meant} The builder of the script runtime understands:\n${understood

@@ -1,4 +1,5 @@
 /** From references to the steps of a draft; a reference that fits several steps, or none, becomes a question. */
+import { shortened } from '../../../../base/values.ts';
 import type { Asker } from './asking.ts';
 import type { Draft, DraftStep } from './draft.ts';
 import type { StepReference } from './references.ts';
@@ -97,6 +98,6 @@ export function stepLabel(draft: Draft, step: DraftStep): string {
   const lines = String(telling).trim().split('\n');
   // A command may begin with a comment.
   const line = lines.find((text) => !text.startsWith('#')) ?? (lines[0] as string);
-  const short = line.length > 60 ? `${line.slice(0, 59)}…` : line;
+  const short = shortened(line, 60);
   return `${step.number === undefined ? 'New step' : `Step ${step.number}`} (${kind})${short === '' ? '' : `: ${short}`}`;
 }
