@@ -90,16 +90,7 @@ export const anyArguments = (summary: string, extras: ArgumentExtras = {}): Argu
 const base = { required: false, repeatable: false, negatable: false } as const;
 
 /** An option with a text as its value, as far as the extras allow it. */
-const asText = ({ check, ...extras }: OptionExtras) => ({
-  parse: check ?? (extras.complete === 'directories' ? directory : (value: string): string => value),
-  ...extras,
-});
-
-/** An empty one, as of a variable that is not set, would be the current one. */
-function directory(value: string, name: string): string {
-  if (value === '') throw new UsageError(`${name} is empty.`);
-  return value;
-}
+const asText = ({ check, ...extras }: OptionExtras) => ({ parse: check ?? ((value: string): string => value), ...extras });
 
 /** `--flag`: false unless given. */
 export const flag = (summary: string, extras: OptionExtras = {}): Option<boolean> => ({ ...base, summary, parse: () => true, ...extras });

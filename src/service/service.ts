@@ -34,7 +34,7 @@ import { Router } from './http/router.ts';
 import { type HttpServer, listen } from './http/server.ts';
 import { checkTls, requireTls } from './http/tls.ts';
 import { localAccess } from './local-access.ts';
-import { createLog } from './log.ts';
+import { createLog, errorFields } from './log.ts';
 import { Readiness } from './operating/readiness.ts';
 import { ServiceMetrics } from './operating/service-metrics.ts';
 import { GuardedAgent } from './outbound/guarded-agent.ts';
@@ -138,10 +138,10 @@ function createEngine(
     clock,
     log,
     runtimes: new Map(runtimes.map((runtime) => [runtime.name, runtime])),
-    sandboxes: new SandboxStore(
-      join(options.dataDirectory, 'sandboxes'),
-      options.commandPath === undefined ? {} : { path: options.commandPath },
-    ),
+    sandboxes: new SandboxStore(join(options.dataDirectory, 'sandboxes'), {
+      ...(options.commandPath === undefined ? {} : { path: options.commandPath }),
+      trouble: (error) => log('warn', 'files of a run cannot be removed', errorFields(error)),
+    }),
     files: new FileStore(join(options.dataDirectory, 'files')),
     exec: options.exec,
     sandboxRetention: options.sandboxRetention,

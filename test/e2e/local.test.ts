@@ -1,12 +1,14 @@
 /** The life of the local service, through the real binary. */
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { lchown, mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
+import process from 'node:process';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { isAlive, Machine } from '../support/machine.ts';
+import { binary, isAlive, Machine } from '../support/machine.ts';
 import { takenPort } from '../support/ports.ts';
 
 interface Status {
@@ -210,4 +212,56 @@ describe.concurrent('what keeps it from starting', () => {
     expect((await machine.aops('local', 'down')).code).toBe(0);
     expect(await machine.json<Status>('local', 'status')).toMatchObject({ running: false });
   });
+
+  it('removes what a run has made unwritable for itself, as caches of modules are', async () => {
+    const machine = await Machine.create();
+    // Nothing is unwritable for root.
+    const as: { uid?: number; gid?: number } = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+    await chown(machine.folder, as);
+    const aops = (...argv: string[]) => runAs(machine, as, argv);
+    const noted = () => readdir(path.join(machine.folder, 'data/local/sandboxes')).catch(() => []);
+    await aops('local', 'up');
+    await machine.file('cache.yaml', 'version: 1\nsteps:\n  - exec: { run: "mkdir -p mod/a && touch mod/a/f && chmod -R a-w mod" }\n');
+    await aops('agents', 'create', 'cache', '--procedure', 'cache.yaml');
+    const run = async () => {
+      const id = (await aops('runs', 'start', '--agent', 'cache', '-o', 'id')).trim();
+      await aops('runs', 'wait', id);
+    };
+    await run();
+    expect(await noted()).toHaveLength(1);
+    await aops('local', 'down');
+    await aops('local', 'up', '--keep-sandboxes', '0');
+    await eventually('its files are gone', async () => (await noted()).length === 0);
+    expect(await machine.read('data/local/service.log')).not.toContain('cannot be removed');
+    await run();
+    if (as.uid !== undefined) {
+      // What belongs to somebody else stays, and keeps nothing else from going.
+      const [kept = ''] = await noted();
+      await run();
+      const place = (name: string) => path.join(machine.folder, 'data/local/sandboxes', name, 'workspace/mod/a');
+      await lchown(place(kept), 0, 0);
+      await aops('local', 'down');
+      await aops('local', 'up', '--keep-sandboxes', '0');
+      const isLeft = async () => (await noted()).every((name) => name.startsWith(kept) && name.endsWith('.removed'));
+      await eventually('the others are gone', isLeft);
+      await eventually('that is told', async () => (await machine.read('data/local/service.log')).includes('cannot be removed'));
+      for (const name of await noted()) await lchown(place(name), as.uid, as.uid);
+    }
+    await aops('local', 'reset', '--yes');
+    expect(await readdir(path.join(machine.folder, 'data'))).not.toContain('local');
+  });
 });
+
+/** Runs `aops` as somebody. */
+function runAs({ folder, env }: Machine, as: { uid?: number; gid?: number }, argv: readonly string[]): Promise<string> {
+  const options = { cwd: folder, env, ...as };
+  return new Promise((resolve, reject) =>
+    execFile(process.execPath, [binary, ...argv], options, (error, stdout) => (error === null ? resolve(stdout) : reject(error))),
+  );
+}
+
+/** Gives a folder, with what is in it, to somebody. */
+async function chown(folder: string, { uid, gid }: { uid?: number; gid?: number }): Promise<void> {
+  if (uid === undefined || gid === undefined) return;
+  for (const name of ['', ...(await readdir(folder, { recursive: true }))]) await lchown(path.join(folder, name), uid, gid);
+}

@@ -1,5 +1,5 @@
-import { rm } from 'node:fs/promises';
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { removeTree } from '../../base/remove-tree.ts';
 import { readHealth } from '../../client/health.ts';
 import type { Context } from '../context.ts';
 import { defineCommand } from '../define.ts';
@@ -26,7 +26,7 @@ export default defineCommand({
     if (!state) return { stopped: false, url: null };
     if (served) throw servedElsewhere(state);
     await stopService(context, state);
-    if (state.ephemeral) await rm(state.data_dir, { recursive: true, force: true });
+    if (state.ephemeral) await removeTree(state.data_dir);
     return { stopped: true, url: state.url };
   },
 });

@@ -1,6 +1,7 @@
-import { readdir, rm, rmdir } from 'node:fs/promises';
+import { readdir, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { removeTree } from '../../base/remove-tree.ts';
 import { confirm } from '../confirm.ts';
 import type { Context } from '../context.ts';
 import { defineCommand } from '../define.ts';
@@ -13,7 +14,7 @@ import { dataDirFlag, defaultDataDirectory, owningService, runningService, serve
 const ownName = /^(aops\.db(-wal|-shm|-journal)?|restoring|secrets\.key(\.new)?|token(\.new)?|service\.(log|json(\.\d+)?))$/;
 /** Folders that others may have had before, and what it makes in each. */
 const ownFolders: Readonly<Record<string, RegExp>> = {
-  sandboxes: /^[0-9a-f-]{36}(\.\w+)?$/,
+  sandboxes: /^[0-9a-f-]{36}(\.[\w-]+)*$/,
   files: /^[0-9a-f-]{36}(\.\w+)?$/,
   backups: /^aops-.*\.db$/,
 };
@@ -59,7 +60,7 @@ export default defineCommand({
 
 async function removeOwn(folder: string, own: RegExp): Promise<void> {
   const names = await readdir(folder).catch(() => []);
-  for (const name of names) if (own.test(name)) await rm(path.join(folder, name), { recursive: true, force: true });
+  for (const name of names) if (own.test(name)) await removeTree(path.join(folder, name));
 }
 
 /** A service that hangs has the data as well. @throws AopsError `data_directory_in_use` */

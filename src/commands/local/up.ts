@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { fstatSync, openSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { makeDataDirectory } from '../../base/data-directory.ts';
 import { AopsError, type ExitCode, exitCodes, UsageError } from '../../base/errors.ts';
+import { removeTree } from '../../base/remove-tree.ts';
 import { readHealth } from '../../client/health.ts';
 import type { BrowsePolicy } from '../../service/service.ts';
 import type { Context } from '../context.ts';
@@ -204,7 +205,7 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
     if (state && state.pid === child.pid) return state;
     if (ended || context.clock.now() > deadline) {
       const error = await startError(dataDirectory, logged);
-      if (input.ephemeral) await rm(dataDirectory, { recursive: true, force: true });
+      if (input.ephemeral) await removeTree(dataDirectory);
       return orOther(context, dataDirectory, error);
     }
     await context.clock.sleep(lookMilliseconds, context.signal);

@@ -29,9 +29,11 @@ export async function metricsAnswer(parts: HttpParts, exchange: Exchange): Promi
 }
 
 /** Figures are for who has their token; where there is none, for this machine. What a proxy passes on comes from elsewhere. */
-function requireWatcher({ metricsToken, limiter }: HttpParts, { request }: Exchange): void {
+function requireWatcher({ metricsToken, limiter, publicUrl }: HttpParts, { request }: Exchange): void {
   if (metricsToken === undefined) {
-    const passedOn = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'].some((name) => request.headers[name] !== undefined);
+    // A proxy need not tell of itself, but passes on the name that others call.
+    const isPublic = publicUrl !== undefined && request.headers.host?.toLowerCase() === new URL(publicUrl).host;
+    const passedOn = isPublic || ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'].some((name) => request.headers[name] !== undefined);
     if (!passedOn && isLoopback((request.socket.remoteAddress ?? '').replace(/^::ffff:/, ''))) return;
     throw new ServiceError(403, 'metrics_forbidden', 'Figures are told to this machine alone; start the service with a metrics token.');
   }

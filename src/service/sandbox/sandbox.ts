@@ -8,6 +8,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { removeTree } from '../../base/remove-tree.ts';
 import { ServiceError } from '../errors.ts';
 import { type ExecOptions, type ExecResult, execute, systemPath } from './exec.ts';
 import { isText, mimeTypeOf, sniffLength } from './file-kind.ts';
@@ -38,13 +39,18 @@ const listingBatch = 16;
 export class SandboxStore {
   readonly #root: string;
   readonly #searchPath: string;
+  readonly #trouble: (error: unknown) => void;
   /** How names of uploads begin that are being received: those of others were left there. */
   readonly #process = randomUUID();
   #isStagingSwept = false;
 
-  /** `path` is the PATH of commands; without it, the directories where systems keep their commands. */
-  constructor(root: string, options: { path?: string } = {}) {
+  /**
+   * `path` is the PATH of commands; without it, the directories where systems keep their commands. `trouble` is told what keeps
+   * something from being removed.
+   */
+  constructor(root: string, options: { path?: string; trouble?: (error: unknown) => void } = {}) {
     this.#root = path.resolve(root);
+    this.#trouble = options.trouble ?? (() => undefined);
     this.#searchPath = options.path ?? systemPath;
   }
 
@@ -71,23 +77,25 @@ export class SandboxStore {
     return home !== undefined && (await lstat(home).catch(() => undefined)) !== undefined;
   }
 
-  /** Takes a sandbox out of use at once, and returns what removes it; one of the same id may be created in the meantime. */
+  /**
+   * Takes a sandbox out of use at once, and returns what removes it; one of the same id may be created in the meantime. What cannot
+   * be removed is told, and tried again by a sweep.
+   */
   async putAside(id: string): Promise<() => Promise<void>> {
     const home = this.#home(id);
     if (home === undefined) return async () => undefined;
-    // No sandbox has a dot in its id. What a crash left there is removed first.
-    const aside = `${home}.removed`;
-    await remove(aside);
+    // No sandbox has a dot in its id.
+    const aside = `${home}.${randomUUID()}.removed`;
     await rename(home, aside).catch((error: unknown) => {
       if (!hasCode(error, 'ENOENT')) throw error;
     });
-    return () => remove(aside);
+    return () => this.#removed(aside);
   }
 
   /** Removes what a crash has left there: what was put aside, lost its name a moment too late, or was still being received. */
   async sweep(): Promise<void> {
     for (const name of await readdir(this.#root).catch(() => [])) {
-      if (/\.(removed|unnamed)$/.test(name)) await remove(path.join(this.#root, name));
+      if (/\.(removed|unnamed)$/.test(name)) await this.#removed(path.join(this.#root, name));
       else if (!this.#isStagingSwept) await this.#sweepStaging(path.join(this.#root, name, 'staging'));
     }
     // This process leaves nothing there while it lives.
@@ -95,7 +103,8 @@ export class SandboxStore {
   }
 
   async #sweepStaging(staging: string): Promise<void> {
-    for (const name of await readdir(staging).catch(() => [])) if (!name.startsWith(this.#process)) await remove(path.join(staging, name));
+    for (const name of await readdir(staging).catch(() => []))
+      if (!name.startsWith(this.#process)) await this.#removed(path.join(staging, name));
   }
 
   /** An empty file on the disk of the sandboxes, to read and write. It has no name any more, so it is gone when it is closed. */
@@ -116,7 +125,12 @@ export class SandboxStore {
   /** Removes a sandbox and everything in it; nothing happens when there is none. */
   async remove(id: string): Promise<void> {
     const home = this.#home(id);
-    if (home !== undefined) await remove(home);
+    if (home !== undefined) await removeTree(home);
+  }
+
+  /** Commands of runs may have left what this user cannot remove: it keeps nobody from removing the rest. */
+  #removed(place: string): Promise<void> {
+    return removeTree(place).catch((error: unknown) => this.#trouble(error));
   }
 
   #sandbox(id: string, home: string): Sandbox {
@@ -127,8 +141,6 @@ export class SandboxStore {
     return idPattern.test(id) ? path.join(this.#root, id) : undefined;
   }
 }
-
-const remove = (place: string): Promise<void> => rm(place, { recursive: true, force: true, maxRetries: 3 });
 
 /**
  * One sandbox. Every path may be written `/workspace/a`, `a` or `./a`. All file functions throw a ServiceError:

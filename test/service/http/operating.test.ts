@@ -86,7 +86,9 @@ describe('/metrics', () => {
   });
 
   it('are for this machine, and not for what a proxy passes on', async () => {
-    const api = await started();
+    const api = await started({ publicUrl: 'https://agents.example.com' });
+    expect((await api.send('GET', '/metrics', { anonymous: true })).status).toBe(200);
+    expect((await api.send('GET', '/metrics', { anonymous: true, headers: { Host: 'agents.example.com' } })).status).toBe(403);
     for (const name of ['X-Forwarded-For', 'Forwarded', 'Via', 'X-Real-IP']) {
       const answer = await api.send('GET', '/metrics', { headers: { [name]: '127.0.0.1' } });
       expect([answer.status, (answer.body as { error: string }).error]).toEqual([403, 'metrics_forbidden']);
