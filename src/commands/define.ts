@@ -15,7 +15,7 @@ import type { AnyOutput, Output } from './output.ts';
 import type { ResultShape } from './result.ts';
 
 /** Where shell completion finds the values of an argument or option. */
-export type CompletionSource = RemoteSource | 'profiles' | 'settings' | 'files' | 'directories';
+export type CompletionSource = RemoteSource | 'profiles' | 'settings' | 'shells' | 'files' | 'directories';
 
 /** A positional argument. */
 export interface Argument<Value = unknown> {

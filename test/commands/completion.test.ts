@@ -66,6 +66,10 @@ describe('completion', () => {
     expect(await wordsOf('runs', 'list', '--sort-order', '=')).toEqual(['asc', 'desc']);
   });
 
+  it('offers shells', async () => {
+    expect(await wordsOf('completion', '')).toEqual(['bash', 'zsh', 'fish', 'powershell']);
+  });
+
   it('goes on after help, with commands and topics', async () => {
     expect(await wordsOf('help', 'web')).toEqual(['webhooks']);
     expect(await offers('help', 'form')).toEqual(['formatting\tOutput formats, fields, filters, colour and width']);

@@ -150,6 +150,9 @@ async function sourceOf(context: Context, source: CompletionSource | undefined, 
       return { words: context.store.profiles().map(({ name, base_url }): [string, string] => [name, base_url]) };
     case 'settings':
       return { words: settingWords() };
+    case 'shells':
+      // The scripts are beside them.
+      return { words: (await import('./scripts.ts')).shells.map((shell): [string, string] => [shell, '']) };
     case undefined:
       return { words: [] };
     default: {

@@ -4,7 +4,7 @@ import { completionScripts, type Shell, shells } from './scripts.ts';
 
 export default defineCommand({
   summary: 'Print the completion script of a shell',
-  arguments: { shell: argument(shells.join(', ')) },
+  arguments: { shell: argument(shells.join(', '), { complete: 'shells' }) },
   examples: [
     { command: 'source <(aops completion bash)', text: 'bash, for this shell; put the line into ~/.bashrc to keep it' },
     { command: 'source <(aops completion zsh)', text: 'zsh; put the line into ~/.zshrc after compinit' },
