@@ -1,7 +1,7 @@
 /**
  * Changes that were sent and whose outcome is not known yet, one private file each: written before a change is first
  * sent, removed when its outcome is known. What is left can be sent again with its key while the service remembers it.
- * Entries hold the request, never a credential.
+ * Entries hold the request, and of the credential what may be shown of it.
  */
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -17,6 +17,8 @@ export interface JournalEntry {
   /** The key of its command: what the user was told. */
   command_key: string;
   base_url: string;
+  /** What tells the credential from others, and is no secret: keys are kept for each. */
+  credential?: string;
   method: string;
   path: string;
   content_type: string | null;
@@ -40,11 +42,16 @@ const largestBody = 1024 * 1024;
 export class ChangeJournal {
   readonly #folder: string;
   readonly #clock: Clock;
+  readonly #credential: string;
 
-  /** @param folder made at the first write, with mode 0700 */
-  constructor(folder: string, clock: Clock) {
+  /**
+   * @param folder made at the first write, with mode 0700
+   * @param credential what tells the one that changes are sent with from others, and is no secret
+   */
+  constructor(folder: string, clock: Clock, credential: string) {
     this.#folder = folder;
     this.#clock = clock;
+    this.#credential = credential;
   }
 
   /** Notes a change before it is sent. Resolves to whether it could be kept. */
@@ -56,6 +63,7 @@ export class ChangeJournal {
       key: keys.key,
       command_key: keys.commandKey,
       base_url: baseUrl,
+      credential: this.#credential,
       method: request.method,
       path: request.path,
       content_type: request.headers['content-type'] ?? null,

@@ -1,6 +1,7 @@
 /** The journal of this user's changes; see `aops retry`. */
 import { ChangeJournal } from '../client/journal.ts';
+import { credentialName } from '../config/credential.ts';
 import type { Context } from './context.ts';
 
-export const journalOf = (context: Pick<Context, 'paths' | 'clock'>): ChangeJournal =>
-  new ChangeJournal(`${context.paths.data}/journal`, context.clock);
+export const journalOf = ({ paths, clock, config }: Pick<Context, 'paths' | 'clock' | 'config'>): ChangeJournal =>
+  new ChangeJournal(`${paths.data}/journal`, clock, credentialName(config().credential));

@@ -1,5 +1,6 @@
 import { AopsError, exitCodes, UsageError } from '../base/errors.ts';
 import { type JournalEntry, requestOf } from '../client/journal.ts';
+import { credentialName } from '../config/credential.ts';
 import type { Context } from './context.ts';
 import { defineCommand, optionalArgument } from './define.ts';
 import { journalOf } from './journal.ts';
@@ -68,6 +69,13 @@ async function resend(context: Context, entry: JournalEntry): Promise<unknown> {
     throw new UsageError(
       `The change was sent to ${entry.base_url}, and this profile is for ${client.baseUrl}.`,
       'Choose the profile it was made with: --profile NAME.',
+    );
+  }
+  const credential = credentialName(context.config().credential);
+  if (entry.credential !== undefined && entry.credential !== credential) {
+    throw new UsageError(
+      `The change was sent with the credential ${entry.credential}, and this is ${credential}: keys are kept for each, so it could be carried out twice.`,
+      'Choose the profile or the key it was made with. Without them, look whether it was carried out before you repeat it.',
     );
   }
   const response = await client.send(requestOf(entry), { keys: { key: entry.key, commandKey: entry.command_key } });

@@ -52,6 +52,10 @@ export function maskCredential(credential: UsableCredential): string {
   return credential.type === 'token' ? maskSecret(credential.token) : `${credential.client_id} / ${maskSecret(credential.client_secret)}`;
 }
 
+/** What tells the credential from others, as it may be shown: another secret of the same client is the same one. */
+export const credentialName = ({ value, masked = '' }: CredentialResolution['credential']): string =>
+  value?.type === 'client_credentials' ? value.client_id : masked;
+
 interface CredentialCandidate {
   value: UsableCredential;
   source: 'environment' | 'profile';

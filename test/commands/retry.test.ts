@@ -85,6 +85,19 @@ describe('aops retry', () => {
     expect((await aops('retry', '-o', 'id')).stdout).toBe('stop-it\n');
   });
 
+  it('sends nothing with another credential: the service would not know the key from it, and carry the change out again', async () => {
+    await cutOff();
+    env.AOPS_API_KEY = 'aops_key_of_somebody_9876543210';
+    const other = await aops('retry', 'stop-it');
+    expect(other).toMatchObject({ code: 2, stdout: '' });
+    expect(other.stderr).toContain('could be carried out twice');
+    for (const hidden of [secret, env.AOPS_API_KEY]) expect(other.stderr).not.toContain(hidden);
+    expect(server.requests).toHaveLength(1);
+    env.AOPS_API_KEY = secret;
+    server.always(stopped);
+    expect(await aops('retry', 'stop-it')).toMatchObject({ code: 0 });
+  });
+
   it('forgets what is too old to be sent again', async () => {
     await cutOff();
     const [name = ''] = await readdir(journal());

@@ -6,6 +6,7 @@ import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
 import { takeLock } from '../../../base/lock-file.ts';
 import { writeFailure } from '../../../base/write-failure.ts';
 import { repeatHint, ServiceAnswerError } from '../../../client/errors.ts';
+import { credentialName } from '../../../config/credential.ts';
 import { startSpinner } from '../../../terminal/progress.ts';
 import { readBytes } from '../../body.ts';
 import type { Context } from '../../context.ts';
@@ -111,7 +112,7 @@ async function sendAll(context: Context, ledger: Ledger, batches: readonly Draft
         continue;
       }
       spinner.update(`Creating cases: ${all.before + all.created} of ${total}`);
-      if (!context.flags.dryRun) await ledger.begin(number, context.clock.now(), credentialOf(context));
+      if (!context.flags.dryRun) await ledger.begin(number, context.clock.now(), credentialName(context.config().credential));
       const done = await sendBatch(context, ledger, number, batch);
       await ledger.finish(number, done);
       all.created += done.created;
@@ -125,12 +126,6 @@ async function sendAll(context: Context, ledger: Ledger, batches: readonly Draft
   } finally {
     spinner.stop();
   }
-}
-
-/** What tells the credential from others, as it may be shown. */
-function credentialOf(context: Context): string {
-  const { value, masked = '' } = context.config().credential;
-  return value?.type === 'client_credentials' ? value.client_id : masked;
 }
 
 /** A batch whose outcome is unknown is not settled like one change: the import does it by itself, with the key that the batch had. */
