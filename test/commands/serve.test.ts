@@ -83,6 +83,13 @@ describe('aops serve', () => {
       expect(JSON.parse(refused.stderr), name).toMatchObject({ error: { code, message: expect.stringContaining(message) } });
     }
     expect(await readFile(path.join(folder, 'none', 'aops.db'), 'utf8')).toBe('hello');
+    for (const argv of [
+      ['backup', 'b.tar.gz'],
+      ['reset', '--yes'],
+    ]) {
+      const refused = await runCli(['local', ...argv, '--data-dir', 'foreign', '--json'], { env: folderEnv(folder), cwd: folder });
+      expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code: 'data_directory_foreign', exit: 2 } });
+    }
     const foreign = new Libsql(path.join(folder, 'foreign', 'aops.db'));
     expect(foreign.prepare('select name from sqlite_master').all([])).toEqual([{ name: 'notes' }]);
     foreign.close();

@@ -63,7 +63,10 @@ async function removeOwn(folder: string, own: RegExp): Promise<void> {
   for (const name of names) if (own.test(name)) await removeTree(path.join(folder, name));
 }
 
-/** A service that hangs has the data as well. @throws AopsError `data_directory_in_use` */
+/** Why data is not deleted. */
+const mustStay = ['data_directory_in_use', 'data_directory_foreign'];
+
+/** A service that hangs has the data as well, and a database of that name may be somebody else's. @throws AopsError `data_directory_in_use`, `data_directory_foreign` */
 async function refuseLocked(context: Context, dataDirectory: string): Promise<void> {
   const { holdStopped } = await import('../../service/backup/index.ts');
   try {
@@ -71,6 +74,6 @@ async function refuseLocked(context: Context, dataDirectory: string): Promise<vo
     await held.release();
   } catch (error) {
     // What is damaged can be deleted, too.
-    if (error instanceof AopsError && error.code === 'data_directory_in_use') throw error;
+    if (error instanceof AopsError && mustStay.includes(error.code)) throw error;
   }
 }

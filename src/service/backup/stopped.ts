@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { openUnchanged } from '../store/database.ts';
 import { holdFile } from '../store/file-hold.ts';
+import { appliedMigrations, refuseForeign } from '../store/migrate.ts';
 import { isoTime } from '../store/time.ts';
 import { databaseName } from './format.ts';
 import { nothingToBackUp } from './problems.ts';
 import type { HeldDirectory } from './write.ts';
 
-/** @param now milliseconds. Throws AopsError `data_directory_in_use` while a service runs there, `no_data` */
+/** @param now milliseconds. Throws AopsError `data_directory_in_use` while a service runs there, `data_directory_foreign`, `no_data` */
 export async function holdStopped(dataDirectory: string, now: number): Promise<HeldDirectory> {
   const file = join(dataDirectory, databaseName);
   if (!existsSync(file)) throw nothingToBackUp(dataDirectory);
@@ -25,6 +26,8 @@ export async function holdStopped(dataDirectory: string, now: number): Promise<H
     await handle.close();
   };
   try {
+    await refuseForeign(store, dataDirectory);
+    if ((await appliedMigrations(store)).length === 0) throw nothingToBackUp(dataDirectory);
     await holdFile(store);
   } catch (error) {
     await release();

@@ -18,6 +18,7 @@ export async function migrate(
   migrations: Record<string, Migration> = ownMigrations,
 ): Promise<void> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
+  await refuseForeign(db, dataDirectory);
   const applied = await appliedMigrations(db);
   const unknown = applied.filter((name) => !(name in migrations));
   if (unknown.length > 0) {
@@ -27,12 +28,18 @@ export async function migrate(
       hint: 'Upgrade aops, or choose another data directory.',
     });
   }
-  if (applied.length === 0 && (await tableNames(db)).some((name) => !name.startsWith('kysely_'))) throw foreignData(dataDirectory);
   const pending = Object.keys(migrations).filter((name) => !applied.includes(name));
   if (pending.length === 0) return;
   if (applied.length > 0) await backUp(db, dataDirectory, applied.at(-1) as string);
   const { error } = await migrator.migrateToLatest();
   if (error !== undefined) throw error;
+}
+
+/** @throws AopsError `data_directory_foreign` for a database that has other tables alone */
+export async function refuseForeign(db: Kysely<Database>, dataDirectory: string): Promise<void> {
+  const names = await tableNames(db);
+  // This one is there before the first migration is.
+  if (names.length > 0 && !names.includes('kysely_migration')) throw foreignData(dataDirectory);
 }
 
 /** Names of the migrations that the database has, oldest first; none for an empty file. */
