@@ -336,6 +336,17 @@ describe.concurrent('runs start --pull', () => {
     expect(await service.read('home-1/b.txt')).toBe('B');
   });
 
+  it('starts nothing when there is no place for the files', async () => {
+    const agent = await service.agent('- write: { path: a.txt, content: "A" }');
+    await service.file('a-file', 'no folder');
+    for (const place of ['a-file', 'a-file/below/it']) {
+      const refused = await service.cli(['runs', 'start', '--agent', agent, '--pull', place]);
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(refused.stderr).toContain('a-file is not a directory');
+    }
+    expect((await service.cli(['runs', 'list', '--agent', agent, '-o', 'id'])).stdout).toBe('');
+  });
+
   it('takes them home from a failed run too, and still fails', async () => {
     const agent = await service.agent('- write: { path: a.txt, content: "A" }\n- fail: "no luck"');
     const pulled = await service.cli(['runs', 'start', '--agent', agent, '--pull', 'home-2']);

@@ -2,7 +2,7 @@
  * Writing files whose names come from the service. Nothing is written outside the target folder, no link is
  * followed or made, and a file appears under its name only when it is complete.
  */
-import { lstatSync, mkdirSync, realpathSync, type Stats } from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, mkdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
 import { UsageError } from '../../base/errors.ts';
 import { makeFolders } from '../../base/make-folders.ts';
@@ -70,6 +70,21 @@ export class LocalFolder {
   /** The path of a file below the folder. @throws AopsError `unsafe_name` */
   target(name: string): string {
     return path.join(this.path, ...safeParts(name));
+  }
+
+  /**
+   * Makes sure that the folder is one, or can be made, without making it.
+   * @throws UsageError when a file is in its way; AopsError `not_writable`
+   */
+  checkItself(): void {
+    let above = this.path;
+    while (!existsSync(above)) above = path.dirname(above);
+    if (!statSync(above).isDirectory()) throw notAFolder(above);
+    try {
+      accessSync(above, constants.W_OK);
+    } catch (error) {
+      throw writeFailure(error, this.path);
+    }
   }
 
   /**

@@ -1,4 +1,6 @@
+import path from 'node:path';
 import { exitCodes, UsageError } from '../../base/errors.ts';
+import { LocalFolder } from '../../client/transfers/local-files.ts';
 import type { Run } from '../../interface/types.ts';
 import { readContent } from '../body.ts';
 import { length, webAddress } from '../checks.ts';
@@ -73,6 +75,8 @@ export default defineCommand({
 async function start(context: Context, input: CommandInput<Record<never, never>, typeof options>): Promise<Run> {
   const client = await context.client();
   const files = await collectFiles(context, input.upload);
+  // A run may take hours; only then would it be known that its files have no place.
+  if (input.pull !== undefined) new LocalFolder(path.resolve(context.cwd, input.pull)).checkItself();
   const message = input.message === undefined ? undefined : await readContent(context, input.message);
   const agent_id = await agentId(context, input.agent);
   let sandbox_id = input.sandbox;
