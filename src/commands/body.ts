@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { UsageError } from '../base/errors.ts';
+import { shellQuoted } from '../base/shell.ts';
 import type { Check } from './checks.ts';
 import type { Context } from './context.ts';
 import { text, texts } from './define.ts';
@@ -23,9 +24,25 @@ export interface BodyInput {
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** The text of a file, or of standard input for `-`. @throws UsageError when it cannot be read */
+/** The text of a file, or of standard input for `-`. @throws UsageError when it cannot be read, or is not UTF-8 */
 export async function readText(context: Context, file: string): Promise<string> {
-  return (await readBytes(context, file)).toString('utf8');
+  return decoded(await readBytes(context, file), file);
+}
+
+/**
+ * Bytes as the text they are in UTF-8, without a byte order mark. Anything else is refused: read leniently, every byte that does not
+ * fit would be stored as U+FFFD, and what it was could not be told any more.
+ * @param file where the bytes are from; `-` is standard input
+ * @throws UsageError when they are not UTF-8
+ */
+export function decoded(bytes: Uint8Array, file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    const [name, operand] = file === '-' ? ['Standard input', ''] : [file, ` ${shellQuoted(file)}`];
+    const wide = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+    throw new UsageError(`${name} is not UTF-8.`, `Convert it: iconv -f ${wide ? 'UTF-16' : 'WINDOWS-1252'} -t UTF-8${operand}`);
+  }
 }
 
 export async function readBytes(context: Context, file: string): Promise<Buffer> {
@@ -51,10 +68,12 @@ async function contentOf(context: Context, given: string): Promise<string> {
   if (given === '-') return readText(context, '-');
   if (given.startsWith('@@')) return given.slice(1);
   if (!given.startsWith('@')) return given;
-  return readText(context, given.slice(1)).catch((error: unknown) => {
+  const file = given.slice(1);
+  const bytes = await readBytes(context, file).catch((error: unknown) => {
     if (!(error instanceof UsageError)) throw error;
     throw new UsageError(error.message, `${given} names a file; write @${given} for a text that begins with @.`);
   });
+  return decoded(bytes, file);
 }
 
 /** A sentence about a file that could not be used. */

@@ -133,6 +133,37 @@ describe('a text', () => {
     expect(refused.stderr).toContain('write @@anna for a text');
   });
 
+  it.each([
+    [['runs', 'send', 'RUN', '@latin.txt']],
+    [['runs', 'start', '--agent', 'greeter', '--message', '@latin.txt']],
+    [['api', 'POST', 'runs/RUN/messages', '-F', 'message=@latin.txt']],
+    [['api', 'POST', 'runs/RUN/messages', '--input', 'latin.txt']],
+    [['agents', 'create', 'latin', '--procedure', 'latin.txt']],
+    [['agents', 'create', 'latin', '--input', 'latin.txt']],
+    [['cases', 'create', 'bills', 'One', '--data', '@latin.txt']],
+    [['runs', 'start', '--agent', 'greeter', '--watch', '--answers', 'latin.txt']],
+  ])('that is not UTF-8 is refused, as it would be stored as another one: %j', async (argv) => {
+    await service.file('latin.txt', Buffer.from('{"message":"M\xfcller"}', 'latin1'));
+    const [runs, agents] = [await service.countRuns(), await service.countAgents()];
+    const refused = await service.cli(argv.map((word) => word.replace('RUN', run)));
+    const stderr = "error: latin.txt is not UTF-8.\nhint: Convert it: iconv -f WINDOWS-1252 -t UTF-8 'latin.txt'\n";
+    expect(refused).toMatchObject({ code: 2, stdout: '', stderr });
+    expect([await service.countRuns(), await service.countAgents()]).toEqual([runs, agents]);
+  });
+
+  it('from standard input that is not UTF-8 is refused, and UTF-16 told as what it is', async () => {
+    const refused = await service.cli(['runs', 'send', run, '-'], { stdin: Buffer.from('\ufeffhello', 'utf16le') });
+    const stderr = 'error: Standard input is not UTF-8.\nhint: Convert it: iconv -f UTF-16 -t UTF-8\n';
+    expect(refused).toMatchObject({ code: 2, stdout: '', stderr });
+  });
+
+  it('may begin with a byte order mark, and is stored without', async () => {
+    await service.file('marked.json', '\ufeff{"message":"marked"}');
+    expect((await service.cli(['api', 'POST', `runs/${run}/messages`, '--input', 'marked.json'])).code).toBe(0);
+    await service.file('marked.txt', '\ufeffmarked');
+    expect(await sent('@marked.txt')).toBe('marked\n');
+  });
+
   it('is checked wherever it comes from', async () => {
     await service.file('empty.txt', '');
     expect((await service.cli(['runs', 'send', run, '@empty.txt'])).stderr).toContain('MESSAGE is empty.');

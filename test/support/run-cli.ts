@@ -10,7 +10,7 @@ export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 export interface CliOptions {
   env?: Record<string, string>;
   /** Standard input; none given reads as an empty pipe. */
-  stdin?: string;
+  stdin?: string | Uint8Array;
   cwd?: string;
   /** Pretend that stdout and stderr are terminals; stdin stays a pipe. */
   tty?: boolean;

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { UsageError } from '../../base/errors.ts';
 import type { ServiceOptions } from '../../service/service.ts';
-import { readText } from '../body.ts';
+import { readBytes, readText } from '../body.ts';
 import type { Context } from '../context.ts';
 import { duration, flag, integer, text, texts } from '../define.ts';
 
@@ -62,7 +62,8 @@ export async function listeningSettings(context: Context, input: ListeningInput)
 export async function readTls(context: Context, { tlsCert, tlsKey }: Pick<ListeningInput, 'tlsCert' | 'tlsKey'>) {
   if (tlsCert === undefined && tlsKey === undefined) return undefined;
   if (tlsCert === undefined || tlsKey === undefined) throw new UsageError('--tls-cert and --tls-key belong together.');
-  const [cert, key] = [await readText(context, tlsCert), await readText(context, tlsKey)];
+  // Beside its blocks a PEM file may hold remarks, in whatever encoding.
+  const [cert, key] = [String(await readBytes(context, tlsCert)), String(await readBytes(context, tlsKey))];
   context.terminal.protect(key);
   return { cert, key };
 }

@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { UsageError } from '../../../base/errors.ts';
 import { toCsv } from '../../../terminal/csv.ts';
+import { decoded } from '../../body.ts';
 import { parseCsv } from './csv.ts';
 
 /** The column that says why a row failed, in the file of failed rows; it is never read. */
@@ -33,14 +34,6 @@ export function readRows(bytes: Uint8Array, file: string): Rows {
   const columns = [...new Set(values.flatMap((value) => Object.keys(value)))].filter((name) => name !== reasonColumn);
   if (rows.length === 0) throw new UsageError(`${file} has no rows.`);
   return { format, columns, rows };
-}
-
-function decoded(bytes: Uint8Array, file: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw new UsageError(`${file} is not UTF-8.`, `Convert it: iconv -f WINDOWS-1252 -t UTF-8 ${file}`);
-  }
 }
 
 function csvValues(text: string, file: string): Record<string, unknown>[] {
