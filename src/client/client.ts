@@ -128,7 +128,7 @@ export class Client {
     const { journal } = this.#options;
     if (!journal || key === undefined || commandKey === undefined || !(await journal.open(request, { key, commandKey }, this.baseUrl)))
       return async () => undefined;
-    return () => journal.settle(key);
+    return () => journal.settle(key, this.baseUrl);
   }
 
   /** Attempts until the policy is content or gives up. */

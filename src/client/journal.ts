@@ -71,7 +71,7 @@ export class ChangeJournal {
       body: body === null ? null : body.toString('base64'),
       sent_at: new Date(this.#clock.now()).toISOString(),
     };
-    const file = this.#fileOf(keys.key);
+    const file = this.#fileOf(keys.key, baseUrl);
     try {
       makeFolders(this.#folder, 0o700);
       await writeFile(`${file}.new`, JSON.stringify(entry), { mode: 0o600 });
@@ -84,8 +84,8 @@ export class ChangeJournal {
   }
 
   /** Forgets a change whose outcome is known. */
-  async settle(key: string): Promise<void> {
-    await rm(this.#fileOf(key), { force: true }).catch(() => undefined);
+  async settle(key: string, baseUrl: string): Promise<void> {
+    await rm(this.#fileOf(key, baseUrl), { force: true }).catch(() => undefined);
   }
 
   /** The changes whose outcome is unknown, the oldest first. Those that are too old to be sent again are dropped. */
@@ -104,8 +104,10 @@ export class ChangeJournal {
     return undefined;
   }
 
-  #fileOf(key: string): string {
-    return path.join(this.#folder, `${crypto().createHash('sha256').update(key).digest('hex').slice(0, 40)}.json`);
+  /** The same key is another one at another service, and with another credential. */
+  #fileOf(key: string, baseUrl: string): string {
+    const name = JSON.stringify([key, baseUrl, this.#credential]);
+    return path.join(this.#folder, `${crypto().createHash('sha256').update(name).digest('hex').slice(0, 40)}.json`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { AopsError, exitCodes, UsageError } from '../base/errors.ts';
+import type { Client } from '../client/client.ts';
 import { type JournalEntry, requestOf } from '../client/journal.ts';
 import { credentialName } from '../config/credential.ts';
-import type { Context } from './context.ts';
 import { defineCommand, optionalArgument } from './define.ts';
 import { journalOf } from './journal.ts';
 import { wholeList } from './list.ts';
@@ -57,27 +57,29 @@ export default defineCommand({
     }
     const entries = open.filter(({ key, command_key }) => key === input.key || command_key === input.key);
     if (entries.length === 0) throw notOpen(input.key);
+    const client = await context.client();
+    const credential = credentialName(context.config().credential);
+    const own = entries.filter((entry) => entry.base_url === client.baseUrl && (entry.credential ?? credential) === credential);
+    if (own.length === 0) throw notOwn(entries[0] as JournalEntry, client.baseUrl, credential);
     let answer: unknown;
-    for (const entry of entries) answer = await resend(context, entry);
+    for (const entry of own) answer = await resend(client, entry);
     return answer;
   },
 });
 
-async function resend(context: Context, entry: JournalEntry): Promise<unknown> {
-  const client = await context.client();
-  if (client.baseUrl !== entry.base_url) {
-    throw new UsageError(
-      `The change was sent to ${entry.base_url}, and this profile is for ${client.baseUrl}.`,
-      'Choose the profile it was made with: --profile NAME.',
-    );
-  }
-  const credential = credentialName(context.config().credential);
-  if (entry.credential !== undefined && entry.credential !== credential) {
-    throw new UsageError(
-      `The change was sent with the credential ${entry.credential}, and this is ${credential}: keys are kept for each, so it could be carried out twice.`,
-      'Choose the profile or the key it was made with. Without them, look whether it was carried out before you repeat it.',
-    );
-  }
+/** A change that cannot be settled from here: at another service, and with another credential, its key is another one. */
+const notOwn = (entry: JournalEntry, baseUrl: string, credential: string): UsageError =>
+  entry.base_url === baseUrl
+    ? new UsageError(
+        `The change was sent with the credential ${entry.credential}, and this is ${credential}: keys are kept for each, so it could be carried out twice.`,
+        'Choose the profile or the key it was made with. Without them, look whether it was carried out before you repeat it.',
+      )
+    : new UsageError(
+        `The change was sent to ${entry.base_url}, and this profile is for ${baseUrl}.`,
+        'Choose the profile it was made with: --profile NAME.',
+      );
+
+async function resend(client: Client, entry: JournalEntry): Promise<unknown> {
   const response = await client.send(requestOf(entry), { keys: { key: entry.key, commandKey: entry.command_key } });
   return response.body.length === 0 ? undefined : (JSON.parse(response.body.toString('utf8')) as unknown);
 }

@@ -98,6 +98,22 @@ describe('aops retry', () => {
     expect(await aops('retry', 'stop-it')).toMatchObject({ code: 0 });
   });
 
+  it('remembers the same key at another service, and of another credential, as another one', async () => {
+    await cutOff();
+    const other = await scripted();
+    other.always(stopped);
+    server.always(stopped);
+    env.AOPS_BASE_URL = other.url;
+    expect((await aops(...stop)).code).toBe(0);
+    env.AOPS_BASE_URL = server.url;
+    env.AOPS_API_KEY = 'aops_key_of_somebody_9876543210';
+    expect((await aops(...stop)).code).toBe(0);
+    env.AOPS_API_KEY = secret;
+    expect((await aops('retry', '-o', 'id')).stdout).toBe('stop-it\n');
+    expect((await aops('retry', 'stop-it')).code).toBe(0);
+    expect((await aops('retry', '-o', 'id')).stdout).toBe('');
+  });
+
   it('forgets what is too old to be sent again', async () => {
     await cutOff();
     const [name = ''] = await readdir(journal());
