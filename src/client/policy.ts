@@ -80,9 +80,13 @@ export function decide(outcome: Outcome, situation: Situation): Decision {
   if (outcome.kind === 'failure') return afterFailure(outcome, situation);
   const { response } = outcome;
   if (response.status < 300) {
-    const { problem: reason } = readJson(response);
-    if (reason === undefined) return { next: 'done', response };
-    return afterFailure({ kind: 'failure', maybeSent: true, final: false, reason, cause: undefined }, situation);
+    const reading = readJson(response);
+    if (reading.problem === undefined) return { next: 'done', response };
+    const advice = reading.foreign === true ? { hint: foreignAnswer } : {};
+    return afterFailure(
+      { kind: 'failure', maybeSent: true, final: false, reason: reading.problem, cause: undefined, ...advice },
+      situation,
+    );
   }
   if (response.status < 400) return { next: 'fail', error: unlessOpen(redirectError(response, situation), situation.progress) };
   return afterErrorStatus(response, situation);
@@ -157,6 +161,10 @@ function afterFailure(failure: Failure, situation: Situation): Decision {
   const hint = failure.hint ?? adviceOn(failure, address);
   return { next: 'fail', error: new UnavailableError(`Could not reach ${address.origin}: ${reason}`, details, failure.cause, hint) };
 }
+
+/** What a network that wants a sign-in answers, and any other program at the address. */
+const foreignAnswer =
+  'Something else answers there: check the base URL (`aops config explain`), and whether the network wants a sign-in in a browser first.';
 
 function adviceOn({ cause }: Failure, { protocol, hostname }: URL): string {
   const code = (cause as { code?: string } | undefined)?.code ?? '';

@@ -26,7 +26,7 @@ function readBody({ status, headers, body, streamed }: TransportResponse): Readi
   // Empty on purpose. Without a length it may as well have been cut off.
   if (status === 204 || (body.length === 0 && header(headers, 'content-length') === '0')) return { value: undefined };
   const type = (header(headers, 'content-type') ?? '').split(';')[0]?.trim() ?? '';
-  if (!/^application\/([\w.-]+\+)?json$/i.test(type)) return { problem: `the answer was ${typeIn(headers)}, not JSON` };
+  if (!/^application\/([\w.-]+\+)?json$/i.test(type)) return { problem: `the answer was ${typeIn(headers)}, not JSON`, foreign: true };
   const encoding = header(headers, 'content-encoding')?.trim() ?? '';
   if (encoding !== '' && encoding.toLowerCase() !== 'identity') return { problem: `the answer was encoded as ${shown(encoding)}, unasked` };
   return readText(body);

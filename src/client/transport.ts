@@ -16,7 +16,13 @@ export interface TransportRequest extends Listener {
 }
 
 /** What a body turned out to be: its value, undefined when it is empty; or what is wrong with it, half a sentence for people. */
-export type Reading = { value: unknown; problem?: never } | { problem: string };
+export type Reading =
+  | { value: unknown; problem?: never }
+  | {
+      problem: string;
+      /** The body is of another kind than any of the service's. */
+      foreign?: true;
+    };
 
 export interface TransportResponse extends Answer {
   /** What the body turned out to be, once somebody has looked; kept here by `readJson`. */

@@ -101,7 +101,8 @@ export async function bodyFromFlags(context: Context, input: BodyInput): Promise
   return body;
 }
 
-function parseJson(content: string, file: string): Json {
+/** @throws UsageError naming the file, when its text is not JSON */
+export function parseJson(content: string, file: string): Json {
   try {
     return JSON.parse(content) as Json;
   } catch (error) {

@@ -3,7 +3,7 @@ import type { Client } from '../client/client.ts';
 import { type JournalEntry, requestOf } from '../client/journal.ts';
 import { credentialName } from '../config/credential.ts';
 import { defineCommand, optionalArgument } from './define.ts';
-import { journalOf } from './journal.ts';
+import { openChanges } from './journal.ts';
 import { wholeList } from './list.ts';
 import { column, listOutput, rawOutput, timeColumn } from './output.ts';
 import { returns } from './result.ts';
@@ -49,7 +49,7 @@ export default defineCommand({
     }),
   ),
   async run(context, input): Promise<unknown> {
-    const open = await journalOf(context).list();
+    const open = await openChanges(context);
     if (input.key === undefined) {
       return wholeList(
         open.map(({ command_key, method, path, base_url, sent_at }): OpenChange => ({ id: command_key, method, path, base_url, sent_at })),

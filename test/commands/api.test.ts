@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { operationIds } from '../../src/interface/operations.ts';
+import { scripted } from '../client/harness.ts';
+import { json } from '../faults/raw-server.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -40,6 +42,16 @@ describe('aops api', () => {
     expect(created.json()).toMatchObject({ agent: { name: 'from-file' } });
     const piped = await service.cli(['api', 'POST', 'teams/{team}/agents', '--input', '-'], { stdin: '{"name":"piped"}' });
     expect(piped.json()).toMatchObject({ agent: { name: 'piped' } });
+  });
+
+  it('sends a JSON body as it is: read and written again, long numbers would be others', async () => {
+    const text = '{ "c": 12345678901234567890, "d": 1.0 }\n';
+    const server = await scripted(json(200, {}));
+    const sent = await service.cli(['api', 'POST', 'sandboxes', '--input', '-'], { stdin: text, env: { AOPS_BASE_URL: server.url } });
+    expect(sent).toMatchObject({ code: 0, stderr: '' });
+    expect(server.requests.map(({ body }) => body.toString())).toEqual([text]);
+    const refused = await service.cli(['api', 'POST', 'sandboxes', '--input', '-'], { stdin: '{' });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('Standard input is not valid JSON') });
   });
 
   it('moves fields to the query when there is a body, as gh does', async () => {

@@ -29,7 +29,7 @@ const failing = (result: CliResult): string[] =>
 async function serverWith(headers: Record<string, string>, body: unknown): Promise<string> {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json', ...headers });
-    response.end(JSON.stringify(body));
+    response.end(JSON.stringify(typeof body === 'function' ? body() : body));
   });
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
@@ -115,6 +115,27 @@ describe('aops doctor', () => {
     const AOPS_BASE_URL = await serverWith({ date: 'nonsense' }, { team: { id: 'x', name: 'T' } });
     const result = await service.cli(['doctor', '--json'], { env: { AOPS_BASE_URL } });
     expect(checksOf(result)).toMatchObject({ clock: { status: 'skip' }, 'rate limit': { status: 'skip' }, interface: { status: 'warn' } });
+  });
+
+  it.each(['null', '[]', '{}', '{"team":null}'])('does not take %s for the answer of a service', async (text) => {
+    const AOPS_BASE_URL = await serverWith({}, JSON.parse(text));
+    const result = await service.cli(['doctor', '--json'], { env: { AOPS_BASE_URL } });
+    expect(result.code).toBe(1);
+    expect(failing(result)).toEqual(['access']);
+    expect(checksOf(result).access?.hint).toContain('Check that the base URL is that of an agent operations service');
+    const answers = [{ team: { id: 'x', name: 'T' } }, JSON.parse(text)];
+    const other = await serverWith({}, () => answers.shift());
+    expect(checksOf(await service.cli(['doctor', '--json'], { env: { AOPS_BASE_URL: other } }))).toMatchObject({
+      access: { status: 'ok' },
+      interface: { status: 'warn' },
+    });
+  });
+
+  it('says that something else answers, rather than to start what is there', async () => {
+    const AOPS_BASE_URL = await serverWith({ 'content-type': 'text/html' }, '<html>');
+    const { service: found } = checksOf(await service.cli(['doctor', '--json'], { env: { AOPS_BASE_URL } }));
+    expect(found).toMatchObject({ status: 'fail', detail: expect.stringContaining('the answer was text/html, not JSON') });
+    expect(found?.hint).toMatch(/^Something else answers there: check the base URL/);
   });
 
   it('goes on after a broken configuration', async () => {

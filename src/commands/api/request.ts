@@ -1,7 +1,7 @@
 /** The request that the words and flags of `aops api` describe. */
 import { UsageError } from '../../base/errors.ts';
 import type { ServiceRequest } from '../../client/request.ts';
-import { type BodyInput, bodyFromFlags, readBytes } from '../body.ts';
+import { type BodyInput, bodyFromFlags, parseJson, readBytes, readText } from '../body.ts';
 import type { Context } from '../context.ts';
 import { fullPath, headersOf, type TargetInput, targetOf, withQuery } from './target.ts';
 
@@ -24,7 +24,7 @@ export async function buildRequest(context: Context, input: TargetInput & BodyIn
   return { ...request, headers: { 'content-type': 'application/json', ...headers }, body };
 }
 
-/** JSON, unless the header of a content type says otherwise: then the bytes as they are. */
+/** The file as it is, which has to be JSON unless the header of a content type says otherwise: read and written again, long numbers would be others. */
 async function bodyOf(
   context: Context,
   { input }: BodyInput,
@@ -34,7 +34,9 @@ async function bodyOf(
   if (input === undefined) return Object.keys(fields).length === 0 ? undefined : JSON.stringify(fields);
   const type = headers['content-type'];
   if (type !== undefined && !/\bjson\b/i.test(type)) return readBytes(context, input);
-  return JSON.stringify(await bodyFromFlags(context, { input, field: [], rawField: [] }));
+  const text = await readText(context, input);
+  parseJson(text, input);
+  return text;
 }
 
 /** Fields as a query: a list repeats its name. @throws UsageError for an object */

@@ -4,7 +4,7 @@ import { access, readFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { Context } from '../context.ts';
-import { journalOf } from '../journal.ts';
+import { openChanges } from '../journal.ts';
 import { readState, runningService, stateFile } from '../local/state.ts';
 import { type Check, fail, failed, ok, warn } from './check.ts';
 
@@ -85,7 +85,7 @@ async function completionCheck({ env }: Context): Promise<Check> {
 
 async function changesCheck(context: Context): Promise<Check> {
   try {
-    const open = await journalOf(context).list();
+    const open = await openChanges(context);
     if (open.length === 0) return ok('open changes', 'none');
     return warn('open changes', `${open.length} with an unknown outcome`, 'List and settle them with `aops retry`.');
   } catch (error) {

@@ -3,7 +3,10 @@ import { steadyTime } from '../../base/clock.ts';
 import { formatDuration } from '../../base/duration.ts';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { interfaceVersion } from '../../base/version.ts';
+import { checkAnswer } from '../../client/answers.ts';
 import type { Client } from '../../client/client.ts';
+import { operationRequest } from '../../client/request.ts';
+import { readJson } from '../../client/response.ts';
 import { RetryBudget } from '../../client/retry-budget.ts';
 import { connect } from '../connection.ts';
 import type { Context } from '../context.ts';
@@ -22,15 +25,16 @@ export async function serviceChecks(context: Context): Promise<Check[]> {
   try {
     // A diagnosis says what happens; it does not try until it works.
     client = await connect({ ...context, retryBudget: new RetryBudget({ never: true }) });
-    const path = `/v2/teams/${encodeURIComponent(context.teamId())}`;
+    const request = operationRequest('getTeam', { params: { teamId: context.teamId() } });
     const sent = steadyTime(context.clock);
-    const response = await client.send({ method: 'GET', path, headers: {}, mutates: false });
+    const response = await client.send(request);
     const took = steadyTime(context.clock) - sent;
-    const { team } = JSON.parse(response.body.toString('utf8')) as { team?: { name?: string } };
+    const { method, path } = request;
+    const { team } = checkAnswer('getTeam', readJson(response), { status: response.status, method, path });
     const header = (name: string): string | undefined => [response.headers[name]].flat()[0];
     return [
       latencyCheck(took),
-      ok('access', `team ${team?.name ?? 'without a name'}`),
+      ok('access', `team ${team.name}`),
       clockCheck(context, header('date'), took),
       limitCheck(header('ratelimit-remaining'), header('ratelimit-limit')),
       await interfaceCheck(client),
@@ -80,8 +84,8 @@ function limitCheck(remaining: string | undefined, limit: string | undefined): C
 async function interfaceCheck(client: Client): Promise<Check> {
   try {
     const response = await client.send({ method: 'GET', path: '/v2/openapi.json', headers: {}, mutates: false });
-    const { info } = JSON.parse(response.body.toString('utf8')) as { info?: { version?: string } };
-    const version = info?.version;
+    const { value } = readJson(response) as { value?: { info?: { version?: string } } | null };
+    const version = value?.info?.version;
     if (version === interfaceVersion) return ok('interface', version);
     return warn(
       'interface',
