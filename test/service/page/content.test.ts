@@ -109,6 +109,8 @@ const audit = `(() => {
   for (const at of ['aria-describedby', 'aria-labelledby', 'for'])
     for (const element of document.querySelectorAll('[' + at + ']')) if (!document.getElementById(element.getAttribute(at))) problems.push('nothing is ' + element.getAttribute(at));
   if (document.querySelectorAll('main h1').length !== 1) problems.push('not one h1');
+  const levels = [...document.querySelectorAll('h1, h2, h3, h4')].filter(visible).map(({ tagName }) => Number(tagName[1]));
+  if (levels.some((level, index) => level > (levels[index - 1] ?? 0) + 1)) problems.push('a level of headings is left out: ' + levels);
   if (document.documentElement.scrollWidth > innerWidth) problems.push('wider than the window');
   if (!document.documentElement.lang) problems.push('no language');
   return problems;
@@ -120,7 +122,7 @@ describeWithChromium('what an agent wrote', () => {
     const main = page.getByRole('main');
     await page.getByRole('button', { name: 'Send answer' }).waitFor();
     expect(await page.locator('.said .prose').textContent()).toBe(readable);
-    expect(await page.locator('.request h3').textContent()).toBe(readable);
+    expect(await page.locator('.request h2').textContent()).toBe(readable);
     expect(await page.locator('.option .label').first().textContent()).toBe(readable);
     for (const summary of await page.locator('.tool summary').all()) await summary.click();
     expect(await page.locator('.tool pre').first().textContent()).toContain('⟨U+202E⟩');

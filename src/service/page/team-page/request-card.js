@@ -33,7 +33,7 @@ export class RequestCard {
     this.#app = app;
     this.#runId = runId;
     this.#request = request;
-    const heading = el('h3', { id: `r-${request.id}`, dir: 'auto' }, proseText(request.title));
+    const heading = el('h2', { id: `r-${request.id}`, dir: 'auto' }, proseText(request.title));
     this.element = el(
       'article',
       { class: 'request', 'aria-labelledby': heading.id },
