@@ -3,7 +3,7 @@ import type { Client } from '../client/client.ts';
 import { type JournalEntry, requestOf } from '../client/journal.ts';
 import { credentialName } from '../config/credential.ts';
 import { defineCommand, optionalArgument } from './define.ts';
-import { openChanges } from './journal.ts';
+import { isOwn, openChanges } from './journal.ts';
 import { wholeList } from './list.ts';
 import { column, listOutput, rawOutput, timeColumn } from './output.ts';
 import { returns } from './result.ts';
@@ -59,7 +59,7 @@ export default defineCommand({
     if (entries.length === 0) throw notOpen(input.key);
     const client = await context.client();
     const credential = credentialName(context.config().credential);
-    const own = entries.filter((entry) => entry.base_url === client.baseUrl && (entry.credential ?? credential) === credential);
+    const own = entries.filter((entry) => isOwn(entry, client.baseUrl, credential));
     if (own.length === 0) throw notOwn(entries[0] as JournalEntry, client.baseUrl, credential);
     let answer: unknown;
     for (const entry of own) answer = await resend(client, entry);

@@ -114,6 +114,24 @@ describe('aops retry', () => {
     expect((await aops('retry', '-o', 'id')).stdout).toBe('');
   });
 
+  it('is what a repeated command points at that finds things as its own change left them', async () => {
+    const again = ['agents', 'delete', run, '--yes', '--idempotency-key', 'delete-it', '--json'];
+    server.plan(json(200, { agent: { id: run, name: 'helper' } }));
+    server.always(nothing('reset'));
+    expect((await aops(...again)).code).toBe(13);
+    server.always(json(404, { error: 'agent_not_found', message: 'There is no such agent.' }));
+    const repeated = await aops(...again);
+    expect(repeated).toMatchObject({ code: 13, stdout: '' });
+    expect(JSON.parse(repeated.stderr)).toMatchObject({
+      error: { code: 'outcome_unknown', hint: 'Settle it with `aops retry delete-it`.', idempotency_key: 'delete-it' },
+    });
+    server.always(stopped);
+    expect(await aops('retry', 'delete-it')).toMatchObject({ code: 0, stdout: '{"success":true}\n' });
+    // Settled: what the command finds now is how things are.
+    server.always(json(404, { error: 'agent_not_found' }));
+    expect((await aops(...again)).code).toBe(3);
+  });
+
   it('forgets what is too old to be sent again', async () => {
     await cutOff();
     const [name = ''] = await readdir(journal());

@@ -216,5 +216,7 @@ async function presentFailure(context: Context, command: AnyCommand, error: unkn
   }
   const { ResultError } = await import('../result-error.ts');
   if (error instanceof ResultError) await presentResult(context, command.output, error.result);
-  throw error;
+  if (context.flags.idempotencyKey === undefined) throw error;
+  const { unlessOwnChangeIsOpen } = await import('../journal.ts');
+  throw await unlessOwnChangeIsOpen(context, error);
 }
