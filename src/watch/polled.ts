@@ -25,7 +25,7 @@ export async function* polled<Body extends { type: string }>(
   { clock, signal, pace = new Pace(clock) }: WatchOptions,
   look: () => AsyncGenerator<Body, void, undefined>,
 ): AsyncGenerator<Body | WaitingBody, void, undefined> {
-  let answered: number | undefined;
+  const absence = new Absence(clock);
   for (;;) {
     let moved = false;
     try {
@@ -33,13 +33,51 @@ export async function* polled<Body extends { type: string }>(
         moved ||= body.type !== 'rate_limit.waiting';
         yield body;
       }
-      answered = clock.now();
+      absence.over();
     } catch (error) {
-      if (!isAway(error) || answered === undefined || clock.now() - answered > longestAbsence) throw error;
+      if (!absence.passes(error)) throw error;
     }
     await pace.pause(moved, signal);
   }
 }
 
-/** Whether the service may be back in a moment: what was read so far stays read. */
-const isAway = (error: unknown): boolean => error instanceof AopsError && error.exit === exitCodes.unavailable;
+/**
+ * The same look, which is repeated while a service that has answered it before is away for a moment.
+ * @throws whatever the look throws, and the signal's reason
+ */
+export function patient<Seen>(look: () => Promise<Seen>, { clock, signal }: Omit<WatchOptions, 'pace'>): () => Promise<Seen> {
+  const absence = new Absence(clock);
+  return async () => {
+    const pace = new Pace(clock);
+    for (;;) {
+      try {
+        const seen = await look();
+        absence.over();
+        return seen;
+      } catch (error) {
+        if (!absence.passes(error)) throw error;
+      }
+      await pace.pause(false, signal);
+    }
+  };
+}
+
+/** For how long a service has not answered that did before. */
+class Absence {
+  readonly #clock: Clock;
+  #answered: number | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  over(): void {
+    this.#answered = this.#clock.now();
+  }
+
+  /** Whether the service may be back in a moment: what was read so far stays read. */
+  passes(error: unknown): boolean {
+    if (this.#answered === undefined || !(error instanceof AopsError) || error.exit !== exitCodes.unavailable) return false;
+    return this.#clock.now() - this.#answered <= longestAbsence;
+  }
+}

@@ -13,6 +13,8 @@ const pageSize = 50;
 interface State {
   status: string | null;
   request: HumanRequest | null;
+  /** When a person last said something to the run. */
+  spoken: number;
   /** Where the next message is expected, and the id of the one before it. */
   offset: number;
   last: string | undefined;
@@ -25,7 +27,7 @@ interface State {
  */
 export async function* watchRun(client: Client, runId: string, options: WatchOptions): AsyncGenerator<RunEvent, void, undefined> {
   const { clock, signal } = options;
-  const state: State = { status: null, request: null, offset: 0, last: undefined, seen: new Set() };
+  const state: State = { status: null, request: null, spoken: Number.NEGATIVE_INFINITY, offset: 0, last: undefined, seen: new Set() };
   let seq = 0;
   for await (const body of polled(client, options, () => poll(client, runId, state, signal))) {
     seq += 1;
@@ -36,7 +38,10 @@ export async function* watchRun(client: Client, runId: string, options: WatchOpt
 
 async function* poll(client: Client, runId: string, state: State, signal: AbortSignal): AsyncGenerator<RunEventBody, void, undefined> {
   const { run, pending_human_request: request } = await client.call('getRun', { params: { run_id: runId } }, { signal });
-  for await (const message of newMessages(client, runId, state, signal)) yield { type: 'message', data: { message } };
+  for await (const message of newMessages(client, runId, state, signal)) {
+    if (message.role === 'user') state.spoken = Date.parse(message.timestamp);
+    yield { type: 'message', data: { message } };
+  }
   yield* requestResolved(state, request, run);
   if (run.status !== state.status) {
     yield { type: 'run.status', data: { status: run.status, previous: state.status } };
@@ -49,12 +54,13 @@ async function* poll(client: Client, runId: string, state: State, signal: AbortS
   if (isFinal(run.status)) yield { type: 'run.finished', data: { run } };
 }
 
-/** Says what became of the request that was pending, when it is no longer. */
+/** Says what became of the request that was pending, when it is no longer. A run may fail because of its answer, such as a denial. */
 function* requestResolved(state: State, request: HumanRequest | null, run: Run): Generator<RunEventBody, void, undefined> {
   const { request: previous } = state;
   if (previous === null || previous.id === request?.id) return;
   state.request = null;
-  const resolution = run.status === 'interrupted' || run.status === 'failed' ? 'withdrawn' : 'answered';
+  const ended = run.status === 'interrupted' || run.status === 'failed';
+  const resolution = ended && !(state.spoken >= Date.parse(previous.created_at)) ? 'withdrawn' : 'answered';
   yield { type: 'human_request.resolved', data: { human_request_id: previous.id, title: previous.title, resolution } };
 }
 

@@ -1,7 +1,10 @@
 /** `aops inbox` where nobody sits: the list, and the stream of what is asked. The prompts are in test/e2e/inbox.test.ts. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { InboxEvent } from '../../src/commands/inbox/events.ts';
-import { pendingRequests } from '../../src/commands/inbox/pending.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { AopsError, exitCodes } from '../../src/base/errors.ts';
+import { type InboxEvent, watchInbox } from '../../src/commands/inbox/events.ts';
+import { type PendingRequest, pendingRequests } from '../../src/commands/inbox/pending.ts';
+import { patient } from '../../src/watch/polled.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 const ask = '- ask: { id: who, questions: [{ question: "Which vendor?", options: [{ label: Acme }, { label: Other }] }] }';
@@ -103,6 +106,37 @@ describe('aops inbox', () => {
     ]);
     expect(events[0]).toMatchObject({ run_id: first, data: { human_request: { title: 'Pay before?', agent_name: 'payer' } } });
     expect(events[2]).toMatchObject({ run_id: first, data: { title: 'Pay before?' } });
+  });
+
+  it('goes on after a short absence of the service, and ends after a long one', async () => {
+    const signal = new AbortController().signal;
+    const away = new AopsError('away', { code: 'unreachable', exit: exitCodes.unavailable });
+    let now = 0;
+    const clock: Clock = {
+      now: () => now,
+      sleep: async (milliseconds) => {
+        now += milliseconds;
+      },
+    };
+    const request = { id: 'q1', title: 'Pay?', run_id: 'r1' } as PendingRequest;
+    const looks: (PendingRequest[] | Error)[] = [[request], away, away, [request], []];
+    const load = patient(
+      async () => {
+        const look = looks.shift() ?? away;
+        if (look instanceof Error) throw look;
+        return look;
+      },
+      { clock, signal },
+    );
+    const told: string[] = [];
+    const watching = (async () => {
+      for await (const { type } of watchInbox(load, { clock, signal })) told.push(type);
+    })();
+    await expect(watching).rejects.toBe(away);
+    expect(told).toEqual(['human_request.pending', 'human_request.resolved']);
+    expect(now).toBeGreaterThan(60_000);
+    // One that never answered is not waited for.
+    await expect(patient(() => Promise.reject(away), { clock, signal })()).rejects.toBe(away);
   });
 
   it('tells of them as lines, sanitised', async () => {

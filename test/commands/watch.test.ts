@@ -145,7 +145,12 @@ describe.concurrent('--on-request', () => {
     // The command is ready to be pasted.
     expect((await service.cli(['runs', 'respond', run, '--answer', 'Which vendor?=Acme GmbH'])).code).toBe(0);
     const next = await service.cli(['runs', 'watch', run, ...flags, '--json']);
-    expect(next).toMatchObject({ code: 12, stdout: '' });
+    expect(next.code).toBe(12);
+    expect(next.json()).toMatchObject({
+      id: run,
+      status: 'waiting',
+      pending_human_request: { title: expect.any(String), type: 'approval' },
+    });
     expect(json(next)).toMatchObject({ code: 'run_waiting', exit: 12 });
     expect(json(next).hint).toContain(`aops runs respond ${run} --approve`);
     await service.cli(['runs', 'stop', run]);
@@ -161,6 +166,20 @@ describe.concurrent('--on-request', () => {
     const watched = await watching;
     expect(watched).toMatchObject({ code: 0, stderr: '' });
     expect(watched.stdout).toContain('Done: Acme Inc\n');
+  });
+
+  it('shows what is asked on a terminal, too, when somebody else is to answer', async () => {
+    const run = await service.run(pay);
+    let answered: Promise<CliResult> | undefined;
+    const watched = await service.cli(['runs', 'watch', run, '--on-request', 'wait'], {
+      tty: true,
+      env: { NO_COLOR: '1' },
+      onOutput: (stdout) => {
+        if (/^\? Pay/m.test(stdout)) answered ??= service.cli(['runs', 'respond', run, '--approve']);
+      },
+    });
+    expect(watched.code).toBe(0);
+    expect((await answered)?.code).toBe(0);
   });
 
   it('leaves what the answers file does not know to the others', async () => {
@@ -257,6 +276,11 @@ describe.concurrent('the exit code is the outcome, in every command that follows
     const [, run = ''] = /^Run (\S+)\n/.exec(started.stderr) ?? [];
     expect((await service.cli(['runs', 'watch', run])).code).toBe(12);
     await service.cli(['runs', 'stop', run]);
+    // A script that parks it learns which one it is.
+    const parked = await service.cli(['runs', 'start', '--agent', agent, '--watch', '-o', 'id']);
+    expect(parked.code).toBe(12);
+    expect(parked.stderr).toContain(`Run ${parked.stdout}`);
+    await service.cli(['runs', 'stop', parked.stdout.trim()]);
   });
 
   it('is 9 when --timeout passes, and the run goes on', async () => {

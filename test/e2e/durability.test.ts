@@ -101,12 +101,17 @@ describe.concurrent('kill -9 of the service', () => {
     const run = await machine.startRun('asking');
     const { url } = await machine.json<{ url: string }>('local', 'status');
     const watching = machine.start('aops', ['runs', 'watch', run, '--on-request', 'wait', '-o', 'ndjson']);
+    const inbox = machine.start('aops', ['inbox', '--watch', '-o', 'ndjson']);
     await watching.says('human_request.pending');
+    await inbox.says('human_request.pending');
     await killService(machine);
     expect((await machine.aops('local', 'up', '--port', new URL(url).port)).code).toBe(0);
     expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
     const { code, stdout } = await watching.finished;
     expect(code).toBe(0);
+    await inbox.says('human_request.resolved');
+    inbox.child.kill('SIGINT');
+    expect((await inbox.finished).code).toBe(130);
     const events = stdout
       .trimEnd()
       .split('\n')

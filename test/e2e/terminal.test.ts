@@ -110,6 +110,28 @@ describe('a prompt', () => {
     expect(await again.exit).toBe(10);
   });
 
+  it('says what the questions are about', async () => {
+    const questions = '[{ question: "A note?" }, { question: "Due when?", options: [{ label: Today }] }]';
+    await machine.agent('details', `- ask: { id: d, title: "Invoice 411: two details", questions: ${questions} }`);
+    const watch = machine.terminal('runs', 'watch', await machine.startRun('details'));
+    await watch.shows(/Invoice 411: two details\s+A note\?/);
+    watch.type('none', keys.enter);
+    await watch.shows('Due when?');
+    watch.type(keys.enter);
+    await watch.shows(/completed after/);
+    expect(await watch.exit).toBe(0);
+    expectTidy(watch);
+  });
+
+  it('says so when the answer ends the run', async () => {
+    const watch = machine.terminal('runs', 'watch', await machine.startRun('pay'));
+    await watch.shows('Leave it pending');
+    watch.type(keys.down, keys.enter);
+    await watch.shows(/failed after/);
+    expect(await watch.exit).toBe(10);
+    expect(watch.text).not.toContain('no longer asks');
+  });
+
   it('can be left pending', async () => {
     const run = await machine.startRun('pay');
     const watch = machine.terminal('runs', 'watch', run);

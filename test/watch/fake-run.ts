@@ -4,7 +4,8 @@ import type { HumanRequest, RunMessage } from '../../src/interface/types.ts';
 
 export interface Told {
   status: string;
-  messages: string[];
+  /** Their texts, or all that is told of them. */
+  messages: (string | Partial<RunMessage>)[];
   request: HumanRequest | null;
 }
 
@@ -51,7 +52,7 @@ export class FakeRun {
     const { limit, offset } = query;
     const messages = this.told.messages
       .slice(offset, offset + Math.min(limit, this.largestPage))
-      .map((text) => ({ id: text, text_content: text }));
+      .map((message) => (typeof message === 'string' ? { id: message, text_content: message } : message));
     return { messages: messages as RunMessage[], total: this.told.messages.length, limit, offset };
   }
 }

@@ -223,6 +223,22 @@ describe('human requests', () => {
       `finished ${status}`,
     ]);
   });
+
+  it('that a person answered are answered, also when the run fails because of that', async () => {
+    const said = (at: string, role = 'user') => ({ id: at, type: 'human_response', role, timestamp: `2026-07-18T${at}.000Z` });
+    const resolution = async (message: ReturnType<typeof said>): Promise<string | undefined> => {
+      const run = new FakeRun();
+      run.beforeLook = (look, now) => {
+        Object.assign(now, look === 0 ? { status: 'waiting', request: question('q1') } : { status: 'failed', request: null });
+        if (look === 1) now.messages = [message];
+      };
+      return inShort(await watched(run)).find((line) => line.startsWith('!'));
+    };
+    // The question is of nine o'clock.
+    expect(await resolution(said('09:00:01'))).toBe('!q1 answered');
+    expect(await resolution(said('08:59:59'))).toBe('!q1 withdrawn');
+    expect(await resolution(said('09:00:01', 'assistant'))).toBe('!q1 withdrawn');
+  });
 });
 
 describe('trouble', () => {

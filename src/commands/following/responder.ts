@@ -122,11 +122,20 @@ async function askApproval(prompter: Prompter, request: HumanRequest, signal: Ab
 
 async function askQuestions(asker: Asker, request: HumanRequest, signal: AbortSignal): Promise<Answer> {
   const answers: Record<string, string> = {};
-  for (const question of request.questions ?? []) answers[question.question] = await askQuestion(asker, question, signal);
+  const questions = request.questions ?? [];
+  for (const [index, question] of questions.entries()) {
+    const message = index === 0 ? introduced(request, question.question) : question.question;
+    answers[question.question] = await askQuestion(asker, question, message, signal);
+  }
   return { answers };
 }
 
-async function askQuestion(asker: Asker, question: HumanQuestion, signal: AbortSignal): Promise<string> {
+/** The first question, with what the request says beside its questions. */
+function introduced({ title, description }: HumanRequest, question: string): string {
+  return [...(title === question ? [] : [title]), ...(description ? [`${description.trimEnd()}\n`] : []), question].join('\n');
+}
+
+async function askQuestion(asker: Asker, question: HumanQuestion, message: string, signal: AbortSignal): Promise<string> {
   const { prompter } = asker;
   const labels = optionLabels(question);
   const choices = (question.options ?? []).map(({ label, description }) => ({
@@ -135,14 +144,14 @@ async function askQuestion(asker: Asker, question: HumanQuestion, signal: AbortS
     ...(description === undefined ? {} : { description }),
   }));
   if (labels.length > 0 && question.multi_select)
-    return joinChoices(await prompter.checkbox({ message: question.question, choices, required: true }, { signal }));
+    return joinChoices(await prompter.checkbox({ message, choices, required: true }, { signal }));
   if (labels.length > 0) {
     const leave = { name: 'Leave it pending', value: '\0leave' };
-    const chosen = await prompter.select({ message: question.question, choices: [...choices, leave] }, { signal });
+    const chosen = await prompter.select({ message, choices: [...choices, leave] }, { signal });
     if (chosen === leave.value) throw new LeftPending();
     return chosen;
   }
-  return askText(asker, question.question, signal);
+  return askText(asker, message, signal);
 }
 
 /** A free answer, on the line or in the editor. */

@@ -1,4 +1,5 @@
 import { UsageError } from '../../base/errors.ts';
+import { patient } from '../../watch/polled.ts';
 import type { Context } from '../context.ts';
 import { defineCommand, flag, text } from '../define.ts';
 import { wholeList } from '../list.ts';
@@ -44,7 +45,8 @@ export default defineCommand({
       throw new UsageError('--watch prints events as they come.', 'Use -o ndjson, without --fields and --jq.');
     const client = await context.client();
     const agent = input.agent === undefined ? undefined : await agentId(context, input.agent);
-    const load: Load = () => pendingRequests(client, context.teamId(), agent);
+    const once: Load = () => pendingRequests(client, context.teamId(), agent);
+    const load = input.watch ? patient(once, context) : once;
     if (plain && terminal.interactive && terminal.out.isTTY) {
       const sitting = new Sitting(context, client, load);
       return input.watch ? sitting.follow() : sitting.pick(empty).then(() => undefined);

@@ -2,6 +2,7 @@
 import type { Client } from '../../client/client.ts';
 import { relativeTime } from '../../terminal/relative-time.ts';
 import { Pace } from '../../watch/pace.ts';
+import { patient } from '../../watch/polled.ts';
 import type { Context } from '../context.ts';
 import { LeftPending, respond, responderHere } from '../following/responder.ts';
 import { runRequester } from '../runs/requester.ts';
@@ -97,9 +98,11 @@ export class Sitting {
   }
 
   async #watch(request: PendingRequest, withdrawn: AbortController, over: AbortSignal): Promise<void> {
-    const pace = new Pace(this.#context.clock, { minimum: 1_000 });
+    const { clock } = this.#context;
+    const pace = new Pace(clock, { minimum: 1_000 });
+    const look = patient(() => requestOf(this.#client, request.run_id), { clock, signal: over });
     try {
-      while ((await requestOf(this.#client, request.run_id))?.id === request.id) await pace.pause(false, over);
+      while ((await look())?.id === request.id) await pace.pause(false, over);
       if (!over.aborted) withdrawn.abort();
     } catch {
       // The prompt has ended, or the service cannot be asked: then sending the answer says so.

@@ -1,4 +1,5 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { patient } from '../../watch/polled.ts';
 import type { Context } from '../context.ts';
 import { argument, choice, defineCommand, flag } from '../define.ts';
 import { documentOutput } from '../output.ts';
@@ -70,8 +71,9 @@ const interval = 500;
 
 async function read(context: Context, params: { agentId: string; runId: string }, wait: boolean): Promise<Evaluation> {
   const client = await context.client();
+  const look = patient(() => client.call('getRunDetail', { params }), context);
   for (;;) {
-    const { status, eval_summaries: summaries } = await client.call('getRunDetail', { params });
+    const { status, eval_summaries: summaries } = await look();
     const evaluation = summaries as Partial<Evaluation>;
     if (wait && (evaluation.status === undefined || evaluation.status === 'in_progress')) {
       await context.clock.sleep(interval, context.signal);

@@ -1,4 +1,5 @@
 /** Following a run to its end: its events to a sink, its human requests to a responder that works beside the stream. */
+import { AopsError, exitCodes } from '../../base/errors.ts';
 import type { Run } from '../../interface/types.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
 import type { Styles } from '../../terminal/style.ts';
@@ -10,17 +11,18 @@ import { Asking } from '../following/asking.ts';
 import { type FollowOptions, responderHere } from '../following/responder.ts';
 import { ResultError } from '../result-error.ts';
 import { outcomeError } from './outcome.ts';
+import { readRun } from './read.ts';
 import { runRequester } from './requester.ts';
 import { NdjsonSink, type Sink, TranscriptSink } from './sinks.ts';
 import { Transcript } from './transcript.ts';
 
 /**
  * Follows a run until it has ended and returns it.
- * @throws AopsError exit 12 when it waits for a person and nobody may be asked; the signal's reason on Ctrl-C or --timeout
+ * @throws AopsError exit 12 when it waits for a person and nobody may be asked, with the run where that is printed; the signal's reason on Ctrl-C or --timeout
  */
 export async function followRun(context: Context, runId: string, options: FollowOptions): Promise<Run> {
   const client = await context.client();
-  const sink = await newSink(context);
+  const sink = await newSink(context, options.onRequest === 'prompt');
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   const pace = new Pace(context.clock);
@@ -33,8 +35,11 @@ export async function followRun(context: Context, runId: string, options: Follow
     }
     throw new Error('the stream of events ended before the run');
   } catch (error) {
-    if (error === context.signal.reason) detached(context, runId);
-    throw error instanceof PromptCancelled ? detached(context, runId, error) : error;
+    if (error === context.signal.reason || error instanceof PromptCancelled)
+      context.terminal.note(`Detached; the run goes on. Re-attach with: aops runs watch ${runId}`);
+    if (!isWaiting(error) || !printsRun(context)) throw error;
+    const run = await readRun(client, runId).catch(() => undefined);
+    throw run === undefined ? error : new ResultError(error, run);
   } finally {
     await asking.end();
     sink.close();
@@ -59,13 +64,9 @@ async function observe(asking: Asking, event: RunEvent): Promise<void> {
   if (event.type === 'human_request.pending') asking.pending(event.data.human_request);
 }
 
-/** Says how to come back. The run itself goes on. */
-function detached(context: Context, runId: string, error?: unknown): unknown {
-  context.terminal.note(`Detached; the run goes on. Re-attach with: aops runs watch ${runId}`);
-  return error;
-}
+const isWaiting = (error: unknown): error is AopsError => error instanceof AopsError && error.exit === exitCodes.runWaiting;
 
-async function newSink(context: Context): Promise<Sink> {
+async function newSink(context: Context, prompts: boolean): Promise<Sink> {
   const { terminal, clock, format } = context;
   if (format === 'ndjson') return new NdjsonSink(terminal);
   const aside = printsRun(context);
@@ -73,7 +74,7 @@ async function newSink(context: Context): Promise<Sink> {
   const [{ statusLine }, styles] = await Promise.all([import('../../terminal/progress.ts'), side.styles()]);
   const transcript = side.isTTY ? await wrappedTranscript(styles, side.columns) : new Transcript(styles, Number.MAX_SAFE_INTEGER);
   const write = async (line: string): Promise<void> => (aside ? terminal.note(line) : terminal.line(line));
-  return new TranscriptSink(write, transcript, styles, clock, await statusLine(terminal));
+  return new TranscriptSink(write, transcript, styles, clock, await statusLine(terminal), prompts);
 }
 
 async function wrappedTranscript(styles: Styles, columns: number): Promise<Transcript> {

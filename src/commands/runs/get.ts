@@ -3,6 +3,7 @@ import { argument, defineCommand } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { runId } from '../resolve.ts';
 import { returns } from '../result.ts';
+import { readRun } from './read.ts';
 import { runRecord } from './record.ts';
 import { describeRequest } from './requests.ts';
 
@@ -22,7 +23,6 @@ export default defineCommand({
   })),
   async run(context, input) {
     const client = await context.client();
-    const { run, pending_human_request } = await client.call('getRun', { params: { run_id: await runId(context, input.run) } });
-    return { ...run, pending_human_request };
+    return readRun(client, await runId(context, input.run));
   },
 });

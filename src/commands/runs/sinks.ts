@@ -41,13 +41,23 @@ export class TranscriptSink implements Sink {
   readonly #transcript: Transcript;
   readonly #styles: Styles;
   readonly #live: StatusLine | undefined;
+  readonly #prompts: boolean;
   readonly #clock: Clock;
   readonly #started: number;
   #status = 'starting';
   #held: RunEvent[] | undefined;
   #skipResponse = false;
 
-  constructor(write: (line: string) => Promise<void>, transcript: Transcript, styles: Styles, clock: Clock, live: StatusLine | undefined) {
+  /** @param prompts whether what the run asks is asked here */
+  constructor(
+    write: (line: string) => Promise<void>,
+    transcript: Transcript,
+    styles: Styles,
+    clock: Clock,
+    live: StatusLine | undefined,
+    prompts: boolean,
+  ) {
+    this.#prompts = prompts;
     this.#write = write;
     this.#styles = styles;
     this.#clock = clock;
@@ -104,7 +114,8 @@ export class TranscriptSink implements Sink {
         return this.#live || toldOtherwise.has(event.data.status) ? [] : [dim(`[${event.data.status}]`)];
       }
       case 'human_request.pending':
-        return this.#live ? [] : [`? ${sanitizeLine(event.data.human_request.title)}`];
+        // The prompt says it itself.
+        return this.#prompts ? [] : [`? ${sanitizeLine(event.data.human_request.title)}`];
       case 'human_request.resolved':
         return event.data.resolution === 'withdrawn' ? [dim(`The run no longer asks: ${sanitizeLine(event.data.title)}`)] : [];
       case 'rate_limit.waiting':

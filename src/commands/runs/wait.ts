@@ -8,6 +8,7 @@ import { runId } from '../resolve.ts';
 import { returns } from '../result.ts';
 import { ResultError } from '../result-error.ts';
 import { outcomeError } from './outcome.ts';
+import { readRun } from './read.ts';
 
 export default defineCommand({
   summary: 'Wait until a run has ended, or waits for a person',
@@ -29,12 +30,11 @@ export default defineCommand({
     for await (const event of watchRun(client, id, { clock: context.clock, signal: context.signal })) {
       const asks = input.for === 'waiting' && event.type === 'human_request.pending';
       if (event.type !== 'run.finished' && !asks) continue;
-      const { run, pending_human_request } = await client.call('getRun', { params: { run_id: id } });
+      const run = await readRun(client, id);
       if (!asks && !isFinal(run.status)) continue;
-      const result = { ...run, pending_human_request };
       const error = asks ? undefined : (outcomeError(run) ?? (input.for === 'waiting' ? neverAsked(id) : undefined));
-      if (error) throw new ResultError(error, result);
-      return result;
+      if (error) throw new ResultError(error, run);
+      return run;
     }
     throw new Error('the stream of events ended before the run');
   },
