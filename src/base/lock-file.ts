@@ -25,7 +25,7 @@ const retryMilliseconds = 20;
 /**
  * Takes the lock `file`, whose folder must exist. Resolves to the function that gives it back, or to undefined when
  * another process kept it for the whole wait, or `until` became true first.
- * @throws the system's error when the file cannot be created (EACCES, EROFS), or the signal's reason
+ * @throws the system's error when the file cannot be created (EACCES, EROFS, ENOSPC), or the signal's reason
  */
 export async function takeLock(file: string, options: LockOptions = {}): Promise<Unlock | undefined> {
   const { staleMilliseconds = 10_000, waitMilliseconds = 20_000, signal, until } = options;
@@ -45,14 +45,22 @@ export async function takeLock(file: string, options: LockOptions = {}): Promise
 /** The mark of the new lock, or undefined when there is one already. */
 function create(file: string): string | undefined {
   const owner = crypto().randomUUID();
+  let descriptor: number;
   try {
-    const descriptor = openSync(file, 'wx', 0o600);
-    writeSync(descriptor, owner);
-    closeSync(descriptor);
-    return owner;
+    descriptor = openSync(file, 'wx', 0o600);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined;
     throw error;
+  }
+  try {
+    writeSync(descriptor, owner);
+    return owner;
+  } catch (error) {
+    // On a full disk: a lock without an owner would be nobody's to give back, and hold up everybody until it is stale.
+    quietly(() => unlinkSync(file));
+    throw error;
+  } finally {
+    closeSync(descriptor);
   }
 }
 

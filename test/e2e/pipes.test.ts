@@ -1,4 +1,5 @@
 /** The same without a person: off a terminal, answers from a file, exit codes for scripts, pipes that close early. */
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../src/watch/events.ts';
@@ -106,6 +107,31 @@ describe('a reader that goes away', () => {
     const { stdout, stderr } = await head('aops runs watch @latest -o ndjson');
     expect(stderr).toBe('');
     expect(stdout).toMatch(/^\{"v":1,"seq":1,.*\}\nexit 0\n$/);
+  });
+});
+
+describe.skipIf(process.platform === 'win32')('a disk that takes nothing more', () => {
+  const limited = (words: string) => machine.run('sh', ['-c', `ulimit -f 0; exec aops ${words}`]);
+
+  it('has no lock left on it, which would hold up the commands after', async () => {
+    const { code, stderr } = await limited('config set max_wait 5m');
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('config.json') });
+    expect((await readdir(machine.env.AOPS_CONFIG_DIR as string)).filter((name) => name.includes('.lock'))).toEqual([]);
+  });
+
+  it('is found by the doctor', async () => {
+    const found = JSON.parse((await limited('doctor --offline --json')).stdout) as { checks: { id: string }[] };
+    expect(found.checks.find(({ id }) => id === 'folders')).toMatchObject({ status: 'fail', hint: 'Choose a folder on another disk.' });
+    expect((await readdir(machine.env.AOPS_CONFIG_DIR as string)).filter((name) => name.includes('doctor'))).toEqual([]);
+  });
+
+  it('is told where a secret was to go, with what ends the token that nobody has', async () => {
+    const { code, stdout, stderr } = await limited('local token create lost --to lost.key');
+    const { id } = await machine.json<{ id: string }>('local', 'token', 'list', '--jq', '.data[] | select(.name == "lost")');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain(`lost.key is too large for its file system.\nhint: The secret is told once, and is lost.`);
+    expect(stderr).toContain(`aops local token revoke ${id}`);
+    expect(await readdir(machine.folder)).not.toContain('lost.key');
   });
 });
 

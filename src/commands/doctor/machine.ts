@@ -1,8 +1,11 @@
 /** What `aops doctor` looks at on this machine: Node, folders, the local service, completion, open changes. */
 import { constants } from 'node:fs';
-import { access, readFile } from 'node:fs/promises';
+import { access, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { crypto } from '../../base/crypto.ts';
+import { AopsError } from '../../base/errors.ts';
+import { writeFailure } from '../../base/write-failure.ts';
 import type { Context } from '../context.ts';
 import { openChanges } from '../journal.ts';
 import { readState, runningService, stateFile } from '../local/state.ts';
@@ -24,10 +27,12 @@ function nodeCheck({ launcher: { nodeVersion } }: Context): Check {
   return recent ? ok('node', nodeVersion) : fail('node', `${nodeVersion} is too old`, `Install Node ${oldestNode.join('.')} or later.`);
 }
 
-/** Each folder, or the nearest one above it that is there, has to be writable. */
+/** Each folder has to take a file; where it is not there yet, the nearest one above it has to be writable. */
 async function folderCheck({ paths }: Context): Promise<Check> {
   for (const folder of [paths.config, paths.data, paths.cache]) {
     const there = await existing(folder);
+    const refused = there === folder ? await refusal(folder) : undefined;
+    if (refused !== undefined) return refused;
     try {
       await access(there, constants.W_OK);
     } catch {
@@ -39,6 +44,22 @@ async function folderCheck({ paths }: Context): Promise<Check> {
     }
   }
   return ok('folders', `${paths.config}, ${paths.data}, ${paths.cache}`);
+}
+
+/** Why a folder takes no file: permissions do not tell of a disk that is full. */
+async function refusal(folder: string): Promise<Check | undefined> {
+  const probe = path.join(folder, `.doctor-${crypto().randomUUID()}`);
+  try {
+    await writeFile(probe, 'x'.repeat(1_024), { flag: 'wx', mode: 0o600 });
+    return undefined;
+  } catch (error) {
+    const told = writeFailure(error, folder);
+    return told instanceof AopsError && !['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')
+      ? failed('folders', told)
+      : undefined;
+  } finally {
+    await rm(probe, { force: true }).catch(() => undefined);
+  }
 }
 
 async function existing(folder: string): Promise<string> {

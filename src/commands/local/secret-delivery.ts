@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { writeFailure } from '../../base/write-failure.ts';
 import { checkProfileName } from '../../config/settings.ts';
 import type { Credential } from '../../config/store.ts';
 import type { Context } from '../context.ts';
@@ -23,6 +24,8 @@ interface DeliveryInput {
 /** What a secret is, and what a profile needs beside it. */
 interface Issued {
   secret: string;
+  /** The command that ends it. */
+  revoke: string;
   teamId: string;
   credential: Credential;
 }
@@ -54,20 +57,31 @@ export async function deliver<Result extends Issued>(
   if (saveProfile !== undefined) requireNewProfile(context, saveProfile);
   const file = to === undefined ? undefined : path.resolve(context.cwd, to);
   const handle = file === undefined ? undefined : await create(file);
+  let issued: Result | undefined;
+  let written = false;
   try {
-    const issued = await issue();
+    issued = await issue();
     context.terminal.protect(issued.secret);
     await handle?.writeFile(`${issued.secret}\n`);
     await handle?.sync();
+    written = handle !== undefined;
     if (saveProfile !== undefined) await saveAs(context, saveProfile, issued);
     const delivered = { ...(saveProfile === undefined ? {} : { profile: saveProfile }), ...(file === undefined ? {} : { file }) };
     return { ...issued, delivered };
   } catch (error) {
-    if (file !== undefined && (await handle?.stat())?.size === 0) await rm(file, { force: true });
-    throw error;
+    if (file !== undefined && !written) await rm(file, { force: true });
+    throw issued === undefined || written ? error : lost(file === undefined ? error : writeFailure(error, file), issued);
   } finally {
     await handle?.close();
   }
+}
+
+/** The secret was made and told, and reached no place: what it belongs to is there, and of no use to anybody. */
+function lost(error: unknown, { revoke }: Issued): unknown {
+  if (!(error instanceof AopsError)) return error;
+  const { message, code, exit, details } = error;
+  const hint = `The secret is told once, and is lost. End what it belongs to with \`${revoke}\`, then make another one.`;
+  return new AopsError(message, { code, exit, hint, details, cause: error });
 }
 
 function requireNewProfile({ store }: Context, name: string): void {

@@ -46,7 +46,7 @@ export default defineCommand({
       const service = await context.client();
       const { client, secret, token_url } = await service.call('createLocalClient', { body: await newCredential(context, input) });
       const credential = { type: 'client_credentials', client_id: client.id, client_secret: secret, token_url } as const;
-      return { row: client, secret, teamId: client.team_id, credential };
+      return { row: client, secret, revoke: `aops local client revoke ${client.id}`, teamId: client.team_id, credential };
     });
     const { client_id, token_url } = issued.credential;
     return { ...issued.row, client_id, token_url, ...issued.delivered, ...(input.reveal ? { client_secret: issued.secret } : {}) };

@@ -38,7 +38,8 @@ export default defineCommand({
     const issued = await deliver(context, input, async () => {
       const client = await context.client();
       const { token, secret } = await client.call('createLocalToken', { body: await newCredential(context, input) });
-      return { row: token, secret, teamId: token.team_id, credential: { type: 'token', token: secret } as const };
+      const credential = { type: 'token', token: secret } as const;
+      return { row: token, secret, revoke: `aops local token revoke ${token.id}`, teamId: token.team_id, credential };
     });
     return { ...issued.row, ...issued.delivered, ...(input.reveal ? { token: issued.secret } : {}) };
   },
