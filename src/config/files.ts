@@ -9,6 +9,7 @@ import path from 'node:path';
 import { AopsError, exitCodes } from '../base/errors.ts';
 import { takeLock, type Unlock } from '../base/lock-file.ts';
 import { makeFolders } from '../base/make-folders.ts';
+import { isAbsent } from '../base/read-failure.ts';
 import { isObject, type JsonObject } from '../base/values.ts';
 
 const fileMode = 0o600;
@@ -35,7 +36,7 @@ export function readJsonFile(file: string, warn: (message: string) => void): Jso
     text = readFileSync(file, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    if (isAbsent(error)) return undefined;
     throw configInvalid(file, `cannot be read (${code ?? 'unknown error'})`, error);
   }
   tighten(file, warn);

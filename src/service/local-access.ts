@@ -2,6 +2,7 @@
 
 import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isAbsent, readFailure } from '../base/read-failure.ts';
 import { newId } from './ids.ts';
 import { newSecret, secretHash } from './oauth/secrets.ts';
 import { deleteTokens, findToken, firstCredential, insertCredential, insertToken } from './store/credentials.ts';
@@ -9,12 +10,19 @@ import type { Store } from './store/database.ts';
 import { insertTeam } from './store/teams.ts';
 import { isoTime } from './store/time.ts';
 
-/** The team and the token, made at the first start. A token file that is gone or stale is replaced. */
+/**
+ * The team and the token, made at the first start. A token file that is gone or stale is replaced; one that cannot be read is not,
+ * since that would end a key which is in use.
+ * @throws AopsError `not_readable`
+ */
 export async function localAccess(store: Store, dataDirectory: string, now: number): Promise<{ teamId: string; token: string }> {
   const path = join(dataDirectory, 'token');
   const kept = await readFile(path, 'utf8').then(
     (text) => text.trim(),
-    () => '',
+    (error: unknown) => {
+      if (isAbsent(error)) return '';
+      throw readFailure(error, path);
+    },
   );
   const token = newSecret('local');
   const result = await store.transaction().execute(async (trx) => {

@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -38,6 +38,26 @@ describe('a later start', () => {
     expect(
       (await third.send('GET', '/v2/runs/x', { anonymous: true, headers: { authorization: `Bearer ${first.service.token}` } })).status,
     ).toBe(401);
+  });
+});
+
+describe('a token file that cannot be read', () => {
+  it('is no lost one: nothing starts, and the key still works afterwards', async () => {
+    const dataDirectory = await temporaryDirectory();
+    const first = await started({ dataDirectory });
+    await first.service.close();
+    const file = join(dataDirectory, 'token');
+    await rename(file, `${file}.aside`);
+    // Whoever runs the tests, this cannot be read: it leads to itself.
+    await symlink('token', file);
+    await expect(startService({ dataDirectory, exec: 'off' })).rejects.toMatchObject({
+      code: 'not_readable',
+      message: `${file} cannot be read (ELOOP).`,
+    });
+    await rm(file);
+    await rename(`${file}.aside`, file);
+    const second = await started({ dataDirectory });
+    expect(second.service.token).toBe(first.service.token);
   });
 });
 

@@ -73,11 +73,19 @@ async function existing(folder: string): Promise<string> {
 }
 
 async function localCheck(context: Context): Promise<Check> {
-  const running = await runningService(context);
-  if (running) return ok('local service', `runs at ${running.url}, data in ${running.data_dir}`);
-  const state = await readState(stateFile(context));
-  if (!state) return ok('local service', 'not started');
-  return warn('local service', `was at ${state.url} and does not answer`, 'Start it again with `aops local up`; it goes on where it was.');
+  try {
+    const running = await runningService(context);
+    if (running) return ok('local service', `runs at ${running.url}, data in ${running.data_dir}`);
+    const state = await readState(stateFile(context));
+    if (!state) return ok('local service', 'not started');
+    return warn(
+      'local service',
+      `was at ${state.url} and does not answer`,
+      'Start it again with `aops local up`; it goes on where it was.',
+    );
+  } catch (error) {
+    return failed('local service', error);
+  }
 }
 
 /** Where each shell is told of completions. */

@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { isAbsent, readFailure } from '../../base/read-failure.ts';
 import { defineCommand, flag, integer } from '../define.ts';
 import { parsableLine, readableLine } from './service-log.ts';
 import { dataDirFlag, defaultDataDirectory, findService, logFile } from './state.ts';
@@ -30,7 +31,8 @@ export default defineCommand({
     }
     const directory = input.dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, input.dataDir);
     const name = logFile(found?.state.data_dir ?? directory);
-    const file = await open(name).catch(() => {
+    const file = await open(name).catch((error: unknown) => {
+      if (!isAbsent(error)) throw readFailure(error, name);
       throw new AopsError('There is no log yet.', {
         code: 'log_not_found',
         exit: exitCodes.notFound,

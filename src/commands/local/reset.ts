@@ -1,6 +1,7 @@
 import { readdir, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { isAbsent, readFailure } from '../../base/read-failure.ts';
 import { removeTree } from '../../base/remove-tree.ts';
 import { confirm } from '../confirm.ts';
 import type { Context } from '../context.ts';
@@ -31,13 +32,15 @@ export default defineCommand({
     deleted ? `Deleted the data in ${data_dir}.` : `There is nothing in ${data_dir}.`,
   ),
   async run(context, input) {
-    const running = await runningService(context);
+    const running = input.dataDir === undefined ? await runningService(context) : await runningService(context).catch(() => undefined);
     const dataDirectory =
       input.dataDir === undefined ? (running?.data_dir ?? defaultDataDirectory(context)) : path.resolve(context.cwd, input.dataDir);
-    const names = await readdir(dataDirectory).catch(() => []);
+    const names = await readdir(dataDirectory).catch((error: unknown) => {
+      if (isAbsent(error)) return [] as string[];
+      throw readFailure(error, dataDirectory);
+    });
     if (names.length === 0) return { deleted: false, data_dir: dataDirectory };
-    if (!(names as string[]).includes('aops.db'))
-      throw new UsageError(`${dataDirectory} is no data directory of aops; nothing was deleted.`);
+    if (!names.includes('aops.db')) throw new UsageError(`${dataDirectory} is no data directory of aops; nothing was deleted.`);
     // Its data would be deleted under it.
     const owner = await owningService(dataDirectory);
     if (owner !== undefined && owner.instance_id !== running?.instance_id) throw servedElsewhere(owner);

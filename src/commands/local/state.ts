@@ -6,6 +6,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { makeFolders } from '../../base/make-folders.ts';
+import { isAbsent, readFailure } from '../../base/read-failure.ts';
 import { readHealth } from '../../client/health.ts';
 import type { BrowsePolicy } from '../../service/service.ts';
 import type { Context } from '../context.ts';
@@ -49,9 +50,14 @@ export const logFile = (dataDirectory: string): string => path.join(dataDirector
 /** Where the service keeps the token it made at its first start (0600). */
 export const tokenFile = (dataDirectory: string): string => path.join(dataDirectory, 'token');
 
+/** What the file says; undefined when there is none, or it is cut. @throws AopsError `not_readable`, as when it is another user's */
 export async function readState(file: string): Promise<LocalState | undefined> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    if (isAbsent(error)) return undefined;
+    throw readFailure(error, file);
+  });
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as LocalState;
+    return text === undefined ? undefined : (JSON.parse(text) as LocalState);
   } catch {
     return undefined;
   }
@@ -93,7 +99,8 @@ export interface FoundService {
 
 /** The service to look at: that of the data directory that is named; else that of `local up`, or of the default directory. */
 export async function findService(context: Context, dataDir: string | undefined): Promise<FoundService | undefined> {
-  const up = await runningService(context);
+  // A directory that is named can be looked at where the note of `local up` is another user's.
+  const up = dataDir === undefined ? await runningService(context) : await runningService(context).catch(() => undefined);
   const directory = dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, dataDir);
   if (up !== undefined && (dataDir === undefined || up.data_dir === directory)) return { state: up, served: false };
   const state = await owningService(directory);

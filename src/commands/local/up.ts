@@ -6,6 +6,7 @@ import path from 'node:path';
 import { makeDataDirectory } from '../../base/data-directory.ts';
 import { AopsError, type ExitCode, exitCodes, UsageError } from '../../base/errors.ts';
 import { removeTree } from '../../base/remove-tree.ts';
+import { writeFailure } from '../../base/write-failure.ts';
 import { readHealth } from '../../client/health.ts';
 import type { BrowsePolicy } from '../../service/service.ts';
 import type { Context } from '../context.ts';
@@ -162,7 +163,7 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
       ? defaultDataDirectory(context)
       : path.resolve(context.cwd, input.dataDir);
   await makeDataDirectory(dataDirectory);
-  const log = openSync(logFile(dataDirectory), 'a', 0o600);
+  const log = openLog(logFile(dataDirectory));
   const { size: logged } = fstatSync(log);
   const flags = [
     '--data-dir',
@@ -209,6 +210,14 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
       return orOther(context, dataDirectory, error);
     }
     await context.clock.sleep(lookMilliseconds, context.signal);
+  }
+}
+
+function openLog(file: string): number {
+  try {
+    return openSync(file, 'a', 0o600);
+  } catch (error) {
+    throw writeFailure(error, file);
   }
 }
 

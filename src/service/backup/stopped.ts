@@ -1,8 +1,9 @@
 /** Holds the data directory of a service that does not run: with the lock on its database, so that none can start. */
-import { createWriteStream, existsSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { isAbsent, readFailure } from '../../base/read-failure.ts';
 import { openUnchanged } from '../store/database.ts';
 import { holdFile } from '../store/file-hold.ts';
 import { appliedMigrations, refuseForeign } from '../store/migrate.ts';
@@ -11,12 +12,13 @@ import { databaseName } from './format.ts';
 import { nothingToBackUp } from './problems.ts';
 import type { HeldDirectory } from './write.ts';
 
-/** @param now milliseconds. Throws AopsError `data_directory_in_use` while a service runs there, `data_directory_foreign`, `no_data` */
+/** @param now milliseconds. Throws AopsError `data_directory_in_use` while a service runs there, `data_directory_foreign`, `no_data`, `not_readable` */
 export async function holdStopped(dataDirectory: string, now: number): Promise<HeldDirectory> {
   const file = join(dataDirectory, databaseName);
-  if (!existsSync(file)) throw nothingToBackUp(dataDirectory);
   // Opened before the lock is taken and closed after it was given back: closing any descriptor of the file gives it back (POSIX).
-  const handle = await open(file, 'r');
+  const handle = await open(file, 'r').catch((error: unknown) => {
+    throw isAbsent(error) ? nothingToBackUp(dataDirectory) : readFailure(error, file);
+  });
   const store = await openUnchanged(dataDirectory).catch(async (error: unknown) => {
     await handle.close();
     throw error;

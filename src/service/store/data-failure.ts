@@ -10,13 +10,36 @@ const systemCodes: Record<string, string> = { SQLITE_FULL: 'ENOSPC', SQLITE_IOER
 export function dataFailure(error: unknown, dataDirectory: string): unknown {
   if (!(error instanceof Error) || error instanceof AopsError) return error;
   const { code = '', path = join(dataDirectory, 'aops.db') } = error as NodeJS.ErrnoException;
-  // Extended codes have more after it, such as SQLITE_IOERR_READ.
-  const [kind = ''] = /^SQLITE_[A-Z]+/.exec(code) ?? [];
+  const kind = sqliteKind(error, code);
   if (kind === 'SQLITE_NOTADB' || kind === 'SQLITE_CORRUPT') return damagedData(dataDirectory, error);
   if (code === 'EISDIR') return new UsageError(`${path} is a directory.`, otherDirectory, 'data_directory_unusable');
+  // It is the folder that may not be written, where the log of the database has its place: no read-only disk.
+  if (isInReadOnlyFolder(error)) return writeFailure(Object.assign(new Error(error.message, { cause: error }), noAccess), path);
   const system = Object.hasOwn(systemCodes, kind) ? { code: systemCodes[kind], syscall: 'write' } : undefined;
   return writeFailure(system === undefined ? error : Object.assign(new Error(error.message, { cause: error }), system), path);
 }
+
+const noAccess = { code: 'EACCES', syscall: 'write' };
+
+/** SQLITE_READONLY_DIRECTORY */
+const isInReadOnlyFolder = (error: object): boolean => 'rawCode' in error && error.rawCode === 1544;
+
+/** The primary result code by its name; what SQLite adds to it, as in SQLITE_IOERR_READ, the driver does not name in all cases. */
+function sqliteKind(error: object, code: string): string {
+  const [named] = /^SQLITE_[A-Z]+/.exec(code) ?? [];
+  const number = 'rawCode' in error && typeof error.rawCode === 'number' ? error.rawCode & 0xff : 0;
+  return named ?? primaryCodes[number] ?? '';
+}
+
+/** https://www.sqlite.org/rescode.html */
+const primaryCodes: Readonly<Record<number, string>> = {
+  3: 'SQLITE_PERM',
+  8: 'SQLITE_READONLY',
+  10: 'SQLITE_IOERR',
+  11: 'SQLITE_CORRUPT',
+  13: 'SQLITE_FULL',
+  26: 'SQLITE_NOTADB',
+};
 
 const otherDirectory = 'Choose another directory with --data-dir.';
 
