@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { operationIds } from '../../src/interface/operations.ts';
 import { scripted } from '../client/harness.ts';
-import { json } from '../faults/raw-server.ts';
+import { json, reply } from '../faults/raw-server.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -147,6 +147,29 @@ describe('aops api', () => {
     expect(pages.map((page) => page.agents.length)).toEqual([...Array<number>(Math.floor(total / 2)).fill(2), ...(total % 2 ? [1] : [])]);
     const later = await api('listAgents', '-F', 'limit=2', '-F', 'offset=3', '--paginate');
     expect(later.json<{ agents: unknown[] }>().agents).toHaveLength(total - 3);
+  });
+
+  it('reads a list backwards that is paged so, and puts it in its order', async () => {
+    const rows = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id }));
+    const server = (await scripted()).always(
+      reply(({ path }) => {
+        const before = new URL(path, 'http://service').searchParams.get('before');
+        const end = before === null ? rows.length : rows.findIndex(({ id }) => id === before);
+        const data = rows.slice(Math.max(0, end - 2), end);
+        return json(200, { data, total: rows.length, has_more: end > 2 });
+      }),
+    );
+    const read = await service.cli(['api', 'artifacts/x/messages', '--paginate'], { env: { AOPS_BASE_URL: server.url } });
+    expect(read).toMatchObject({ code: 0, stderr: '' });
+    expect(read.json()).toEqual({ data: rows, total: 5 });
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it('never takes a page that is repeated for the next one', async () => {
+    const server = (await scripted()).always(json(200, { data: [{ id: 'a' }], total: 4 }));
+    const read = await service.cli(['api', 'things', '--paginate', '--json'], { env: { AOPS_BASE_URL: server.url } });
+    expect(read).toMatchObject({ code: 1, stdout: '' });
+    expect(JSON.parse(read.stderr)).toMatchObject({ error: { code: 'pages_repeated' } });
   });
 
   it('prints the request as a curl command that does the same', async () => {

@@ -102,8 +102,8 @@ async function allPages(context: Context, request: ServiceRequest, slurp: boolea
   const { mergePages, readPages } = await import('./pages.ts');
   const url = new URL(request.path, 'http://service');
   const pages = await readPages(
-    (offset) => {
-      if (offset !== undefined) url.searchParams.set('offset', String(offset));
+    (place) => {
+      for (const [name, value] of Object.entries(place ?? {})) url.searchParams.set(name, String(value));
       return answer(context, { ...request, path: url.pathname + url.search }, false);
     },
     Number(url.searchParams.get('offset') ?? 0),

@@ -1,25 +1,62 @@
-/** All pages of a list that `aops api --paginate` reads: by offset, until the service has no more. */
-import { UsageError } from '../../base/errors.ts';
+/**
+ * All pages of a list that `aops api --paginate` reads, until the service has no more: by offset, or backwards from the latest
+ * where the answer says whether there is more before it.
+ */
+import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 
 export type Json = Record<string, unknown>;
 
+/** What the query of the next page has to say. */
+export type Place = { offset: number } | { before: string };
+
+/** Pages in a row that bring nothing new before it is clear that none will. */
+const barrenPages = 3;
+
 /**
  * Reads pages until the last one.
- * @param read reads the page at an offset; undefined for the first, which is sent as it was asked for
+ * @param read reads the page at a place; undefined for the first, which is sent as it was asked for
  * @param start the offset of the first page
- * @throws UsageError when the answer is no list of pages
+ * @throws UsageError when the answer is no list of pages; AopsError when the service repeats itself: the rest cannot be read
  */
-export async function readPages(read: (offset: number | undefined) => Promise<unknown>, start: number): Promise<Json[]> {
+export async function readPages(read: (place: Place | undefined) => Promise<unknown>, start: number): Promise<Json[]> {
   const pages: Json[] = [];
+  const seen = new Set<unknown>();
+  let place: Place | undefined;
   let offset = start;
+  let barren = 0;
   for (;;) {
-    const page = (await read(pages.length === 0 ? undefined : offset)) as Json;
-    const { length } = page[listKey(page)] as unknown[];
+    const page = (await read(place)) as Json;
+    const rows = page[listKey(page)] as unknown[];
     pages.push(page);
-    offset += length;
+    offset += rows.length;
     const { total, has_more: more } = page;
-    if (length === 0 || more === false || (typeof total === 'number' && offset >= total)) return pages;
+    if (rows.length === 0) return pages;
+    const ended = typeof more === 'boolean' ? !more : typeof total === 'number' && offset >= total;
+    barren = rows.filter((row) => isNew(row, seen)).length === 0 ? barren + 1 : 0;
+    // What others add in front pushes rows onto a later page, but never makes the last one of them alone.
+    if (barren >= barrenPages || (ended && barren > 0)) throw repeated();
+    if (ended) return pages;
+    const first = idOf(rows[0]);
+    place = typeof more === 'boolean' && first !== undefined ? { before: first } : { offset };
   }
+}
+
+const repeated = (): AopsError =>
+  new AopsError('The service repeats the same rows instead of the next page.', {
+    code: 'pages_repeated',
+    exit: exitCodes.failure,
+    hint: 'This list is not paged by offset: leave out --paginate, and ask for its pages as its operation has them.',
+  });
+
+const idOf = (row: unknown): string | undefined => {
+  const id = (row as { id?: unknown } | null)?.id;
+  return typeof id === 'string' ? id : undefined;
+};
+
+/** Rows without an id cannot be told apart, and count as new. */
+function isNew(row: unknown, seen: Set<unknown>): boolean {
+  const id = idOf(row);
+  return id === undefined || (!seen.has(id) && seen.add(id) !== undefined);
 }
 
 /**
@@ -29,13 +66,9 @@ export function mergePages(pages: readonly Json[]): Json {
   const [first] = pages as [Json];
   const key = listKey(first);
   const seen = new Set<unknown>();
-  const rows = pages
-    .flatMap((page) => page[key] as unknown[])
-    .filter((row) => {
-      const id = (row as { id?: unknown } | null)?.id;
-      if (typeof id !== 'string') return true;
-      return seen.has(id) ? false : seen.add(id);
-    });
+  // Read backwards, in the order of the list.
+  const inOrder = typeof first.has_more === 'boolean' ? pages.toReversed() : pages;
+  const rows = inOrder.flatMap((page) => page[key] as unknown[]).filter((row) => isNew(row, seen));
   const { has_more: _, ...rest } = first;
   return {
     ...rest,
