@@ -62,7 +62,13 @@ export default defineCommand({
     const own = entries.filter((entry) => isOwn(entry, client.baseUrl, credential));
     if (own.length === 0) throw notOwn(entries[0] as JournalEntry, client.baseUrl, credential);
     let answer: unknown;
-    for (const entry of own) answer = await resend(client, entry);
+    for (const entry of own) {
+      answer = await resend(client, entry);
+      // Of a command that makes several, this is one: what would have come after it was never sent.
+      context.terminal.note(
+        `Settled: ${entry.method} ${entry.path}. A command that makes more changes than that goes on when it is run again with --idempotency-key ${entry.command_key}.`,
+      );
+    }
     return answer;
   },
 });
