@@ -68,7 +68,8 @@ async function* look(client: Client, ids: BuilderRunIds, state: State, signal: A
   const own = run?.id === ids.builderRunId ? run : undefined;
   const questions = own && questionsOf(own);
   if (state.asking !== undefined && state.asking !== questions?.id) {
-    yield { type: 'builder_run.answered', data: { request_id: state.asking } };
+    // One that was discarded takes its questions with it.
+    if (status !== 'cancelled') yield { type: 'builder_run.answered', data: { request_id: state.asking } };
     state.asking = undefined;
   }
   if (status !== state.status) yield { type: 'builder_run.status', data: { status, previous: state.status } };

@@ -167,6 +167,35 @@ describe('cases wait', () => {
     expect(await waiting).toMatchObject({ code: 0, stdout: '1 completed case\n' });
   });
 
+  it('ends with 12 when cases stand behind one that needs a person, and one at a time is worked on', async () => {
+    const { name, ids } = await queue([{ title: 'asks', data: 'ask' }, { title: 'next' }, { title: 'last' }]);
+    await service.agent('- if: case.data == "ask"\n  approve: { id: a, title: "Fine?" }\n- complete_case: yes', 'one-by-one');
+    await service.cli(['agents', 'triggers', 'create', 'one-by-one', '--queue', name, '--concurrency', '1']);
+    const [first, next] = ids as [string, string];
+    const all = ['cases', 'wait', '--queue', name, '--all-matching', '--timeout', '60s'];
+    const asked = await service.cli(all);
+    expect(asked).toMatchObject({ code: 12, stdout: '3 cases: 2 pending, 1 needs input\n' });
+    expect(asked.stderr).toContain(
+      'error: 1 case needs input of a person. 2 pending cases stand behind that.\nhint: Give it with `aops inbox`',
+    );
+    // Also where the one that asks is not waited for.
+    const behind = await service.cli(['cases', 'wait', next, '--timeout', '60s', '--json']);
+    expect(behind).toMatchObject({ code: 12 });
+    expect(behind.json()).toMatchObject({ pending: 1, needs_input: 0 });
+    expect(behind.stderr).toContain('1 pending case stands behind others that need input of a person.');
+    expect(await service.cli(['cases', 'wait', next, '--on-request', 'wait', '--timeout', '2s'])).toMatchObject({ code: 9 });
+    // Another agent may take them.
+    await service.agent('- sleep: 1h', 'second');
+    await service.cli(['agents', 'triggers', 'create', 'second', '--queue', name]);
+    expect(await service.cli(['cases', 'wait', next, '--timeout', '2s'])).toMatchObject({ code: 9 });
+    await service.cli(['agents', 'delete', 'second', '--yes']);
+
+    const run = (await service.cli(['cases', 'runs', first, '-o', 'id'])).stdout.trim();
+    const waiting = service.cli([...all, '--on-request', 'wait']);
+    expect((await service.cli(['runs', 'respond', run, '--approve'])).code).toBe(0);
+    expect(await waiting).toMatchObject({ code: 0, stdout: '3 completed cases\n' });
+  });
+
   it('misses no case that moves while they are counted', async () => {
     // Each round asks for the total and for six statuses. The case moves in the first and in the third, just when it would have been counted.
     const rounds = ['moves', 'claimed', 'moves', 'completed', 'completed'];

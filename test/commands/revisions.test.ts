@@ -228,6 +228,23 @@ describe.concurrent('aops revisions generate', () => {
     expect(events.at(-1)).toMatchObject({ v: 1, data: { builder_run: { status: 'completed', resolution: 'accepted' } } });
   });
 
+  it('is printed when it asks and nobody may be asked, and takes its questions with it when it is discarded', async () => {
+    const name = await agent();
+    const asks = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'remove the approval', '--watch', '--json']);
+    expect([asks.code, errorOf(asks).code]).toEqual([12, 'builder_run_waiting_for_input']);
+    expect(asks.json()).toMatchObject({ status: 'waiting_for_input', pending_user_questions: { questions: [expect.anything()] } });
+    let discarded: Promise<CliResult> | undefined;
+    const watched = await service.cli(['revisions', 'watch', `${name}@latest`, '--on-request', 'wait', '-o', 'ndjson'], {
+      onOutput: (stdout) => {
+        if (stdout.includes('builder_run.asking')) discarded ??= service.cli(['revisions', 'discard', `${name}@latest`]);
+      },
+    });
+    expect([watched.code, (await discarded)?.code]).toEqual([11, 0]);
+    const types = watched.lines<BuilderRunEvent>().map(({ type }) => type);
+    expect(types).not.toContain('builder_run.answered');
+    expect(types.at(-1)).toBe('builder_run.finished');
+  });
+
   it('fails with the reason, and exit 10', async () => {
     const name = await agent();
     const failed = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'make it nicer', '--watch']);

@@ -1,5 +1,6 @@
 /** Following a builder run: its questions are answered beside it; what it proposes is shown, and accepted, declined or left. */
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import type { Client } from '../../client/client.ts';
 import type { BuilderRun, BuilderRunProgress } from '../../interface/types.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
 import { Pace } from '../../watch/pace.ts';
@@ -83,11 +84,19 @@ export async function followBuilderRun(context: Context, ids: BuilderRunIds, opt
     if (error === context.signal.reason || error instanceof PromptCancelled) {
       context.terminal.note(`Detached; the builder run goes on. Come back with: aops revisions watch ${ids.buildId}`);
     }
-    throw error;
+    throw await withRun(context, client, ids, error);
   } finally {
     await asking.end();
     sink.close();
   }
+}
+
+/** The error with the builder run as its result, where it asks, nobody may be asked, and the result is printed. */
+async function withRun(context: Context, client: Client, { buildId, builderRunId }: BuilderRunIds, error: unknown): Promise<unknown> {
+  if (!prints(context) || !(error instanceof AopsError) || error instanceof ResultError || error.exit !== exitCodes.runWaiting)
+    return error;
+  const run = await client.call('getLatestBuilderRun', { params: { build_id: buildId } }).catch(() => undefined);
+  return run?.id === builderRunId ? new ResultError(error, run) : error;
 }
 
 /** People have seen everything already when it ends. */
