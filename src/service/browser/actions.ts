@@ -67,13 +67,13 @@ async function act(session: BrowserSession, action: BrowserAction, timeoutMs: nu
       return await on(action.selector, (element) => element.setInputFiles(action.file, { timeout }));
     case 'press':
       try {
-        await page.keyboard.press(action.key);
+        await session.answered(() => page.keyboard.press(action.key), timeoutMs);
         return {};
       } catch (error) {
         throw actionProblem(`the key \`${action.key}\` could not be pressed`, error, timeoutMs);
       }
     case 'wait_for':
-      return await session.wait((front) => waitFor(front, action, timeoutMs));
+      return await session.wait((front) => waitFor(session, front, action, timeoutMs));
     case 'extract':
       return await extract(session, action, timeoutMs);
     case 'download':
@@ -121,17 +121,22 @@ async function onElement(
     await use(session.page.locator(selector));
     return {};
   } catch (error) {
-    throw elementProblem(selector, error, timeoutMs, await countOf(session.page, selector));
+    throw elementProblem(selector, error, timeoutMs, await countOf(session, session.page, selector));
   }
 }
 
-const countOf = (page: Page, selector: string): Promise<number | undefined> =>
-  page
-    .locator(selector)
-    .count()
-    .catch(() => undefined);
+/** Milliseconds that counting may take. */
+const countTime = 1_000;
 
-async function waitFor(page: Page, action: BrowserAction & { kind: 'wait_for' }, timeoutMs: number): Promise<ActionOutcome> {
+const countOf = (session: BrowserSession, page: Page, selector: string): Promise<number | undefined> =>
+  session.answered(() => page.locator(selector).count(), countTime).catch(() => undefined);
+
+async function waitFor(
+  session: BrowserSession,
+  page: Page,
+  action: BrowserAction & { kind: 'wait_for' },
+  timeoutMs: number,
+): Promise<ActionOutcome> {
   const { selector, text, url, gone } = action;
   const timeout = timeoutMs;
   if (selector !== undefined) {
@@ -139,7 +144,7 @@ async function waitFor(page: Page, action: BrowserAction & { kind: 'wait_for' },
       await page.locator(selector).first().waitFor({ timeout });
       return {};
     } catch (error) {
-      throw elementProblem(selector, error, timeout, await countOf(page, selector));
+      throw elementProblem(selector, error, timeout, await countOf(session, page, selector));
     }
   }
   if (gone !== undefined) {
@@ -174,7 +179,10 @@ async function extract(session: BrowserSession, action: BrowserAction & { kind: 
   const cut = (text: string | null): string | null => text?.slice(0, longestText) ?? null;
   let value: ActionOutcome['value'];
   // There may be none of them.
-  if (all) return { value: (await readAll(session.page.locator(selector), attribute)).slice(0, mostTexts).map(cut) };
+  if (all) {
+    const texts = await session.answered(() => readAll(session.page.locator(selector), attribute), timeoutMs);
+    return { value: texts.slice(0, mostTexts).map(cut) };
+  }
   await onElement(session, selector, timeout, async (element) => {
     if (attribute === undefined) value = cut(await element.innerText({ timeout }));
     // What a field holds now, not what it held when the page was loaded.

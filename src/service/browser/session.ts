@@ -3,15 +3,20 @@
  * run stops being executed; its cookies and local storage, and where it was, are kept beside the run's files, so a later session goes on there.
  */
 
-import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Download, Page } from 'playwright-core';
+import { steadyTime, systemClock } from '../../base/clock.ts';
 import { deferred } from '../../base/deferred.ts';
+import { formatDuration } from '../../base/duration.ts';
+import { ServiceError } from '../errors.ts';
+import { withinTime } from '../outbound/within-time.ts';
 import type { Keeper } from '../sandbox/keeper.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { type Browsing, findChromium } from './chromium.ts';
 import { endChromium, launchChromium, startTime } from './launch.ts';
+import { browseFailed } from './problems.ts';
 
 export interface SessionOptions {
   browsing: Browsing;
@@ -28,6 +33,10 @@ export const defaultViewport: Viewport = { width: 1280, height: 800 };
 
 /** Milliseconds that a picture may take. */
 const pictureTime = 5_000;
+/** Milliseconds that a page may take to tell what it holds: its title, what it keeps. */
+const tellingTime = 5_000;
+/** Milliseconds between looks at how far a download is. */
+const downloadLook = 100;
 /** The address of a page that has not been anywhere. */
 export const blank = 'about:blank';
 /** How many messages of the console are kept for a step, and characters of each. */
@@ -52,6 +61,8 @@ export class BrowserSession {
   #errors: string[] = [];
   #ended: Promise<void> | undefined;
   #isOver = false;
+  /** Whether the page gave no picture of itself: it is not asked for more then. */
+  #silent = false;
   /** Where an earlier session of the run was. */
   #keptUrl = '';
   /** Whether dialogs of pages are accepted; dismissed otherwise. */
@@ -103,11 +114,6 @@ export class BrowserSession {
     return this.#page;
   }
 
-  /** Folder of downloads in progress. */
-  get downloads(): string {
-    return this.#folders.downloads;
-  }
-
   /** Hosts that were not let through because they are not public. */
   get refused(): ReadonlySet<string> {
     return this.#refused;
@@ -121,12 +127,64 @@ export class BrowserSession {
   /** A picture of the page in front as PNG; undefined where there is no page yet, or none can be taken. */
   async picture(whole = false): Promise<Buffer | undefined> {
     if (this.#page.isClosed() || this.#page.url() === blank) return undefined;
-    return this.#page.screenshot({ type: 'png', fullPage: whole, timeout: pictureTime, animations: 'disabled' }).catch(() => undefined);
+    const picture = await this.#page
+      .screenshot({ type: 'png', fullPage: whole, timeout: pictureTime, animations: 'disabled' })
+      .catch(() => undefined);
+    this.#silent = picture === undefined;
+    return picture;
   }
 
-  /** Keeps cookies, local storage and the address of the page for a later session of the run. */
+  /**
+   * What a page answers, within a time: one whose script never ends answers nothing, and the library waits for some answers without
+   * a limit. Throws ServiceError 400 `browse_failed` after it, or the signal's reason.
+   */
+  answered<T>(ask: () => Promise<T>, timeoutMs: number): Promise<T> {
+    const late = () => browseFailed(`the page did not answer within ${formatDuration(timeoutMs)}`);
+    return withinTime(systemClock, { limit: timeoutMs, late, signal: this.#signal }, ask);
+  }
+
+  /** The title of the page in front; an empty text where it does not tell. */
+  async title(): Promise<string> {
+    return this.#silent ? '' : await this.answered(() => this.#page.title(), tellingTime).catch(() => '');
+  }
+
+  /** Gives the page in front a size. One that does not answer keeps the size it has: what is done on it will say so. */
+  async resize(size: Viewport): Promise<void> {
+    await this.answered(() => this.#page.setViewportSize(size), tellingTime).catch(ignoreLate);
+  }
+
+  /**
+   * Waits until a download is complete, for as long as it goes on. Throws ServiceError 400 `browse_failed` when nothing came for
+   * `timeoutMs` or it failed, 413 `file_too_large` when more than `limit` bytes came.
+   */
+  async downloaded(download: Download, { timeoutMs, limit }: { timeoutMs: number; limit: number }): Promise<void> {
+    const ended = download.failure().then((failure) => ({ failure }));
+    ended.catch(() => undefined);
+    const before = await sizeOf(this.#folders.downloads);
+    let [size, since] = [before, steadyTime(systemClock)];
+    for (;;) {
+      const end = await Promise.race([ended, systemClock.sleep(downloadLook, this.#signal).then(() => undefined)]);
+      if (end?.failure === null) return;
+      if (end !== undefined) throw browseFailed(`the download failed: ${end.failure}`);
+      const now = await sizeOf(this.#folders.downloads);
+      if (now > size) [size, since] = [now, steadyTime(systemClock)];
+      const tooLarge = size - before > limit;
+      if (!tooLarge && steadyTime(systemClock) - since < timeoutMs) continue;
+      await download.cancel();
+      if (tooLarge) throw new ServiceError(413, 'file_too_large', `the download is larger than ${limit} bytes`);
+      throw browseFailed(`the download did not go on within ${formatDuration(timeoutMs)}`);
+    }
+  }
+
+  /**
+   * Keeps cookies, local storage and the address of the page for a later session of the run. What an earlier step kept stays when the
+   * page does not answer.
+   */
   async keep(): Promise<void> {
-    const kept: Kept = { url: this.#page.url(), storage: await this.#context.storageState() };
+    if (this.#silent) return;
+    const storage = await this.answered(() => this.#context.storageState(), tellingTime).catch(ignoreLate);
+    if (storage === undefined) return;
+    const kept: Kept = { url: this.#page.url(), storage };
     const file = this.#folders.state;
     await writeFile(`${file}.new`, JSON.stringify(kept), { mode: 0o600 });
     await rename(`${file}.new`, file);
@@ -158,7 +216,10 @@ export class BrowserSession {
     });
     page.on('pageerror', (error) => this.#note(error.message));
     page.on('crash', () => this.#note('the page crashed'));
-    page.on('dialog', (dialog) => void (this.acceptDialogs ? dialog.accept() : dialog.dismiss()).catch(() => undefined));
+    page.on(
+      'dialog',
+      (dialog) => void (this.acceptDialogs ? dialog.accept(dialog.defaultValue()) : dialog.dismiss()).catch(() => undefined),
+    );
     page.on('close', () => {
       const left = this.#context.pages().findLast((other) => !other.isClosed());
       if (this.#page === page && left !== undefined) this.#show(left);
@@ -206,6 +267,22 @@ export class BrowserSession {
     await this.#context.setStorageState(kept.storage);
     this.#keptUrl = kept.url;
   }
+}
+
+/** Bytes of the files in a folder. */
+async function sizeOf(folder: string): Promise<number> {
+  const sizes = (await readdir(folder)).map((name) =>
+    stat(path.join(folder, name)).then(
+      ({ size }) => size,
+      // Renamed or removed meanwhile.
+      () => 0,
+    ),
+  );
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
+
+function ignoreLate(error: unknown): undefined {
+  if (!(error instanceof ServiceError)) throw error;
 }
 
 interface Folders {

@@ -49,7 +49,7 @@ export async function browse(step: StepOf<'browse'>, turn: Turn): Promise<Done> 
   );
   const session = await turn.browser();
   session.acceptDialogs = payload.dialogs === 'accept';
-  await session.page.setViewportSize(payload.viewport ?? defaultViewport);
+  await session.resize(payload.viewport ?? defaultViewport);
   if (actions[0]?.open === undefined && !(await session.resume()))
     throw new StepError(`${nameOf(step)} has no page to go on with; give it a \`url\`.`);
   const result: Result = { url: null, title: null, status: null, extracted: {}, downloads: [], console_errors: [], error: null };
@@ -157,8 +157,7 @@ class Browsing {
     }
     const { download } = outcome;
     if (download === undefined) return {};
-    const failure = await download.failure();
-    if (failure !== null) throw new ServiceError(400, 'browse_failed', `the download failed: ${failure}`);
+    await this.#session.downloaded(download, { timeoutMs: this.#timeoutMs, limit: downloadLimit });
     const target = action.download?.path ?? `downloads/${plainName(download.suggestedFilename())}`;
     const saved = await this.#turn.host.sandbox.write(target, await download.createReadStream(), { limit: downloadLimit });
     await download.delete();
@@ -208,7 +207,7 @@ class Browsing {
   async #page(): Promise<{ url: string; title: string } | object> {
     const { page } = this.#session;
     if (page.url() === blank) return {};
-    return { url: shownUrl(page.url()), title: await page.title().catch(() => '') };
+    return { url: shownUrl(page.url()), title: await this.#session.title() };
   }
 
   /** What was seen when the action before this one was done, or a picture when this is the first of the step. */

@@ -1,6 +1,6 @@
 /** Checks the payload of a step against its schema, and says what is wrong in words. */
 import { Compile } from '../../../interface/validator.ts';
-import { oneOf, suggestion } from './problems.ts';
+import { anyOf, suggestion } from './problems.ts';
 import { durationPattern, idPattern, type StepKind, stepKinds, stepSchemas } from './schema.ts';
 import type { Path } from './source.ts';
 
@@ -29,10 +29,10 @@ export function checkPayload(kind: StepKind, payload: unknown): Finding[] {
     const value = valueAt(payload, path);
     const name = nameOf(kind, path);
     if (!isOfChoice(failure)) findings.push(...describeFailure(kind, failure, { path, value, name }));
-    // A mapping given where one may be chosen is judged as that mapping.
+    // A mapping or list given where one may be chosen is judged as that.
     else if (
       !choicesAt.has(at) &&
-      !(isMapping(value) && failures.some((other) => other.instancePath.startsWith(at) && !isOfChoice(other)))
+      !(isContainer(value) && failures.some((other) => other.instancePath.startsWith(at) && !isOfChoice(other)))
     ) {
       choicesAt.add(at);
       findings.push({ message: `${name} must be ${choices(failures, at)}`, path });
@@ -59,6 +59,9 @@ function describeFailure(kind: StepKind, failure: Failure, at: { path: Path; val
       }));
     }
     case 'type':
+      // A number where a duration belongs lacks its unit; in quotes it would lack it still.
+      if (typeof at.value === 'number' && at.value !== 0 && schemaAt(kind, failure.schemaPath).pattern === durationPattern)
+        return [{ message: `${name} ${patternMessage(durationPattern, at.value)}`, path }];
       return [
         {
           message: `${name} must be ${typeNames[String(failure.params.type)] ?? failure.params.type}, not ${kindOf(at.value)}${hint(failure, at.value)}`,
@@ -109,10 +112,10 @@ const hint = (failure: Failure, value: unknown): string =>
 
 function choices(failures: readonly Failure[], instancePath: string): string {
   const here = failures.filter((failure) => failure.instancePath === instancePath);
-  const words = here.filter(({ keyword }) => keyword === 'const').map(({ params }) => String(params.allowedValue));
-  return here.some(({ params }) => params.type === 'object')
-    ? `${words.map((word) => `\`${word}\``).join(', ')} or a mapping`
-    : oneOf(words);
+  const words = here.filter(({ keyword }) => keyword === 'const').map(({ params }) => `\`${String(params.allowedValue)}\``);
+  const types = here.filter(({ keyword }) => keyword === 'type').map(({ params }) => typeNames[String(params.type)] ?? '');
+  // Each `const` also fails by its type.
+  return anyOf([...words, ...types.filter((type) => words.length === 0 || type !== typeNames.string)]);
 }
 
 /** "`ask`" for the payload itself, "`question` of `ask`" below it. */
@@ -143,4 +146,4 @@ function schemaAt(kind: StepKind, pointer: string): Record<string, unknown> {
   return (valueAt(stepSchemas[kind], parts) ?? {}) as Record<string, unknown>;
 }
 
-const isMapping = (value: unknown): boolean => value !== null && typeof value === 'object' && !Array.isArray(value);
+const isContainer = (value: unknown): boolean => value !== null && typeof value === 'object';

@@ -26,10 +26,11 @@ export function invalidProcedure(problems: readonly Problem[]): ServiceError {
 }
 
 /** "`a`, `b` or `c`". */
-export function oneOf(words: readonly string[]): string {
-  const quoted = words.map((word) => `\`${word}\``);
-  return quoted.length < 2 ? quoted.join('') : `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`;
-}
+export const oneOf = (words: readonly string[]): string => anyOf(words.map((word) => `\`${word}\``));
+
+/** "a text, a list or a mapping". */
+export const anyOf = (words: readonly string[]): string =>
+  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 
 /** What to say about an unknown word: the known one that is nearly the same, or all of them. */
 export function suggestion(word: string, known: readonly string[]): string {

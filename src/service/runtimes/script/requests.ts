@@ -13,10 +13,14 @@ export async function ask(step: StepOf<'ask'>, turn: Turn): Promise<Done | Pause
       return {
         question: render(question.question, turn.scope),
         ...(question.header === undefined ? {} : { header: render(question.header, turn.scope) }),
-        ...(options === undefined ? {} : { options: options.map((option) => texts(option, turn)) }),
+        // One that turns out to be empty cannot be chosen.
+        ...(options === undefined
+          ? {}
+          : { options: options.map((option) => texts(option, turn)).filter(({ label }) => label.trim() !== '') }),
         ...(multi_select === undefined ? {} : { multi_select }),
       };
     });
+    requireAnswerable(step, questions);
     return {
       type: 'question',
       title: step.payload.title === undefined ? titleOf(questions) : render(step.payload.title, turn.scope),
@@ -31,6 +35,17 @@ export async function ask(step: StepOf<'ask'>, turn: Turn): Promise<Done | Pause
 
 const texts = <T extends Record<string, string | undefined>>(value: T, turn: Turn): T =>
   Object.fromEntries(Object.entries(value).map(([key, text]) => [key, render(text ?? '', turn.scope)])) as T;
+
+/** What templates have made of the questions is known only now. Throws a StepError where nobody could answer them. */
+function requireAnswerable(step: StepOf<'ask'>, questions: readonly HumanQuestion[]): void {
+  const seen = new Set<string>();
+  for (const [index, { question, options }] of questions.entries()) {
+    if (question.trim() === '') throw new StepError(`${nameOf(step)}: question ${index + 1} is empty.`);
+    if (options?.length === 0) throw new StepError(`${nameOf(step)}: all options of "${question}" are empty.`);
+    if (seen.has(question)) throw new StepError(`${nameOf(step)}: "${question}" is asked twice; answers are told apart by the question.`);
+    seen.add(question);
+  }
+}
 
 function titleOf(questions: readonly HumanQuestion[]): string {
   const [first, ...others] = questions;

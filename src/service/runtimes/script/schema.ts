@@ -232,8 +232,7 @@ export const conditionKey = 'if';
 
 /** The JSON Schema (2020-12) of procedures, published as docs/procedure.schema.json. */
 export function procedureJsonSchema(): Record<string, unknown> {
-  const condition = Type.String({
-    minLength: 1,
+  const condition = Type.Union([Type.String({ minLength: 1 }), Type.Boolean()], {
     description: 'The step is left out unless this is true, such as: answers.pay and steps.count.exit_code == 0',
   });
   const steps = stepKinds.map((kind) => ({

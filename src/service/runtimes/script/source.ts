@@ -1,14 +1,30 @@
 /** A procedure's YAML: its value, and where in the text each part of it stands. */
 
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, Scalar, YAMLParseError } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  Scalar,
+  visit,
+  YAMLParseError,
+} from 'yaml';
 import { firstLine } from '../../../base/values.ts';
 import type { Position, Problem } from './problems.ts';
 
 export type Path = readonly (string | number)[];
 
-/** A value of a document. `block` is set for texts that begin on the line below (`|` and `>`). */
+/** A value of a document. */
 export interface Located extends Position {
+  /** Set for texts that begin on the line below (`|` and `>`). */
   block: boolean;
+  /** Set for texts whose lines are lines of the document (`|`). */
+  literal: boolean;
 }
 
 export interface Source {
@@ -32,6 +48,7 @@ export function readSource(text: string): Source {
     message: `this is not valid YAML: ${firstLine(error.message)}`,
     ...position(error.pos[0]),
   }));
+  if (problems.length === 0) problems.push(...misread(document).map(({ message, offset }) => ({ message, ...position(offset) })));
   let value: unknown;
   try {
     if (problems.length === 0) value = document.toJS({ maxAliasCount: 100 });
@@ -48,23 +65,55 @@ export function readSource(text: string): Source {
     problems,
     at(path) {
       const found = find(path);
-      const block = isScalar(found.node) && (found.node.type === Scalar.BLOCK_LITERAL || found.node.type === Scalar.BLOCK_FOLDED);
-      return { ...position(found.value), block };
+      const type = isScalar(found.node) ? found.node.type : undefined;
+      const literal = type === Scalar.BLOCK_LITERAL;
+      return { ...position(found.value), block: literal || type === Scalar.BLOCK_FOLDED, literal };
     },
     keyAt: (path) => position(find(path).key),
   };
 }
 
+/** The parser is recursive: it runs out of stack on thousands of nested brackets, which it throws or reports among its errors. */
 function parse(text: string, lineCounter: LineCounter): Document {
+  let at: [number, number] = [0, 0];
   try {
-    return parseDocument(text, { lineCounter, prettyErrors: false });
+    const document = parseDocument(text, { lineCounter, prettyErrors: false });
+    const overflow = document.errors.find(({ message }) => message.includes('call stack'));
+    if (overflow === undefined) return document;
+    at = overflow.pos;
   } catch (error) {
-    // The parser is recursive: it runs out of stack on thousands of nested brackets.
     if (!(error instanceof RangeError)) throw error;
-    const document = parseDocument('');
-    document.errors.push(new YAMLParseError([0, 0], 'BAD_COLLECTION_TYPE', 'it is nested too deeply'));
-    return document;
   }
+  const document = parseDocument('');
+  document.errors.push(new YAMLParseError(at, 'BAD_COLLECTION_TYPE', 'it is nested too deeply'));
+  return document;
+}
+
+/** What is YAML, but not what was meant, or has no value. */
+function misread(document: Document): { message: string; offset: number }[] {
+  const found: { message: string; offset: number }[] = [];
+  const anchors = new Map<string, Node>();
+  visit(document, {
+    Node(_, node) {
+      if (!isAlias(node) && node.anchor !== undefined) anchors.set(node.anchor, node);
+    },
+    Alias(_, { source, range }, path) {
+      const anchored = anchors.get(source);
+      const offset = range?.[0] ?? 0;
+      if (anchored === undefined) found.push({ message: `there is no anchor \`&${source}\` before this alias`, offset });
+      else if (path.includes(anchored)) found.push({ message: `the alias \`*${source}\` stands within what it stands for`, offset });
+    },
+    Pair(_, { key }) {
+      if (!isCollection(key)) return;
+      // {{ message }} without quotes is a mapping whose key is a mapping.
+      const message =
+        isMap(key) && key.flow
+          ? 'a `{` at the beginning of a value is a mapping to YAML; put the template in quotes: "{{ … }}"'
+          : 'a key is a text, not a list or a mapping';
+      found.push({ message, offset: startOf(key) ?? 0 });
+    },
+  });
+  return found;
 }
 
 /** Offsets of the key and the value at a path. */

@@ -3,7 +3,7 @@
  * properties, no tag that reads or counts outside the template. An unknown variable is an error, not an empty text.
  */
 
-import { Liquid, LiquidError, Output } from 'liquidjs';
+import { type Expression, Liquid, LiquidError, Output, type Template, TypeGuards, toValueSync, Value } from 'liquidjs';
 import { firstLine } from '../../../base/values.ts';
 import type { Position } from './problems.ts';
 
@@ -61,6 +61,8 @@ export function createEngine(write: (value: unknown) => string): Liquid {
     outputEscape: write,
     templates: {},
   });
+  // What is put in as it is still has to be a text.
+  engine.registerFilter('raw', { raw: true, handler: textOf });
   for (const name of Object.keys(engine.tags)) if (!tags.has(name)) delete engine.tags[name];
   return engine;
 }
@@ -111,7 +113,9 @@ export interface Reference extends Position {
 export function templateReferences(template: string): Reference[] {
   return guarded(() => {
     const references: Reference[] = [];
-    for (const variables of Object.values(engine.analyzeSync(engine.parse(template)).globals)) {
+    const parsed = engine.parse(template);
+    checkExpressions(parsed);
+    for (const variables of Object.values(engine.analyzeSync(parsed).globals)) {
       for (const { segments, location } of variables) {
         // A computed part, as in answers[message], ends what is known.
         const known = segments.findIndex((segment) => typeof segment !== 'string');
@@ -122,6 +126,35 @@ export function templateReferences(template: string): Reference[] {
   });
 }
 
+/** Liquid evaluates expressions such as `a b` and `a == == b`, to something that nobody meant. Throws a TemplateError. */
+function checkExpressions(templates: readonly Template[]): void {
+  for (const template of templates) {
+    for (const argument of template.arguments?.() ?? []) if (argument instanceof Value) checkExpression(argument.initial);
+    if (template.children !== undefined) checkExpressions(toValueSync(template.children(false, true)) as Template[]);
+  }
+}
+
+function checkExpression({ postfix }: Expression): void {
+  let wantsValue = true;
+  for (const token of postfix.toSorted((a, b) => a.begin - b.begin)) {
+    const text = token.getText();
+    const [line, column] = token.getPosition() as [number, number];
+    const wrong = (message: string): TemplateError => new TemplateError(message, { line, column });
+    const isOperator = TypeGuards.isOperatorToken(token);
+    const isNot = isOperator && token.operator === 'not';
+    if (isOperator && !isNot) {
+      if (wantsValue) throw wrong(`a value is missing before \`${text}\``);
+      wantsValue = true;
+    } else {
+      if (!wantsValue) throw wrong(`\`${text}\` stands where an operator is expected, such as ==, and or contains`);
+      if (TypeGuards.isQuotedToken(token) && !(text.length > 1 && text.endsWith(text.charAt(0))))
+        throw wrong(`the text ${text} has no closing quote`);
+      wantsValue = isNot;
+    }
+  }
+  if (wantsValue) throw new TemplateError('the expression ends where a value is expected');
+}
+
 /** As templateReferences, for a condition. */
 export function conditionReferences(condition: string): Reference[] {
   if (/%\}|\{\{|\{%/.test(condition))
@@ -129,8 +162,17 @@ export function conditionReferences(condition: string): Reference[] {
   // Liquid reads a missing right side as nil.
   if (/(?:[=!<>]=|[<>]|\b(?:and|or|not|contains))\s*$/.test(condition))
     throw new TemplateError('the condition ends where a value is expected');
-  return templateReferences(`{% if ${condition} %}{% endif %}`).map((reference) => ({ ...reference, line: 1, column: 1 }));
+  try {
+    return templateReferences(`{% if ${condition} %}{% endif %}`).map((reference) => ({ ...reference, line: 1, column: 1 }));
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    // What Liquid says of = && ( and the like.
+    const how = /^expected|^invalid/.test(error.message) ? `; a condition is written with ${operators}, and without parentheses` : '';
+    throw new TemplateError(error.message + how);
+  }
 }
+
+const operators = '== != < > <= >= contains and or not';
 
 function singleOutput(template: string): string | undefined {
   if (!template.startsWith('{{') || !template.endsWith('}}')) return undefined;

@@ -71,6 +71,13 @@ describeWithChromium('browse', () => {
       },
       '/tall': '<title>Tall</title><div style="height:3000px">tall</div><button>one</button><button>two</button>',
       '/spin': '<title>Spin</title><button onclick="for(;;);">spin</button>',
+      '/slow': '<title>Slow</title><a href=/endless>Report</a>',
+      '/endless': (_, response) => {
+        response.setHeader('content-disposition', 'attachment; filename=report.csv');
+        response.write('a,b\n');
+        return undefined;
+      },
+      '/prompt': `<title>Prompt</title><button onclick="document.title = prompt('Who?', 'Ada')">ask</button>`,
       '/leave': (_, response) => void response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
       '/popup': '<title>Opener</title><a href=/account target=_blank>open</a>',
       '/late': '<title>Opener</title><button onclick="setTimeout(() => window.open(\'/account\'), 300)">open</button>',
@@ -248,6 +255,30 @@ describeWithChromium('browse', () => {
     for (const text of host.texts) expect(text).toContain('this service browses public ones only');
     expect(host.texts).toHaveLength(names.length);
     expect(site.requests).toHaveLength(before);
+  });
+
+  it('goes on after a page whose script never ends', async () => {
+    const browse = (id: string, given: string) =>
+      `- browse: { id: ${id}, timeout: 1s, on_error: continue, ${given} }\n- say: "{{ steps.${id}.error }}"`;
+    const steps = [
+      browse('a', `url: "${site.url}/spin", actions: [ { click: button }, { extract: { name: x, selector: button } } ]`),
+      browse('b', 'actions: [ { press: Enter } ]'),
+    ];
+    const { host } = await promptly(() => run(steps.join('\n')), 60_000);
+    expect(host.texts).toHaveLength(2);
+    for (const text of host.texts) expect(text).toMatch(/within 1s/);
+  }, 90_000);
+
+  it('gives up a download that does not go on, and says so', async () => {
+    const steps = `- browse: { id: a, url: "${site.url}/slow", timeout: 1s, on_error: continue, actions: [ { download: { click: a } } ] }
+- say: "{{ steps.a.error }}"`;
+    const { host } = await promptly(() => run(steps), 30_000);
+    expect(host.texts).toEqual(['the download did not go on within 1s']);
+  });
+
+  it('agrees to a dialog with what stands in it', async () => {
+    const steps = `- browse: { id: a, url: "${site.url}/prompt", dialogs: accept, actions: [ { click: button } ] }\n- say: "{{ steps.a.title }}"`;
+    expect((await run(steps)).host.texts).toEqual(['Ada']);
   });
 
   it('is interrupted at once, whatever the page does', async () => {

@@ -55,6 +55,11 @@ describe('say', () => {
   });
 });
 
+it('makes a text of lists and mappings, also where they are put in as they are', async () => {
+  const { host } = await run(['- tool: { id: a, name: x, result: [1, { b: 2 }] }', '- say: "{{ steps.a }} {{ steps.a | raw }}"']);
+  expect(host.texts).toEqual(['1, {"b":2} 1, {"b":2}']);
+});
+
 describe('tool', () => {
   it('shows a call and its result, with types kept', async () => {
     const { host } = await run([
@@ -216,6 +221,21 @@ describe('ask', () => {
     expect(outcome.status).toBe('completed');
     expect(host.texts).toEqual(['hi hi A']);
     expect(await drive(new TestHost(procedure(...lines), place.sandbox))).toMatchObject({ request: { title: 'Note? (and 1 more)' } });
+  });
+
+  it.each([
+    ['[ { question: "{{ message }}" } ]', 'question 1 is empty.'],
+    ['[ { question: "Who{{ message }}?" }, { question: "Who?" } ]', '"Who?" is asked twice; answers are told apart by the question.'],
+    ['[ { question: Who?, options: [ { label: "{{ message }}" } ] } ]', 'all options of "Who?" are empty.'],
+  ])('does not ask what templates made unanswerable: %s', async (questions, why) => {
+    const { outcome } = await run([`- ask: { id: who, questions: ${questions} }`], { messages: [''] });
+    expect(outcome).toEqual({ status: 'failed', error: `Step 1 (ask, line 3): ${why}` });
+  });
+
+  it('leaves out options that turn out to be empty', async () => {
+    const lines = ['- ask: { id: who, questions: [ { question: Who?, options: [ { label: Acme }, { label: "{{ message }}" } ] } ] }'];
+    const { outcome } = await run(lines, { messages: [''] });
+    expect(outcome).toMatchObject({ request: { questions: [{ question: 'Who?', options: [{ label: 'Acme' }] }] } });
   });
 });
 

@@ -57,6 +57,28 @@ steps:
     else expect(first).toBe(problem);
   });
 
+  it.each([
+    [
+      'version: 1\nsteps:\n  - say: {{ message }}',
+      ['3:11 a `{` at the beginning of a value is a mapping to YAML; put the template in quotes: "{{ … }}"'],
+    ],
+    [
+      'version: 1\nsteps:\n  - tool: { name: x, arguments: { invoice: {{ message }} } }',
+      ['3:45 a `{` at the beginning of a value is a mapping to YAML; put the template in quotes: "{{ … }}"'],
+    ],
+    ['version: 1\nsteps:\n  - tool: { name: x, arguments: { [a, b]: 1 } }', ['3:35 a key is a text, not a list or a mapping']],
+    ['version: 1\nsteps:\n  - say: Hi\n  - *hello', ['4:5 there is no anchor `&hello` before this alias']],
+    ['version: 1\nsteps:\n  - tool: { name: x, arguments: &a { b: *a } }', ['3:41 the alias `*a` stands within what it stands for']],
+    ['version: 1\nsteps:\n  - &a { sayy: Hi }\n  - *a', ['3:10 unknown step `sayy`; did you mean `say`?']],
+    [`version: 1\nsteps:\n  - say: ${'['.repeat(5000)}`, [expect.stringMatching(/this is not valid YAML: it is nested too deeply$/)]],
+  ])('that YAML reads otherwise is refused where it is: %#', (text, problems) => {
+    expect(problemsOf(text)).toEqual(problems);
+  });
+
+  it('may repeat a step by an alias', () => {
+    expect(problemsOf('version: 1\nsteps:\n  - &hello { say: Hi }\n  - *hello')).toEqual([]);
+  });
+
   it('has limits', () => {
     expect(problemsOf(`version: 1\nsteps:\n${'  - say: x\n'.repeat(1_000)}`)).toEqual([]);
     expect(problemsOf(`version: 1\nsteps:\n${'  - say: x\n'.repeat(1_001)}`)).toEqual(['1003:5 there are 1001 steps; 1000 are the most']);
@@ -125,7 +147,7 @@ describe('a step', () => {
       ['  - browse: { actions: [ { fill: { selector: a, text: "{{ mesage }}" } } ] }'],
       ['3:55 `mesage` is unknown; did you mean `message`?'],
     ],
-    [['  - sleep: 300'], ['3:12 `sleep` must be a text, not the number 300; put it in quotes']],
+    [['  - sleep: 300'], ['3:12 `sleep` is `300`, which is no duration; write 300ms, 2s, 1m30s or 2h']],
     [['  - sleep: 3 weeks'], ['3:12 `sleep` is `3 weeks`, which is no duration; write 300ms, 2s, 1m30s or 2h']],
     [['  - ask: { questions: [ { question: Who? } ] }'], ['3:5 `ask` needs `id`']],
     [['  - ask: { id: who, questions: [] }'], ['3:32 `questions` of `ask` is empty']],
@@ -221,7 +243,10 @@ describe('templates and conditions', () => {
       '`process` is unknown; allowed: `message`, `messages`, `answers`, `steps`, `memory`, `run`, `agent` or `case`',
     ],
     ['  - { if: answers.who ==, say: Hi }', 'the condition ends where a value is expected'],
-    ['  - { if: answers.who = 3, say: Hi }', 'expected "|" before filter'],
+    [
+      '  - { if: answers.who = 3, say: Hi }',
+      'expected "|" before filter; a condition is written with == != < > <= >= contains and or not, and without parentheses',
+    ],
     [
       '  - { if: "{{ answers.who }}", say: Hi }',
       'a condition is written without braces, such as: answers.pay and steps.count.exit_code == 0',
@@ -248,6 +273,48 @@ describe('templates and conditions', () => {
     ]);
     expect(ofStep('  - exec: { id: count, run: "echo {{ steps.count }}" }')).toEqual([
       '3:29 `steps.count` is not known yet: the step `count` comes later (line 3)',
+    ]);
+  });
+
+  it.each([
+    ["message <> 'a'", 'a value is missing before `>`'],
+    ["message == == 'a'", 'a value is missing before `==`'],
+    ['message and and message', 'a value is missing before `and`'],
+    ["message == 'a", "the text 'a has no closing quote"],
+    ['message run.number', '`run.number` stands where an operator is expected, such as ==, and or contains'],
+    [
+      "message = 'a'",
+      'expected "|" before filter; a condition is written with == != < > <= >= contains and or not, and without parentheses',
+    ],
+  ])('refuses the condition %s', (condition, problem) => {
+    expect(ofStep(`  - if: ${JSON.stringify(condition)}`, '    say: Hi')).toEqual([`3:9 ${problem}`]);
+  });
+
+  it('takes conditions with all that may stand in one', () => {
+    const condition = `not message and message.size >= 1 or message != "it's" and messages[0] contains 'a' and message == empty or 1 == -1`;
+    expect(ofStep(`  - if: ${JSON.stringify(condition)}`, '    say: Hi')).toEqual([]);
+  });
+
+  it('refuses expressions in templates that read as something else', () => {
+    expect(ofStep('  - say: "{{ message messages }}"')).toEqual([
+      '3:10 `messages` stands where an operator is expected, such as ==, and or contains',
+    ]);
+    expect(ofStep('  - say: |', '      One', "      {% for m in messages %}{% if m == 'a %}x{% endif %}{% endfor %}")).toEqual([
+      "5:1 the text 'a has no closing quote",
+    ]);
+  });
+
+  it('names a line that is there, for a text whose lines are not those of the document', () => {
+    expect(ofStep('  - say: "One\\nTwo\\nThree\\n{{ nope }}"')).toEqual([expect.stringMatching(/^3:10 `nope` is unknown/)]);
+  });
+
+  it('says what a label may be, and that a number is no duration', () => {
+    expect(ofStep('  - create_case: { queue: q, title: t, labels: { a: 1, b: [2] } }')).toEqual([
+      '3:53 `a` of `create_case` must be a text or a list',
+      '3:60 entry 1 of `b` of `create_case` must be a text, not the number 2; put it in quotes',
+    ]);
+    expect(ofStep('  - exec: { run: ls, timeout: 10 }')).toEqual([
+      '3:31 `timeout` of `exec` is `10`, which is no duration; write 300ms, 2s, 1m30s or 2h',
     ]);
   });
 
