@@ -7,11 +7,17 @@ import { PromptCancelled, promptNeeded } from './prompt-errors.ts';
 import { promptTheme } from './prompt-theme.ts';
 import { sanitize, sanitizeLine } from './sanitize.ts';
 import type { Terminal } from './streams.ts';
+import { widthFor } from './width.ts';
 
 export { PromptCancelled } from './prompt-errors.ts';
 
 export interface Question extends PromptNeeded {
   message: string;
+  /**
+   * The message in two parts, for a terminal that it is too tall for: a prompt is drawn again with every key, which goes wrong
+   * where it does not fit. The first part is written above, once.
+   */
+  parts?: { above: string; message: string };
 }
 
 export interface Choice<Value> {
@@ -117,9 +123,10 @@ async function showPrompt<Answer>(
       return signal?.aborted === true;
     },
   };
+  const message = await fitting(terminal, question);
   const release = terminal.keepForPrompt();
   try {
-    return await show(inquirer, { message: sanitize(question.message), theme: promptTheme(styles) }, context);
+    return await show(inquirer, { message, theme: promptTheme(styles) }, context);
   } catch (error) {
     signal?.throwIfAborted();
     if (closed.signal.aborted || (error instanceof Error && error.name === 'ExitPromptError')) throw new PromptCancelled();
@@ -128,6 +135,22 @@ async function showPrompt<Answer>(
     terminal.in.stream.removeListener('end', onEnd);
     release();
   }
+}
+
+/** Rows that a prompt takes beside its message: a page of choices, the description of one, an error, and the keys. */
+const otherRows = 12;
+
+/** What the prompt itself shows of the message. The rest has been written when this resolves. */
+async function fitting(terminal: Terminal, { message, parts }: Question): Promise<string> {
+  const whole = sanitize(message);
+  const { rows, columns } = terminal.err;
+  if (parts === undefined || rows === undefined) return whole;
+  const lines = whole.split('\n');
+  const widthOf = await widthFor(lines);
+  const taken = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0);
+  if (taken + otherRows <= rows) return whole;
+  terminal.warn(parts.above);
+  return sanitize(parts.message);
 }
 
 function cleanChoice<Value>({ value, name, description, checked }: Choice<Value>) {

@@ -10,7 +10,7 @@ import { escapeJson } from './sanitize.ts';
 import { loadStyles, resolveMarkup, type Styles } from './style.ts';
 
 export type InputStream = Readable & { isTTY?: boolean };
-export type OutputStream = Writable & { isTTY?: boolean; columns?: number };
+export type OutputStream = Writable & { isTTY?: boolean; columns?: number; rows?: number };
 
 export interface TerminalStreams {
   stdin: InputStream;
@@ -48,6 +48,11 @@ export class OutputSide {
   /** Columns now; they change when a window is resized. */
   get columns(): number {
     return columnsOf(this.stream, this.#env);
+  }
+
+  /** Rows now; undefined where there is no terminal, and where it does not say. */
+  get rows(): number | undefined {
+    return this.stream.rows || undefined;
   }
 
   get color(): boolean {

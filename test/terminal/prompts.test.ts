@@ -107,6 +107,17 @@ describe('in a terminal', () => {
     expect(shown).toMatch(/\u001b\[2K\u001b\[G\u001b\[\?25hREJECTED/);
   });
 
+  test('a message too tall for the terminal is written once, above', async () => {
+    const shown = await drive('tall', [
+      ['Short?', down],
+      ['the second', '\r'],
+    ]);
+    expect(shown).toContain('ANSWER 2');
+    expect(shown.match(/line 59/g)).toHaveLength(1);
+    expect(shown.indexOf('line 59')).toBeLessThan(shown.indexOf('Short?'));
+    expect(shown).not.toContain('\u001b[2J');
+  });
+
   test('what happens meanwhile is told after it', async () => {
     const again = '\u007f\u007f\u007fgood\r';
     const shown = await drive('told', [

@@ -5,7 +5,7 @@
 import { type AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
 import type { HumanQuestion, HumanRequest } from '../../interface/types.ts';
-import type { Prompter } from '../../terminal/prompts.ts';
+import type { Prompter, Question } from '../../terminal/prompts.ts';
 import { type Answer, type AnswersFile, answerFromFile, joinChoices, optionLabels, parseAnswersFile } from '../../watch/answers.ts';
 import { readText } from '../body.ts';
 import type { Context } from '../context.ts';
@@ -101,10 +101,11 @@ async function ask(asker: Asker, request: HumanRequest, withdrawn: AbortSignal):
 }
 
 async function askApproval(prompter: Prompter, request: HumanRequest, signal: AbortSignal): Promise<Answer> {
-  const message = request.description ? `${request.title}\n${request.description.trimEnd()}\n` : request.title;
+  const { title } = request;
+  const description = request.description?.trimEnd();
   const choice = await prompter.select(
     {
-      message,
+      ...(description ? { message: `${title}\n${description}\n`, parts: { above: description, message: title } } : { message: title }),
       choices: [
         { name: 'Approve', value: 'approve' },
         { name: 'Deny', value: 'deny' },
@@ -124,18 +125,22 @@ async function askQuestions(asker: Asker, request: HumanRequest, signal: AbortSi
   const answers: Record<string, string> = {};
   const questions = request.questions ?? [];
   for (const [index, question] of questions.entries()) {
-    const message = index === 0 ? introduced(request, question.question) : question.question;
-    answers[question.question] = await askQuestion(asker, question, message, signal);
+    const shown = index === 0 ? introduced(request, question.question) : { message: question.question };
+    answers[question.question] = await askQuestion(asker, question, shown, signal);
   }
   return { answers };
 }
 
+type Shown = Pick<Question, 'message' | 'parts'>;
+
 /** The first question, with what the request says beside its questions. */
-function introduced({ title, description }: HumanRequest, question: string): string {
-  return [...(title === question ? [] : [title]), ...(description ? [`${description.trimEnd()}\n`] : []), question].join('\n');
+function introduced({ title, description }: HumanRequest, question: string): Shown {
+  const above = [...(title === question ? [] : [title]), ...(description ? [description.trimEnd()] : [])].join('\n');
+  if (above === '') return { message: question };
+  return { message: `${above}\n${description ? '\n' : ''}${question}`, parts: { above, message: question } };
 }
 
-async function askQuestion(asker: Asker, question: HumanQuestion, message: string, signal: AbortSignal): Promise<string> {
+async function askQuestion(asker: Asker, question: HumanQuestion, shown: Shown, signal: AbortSignal): Promise<string> {
   const { prompter } = asker;
   const labels = optionLabels(question);
   const choices = (question.options ?? []).map(({ label, description }) => ({
@@ -144,23 +149,26 @@ async function askQuestion(asker: Asker, question: HumanQuestion, message: strin
     ...(description === undefined ? {} : { description }),
   }));
   if (labels.length > 0 && question.multi_select)
-    return joinChoices(await prompter.checkbox({ message, choices, required: true }, { signal }));
+    return joinChoices(await prompter.checkbox({ ...shown, choices, required: true }, { signal }));
   if (labels.length > 0) {
     const leave = { name: 'Leave it pending', value: '\0leave' };
-    const chosen = await prompter.select({ message, choices: [...choices, leave] }, { signal });
+    const chosen = await prompter.select({ ...shown, choices: [...choices, leave] }, { signal });
     if (chosen === leave.value) throw new LeftPending();
     return chosen;
   }
-  return askText(asker, message, signal);
+  return askText(asker, shown, signal);
 }
 
 /** A free answer, on the line or in the editor. */
-async function askText({ prompter, editor }: Asker, question: string, signal: AbortSignal): Promise<string> {
-  const message = editor ? `${question} (Enter alone opens your editor)` : question;
+async function askText({ prompter, editor }: Asker, shown: Shown, signal: AbortSignal): Promise<string> {
+  const hinted = (text: string): string => (editor ? `${text} (Enter alone opens your editor)` : text);
+  const { message, parts } = shown;
+  const asked = { message: hinted(message), ...(parts === undefined ? {} : { parts: { ...parts, message: hinted(parts.message) } }) };
   const validate = (text: string): true | string => editor || text.trim() !== '' || 'Write an answer; Ctrl-C leaves it pending.';
   for (;;) {
-    const line = await prompter.input({ message, validate }, { signal });
-    const answer = line.trim() === '' ? (await prompter.editor({ message: question, extension: '.md' }, { signal })).trim() : line;
+    const line = await prompter.input({ ...asked, validate }, { signal });
+    const answer =
+      line.trim() === '' ? (await prompter.editor({ message: parts?.message ?? message, extension: '.md' }, { signal })).trim() : line;
     if (answer !== '') return answer;
   }
 }
