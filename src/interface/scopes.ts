@@ -23,7 +23,7 @@ export const scopeMeanings: Readonly<Record<Scope, string>> = {
     'Read what a team works on: agents and their revisions, runs and their messages, queues and cases, artifacts, connections, usage',
   'runs:write': 'Start runs, send them messages, stop them',
   'queues:write': 'Change queues, cases and labels',
-  'approvals:write': 'Answer human requests',
+  'approvals:write': 'Answer human requests, also by a message to a run that waits',
   'files:read': 'Read files and screenshots of runs and sandboxes',
   'sandboxes:write': 'Create sandboxes and put files into them',
   'webhooks:manage': 'Read and change webhook subscriptions, and read and rotate their signing secret',

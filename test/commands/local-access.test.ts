@@ -94,6 +94,24 @@ describe('local token create', () => {
     expect([managing.code, errorOf(managing)]).toMatchObject([5, { code: 'owner_only', hint: expect.stringContaining('--profile local') }]);
   });
 
+  it('that may send messages alone answers nothing by one: to a run that waits it would be the answer', async () => {
+    await service.agent('- ask: { id: who, questions: [{ question: "Who?" }] }', 'asker');
+    const run = (await ok('runs', 'start', '--agent', 'asker', '-o', 'id')).stdout.trim();
+    await service.until(run, 'waiting');
+    await ok('local', 'token', 'create', unique('writer'), '--scope', 'runs:write', '--save-profile', 'writer');
+    const refused = await cli(['runs', 'send', run, 'me', '--profile', 'writer', '--json']);
+    expect([refused.code, errorOf(refused)]).toMatchObject([
+      5,
+      { code: 'insufficient_scope', message: expect.stringContaining('approvals:write') },
+    ]);
+    expect((await ok('runs', 'get', run, '--jq', '.status')).stdout).toBe('waiting\n');
+    expect((await ok('runs', 'messages', run, '--json')).stdout).not.toContain('"me"');
+    await ok('local', 'token', 'create', unique('both'), '--scope', 'runs:write,approvals:write', '--save-profile', 'both');
+    await ok('runs', 'send', run, 'me', '--profile', 'both');
+    await service.until(run, 'completed');
+    await ok('runs', 'send', run, 'more', '--profile', 'writer');
+  });
+
   it('writes it to a new file for its owner alone', async () => {
     const created = await ok('local', 'token', 'create', unique('ci'), '--expires', '90d', '--to', 'ci.key');
     const file = path.join(folder, 'ci.key');

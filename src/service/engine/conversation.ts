@@ -53,8 +53,14 @@ export async function respond(
  * Posts a message. A waiting run takes it as the answer in words, a completed one begins a new turn with it, an interrupted one
  * goes on from its last completed step; in any other a later step can see it. Throws 404, 403 `plan_limit_reached`, 409 `run_failed`,
  * 409 `agent_deleted`.
+ * @param mayAnswer throws when the sender may send messages, but answer no request
  */
-export async function postMessage(engine: Engine, to: { teamId: string; runId: string }, text: string): Promise<MessageRow> {
+export async function postMessage(
+  engine: Engine,
+  to: { teamId: string; runId: string },
+  text: string,
+  mayAnswer: () => void,
+): Promise<MessageRow> {
   const posted = await engine.store.transaction().execute(async (trx) => {
     const run = await findRun(trx, to.teamId, to.runId);
     if (run === undefined) throw notFound('run', to.runId);
@@ -70,6 +76,7 @@ export async function postMessage(engine: Engine, to: { teamId: string; runId: s
     if (run.status === 'waiting') {
       const request = await pendingRequest(trx, run.id);
       if (request !== undefined) {
+        mayAnswer();
         const answer = { answer: answerInWords(asked(request), text), response: text, respondedAt: isoTime(now) };
         const row = await answerRequest(trx, request.id, answer);
         events.push(respondedEvent(run, row));

@@ -8,6 +8,7 @@ import { countMessages, listMessageRows } from '../../store/messages.ts';
 import { countRuns, listRunRows, type RunFilter } from '../../store/run-list.ts';
 import { totalOf } from '../../store/total.ts';
 import { answeredRequestView, humanRequestView, messageView, runListItem, runView } from '../../views/runs.ts';
+import { requirePermission } from '../access.ts';
 import type { GroupRoutes, HandlerInput, RequestContext } from '../context.ts';
 import { instant } from '../instant.ts';
 import { requireRun, requireTeam } from '../lookups.ts';
@@ -71,7 +72,10 @@ export const runRoutes: GroupRoutes<'runs'> = {
         details: [{ path: 'message', message: 'must not be empty' }],
       });
     }
-    return { message: messageView(await postMessage(context.engine, { teamId: context.teamId, runId: params.run_id }, body.message)) };
+    const to = { teamId: context.teamId, runId: params.run_id };
+    // To a run that waits, a message is the answer.
+    const mayAnswer = () => requirePermission(context, 'respondToHumanRequest');
+    return { message: messageView(await postMessage(context.engine, to, body.message, mayAnswer)) };
   },
 
   async respondToHumanRequest(context, { params, body }) {
