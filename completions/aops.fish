@@ -2,7 +2,9 @@
 function __aops_complete
     set -l words (commandline -opc)
     set -l current (commandline -ct)
-    for line in (aops __complete -- $words[2..] "$current" 2>/dev/null)
+    # The same without quotes, also one that is still open.
+    set -l plain (commandline -oct)
+    for line in (aops __complete -- $words[2..] "$plain" 2>/dev/null)
         switch $line
             case ':files'
                 __fish_complete_path "$current"

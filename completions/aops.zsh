@@ -9,10 +9,13 @@ _aops() {
       *)
         word="${line%%$'\t'*}"
         summary="${line#*$'\t'}"
+        # A colon ends the word, and a backslash stands before what does not.
+        word="${word//\\/\\\\}"
         described+=("${word//:/\\:}:$summary")
         ;;
     esac
-  done < <(aops __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)
+  # Words without their quotes; PREFIX is the last one up to the cursor, without a quote that is still open.
+  done < <(aops __complete -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)
   (( ${#described} )) && _describe 'aops' described
   case "$kind" in
     :files) _files ;;

@@ -86,6 +86,18 @@ describe.runIf(installed('zsh'))('zsh', () => {
     shell.type(keys.enter);
     await shell.shows('Running:');
     await shell.shows('ready> ');
+    for (const name of ['back\\slash', '[square]', 'open quote']) await machine.agent(name, '- say: hi');
+    expect((await machine.aops('__refresh', 'agents')).code).toBe(0);
+    for (const [typed, name] of [
+      ['back', 'back\\slash'],
+      ['\\[sq', '[square]'],
+      ["'open", 'open quote'],
+      ['open\\ q', 'open quote'],
+    ] as const) {
+      shell.type(`aops agents get ${typed}`, keys.tab, '--jq .name', keys.enter);
+      await shell.shows(`\n${name}`);
+      await shell.shows('ready> ');
+    }
     shell.type('exit', keys.enter);
     expect(await shell.exit).toBeTypeOf('number');
   });
@@ -107,6 +119,10 @@ describe.runIf(installed('fish'))('fish', () => {
     expect(await offers('aops runs watch --answers an')).toEqual(['answers.yaml']);
     expect(await offers('aops agents get gree')).toEqual(['greeter']);
     expect(await offers('aops runs list --fields agent_n')).toEqual(['agent_name']);
+    await machine.agent('[fish] name', '- say: hi');
+    expect((await machine.aops('__refresh', 'agents')).code).toBe(0);
+    expect(await offers('aops agents get \\[fi')).toEqual(['[fish] name']);
+    expect(await offers('aops agents get "[fish] n')).toEqual(['[fish] name']);
   });
 });
 

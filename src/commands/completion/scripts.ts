@@ -53,10 +53,13 @@ _aops() {
       *)
         word="\${line%%$'\\t'*}"
         summary="\${line#*$'\\t'}"
+        # A colon ends the word, and a backslash stands before what does not.
+        word="\${word//\\\\/\\\\\\\\}"
         described+=("\${word//:/\\\\:}:$summary")
         ;;
     esac
-  done < <(aops __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)
+  # Words without their quotes; PREFIX is the last one up to the cursor, without a quote that is still open.
+  done < <(aops __complete -- "\${(@Q)words[2,CURRENT-1]}" "\${(Q)PREFIX}" 2>/dev/null)
   (( \${#described} )) && _describe 'aops' described
   case "$kind" in
     :files) _files ;;
@@ -70,7 +73,9 @@ const fish = `# fish completion for aops. Load it with: aops completion fish | s
 function __aops_complete
     set -l words (commandline -opc)
     set -l current (commandline -ct)
-    for line in (aops __complete -- $words[2..] "$current" 2>/dev/null)
+    # The same without quotes, also one that is still open.
+    set -l plain (commandline -oct)
+    for line in (aops __complete -- $words[2..] "$plain" 2>/dev/null)
         switch $line
             case ':files'
                 __fish_complete_path "$current"
