@@ -60,7 +60,10 @@ async function act(session: BrowserSession, action: BrowserAction, timeoutMs: nu
     case 'click':
       return await on(action.selector, (element) => element.click({ timeout }));
     case 'fill':
-      return await on(action.selector, (element) => element.fill(action.text, { timeout }));
+      return await on(action.selector, async (element) => {
+        await element.fill(action.text, { timeout });
+        if (action.text.trim() !== '') await requireTaken(session, element);
+      });
     case 'select':
       return await on(action.selector, (element) => element.selectOption(action.option, { timeout }));
     case 'upload':
@@ -107,6 +110,27 @@ export function shownUrl(url: string): string {
   if (shown.username === '' && shown.password === '') return url;
   [shown.username, shown.password] = ['', ''];
   return shown.href;
+}
+
+/** How fields take what a person sees in another form; a browser leaves them empty otherwise, and says nothing. */
+const written: Record<string, string> = {
+  date: '2026-07-18',
+  'datetime-local': '2026-07-18T09:30',
+  month: '2026-07',
+  time: '09:30',
+  week: '2026-W29',
+};
+
+/** Throws when a field that was filled is empty because it takes another form. */
+async function requireTaken(session: BrowserSession, element: Locator): Promise<void> {
+  const emptyTypes = () =>
+    element.evaluateAll((found) =>
+      (found as unknown as { type: string; value: string }[]).filter(({ value }) => value === '').map(({ type }) => type),
+    );
+  // None when the page has gone on meanwhile.
+  const [type] = await session.answered(emptyTypes, countTime).catch(() => []);
+  const form = type === undefined ? undefined : written[type];
+  if (form !== undefined) throw new Error(`the field takes what is written like ${form}, and nothing else`);
 }
 
 /** Uses an element once it is there. */

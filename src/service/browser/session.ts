@@ -216,10 +216,11 @@ export class BrowserSession {
     });
     page.on('pageerror', (error) => this.#note(error.message));
     page.on('crash', () => this.#note('the page crashed'));
-    page.on(
-      'dialog',
-      (dialog) => void (this.acceptDialogs ? dialog.accept(dialog.defaultValue()) : dialog.dismiss()).catch(() => undefined),
-    );
+    page.on('dialog', (dialog) => {
+      // Whether a page may be left is not for the page to say: the run would stay there for ever.
+      const accepted = this.acceptDialogs || dialog.type() === 'beforeunload';
+      void (accepted ? dialog.accept(dialog.defaultValue()) : dialog.dismiss()).catch(() => undefined);
+    });
     page.on('close', () => {
       const left = this.#context.pages().findLast((other) => !other.isClosed());
       if (this.#page === page && left !== undefined) this.#show(left);

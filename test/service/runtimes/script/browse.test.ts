@@ -78,6 +78,8 @@ describeWithChromium('browse', () => {
         return undefined;
       },
       '/prompt': `<title>Prompt</title><button onclick="document.title = prompt('Who?', 'Ada')">ask</button>`,
+      '/stay': '<title>Stay</title><button>one</button><script>onbeforeunload = (event) => event.preventDefault()</script>',
+      '/date': '<title>Date</title><input type=date>',
       '/leave': (_, response) => void response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
       '/popup': '<title>Opener</title><a href=/account target=_blank>open</a>',
       '/late': '<title>Opener</title><button onclick="setTimeout(() => window.open(\'/account\'), 300)">open</button>',
@@ -279,6 +281,18 @@ describeWithChromium('browse', () => {
   it('agrees to a dialog with what stands in it', async () => {
     const steps = `- browse: { id: a, url: "${site.url}/prompt", dialogs: accept, actions: [ { click: button } ] }\n- say: "{{ steps.a.title }}"`;
     expect((await run(steps)).host.texts).toEqual(['Ada']);
+  });
+
+  it('leaves a page that asks whether it may be left', async () => {
+    const steps = `- browse: { id: a, url: "${site.url}/stay", actions: [ { click: button }, { open: "${site.url}/tall" } ] }\n- say: "{{ steps.a.title }}"`;
+    expect((await run(steps)).host.texts).toEqual(['Tall']);
+  });
+
+  it('says how a field for a date is filled', async () => {
+    const fill = (id: string, text: string) =>
+      `- browse: { id: ${id}, url: "${site.url}/date", on_error: continue, actions: [ { fill: { selector: input, text: "${text}" } } ] }\n- say: "{{ steps.${id}.error }}"`;
+    const { host } = await run([fill('a', '18.07.2026'), fill('b', '2026-07-18'), fill('c', '')].join('\n'));
+    expect(host.texts).toEqual(['`input`: the field takes what is written like 2026-07-18, and nothing else', '', '']);
   });
 
   it('is interrupted at once, whatever the page does', async () => {
