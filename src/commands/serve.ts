@@ -71,8 +71,9 @@ export default defineCommand({
       logLevel: input.logLevel ?? 'info',
     });
     const { url, teamId, instanceId } = service;
-    // In the data directory for whoever finds it in use, and where `local` looks.
-    const stateFiles = [...(input.stateFile === undefined ? [] : [input.stateFile]), serviceFile(dataDirectory)];
+    // In the data directory for whoever finds it in use, and where `local` looks: that one last, since `local up` takes it for a start
+    // that succeeded, and `local down` its absence for an end.
+    const stateFiles = [serviceFile(dataDirectory), ...(input.stateFile === undefined ? [] : [input.stateFile])];
     try {
       const started_at = new Date(context.clock.now()).toISOString();
       const ephemeral = input.ephemeral === 'yes';
@@ -111,7 +112,7 @@ export default defineCommand({
     } finally {
       await service.close();
       log.flush();
-      for (const file of stateFiles.reverse()) await removeState(file, instanceId);
+      for (const file of stateFiles) await removeState(file, instanceId);
       // A browser that hangs while it starts, say, is given up by its library after a minute.
       context.launcher.endWithin(lastMoments);
     }

@@ -31,6 +31,21 @@ describe('aops serve', () => {
     expect(served).toMatchObject({ code: 0, stdout: '' });
   });
 
+  it('notes where it is in its data before it tells `local up`, ends when it cannot, and leaves nothing of the note', async () => {
+    const folder = await temporaryFolder();
+    const own = path.join(folder, 'own');
+    await mkdir(path.join(own, 'service.json'), { recursive: true });
+    await mkdir(path.join(folder, 'state.json'));
+    const served = await runCli(['serve', '--data-dir', own, '--state-file', path.join(folder, 'state.json'), '--json'], {
+      env: folderEnv(folder),
+    });
+    expect(served.code).toBe(1);
+    expect(JSON.parse(served.stderr.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+      error: { code: 'not_writable', message: `${path.join(own, 'service.json')} is a folder.` },
+    });
+    expect((await readdir(own)).filter((name) => name.startsWith('service.json.'))).toEqual([]);
+  });
+
   it('does not share a port', async () => {
     const port = await takenPort();
     const folder = await temporaryFolder();

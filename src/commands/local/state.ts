@@ -7,6 +7,7 @@ import path from 'node:path';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { makeFolders } from '../../base/make-folders.ts';
 import { isAbsent, readFailure } from '../../base/read-failure.ts';
+import { writeFailure } from '../../base/write-failure.ts';
 import { readHealth } from '../../client/health.ts';
 import type { BrowsePolicy } from '../../service/service.ts';
 import type { Context } from '../context.ts';
@@ -63,16 +64,23 @@ export async function readState(file: string): Promise<LocalState | undefined> {
   }
 }
 
+/** @throws AopsError `not_writable`, `disk_full`; nothing is left of it then */
 export async function writeState(file: string, state: LocalState): Promise<void> {
   makeFolders(path.dirname(file), 0o700);
   const partial = `${file}.${state.pid}`;
-  await writeFile(partial, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
-  await rename(partial, file);
+  try {
+    await writeFile(partial, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
+    await rename(partial, file);
+  } catch (error) {
+    await rm(partial, { force: true }).catch(() => undefined);
+    throw writeFailure(error, file);
+  }
 }
 
-/** Removes the file, unless another service has written its own since. */
+/** Removes the file, unless another service has written its own since, or it cannot be read. */
 export async function removeState(file: string, instanceId: string): Promise<void> {
-  if ((await readState(file))?.instance_id === instanceId) await rm(file, { force: true });
+  const state = await readState(file).catch(() => undefined);
+  if (state?.instance_id === instanceId) await rm(file, { force: true });
 }
 
 /** The local service that runs and answers, if any: that of `local up`. */
