@@ -142,7 +142,7 @@ const bodies = (of: Owned): Partial<Record<OperationId, unknown>> => ({
   respondToHumanRequest: { approved: true },
   createEvalRubric: { title: 'mine', description: 'The final message contains "mine".' },
   replaceEvalRubrics: { rubrics: [] },
-  updateEvalRubric: { title: 'mine' },
+  updateEvalRubric: { title: 'mine as well' },
   createSchedule: { enabled: true, frequency: 'daily', timezone: 'UTC' },
   updateSchedule: { task: 'mine' },
   generateRevision: { prompt: 'mine' },
