@@ -17,14 +17,16 @@ export function parseProcedure(text: string): Procedure {
   const source = readSource(text);
   if (source.problems.length > 0) throw invalidProcedure(source.problems);
   const problems: Problem[] = [];
+  const reported = new Set<string>();
   const report: Report = (finding, line = 0) => {
     const position = finding.onKey ? { ...source.keyAt(finding.path), block: false, literal: false } : source.at(finding.path);
     // The text of a block begins on the line below its | or >. Only the lines of a | are those of the document: others are folded, or escaped.
     const below = (position.block ? 1 : 0) + (position.literal ? line : 0);
     const problem = { message: finding.message, line: position.line + below, column: below > 0 ? 1 : position.column };
     // What an alias repeats is wrong in one place.
-    if (!problems.some(({ message, line, column }) => message === problem.message && line === problem.line && column === problem.column))
-      problems.push(problem);
+    const said = JSON.stringify(problem);
+    if (!reported.has(said)) problems.push(problem);
+    reported.add(said);
   };
   const otherIds = new Set<string>();
   const steps = readTop(source, report).flatMap((value, index) => {

@@ -38,6 +38,12 @@ export function checkPayload(kind: StepKind, payload: unknown): Finding[] {
       findings.push({ message: `${name} must be ${choices(failures, at)}`, path });
     }
   }
+  // The validator stops after many findings, before it says which keys are unknown.
+  const unknown = failures.find(({ keyword }) => keyword === 'boolean');
+  if (findings.length === 0 && unknown !== undefined) {
+    const path = pathOf(unknown.instancePath);
+    findings.push({ message: `there are many unknown keys, such as ${nameOf(kind, path)}`, path, onKey: true });
+  }
   return findings;
 }
 

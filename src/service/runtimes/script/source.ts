@@ -1,10 +1,12 @@
 /** A procedure's YAML: its value, and where in the text each part of it stands. */
 
 import {
+  type Alias,
   type Document,
   isAlias,
   isCollection,
   isMap,
+  isNode,
   isScalar,
   isSeq,
   LineCounter,
@@ -12,6 +14,7 @@ import {
   parseDocument,
   Scalar,
   visit,
+  type YAMLMap,
   YAMLParseError,
 } from 'yaml';
 import { firstLine } from '../../../base/values.ts';
@@ -77,7 +80,7 @@ export function readSource(text: string): Source {
 function parse(text: string, lineCounter: LineCounter): Document {
   let at: [number, number] = [0, 0];
   try {
-    const document = parseDocument(text, { lineCounter, prettyErrors: false });
+    const document = parseDocument(text, { lineCounter, prettyErrors: false, uniqueKeys: false });
     const overflow = document.errors.find(({ message }) => message.includes('call stack'));
     if (overflow === undefined) return document;
     at = overflow.pos;
@@ -89,31 +92,43 @@ function parse(text: string, lineCounter: LineCounter): Document {
   return document;
 }
 
+interface Misread {
+  message: string;
+  offset: number;
+}
+
 /** What is YAML, but not what was meant, or has no value. */
-function misread(document: Document): { message: string; offset: number }[] {
-  const found: { message: string; offset: number }[] = [];
-  const anchors = new Map<string, Node>();
-  visit(document, {
-    Node(_, node) {
-      if (!isAlias(node) && node.anchor !== undefined) anchors.set(node.anchor, node);
-    },
-    Alias(_, { source, range }, path) {
-      const anchored = anchors.get(source);
-      const offset = range?.[0] ?? 0;
-      if (anchored === undefined) found.push({ message: `there is no anchor \`&${source}\` before this alias`, offset });
-      else if (path.includes(anchored)) found.push({ message: `the alias \`*${source}\` stands within what it stands for`, offset });
-    },
-    Pair(_, { key }) {
-      if (!isCollection(key)) return;
-      // {{ message }} without quotes is a mapping whose key is a mapping.
-      const message =
-        isMap(key) && key.flow
-          ? 'a `{` at the beginning of a value is a mapping to YAML; put the template in quotes: "{{ … }}"'
-          : 'a key is a text, not a list or a mapping';
-      found.push({ message, offset: startOf(key) ?? 0 });
-    },
+function misread(document: Document): Misread[] {
+  const found: Misread[] = [];
+  const anchors = new Map<string, unknown>();
+  visit(document, (_, node, path) => {
+    if (isAlias(node)) found.push(...misreadAlias(node, anchors.get(node.source), path));
+    else if (isNode(node) && node.anchor !== undefined) anchors.set(node.anchor, node);
+    if (isMap(node)) found.push(...misreadKeys(node));
   });
   return found;
+}
+
+function misreadAlias(alias: Alias, anchored: unknown, path: readonly unknown[]): Misread[] {
+  const offset = startOf(alias) ?? 0;
+  if (anchored === undefined) return [{ message: `there is no anchor \`&${alias.source}\` before this alias`, offset }];
+  return path.includes(anchored) ? [{ message: `the alias \`*${alias.source}\` stands within what it stands for`, offset }] : [];
+}
+
+/** The library would compare every key with every other one. */
+function misreadKeys({ items }: YAMLMap): Misread[] {
+  const seen = new Set<unknown>();
+  return items.flatMap(({ key }) => {
+    const offset = startOf(key) ?? 0;
+    // {{ message }} without quotes is a mapping whose key is a mapping.
+    if (isMap(key) && key.flow)
+      return [{ message: 'a `{` at the beginning of a value is a mapping to YAML; put the template in quotes: "{{ … }}"', offset }];
+    if (isCollection(key)) return [{ message: 'a key is a text, not a list or a mapping', offset }];
+    if (!isScalar(key)) return [];
+    const again = seen.has(key.value);
+    seen.add(key.value);
+    return again ? [{ message: `the key \`${String(key.value)}\` is there twice`, offset }] : [];
+  });
 }
 
 /** Offsets of the key and the value at a path. */

@@ -75,6 +75,16 @@ steps:
     expect(problemsOf(text)).toEqual(problems);
   });
 
+  it('is refused also when more is wrong than can be told, and at once', () => {
+    const keys = Array.from({ length: 20_000 }, (_, index) => `k${index}: 1`).join(', ');
+    expect(ofStep(`  - exec: { run: ls, ${keys} }`)).toEqual(['3:22 there are many unknown keys, such as `k0` of `exec`']);
+  }, 5_000);
+
+  it('has every key once', () => {
+    expect(ofStep('  - say: Hi', '    say: Bye')).toEqual(['4:5 the key `say` is there twice']);
+    expect(ofStep('  - tool: { name: x, arguments: { a: 1, "a": 2 } }')).toEqual(['3:41 the key `a` is there twice']);
+  });
+
   it('may repeat a step by an alias', () => {
     expect(problemsOf('version: 1\nsteps:\n  - &hello { say: Hi }\n  - *hello')).toEqual([]);
   });
