@@ -10,10 +10,38 @@ export async function widthFor(texts: Iterable<string>): Promise<WidthOf> {
   for (const text of texts) {
     if (oneColumnEach.test(text)) continue;
     const { default: stringWidth } = await import('string-width');
-    return (other) => (oneColumnEach.test(other) ? other.length : stringWidth(other));
+    const sum = (other: string): number => {
+      let columns = 0;
+      for (const part of parts(other)) columns += stringWidth(part);
+      return columns;
+    };
+    return (other) => (oneColumnEach.test(other) ? other.length : sum(other));
   }
   return (text) => text.length;
 }
+
+const segmenter = new Intl.Segmenter();
+
+/** UTF-16 units that are segmented at a time: the time it takes grows with the square of their number. */
+const partLength = 1_000;
+
+/** The text in pieces of whole characters that are quick to segment. */
+function* parts(text: string): Generator<string, void, undefined> {
+  let rest = '';
+  for (let start = 0, end: number; start < text.length; start = end) {
+    end = start + partLength;
+    if (isHighSurrogate(text.charCodeAt(end - 1))) end += 1;
+    rest += text.slice(start, end);
+    if (end >= text.length) break;
+    // The last character may go on.
+    const last = [...segmenter.segment(rest)].at(-1)?.index ?? 0;
+    if (last > 0) yield rest.slice(0, last);
+    rest = rest.slice(last);
+  }
+  if (rest !== '') yield rest;
+}
+
+const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
 
 /** The text in at most `width` columns, its end replaced by `…` when it is too long. Never splits a character. */
 export function truncate(text: string, width: number, widthOf: WidthOf): string {
@@ -21,7 +49,7 @@ export function truncate(text: string, width: number, widthOf: WidthOf): string 
   if (width < 1) return '';
   let result = '';
   let used = 0;
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
+  for (const { segment } of segmenter.segment(text)) {
     used += widthOf(segment);
     if (used > width - 1) break;
     result += segment;
@@ -42,34 +70,44 @@ export function pad(text: string, width: number, widthOf: WidthOf, align: 'left'
 export function wrapWords(line: string, width: number, widthOf: WidthOf): string[] {
   if (widthOf(line) <= width) return [line];
   const [indent = ''] = /^ */.exec(line) ?? [];
+  const room = width - indent.length;
   const lines: string[] = [];
   let current = '';
-  for (const word of line
-    .slice(indent.length)
-    .split(' ')
-    .flatMap((one) => breakable(one, width - indent.length, widthOf))) {
-    const longer = current === '' ? indent + word : `${current} ${word}`;
-    if (current !== '' && widthOf(longer) > width) {
-      lines.push(current);
-      current = indent + word;
-    } else {
-      current = longer;
+  // Each word is measured once: texts may be very long.
+  let used = 0;
+  for (const word of line.slice(indent.length).split(' ')) {
+    for (const [index, piece] of breakable(word, room, widthOf).entries()) {
+      const wide = widthOf(piece);
+      const gap = index === 0 ? ' ' : '';
+      if (current !== '' && used + gap.length + wide > room) {
+        lines.push(indent + current);
+        current = '';
+      }
+      used = current === '' ? wide : used + gap.length + wide;
+      current = current === '' ? piece : current + gap + piece;
     }
   }
-  return [...lines, current];
+  return [...lines, indent + current];
 }
 
 /** Pieces of a word that is too wide and of characters two columns wide, as CJK is written; any other word as it is. */
 function breakable(word: string, width: number, widthOf: WidthOf): string[] {
-  if (widthOf(word) <= width || widthOf(word) <= word.length) return [word];
+  const whole = widthOf(word);
+  if (whole <= width || whole <= word.length) return [word];
   const pieces: string[] = [];
   let piece = '';
-  for (const { segment } of new Intl.Segmenter().segment(word)) {
-    if (piece !== '' && widthOf(piece + segment) > width) {
-      pieces.push(piece);
-      piece = '';
+  let used = 0;
+  for (const part of parts(word)) {
+    for (const { segment } of segmenter.segment(part)) {
+      const wide = widthOf(segment);
+      if (piece !== '' && used + wide > width) {
+        pieces.push(piece);
+        piece = '';
+        used = 0;
+      }
+      piece += segment;
+      used += wide;
     }
-    piece += segment;
   }
   return [...pieces, piece];
 }

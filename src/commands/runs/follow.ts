@@ -3,6 +3,7 @@ import { AopsError, exitCodes } from '../../base/errors.ts';
 import type { Run } from '../../interface/types.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
 import type { Styles } from '../../terminal/style.ts';
+import { widthFor, wrapWords } from '../../terminal/width.ts';
 import type { RunEvent } from '../../watch/events.ts';
 import { Pace } from '../../watch/pace.ts';
 import { watchRun } from '../../watch/watch-run.ts';
@@ -78,8 +79,14 @@ async function newSink(context: Context, prompts: boolean): Promise<Sink> {
 }
 
 async function wrappedTranscript(styles: Styles, columns: number): Promise<Transcript> {
-  const { default: wrapAnsi } = await import('wrap-ansi');
+  // Nobody knows yet what will be said.
+  const widthOf = await widthFor(['ä']);
   // Room for the sign in front of answers and of what the user said.
   const width = Math.max(20, columns - 6);
-  return new Transcript(styles, columns, (text) => wrapAnsi(text, width, { hard: true, trim: false }));
+  return new Transcript(styles, columns, (text) =>
+    text
+      .split('\n')
+      .flatMap((line) => wrapWords(line, width, widthOf))
+      .join('\n'),
+  );
 }
