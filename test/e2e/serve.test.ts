@@ -1,12 +1,16 @@
 /** S40: how a service on a server ends, and what a second signal does. */
+import { cp, readdir, rm, symlink } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { kill, Machine, type Started } from '../support/machine.ts';
+import { kill, Machine, project, type Started } from '../support/machine.ts';
 
 /** A service in the foreground, and where it is. */
-async function serving(machine: Machine, ...flags: string[]): Promise<Started & { url: string }> {
+const serving = (machine: Machine, ...flags: string[]): Promise<Started & { url: string }> =>
+  listening(machine.start('aops', ['serve', ...flags]));
+
+async function listening(started: Started): Promise<Started & { url: string }> {
   let log = '';
-  const started = machine.start('aops', ['serve', ...flags]);
   started.child.stderr?.on('data', (chunk) => {
     log += String(chunk);
   });
@@ -46,5 +50,28 @@ describe.concurrent('SIGTERM', () => {
     kill(child.pid as number, 'SIGTERM');
     await finished;
     expect(child.signalCode).toBe('SIGTERM');
+  });
+});
+
+describe('a program that is replaced under its service', () => {
+  it('is said to be so where a part of it is missing, with what to do', async () => {
+    const machine = await Machine.create();
+    const copy = path.join(machine.folder, 'copy');
+    for (const name of ['bin', 'dist', 'package.json']) await cp(path.join(project, name), path.join(copy, name), { recursive: true });
+    await symlink(path.join(project, 'node_modules'), path.join(copy, 'node_modules'));
+    const { url } = await listening(machine.start(process.execPath, [path.join(copy, 'bin/aops.js'), 'serve', '--port', '0']));
+    const dist = path.join(copy, 'dist');
+    for (const name of await readdir(dist)) if (name.startsWith('endpoint-')) await rm(path.join(dist, name));
+    const answer = await fetch(`${url}/v2/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${(await machine.read('data/local/token')).trim()}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+    });
+    expect(answer.status).toBe(500);
+    expect(await answer.json()).toEqual({ error: 'internal_error', message: expect.stringContaining('Restart the service') });
   });
 });

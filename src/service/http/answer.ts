@@ -26,10 +26,17 @@ export const jsonText = (status: number, body: string): Answer => ({ status, hea
 /** The answer to a failure: `{error, message, scope?, details?}` (interface part 7). What is not a ServiceError is a 500 that tells nothing. */
 export function errorAnswer(error: unknown): Answer {
   if (!(error instanceof ServiceError)) {
-    return jsonAnswer(500, { error: 'internal_error', message: 'The service failed to handle this request; its log says why.' });
+    const message = isProgramGone(error)
+      ? 'The program of this service was replaced while it ran, as by an update of aops. Restart the service: `aops local down`, then `aops local up`.'
+      : 'The service failed to handle this request; its log says why.';
+    return jsonAnswer(500, { error: 'internal_error', message });
   }
   return jsonAnswer(error.status, errorBody(error), error.headers);
 }
+
+/** Whether a part of the program that is loaded when it is first needed is not there any more. */
+const isProgramGone = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && ['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND'].includes(String(error.code));
 
 /** What the interface shows of a failure. */
 export const errorBody = ({ error, message, scope, details }: ServiceError) => ({
