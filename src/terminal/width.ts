@@ -20,7 +20,13 @@ export async function widthFor(texts: Iterable<string>): Promise<WidthOf> {
   return (text) => text.length;
 }
 
-const segmenter = new Intl.Segmenter();
+let segmenter: Intl.Segmenter | undefined;
+
+/** The characters of a text as they are seen. To make what finds them takes longer than most commands do with texts. */
+function segments(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter();
+  return segmenter.segment(text);
+}
 
 /** UTF-16 units that are segmented at a time: the time it takes grows with the square of their number. */
 const partLength = 1_000;
@@ -34,7 +40,7 @@ function* parts(text: string): Generator<string, void, undefined> {
     rest += text.slice(start, end);
     if (end >= text.length) break;
     // The last character may go on.
-    const last = [...segmenter.segment(rest)].at(-1)?.index ?? 0;
+    const last = [...segments(rest)].at(-1)?.index ?? 0;
     if (last > 0) yield rest.slice(0, last);
     rest = rest.slice(last);
   }
@@ -49,7 +55,7 @@ export function truncate(text: string, width: number, widthOf: WidthOf): string 
   if (width < 1) return '';
   let result = '';
   let used = 0;
-  for (const { segment } of segmenter.segment(text)) {
+  for (const { segment } of segments(text)) {
     used += widthOf(segment);
     if (used > width - 1) break;
     result += segment;
@@ -98,7 +104,7 @@ function breakable(word: string, width: number, widthOf: WidthOf): string[] {
   let piece = '';
   let used = 0;
   for (const part of parts(word)) {
-    for (const { segment } of segmenter.segment(part)) {
+    for (const { segment } of segments(part)) {
       const wide = widthOf(segment);
       if (piece !== '' && used + wide > width) {
         pieces.push(piece);
