@@ -59,14 +59,16 @@ export async function* watchBuilderRun(
 
 async function* look(client: Client, ids: BuilderRunIds, state: State, signal: AbortSignal): AsyncGenerator<Body, void, undefined> {
   const progress = await client.call('getBuilderRunStatus', { params: { builder_run_id: ids.builderRunId } }, { signal });
-  const { status, phase } = progress;
+  const { phase } = progress;
   if (typeof phase === 'string' && phase !== state.phase) yield { type: 'builder_run.phase', data: { phase } };
   state.phase = phase;
-  const working = status === 'running';
+  const working = progress.status === 'running';
   // Everything but work is told in full by the builder run itself.
   const run = working ? undefined : await client.call('getLatestBuilderRun', { params: { build_id: ids.buildId } }, { signal });
   const own = run?.id === ids.builderRunId ? run : undefined;
   const questions = own && questionsOf(own);
+  // It was asked for later, and may have moved on since.
+  const status = own?.status ?? progress.status;
   if (state.asking !== undefined && state.asking !== questions?.id) {
     // One that was discarded takes its questions with it.
     if (status !== 'cancelled') yield { type: 'builder_run.answered', data: { request_id: state.asking } };
@@ -79,7 +81,7 @@ async function* look(client: Client, ids: BuilderRunIds, state: State, signal: A
     state.asking = questions.id;
   }
   if (own?.status === 'waiting_for_approve') yield { type: 'builder_run.proposed', data: { builder_run: own } };
-  else if (!working && isEnded(own?.status ?? status)) yield { type: 'builder_run.finished', data: { builder_run: own ?? progress } };
+  else if (!working && isEnded(status)) yield { type: 'builder_run.finished', data: { builder_run: own ?? progress } };
 }
 
 const isEnded = (status: string): boolean => status === 'completed' || status === 'failed' || status === 'cancelled';
