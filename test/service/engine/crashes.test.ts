@@ -190,11 +190,12 @@ describe('a service that is killed', () => {
     }
     const sent = request(upload_url, { method: 'PUT', body: body() as never }).then((answer) => answer.body.dump());
     await half.opened;
-    for (let look = 0; look < 10; look++) await api.send('GET', '/healthz');
+    const stagingOf = (dataDirectory: string) => join(dataDirectory, 'sandboxes', sandbox_id, 'staging');
+    await until(async () => (await readdir(stagingOf(api.dataDirectory)).catch(() => [])).length === 1 || undefined);
     const image = await crashImage(api);
     goOn.open();
     await sent;
-    const staging = join(image, 'sandboxes', sandbox_id, 'staging');
+    const staging = stagingOf(image);
     expect(await readdir(staging)).toHaveLength(1);
     const again = await started({ dataDirectory: image });
     // Nor is what had been received kept for as long as the sandbox is.
