@@ -1,6 +1,7 @@
 /** Cases one at a time, and many by their ids. Lists are in case-list.ts, the order of work in case-line.ts. */
 import type { Insertable, Updateable } from 'kysely';
 import type { CaseStatus } from '../../interface/types.ts';
+import { lineRanks } from './case-line.ts';
 import type { Queries } from './database.ts';
 import type { CaseRow, CasesTable } from './schema.ts';
 
@@ -17,7 +18,7 @@ export function inChunks<T>(values: readonly T[]): T[][] {
 export async function insertCases(
   db: Queries,
   queueId: string,
-  cases: Omit<Insertable<CasesTable>, 'number' | 'queue_id'>[],
+  cases: Omit<Insertable<CasesTable>, 'number' | 'queue_id' | 'line_rank'>[],
 ): Promise<CaseRow[]> {
   const { last } = await db
     .selectFrom('cases')
@@ -30,7 +31,7 @@ export async function insertCases(
     rows.push(
       await db
         .insertInto('cases')
-        .values({ ...row, queue_id: queueId, number: first + index })
+        .values({ ...inLine(row), queue_id: queueId, number: first + index })
         .returningAll()
         .executeTakeFirstOrThrow(),
     );
@@ -61,16 +62,25 @@ export async function casesOfQueue(db: Queries, queueId: string, ids: readonly s
   return rows;
 }
 
+/** A case that is postponed, or no longer, changes its place in the line. */
+function inLine<Changes extends { postponed_to?: string | null | undefined }>(changes: Changes): Changes & { line_rank?: number } {
+  const { postponed_to } = changes;
+  if (postponed_to === undefined) return changes;
+  return { ...changes, line_rank: postponed_to === null ? lineRanks.waiting : lineRanks.postponed };
+}
+
+type CaseChanges = Omit<Updateable<CasesTable>, 'line_rank'>;
+
 /** Changes a case that has the status and is held by that run, or by none; undefined when it is not. */
 export async function changeCase(
   db: Queries,
   id: string,
   from: { status: CaseStatus; runId: string | null },
-  changes: Updateable<CasesTable>,
+  changes: CaseChanges,
 ): Promise<CaseRow | undefined> {
   return db
     .updateTable('cases')
-    .set(changes)
+    .set(inLine(changes))
     .where('id', '=', id)
     .where('status', '=', from.status)
     .where('claimed_by_run_id', from.runId === null ? 'is' : '=', from.runId)
@@ -78,8 +88,8 @@ export async function changeCase(
     .executeTakeFirst();
 }
 
-export async function updateCases(db: Queries, ids: readonly string[], changes: Updateable<CasesTable>): Promise<void> {
-  for (const chunk of inChunks(ids)) await db.updateTable('cases').set(changes).where('id', 'in', chunk).execute();
+export async function updateCases(db: Queries, ids: readonly string[], changes: CaseChanges): Promise<void> {
+  for (const chunk of inChunks(ids)) await db.updateTable('cases').set(inLine(changes)).where('id', 'in', chunk).execute();
 }
 
 /** Deletes cases with their labels and what happened to them. */

@@ -4,7 +4,7 @@
  */
 import { ServiceError } from '../../errors.ts';
 import { insertCaseEvents } from '../../store/case-events.ts';
-import { delegatedAgents, nextCase, nextPostponed, runsForCases } from '../../store/case-line.ts';
+import { admitDueCases, delegatedAgents, nextCase, nextPostponed, runsForCases } from '../../store/case-line.ts';
 import { triggersOnQueues } from '../../store/case-triggers.ts';
 import { changeCase } from '../../store/cases.ts';
 import type { Queries } from '../../store/database.ts';
@@ -72,13 +72,14 @@ async function takeTurn(
   time: number,
 ): Promise<{ begun: number; blocked: boolean }> {
   const now = isoTime(time);
+  await admitDueCases(trx, queue.id, now);
   let begun = 0;
   let blocked = false;
   let free = takers.filter(({ room }) => room > 0);
   while (free.length > 0 && begun < turnLength) {
     const taken = new Set<Taker>();
     for (const taker of free) {
-      const row = await nextCase(trx, { queueId: queue.id, ...taker, now });
+      const row = await nextCase(trx, { queueId: queue.id, ...taker });
       if (row === undefined) continue;
       try {
         await begin(engine, trx, queue, row, taker.agentId);

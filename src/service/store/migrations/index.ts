@@ -13,6 +13,7 @@ import { connections } from './0013-connections.ts';
 import { operations } from './0014-operations.ts';
 import { missingConnections } from './0016-missing-connections.ts';
 import { lists } from './0017-lists.ts';
+import { caseLine } from './0018-case-line.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-core': core,
@@ -28,4 +29,5 @@ export const migrations: Record<string, Migration> = {
   '0014-operations': operations,
   '0016-missing-connections': missingConnections,
   '0017-lists': lists,
+  '0018-case-line': caseLine,
 };

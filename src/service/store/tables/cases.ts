@@ -1,5 +1,5 @@
 /** Queues and cases. */
-import type { Selectable } from 'kysely';
+import type { Generated, Selectable } from 'kysely';
 import type { CaseStatus } from '../../../interface/types.ts';
 import type { Fixed, Flag } from './columns.ts';
 
@@ -35,6 +35,8 @@ export interface CasesTable {
   claimed_by_run_id: string | null;
   completed_at: string | null;
   postponed_to: string | null;
+  /** Which part of the line it waits in, as in `lineRanks`. Follows from `postponed_to`, and is written by the store alone. */
+  line_rank: Generated<number>;
   created_at: Fixed<string>;
   updated_at: string;
 }
