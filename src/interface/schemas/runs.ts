@@ -183,7 +183,7 @@ export const runSchemas = {
       /** Question text to answer; several chosen options joined with commas. */
       answers: Type.Optional(Type.Record(Type.String(), Type.String())),
       approved: Type.Optional(Type.Boolean()),
-      /** Why it is denied; beyond the interface. */
+      /** Why it is approved or denied; beyond the interface. */
       reason: Type.Optional(Type.String({ minLength: 1, maxLength: 2_000 })),
     }),
     response: Type.Object({

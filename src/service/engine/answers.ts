@@ -19,7 +19,7 @@ export interface GivenAnswer {
 interface ResponseBody {
   approved?: boolean;
   answers?: Record<string, string>;
-  /** Of a denial. */
+  /** Why it was approved or denied. */
   reason?: string;
 }
 
@@ -38,14 +38,13 @@ function readApproval(request: AskedRequest, body: ResponseBody): GivenAnswer {
   const problems: ErrorDetail[] = [];
   if (body.approved === undefined) problems.push({ path: 'approved', message: 'is required: this request is an approval' });
   if (body.answers !== undefined) problems.push({ path: 'answers', message: 'must be left out: this request is an approval' });
-  if (body.approved === true && body.reason !== undefined) problems.push({ path: 'reason', message: 'must be left out of an approval' });
   if (body.approved === undefined || problems.length > 0) throw invalidAnswer(problems);
   const { approved, reason } = body;
   const why = reason === undefined ? '' : `: ${reason}`;
   return {
     answer: { type: 'approval', approved, ...(reason === undefined ? {} : { reason }) },
-    response: approved ? 'approved' : `denied${why}`,
-    message: approved ? `Approved: ${request.title}` : `Denied: ${request.title}${reason === undefined ? '' : `\n${reason}`}`,
+    response: `${approved ? 'approved' : 'denied'}${why}`,
+    message: `${approved ? 'Approved' : 'Denied'}: ${request.title}${reason === undefined ? '' : `\n${reason}`}`,
   };
 }
 

@@ -27,6 +27,18 @@ describe('an approval', () => {
     expect(problem(request, { approved: true, answers: {} })).toContain('answers must be left out');
   });
 
+  it('takes a reason with either decision', () => {
+    for (const [approved, word] of [
+      [true, 'approved'],
+      [false, 'denied'],
+    ] as const) {
+      const given = readAnswer(request, { approved, reason: 'Checked it.' });
+      expect(given.answer).toEqual({ type: 'approval', approved, reason: 'Checked it.' });
+      expect(given.response).toBe(`${word}: Checked it.`);
+      expect(given.message).toMatch(/^(Approved|Denied): Pay\?\nChecked it\.$/);
+    }
+  });
+
   it('counts as denied when it is answered in words', () => {
     expect(answerInWords(request, 'later')).toEqual({ type: 'approval', approved: false, reason: 'later' });
   });

@@ -30,6 +30,8 @@ const respond = async (run: string, body: unknown): Promise<void> => {
 const isTrue = (page: Page, expression: string) => eventually(expression, () => page.evaluate<boolean>(expression));
 /** The network is back: the page reads at once, not when it would have. */
 const nudge = (page: Page) => page.evaluate('dispatchEvent(new Event("online"))');
+/** Waits until a request has been in view long enough for this button to send. */
+const settled = (page: Page, name: string) => page.getByRole('button', { name, disabled: false }).waitFor();
 /** A step that lasts until the run is stopped. */
 const endless = '- exec: { run: sleep 300, timeout: 9m }';
 
@@ -73,7 +75,7 @@ describeWithChromium('the team page', () => {
     // Where the address led to begin with.
     await page.getByRole('main').getByText('Pay it?').waitFor();
     await page.getByRole('main').getByText('lacks the scope approvals:write').waitFor();
-    expect(await page.getByRole('button', { name: /Approve|Stop/ }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: /Send|Stop/ }).count()).toBe(0);
     await page.getByRole('link', { name: 'Files' }).click();
     await page.getByRole('main').getByText('Files need the scope files:read.').waitFor();
     await respond(run, { approved: true });
@@ -201,13 +203,20 @@ describeWithChromium('the team page', () => {
 - say: "{{ answers.yes }} {{ answers.no }}"`;
     const run = await service.waiting(steps);
     const { page, troubles } = await opened(`/runs/${run}`);
-    await page.getByRole('button', { name: 'Approve' }).focus();
+    // Neither decision is chosen beforehand.
+    await settled(page, 'Send decision');
+    await page.getByRole('button', { name: 'Send decision' }).press('Enter');
+    await page.getByRole('main').getByText('Choose one.').waitFor();
+    await page.keyboard.press('Space');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Pay 9,000 EUR?' }).waitFor();
-    await page.getByRole('button', { name: 'Deny' }).press('Space');
+    await page.getByRole('radio', { name: 'Deny' }).press('Space');
+    await page.getByLabel('Reason (optional)').fill('Too much.');
+    await settled(page, 'Send decision');
+    await page.getByLabel('Reason (optional)').press('Control+Enter');
     await page.getByRole('heading', { name: 'Details' }).waitFor();
-    const send = page.getByRole('button', { name: 'Send answer' });
-    await send.press('Enter');
+    await settled(page, 'Send answer');
+    await page.getByRole('button', { name: 'Send answer' }).press('Enter');
     // What is missing is said, and the first of it has the focus.
     await page.getByRole('main').getByText('Choose one.').waitFor();
     await page.getByRole('main').getByText('Choose one or more.').waitFor();
@@ -221,11 +230,56 @@ describeWithChromium('the team page', () => {
     await page.getByRole('main').getByText('true false').waitFor();
     expect(await lastAnswer(run)).toBe('Which vendor? Acme, Inc\nWhich centres? Product, Rome, Italy\nA note? two lines\nof words');
     const answers = (await service.messages(run)).filter(({ type }) => type === 'human_response');
-    expect(answers.map(({ text_content }) => text_content?.split('\n')[0])).toEqual([
+    expect(answers.map(({ text_content }) => text_content).slice(0, 2)).toEqual([
       'Approved: Pay 120 EUR?',
-      'Denied: Pay 9,000 EUR?',
-      'Which vendor? Acme, Inc',
+      'Denied: Pay 9,000 EUR?\nToo much.',
     ]);
+    expect(troubles).toEqual([]);
+  });
+
+  it('sends no decision that was pressed before its request had been in view for a moment', async () => {
+    const steps = (title: string) => `- approve: { id: a, title: "${title}", on_deny: continue }`;
+    const first = await service.waiting(steps('First?'));
+    const { page, troubles } = await opened('/inbox');
+    const card = page.getByRole('article', { name: 'Second?' });
+    const send = card.getByRole('button', { name: 'Send decision' });
+    const press = (event: string) => send.dispatchEvent(event, { bubbles: true });
+    const pending = async (run: string) => (await service.get(run)).request !== null;
+    await page.getByRole('article', { name: 'First?' }).waitFor();
+    await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 60_000);
+    const second = await service.waiting(steps('Second?'));
+    await nudge(page);
+    await card.getByRole('radio', { name: 'Approve' }).check();
+    await send.scrollIntoViewIfNeeded();
+
+    // At once, and 100 ms before it counts.
+    await press('click');
+    await card.getByText('this had only just appeared').waitFor();
+    await page.clock.runFor(600);
+    await press('click');
+    // Pressed before, released after.
+    await press('pointerdown');
+    await page.clock.runFor(200);
+    expect(await send.getAttribute('aria-disabled')).toBe('false');
+    await press('click');
+    // A key that was held down since before.
+    await send.dispatchEvent('keydown', { key: 'Enter', repeat: true, bubbles: true });
+    await press('click');
+    // Another request is settled above, and this one takes its place on the screen.
+    await respond(first, { approved: true });
+    await nudge(page);
+    await page.getByText('Somebody else answered:').waitFor();
+    await eventually('the card has moved', async () => (await send.getAttribute('aria-disabled')) === 'true');
+    await press('pointerdown');
+    await press('click');
+    expect(await pending(second)).toBe(true);
+
+    await page.clock.runFor(800);
+    await press('pointerdown');
+    await press('click');
+    await card.getByText('You approved this.').waitFor();
+    expect(await lastAnswer(second)).toBe('Approved: Second?');
     expect(troubles).toEqual([]);
   });
 
@@ -289,7 +343,8 @@ describeWithChromium('the team page', () => {
 
     const lost = await service.waiting('- approve: { id: a, title: Lost? }\n- say: done');
     const { page } = await opened(`/runs/${lost}`);
-    await page.getByRole('button', { name: 'Approve' }).waitFor();
+    await page.getByRole('radio', { name: 'Approve' }).check();
+    await settled(page, 'Send decision');
     const keys: (string | undefined)[] = [];
     // It arrives, and the page never hears of it. What is read meanwhile does not come either.
     await page.route('**/v2/**', (route) => route.abort('connectionreset'));
@@ -298,7 +353,7 @@ describeWithChromium('the team page', () => {
       await route.fetch();
       await route.abort('connectionreset');
     });
-    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('button', { name: 'Send decision' }).click();
     await page.getByRole('main').getByText('Sending it again is safe').waitFor();
     await service.until(lost, 'completed');
     await page.unroute('**/respond');
@@ -306,7 +361,7 @@ describeWithChromium('the team page', () => {
       keys.push(route.request().headers()['idempotency-key']);
       return route.continue();
     });
-    await page.getByRole('button', { name: 'Approve' }).dblclick();
+    await page.getByRole('button', { name: 'Send decision' }).dblclick();
     await page.getByRole('main').getByText('You approved this.').waitFor();
     expect(keys).toEqual([keys[0], keys[0]]);
     expect((await service.messages(lost)).filter(({ type }) => type === 'human_response')).toHaveLength(1);

@@ -31,7 +31,8 @@ describeWithChromium('the team page behind a proxy', () => {
     const { code } = await service.api<{ code: string }>('POST', '/local/page-codes');
     const { page, troubles } = await newPage({ ignoreHTTPSErrors: true });
     await page.goto(`${publicUrl}/#code=${code}&view=/runs/${run}`);
-    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('radio', { name: 'Approve' }).check();
+    await page.getByRole('button', { name: 'Send decision' }).click();
     await page.getByRole('main').getByText('Paid.').waitFor();
     await page.getByRole('link', { name: 'Files' }).click();
     await page.getByRole('link', { name: 'note.txt' }).click();

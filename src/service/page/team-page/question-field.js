@@ -6,9 +6,10 @@ import { nameText, proseText } from './words.js';
 
 /**
  * @param {HumanQuestion} question
- * @param {{ id: string, title: string, draft: unknown, changed: () => void }} options
+ * @param {{ id: string, title: string, draft: unknown, optional?: boolean, maxLength?: number, changed: () => void }} options
+ *   `optional` when it may be left empty; `maxLength` in UTF-16 code units, of a text
  */
-export function questionField(question, { id, title, draft, changed }) {
+export function questionField(question, { id, title, draft, optional = false, maxLength, changed }) {
   const problem = el('p', { class: 'problem', id: `${id}-problem`, hidden: true });
   // A single question is often the title again, which stands above already; who only listens hears it all the same.
   const repeats = question.question.trim() === title.trim();
@@ -16,7 +17,8 @@ export function questionField(question, { id, title, draft, changed }) {
     question.header === undefined ? null : el('span', { class: 'tag' }, nameText(question.header)),
     el('span', { class: repeats ? 'hidden' : 'question', dir: 'auto' }, proseText(question.question)),
   ];
-  const input = (question.options ?? []).length === 0 ? textInput(id, draft, changed) : choiceInput(question, id, draft, changed);
+  const input =
+    (question.options ?? []).length === 0 ? textInput(id, draft, maxLength, changed) : choiceInput(question, id, draft, changed);
   const element = input.isText
     ? el('div', { class: 'field' }, el('label', { for: `${id}-text` }, ...caption), ...input.elements, problem)
     : el('fieldset', { class: 'field', 'aria-describedby': problem.id }, el('legend', {}, ...caption), ...input.elements, problem);
@@ -38,16 +40,16 @@ export function questionField(question, { id, title, draft, changed }) {
     draft: input.draft,
     focus: () => input.controls()[0]?.focus(),
     check() {
-      const isFine = input.value() !== '';
+      const isFine = optional || input.value() !== '';
       if (!isFine) tell(input.isText ? 'Write an answer.' : question.multi_select ? 'Choose one or more.' : 'Choose one.');
       return isFine;
     },
   };
 }
 
-/** @param {string} id @param {unknown} draft @param {() => void} changed */
-function textInput(id, draft, changed) {
-  const area = el('textarea', { id: `${id}-text`, rows: 3, 'aria-describedby': `${id}-problem`, dir: 'auto', input: changed });
+/** @param {string} id @param {unknown} draft @param {number | undefined} maxlength @param {() => void} changed */
+function textInput(id, draft, maxlength, changed) {
+  const area = el('textarea', { id: `${id}-text`, rows: 3, maxlength, 'aria-describedby': `${id}-problem`, dir: 'auto', input: changed });
   area.value = typeof draft === 'string' ? draft : '';
   // Ctrl and Enter send, as in most places where text has several lines.
   area.addEventListener('keydown', (event) => {

@@ -6,10 +6,14 @@ import { ApiError, Keys, Unreachable } from './api.js';
 import { announce, el, fill, icon } from './dom.js';
 import { dropDraft, keepDraft, readDraft } from './drafts.js';
 import { questionField } from './question-field.js';
+import { Sight } from './sight.js';
 import { moment, proseText } from './words.js';
 
 /** @typedef {import('./types.d.ts').HumanRequest} HumanRequest */
-/** @typedef {{ approved: boolean } | { answers: Record<string, string> }} Answer */
+/** @typedef {{ approved: boolean, reason?: string } | { answers: Record<string, string> }} Answer */
+
+const approve = 'Approve';
+const deny = 'Deny';
 
 export class RequestCard {
   #app;
@@ -20,6 +24,11 @@ export class RequestCard {
   #fields = [];
   #controls = el('div', { class: 'controls' });
   #problem = el('p', { class: 'problem', role: 'alert', hidden: true });
+  #sendButton = el('button', { class: 'primary' });
+  /** Takes its room also while it is hidden: nothing may move when it appears. */
+  #moment = el('span', { class: 'moment quiet', 'aria-hidden': true }, 'Just a moment…');
+  /** Undefined where nothing can be answered. @type {Sight | undefined} */
+  #sight;
   /** @type {'open' | 'sending' | 'sent' | 'settled'} */
   #state = 'open';
 
@@ -99,7 +108,13 @@ export class RequestCard {
   }
 
   #unsent() {
-    return this.#fields.map((field) => field.value()).filter((text) => text !== '');
+    const [decision, ...others] = this.#fields;
+    const fields = this.#isApproval || decision === undefined ? others : [decision, ...others];
+    return fields.map((field) => field.value()).filter((text) => text !== '');
+  }
+
+  get #isApproval() {
+    return this.#request.type === 'approval';
   }
 
   #showForm() {
@@ -107,41 +122,47 @@ export class RequestCard {
       fill(this.#controls, el('p', { class: 'quiet' }, 'Your token may not answer: it lacks the scope approvals:write.'));
       return;
     }
-    if (this.#request.type === 'approval') {
-      fill(
-        this.#controls,
-        el(
-          'div',
-          { class: 'buttons' },
-          this.#button('Approve', 'primary', () => this.#send({ approved: true })),
-          this.#button('Deny', 'danger', () => this.#send({ approved: false })),
-        ),
-      );
-      return;
-    }
-    /** @type {unknown[]} */
-    const draft = readDraft(this.id) ?? [];
-    this.#fields = (this.#request.questions ?? []).map((question, index) =>
-      questionField(question, {
-        id: `${this.id}-${index}`,
-        title: this.#request.title,
-        draft: draft[index],
-        changed: () => this.#changed(),
-      }),
-    );
+    this.#fields = this.#isApproval ? this.#approvalFields() : this.#questionFields();
+    fill(this.#sendButton, this.#isApproval ? 'Send decision' : 'Send answer');
     const form = el(
       'form',
       {
         novalidate: true,
         submit: (event) => {
           event.preventDefault();
-          this.#sendAnswers();
+          this.#submit();
         },
       },
       ...this.#fields.map(({ element }) => element),
-      el('div', { class: 'buttons' }, el('button', { class: 'primary' }, 'Send answer')),
+      el('div', { class: 'buttons' }, this.#sendButton, this.#moment),
     );
     fill(this.#controls, form);
+    this.#sight = new Sight(form, () => this.#showReadiness());
+    this.#showReadiness();
+  }
+
+  /** An approval is a question like others. Neither decision is chosen beforehand. */
+  #approvalFields() {
+    const decision = { question: 'Your decision', options: [{ label: approve }, { label: deny }] };
+    const reason = { question: 'Reason (optional)' };
+    return [this.#field(decision, 0), this.#field(reason, 1, { optional: true, maxLength: 2_000 })];
+  }
+
+  #questionFields() {
+    return (this.#request.questions ?? []).map((question, index) => this.#field(question, index));
+  }
+
+  /** @param {import('./types.d.ts').HumanQuestion} question @param {number} index @param {{ optional?: boolean, maxLength?: number }} [limits] */
+  #field(question, index, limits = {}) {
+    /** @type {unknown[]} */
+    const draft = readDraft(this.id) ?? [];
+    return questionField(question, {
+      id: `${this.id}-${index}`,
+      title: this.#request.title,
+      draft: draft[index],
+      ...limits,
+      changed: () => this.#changed(),
+    });
   }
 
   #changed() {
@@ -152,22 +173,29 @@ export class RequestCard {
     this.#tell('');
   }
 
-  /** @param {string} label @param {string} className @param {() => void} press */
-  #button(label, className, press) {
-    return el('button', { type: 'button', class: className, click: press }, label);
-  }
-
-  #sendAnswers() {
+  #submit() {
+    if (this.#sight?.takePress() === false) {
+      this.#tell('Nothing was sent: this had only just appeared here. Read it, and send it again.');
+      return;
+    }
     const wrong = this.#fields.filter((field) => !field.check());
     if (wrong[0] !== undefined) {
       wrong[0].focus();
       return;
     }
-    void this.#send({
-      answers: Object.fromEntries(
-        (this.#request.questions ?? []).map(({ question }, index) => [question, this.#fields[index]?.value() ?? '']),
-      ),
-    });
+    void this.#send(this.#isApproval ? this.#decision() : this.#answers());
+  }
+
+  /** @returns {Answer} */
+  #decision() {
+    const [decision, reason] = this.#fields.map((field) => field.value());
+    return { approved: decision === approve, ...(reason ? { reason } : {}) };
+  }
+
+  /** @returns {Answer} */
+  #answers() {
+    const questions = this.#request.questions ?? [];
+    return { answers: Object.fromEntries(questions.map(({ question }, index) => [question, this.#fields[index]?.value() ?? ''])) };
   }
 
   /** @param {Answer} answer */
@@ -180,12 +208,9 @@ export class RequestCard {
       const { human_request: answered } = await this.#app.session.api.post(path, answer, this.#keys.for(answer));
       this.#state = 'sent';
       dropDraft(this.id);
-      const heard = answered.response ?? '';
-      this.#finish(
-        'mine',
-        this.#request.type === 'approval' ? (heard === 'approved' ? 'You approved this.' : 'You denied this.') : 'You answered:',
-        this.#request.type === 'approval' ? undefined : heard,
-      );
+      const response = answered.response ?? '';
+      if ('approved' in answer) this.#finish('mine', answer.approved ? 'You approved this.' : 'You denied this.', answer.reason);
+      else this.#finish('mine', 'You answered:', response);
       announce('Your answer was sent.');
     } catch (error) {
       this.#failed(error);
@@ -213,9 +238,16 @@ export class RequestCard {
   #setBusy(busy) {
     this.#state = busy ? 'sending' : 'open';
     this.element.setAttribute('aria-busy', String(busy));
-    // Not `disabled`, which would throw the focus away.
-    for (const button of this.#controls.querySelectorAll('button')) button.setAttribute('aria-disabled', String(busy));
+    this.#showReadiness();
     if (busy) this.#tell('');
+  }
+
+  /** Shows whether pressing the button would send. */
+  #showReadiness() {
+    const isSettled = this.#sight?.settled === true;
+    // Not `disabled`, which would throw the focus away.
+    this.#sendButton.setAttribute('aria-disabled', String(!isSettled || this.#state === 'sending'));
+    this.#moment.classList.toggle('over', isSettled);
   }
 
   /** @param {string} text */
@@ -227,6 +259,7 @@ export class RequestCard {
   /** @param {'mine' | 'other'} whose @param {string} text @param {string} [answer] @param {Node | null} [more] */
   #finish(whose, text, answer, more = null) {
     const hadFocus = this.element.contains(document.activeElement);
+    this.#sight?.end();
     this.element.classList.add('answered', whose);
     this.element.removeAttribute('aria-busy');
     this.#tell('');
