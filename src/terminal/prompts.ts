@@ -28,9 +28,14 @@ export interface Choice<Value> {
   checked?: boolean;
 }
 
-/** `signal` withdraws the prompt: it leaves the screen and the promise rejects with the signal's reason. */
 export interface PromptOptions {
+  /** Withdraws the prompt: it leaves the screen and the promise rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
+  /**
+   * Whether the prompt appears by itself rather than in reply to something the person just did. Keys are then ignored for a
+   * short, visible time, because they were meant for something else.
+   */
+  unasked?: boolean;
 }
 
 type Validate = (text: string) => true | string;
@@ -42,6 +47,8 @@ type Validate = (text: string) => true | string;
 export interface Prompter {
   confirm(question: Question & { initial?: boolean }, options?: PromptOptions): Promise<boolean>;
   select<Value>(question: Question & { choices: readonly Choice<Value>[]; initial?: Value }, options?: PromptOptions): Promise<Value>;
+  /** A list that gets shorter as the person types; for lists that are longer than a page. The first match is highlighted. */
+  search<Value>(question: Question & { choices: readonly Choice<Value>[] }, options?: PromptOptions): Promise<Value>;
   checkbox<Value>(
     question: Question & { choices: readonly Choice<Value>[]; required?: boolean },
     options?: PromptOptions,
@@ -64,6 +71,12 @@ export function createPrompter(terminal: Terminal): Prompter {
       ask(question, options, ({ select }, base, context) => {
         const initial = question.initial === undefined ? {} : { default: question.initial };
         return select({ ...base, choices: question.choices.map(cleanChoice), loop: false, ...initial }, context);
+      }),
+    search: (question, options) =>
+      ask(question, options, ({ search }, base, context) => {
+        const choices = question.choices.map(cleanChoice);
+        const matching = (term = '') => choices.filter(({ name }) => name.toLowerCase().includes(term.toLowerCase()));
+        return search({ ...base, source: matching }, context);
       }),
     checkbox: (question, options) =>
       ask(question, options, ({ checkbox }, base, context) =>

@@ -1,8 +1,8 @@
 /** What runs of a team ask of people right now. */
 import type { Client } from '../../client/client.ts';
-import { ServiceAnswerError } from '../../client/errors.ts';
 import { pagedRows } from '../../client/paging.ts';
 import type { HumanRequest } from '../../interface/types.ts';
+import { requestOf } from '../runs/answer-here.ts';
 
 /** A human request, with the run that asks. */
 export interface PendingRequest extends HumanRequest {
@@ -26,14 +26,4 @@ export async function pendingRequests(client: Client, teamId: string, agentId: s
     if (request) found.push({ ...request, run_id: run.id, run_title: run.title, agent_id: run.agent_id, agent_name: run.agent_name });
   }
   return found.sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
-}
-
-/** What a run asks; null when it asks nothing, or is not there any more. */
-export async function requestOf(client: Client, runId: string): Promise<HumanRequest | null> {
-  try {
-    return (await client.call('getRun', { params: { run_id: runId } })).pending_human_request;
-  } catch (error) {
-    if (error instanceof ServiceAnswerError && error.status === 404) return null;
-    throw error;
-  }
 }

@@ -2,11 +2,9 @@
 import type { Client } from '../../client/client.ts';
 import { relativeTime } from '../../terminal/relative-time.ts';
 import { Pace } from '../../watch/pace.ts';
-import { patient } from '../../watch/polled.ts';
 import type { Context } from '../context.ts';
-import { LeftPending, respond, responderHere } from '../following/responder.ts';
-import { runRequester } from '../runs/requester.ts';
-import { type PendingRequest, requestOf } from './pending.ts';
+import { answerHere } from '../runs/answer-here.ts';
+import type { PendingRequest } from './pending.ts';
 
 export type Load = () => Promise<PendingRequest[]>;
 
@@ -78,34 +76,10 @@ export class Sitting {
   /** Asks one request. The prompt goes away when somebody else is faster. */
   async #answer(request: PendingRequest): Promise<void> {
     const { terminal } = this.#context;
-    const withdrawn = new AbortController();
-    const over = new AbortController();
-    const watching = this.#watch(request, withdrawn, over.signal);
     terminal.note(`${request.agent_name}: ${request.run_title}`);
-    try {
-      const options = responderHere(this.#context, { onRequest: 'prompt', answers: undefined });
-      const requester = runRequester(this.#client, request.run_id);
-      if (await respond(options, requester, request, AbortSignal.any([withdrawn.signal, this.#context.signal]))) this.#answered += 1;
-    } catch (error) {
-      if (!(error instanceof LeftPending)) throw error;
-      this.#left.add(request.id);
-    } finally {
-      over.abort();
-      await watching;
-    }
-    this.#context.signal.throwIfAborted();
-    if (withdrawn.signal.aborted) terminal.note('The run no longer asks: somebody else answered, or it was stopped.');
-  }
-
-  async #watch(request: PendingRequest, withdrawn: AbortController, over: AbortSignal): Promise<void> {
-    const { clock } = this.#context;
-    const pace = new Pace(clock, { minimum: 1_000 });
-    const look = patient(() => requestOf(this.#client, request.run_id), { clock, signal: over });
-    try {
-      while ((await look())?.id === request.id) await pace.pause(false, over);
-      if (!over.aborted) withdrawn.abort();
-    } catch {
-      // The prompt has ended, or the service cannot be asked: then sending the answer says so.
-    }
+    const outcome = await answerHere(this.#context, this.#client, request.run_id, request);
+    if (outcome === 'answered') this.#answered += 1;
+    if (outcome === 'left') this.#left.add(request.id);
+    if (outcome === 'gone') terminal.note('The run no longer asks: somebody else answered, or it was stopped.');
   }
 }
