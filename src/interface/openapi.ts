@@ -1,5 +1,6 @@
 /** The OpenAPI 3.1 description of the interface, generated from the contract. Pure. */
 import { interfaceVersion } from '../base/version.ts';
+import { NamedSchemas } from './named-schemas.ts';
 import type { Operation } from './operation.ts';
 import { type OperationId, operation, operationGroups } from './operations.ts';
 import { ErrorBody } from './schemas/common.ts';
@@ -26,8 +27,14 @@ const rateLimitHeaders: Record<string, Json> = {
 
 const headerReferences = Object.fromEntries(Object.keys(rateLimitHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-/** The document, as an object ready to be written as JSON. */
-export function openApiDocument(): Json {
+/**
+ * The document, as an object ready to be written as JSON.
+ * @param baseUrl where the service is, without a slash at the end: a saved document still says whose it is
+ */
+export function openApiDocument(baseUrl: string): Json {
+  const named = new NamedSchemas();
+  const error = named.referring(ErrorBody);
+  const described = paths(named);
   return {
     openapi: '3.1.0',
     info: {
@@ -35,13 +42,14 @@ export function openApiDocument(): Json {
       version: interfaceVersion,
       description: 'Agents, their runs, and the people who answer them.',
     },
+    servers: [{ url: baseUrl }],
     security: [{ bearer: [] }, { oauth2: [] }],
     tags: Object.keys(operationGroups).map((name) => ({ name })),
-    paths: paths(),
+    paths: described,
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'A workspace-issued token, which may be limited to scopes.' },
-        oauth2: { type: 'oauth2', flows: { clientCredentials: { tokenUrl: '/oauth/token', scopes: scopeMeanings } } },
+        oauth2: { type: 'oauth2', flows: { clientCredentials: { tokenUrl: `${baseUrl}/oauth/token`, scopes: scopeMeanings } } },
       },
       headers: {
         ...rateLimitHeaders,
@@ -60,31 +68,36 @@ export function openApiDocument(): Json {
           schema: { type: 'string', minLength: 1, maxLength: 255 },
         },
       },
-      schemas: { Error: ErrorBody },
+      schemas: named.all(),
       responses: Object.fromEntries(
-        Object.entries(errorResponses).map(([status, description]) => [`Error${status}`, errorResponse(status, description)]),
+        Object.entries(errorResponses).map(([status, description]) => [`Error${status}`, errorResponse(status, description, error)]),
       ),
     },
   };
 }
 
-function paths(): Json {
+function paths(named: NamedSchemas): Json {
   const result: Record<string, Json> = {};
   for (const [group, rows] of Object.entries(operationGroups)) {
     for (const id of Object.keys(rows) as OperationId[]) {
       const row = operation(id);
-      result[row.path] = { ...result[row.path], [row.method.toLowerCase()]: describe(id, row, group) };
+      result[row.path] = { ...result[row.path], [row.method.toLowerCase()]: describe(id, row, group, named) };
     }
   }
   return result;
 }
 
-function describe(id: OperationId, row: Operation, group: string): Json {
+function describe(id: OperationId, row: Operation, group: string, named: NamedSchemas): Json {
   const { query, body, response } = schemasOf(id);
   const required = new Set((query?.required as string[] | undefined) ?? []);
   const parameters = [
     ...[...row.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
-    ...Object.entries(query?.properties ?? {}).map(([name, schema]) => ({ name, in: 'query', required: required.has(name), schema })),
+    ...Object.entries(query?.properties ?? {}).map(([name, schema]) => ({
+      name,
+      in: 'query',
+      required: required.has(name),
+      schema: named.referring(schema),
+    })),
     ...(row.idempotent ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
   ];
   return {
@@ -94,7 +107,7 @@ function describe(id: OperationId, row: Operation, group: string): Json {
     ...(row.extension ? { 'x-extension': true } : {}),
     ...security(id),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined ? {} : { requestBody: requestBody(row, body) }),
+    ...(body === undefined ? {} : { requestBody: requestBody(row, body, named) }),
     responses: {
       [row.success]: {
         description: 'Success',
@@ -103,7 +116,7 @@ function describe(id: OperationId, row: Operation, group: string): Json {
           ...(row.idempotent ? { 'Idempotency-Replayed': { $ref: '#/components/headers/Idempotency-Replayed' } } : {}),
         },
         // Bytes are described by their media type alone (OpenAPI 3.1, 4.8.14.1).
-        content: { [row.produces ?? 'application/json']: row.produces === 'application/pdf' ? {} : { schema: response } },
+        content: { [row.produces ?? 'application/json']: row.produces === 'application/pdf' ? {} : { schema: named.referring(response) } },
       },
       ...Object.fromEntries(Object.keys(errorResponses).map((status) => [status, { $ref: `#/components/responses/Error${status}` }])),
     },
@@ -119,11 +132,11 @@ function security(id: OperationId): Json {
   return { security: [{ bearer: [] }], description: `Needs ${who}.` };
 }
 
-function requestBody(row: Operation, body: { required?: unknown }): Json {
+function requestBody(row: Operation, body: { required?: unknown }, named: NamedSchemas): Json {
   // Where nothing in it is required, the body itself is not.
   const required = Array.isArray(body.required) && body.required.length > 0;
-  if (row.request === undefined) return { required, content: { 'application/json': { schema: body } } };
-  const { properties = {}, ...rest } = body as { properties?: Record<string, { type?: string }> };
+  if (row.request === undefined) return { required, content: { 'application/json': { schema: named.referring(body) } } };
+  const { properties = {}, ...rest } = named.referring(body) as { properties?: Record<string, { type?: string }> };
   // A part without a type is a file: raw bytes, as OpenAPI 3.1 describes them.
   const parts = Object.entries(properties).map(([name, part]) => [
     name,
@@ -132,8 +145,8 @@ function requestBody(row: Operation, body: { required?: unknown }): Json {
   return { required, content: { [row.request]: { schema: { ...rest, properties: Object.fromEntries(parts) } } } };
 }
 
-const errorResponse = (status: string, description: string): Json => ({
+const errorResponse = (status: string, description: string, schema: unknown): Json => ({
   description,
   headers: { ...headerReferences, ...(status === '429' ? { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } : {}) },
-  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+  content: { 'application/json': { schema } },
 });

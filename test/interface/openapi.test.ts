@@ -1,9 +1,11 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
 import { interfaceVersion } from '../../src/base/version.ts';
+import { NamedSchemas } from '../../src/interface/named-schemas.ts';
 import { openApiDocument } from '../../src/interface/openapi.ts';
 import { operation, operationGroups, operationIds } from '../../src/interface/operations.ts';
 import { runStatuses, runStatusFilters } from '../../src/interface/run-status.ts';
+import { Named, Uuid } from '../../src/interface/schemas/common.ts';
 import { schemas, schemasOf } from '../../src/interface/schemas.ts';
 
 type Json = Record<string, unknown>;
@@ -21,8 +23,10 @@ interface Described extends Json {
 const readsByPost: ReadonlySet<string> = new Set(['searchCases', 'probeMcpServer', 'checkMcpOAuth']);
 
 /** As it goes over the wire. */
-const document = JSON.parse(JSON.stringify(openApiDocument())) as Json & {
+const document = JSON.parse(JSON.stringify(openApiDocument('https://agents.example.com'))) as Json & {
   info: Json;
+  servers: Json[];
+  components: { schemas: Record<string, Json> };
   tags: { name: string }[];
   paths: Record<string, Record<string, Described>>;
 };
@@ -123,7 +127,63 @@ describe('the OpenAPI document', () => {
   });
 
   it('is the same every time, and belongs to nobody', () => {
-    expect(JSON.stringify(openApiDocument())).toBe(JSON.stringify(document));
+    expect(JSON.stringify(openApiDocument('https://agents.example.com'))).toBe(JSON.stringify(document));
+  });
+
+  it('says where the service is, also after it was saved', () => {
+    expect(document.servers).toEqual([{ url: 'https://agents.example.com' }]);
+    expect(JSON.stringify(document)).toContain('"tokenUrl":"https://agents.example.com/oauth/token"');
+  });
+
+  it('lists each resource once under its name, and refers to it', () => {
+    const named = Object.keys(document.components.schemas);
+    expect(named).toEqual(
+      expect.arrayContaining([
+        'Agent',
+        'Artifact',
+        'Build',
+        'Case',
+        'Connection',
+        'Error',
+        'HumanRequest',
+        'Queue',
+        'Run',
+        'Schedule',
+        'Webhook',
+      ]),
+    );
+    const references = new Set([...everything(document)].map(([, { $ref }]) => $ref));
+    for (const name of named) expect(references, name).toContain(`#/components/schemas/${name}`);
+    const { getRun, listRuns } = Object.fromEntries(described.map(({ description }) => [description.operationId, description]));
+    expect(getRun?.responses['200']).toMatchObject({
+      content: { 'application/json': { schema: { properties: { run: { $ref: '#/components/schemas/Run' } } } } },
+    });
+    expect(JSON.stringify(listRuns)).toContain('"items":{"$ref":"#/components/schemas/RunListItem"}');
+    expect(document.components.schemas.RunListItem).toMatchObject({ allOf: [{ $ref: '#/components/schemas/Run' }, { type: 'object' }] });
+  });
+
+  it('describes no object twice that has three fields or more', () => {
+    const seen = new Map<string, string>();
+    for (const [at, part] of everything(document)) {
+      if (part.type !== 'object' || Object.keys((part.properties ?? {}) as Json).length < 3) continue;
+      const text = JSON.stringify(part);
+      expect(seen.get(text), `${at} is the same as another`).toBeUndefined();
+      seen.set(text, at);
+    }
+  });
+
+  it('leaves no trace of how its schemas are written, and has only formats that are registered', () => {
+    for (const [at, part] of everything(document)) {
+      expect(Object.keys(part), at).not.toContain('$id');
+      if (typeof part.format === 'string') expect(['uuid', 'date-time', 'uri'], at).toContain(part.format);
+    }
+  });
+
+  it('refuses two different schemas of one name', () => {
+    const named = new NamedSchemas();
+    named.referring(Named('Thing', { id: Uuid }));
+    named.referring(Named('Thing', { id: Uuid }));
+    expect(() => named.referring(Named('Thing', { name: Uuid }))).toThrow('Two different schemas are named Thing.');
   });
 
   it('has schemas whose required properties exist', () => {

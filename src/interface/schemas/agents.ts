@@ -1,12 +1,12 @@
 import Type, { type Static } from 'typebox';
 import type { OperationSchemas } from '../operation.ts';
 import type { agentOperations } from '../operations/agents.ts';
-import { DateTime, FreeForm, Nullable, paging, Uuid, Words } from './common.ts';
+import { DateTime, Extended, FreeForm, Named, Nullable, paging, Uuid, Words } from './common.ts';
 import { Schedule } from './schedules.ts';
 
-const Person = Type.Object({ id: Type.String(), name: Nullable(Type.String()), email: Nullable(Type.String()) });
+const Person = Named('Person', { id: Type.String(), name: Nullable(Type.String()), email: Nullable(Type.String()) });
 
-export const Agent = Type.Object({
+export const Agent = Named('Agent', {
   id: Uuid,
   name: Type.String(),
   slack_enabled: Nullable(Type.Boolean()),
@@ -40,21 +40,24 @@ const InputContent = Type.Union([
 ]);
 
 /** The procedure: plain text, or messages. For the script runtime it is the YAML text of the procedure. */
-const RevisionInput = Type.Union([
-  Type.String(),
-  Type.Array(
-    Type.Object({
-      role: Words(['system', 'user', 'assistant']),
-      content: InputContent,
-      type: Type.Optional(Nullable(Type.Literal('message'))),
-    }),
-  ),
-]);
+const RevisionInput = Type.Union(
+  [
+    Type.String(),
+    Type.Array(
+      Type.Object({
+        role: Words(['system', 'user', 'assistant']),
+        content: InputContent,
+        type: Type.Optional(Nullable(Type.Literal('message'))),
+      }),
+    ),
+  ],
+  { $id: 'RevisionInput' },
+);
 
 const strings = Type.Optional(Nullable(Type.Array(Type.String())));
 
 /** What an agent runs with. `models.agent.model` names the runtime of the local service (`script`) or a model. */
-export const RevisionConfig = Type.Object({
+export const RevisionConfig = Named('RevisionConfig', {
   version: Type.Literal('v2'),
   data: Type.Object({
     models: Type.Object({
@@ -78,7 +81,7 @@ export const RevisionConfig = Type.Object({
 export type RevisionConfig = Static<typeof RevisionConfig>;
 
 /** A revision of an agent; the interface's field names call it a build. */
-export const Build = Type.Object({
+export const Build = Named('Build', {
   id: Uuid,
   copilot_id: Uuid,
   agent_id: Uuid,
@@ -100,7 +103,7 @@ export const Build = Type.Object({
 export type Build = Static<typeof Build>;
 
 /** A connection that the newest revision of an agent names. */
-export const IntegrationConfig = Type.Object({
+export const IntegrationConfig = Named('IntegrationConfig', {
   id: Type.String(),
   integration_id: Type.String(),
   integration_type: Type.String(),
@@ -112,23 +115,20 @@ export const IntegrationConfig = Type.Object({
 });
 export type IntegrationConfig = Static<typeof IntegrationConfig>;
 
-export const AgentListItem = Type.Intersect([
-  Agent,
-  Type.Object({
-    pinned_at: Nullable(DateTime),
-    last_run_at: Nullable(DateTime),
-    latest_build: Nullable(Build),
-    integration_configs: Type.Array(IntegrationConfig),
-    user_triggers: Type.Object({ slack_mention: Type.Boolean(), slack_channel: Type.Boolean(), teams_mention: Type.Boolean() }),
-    case_trigger_enabled: Type.Boolean(),
-    case_trigger_has_conflict: Type.Boolean(),
-    case_trigger_conflicting_agents: Type.Array(Type.Object({ id: Uuid, name: Type.String() })),
-    case_queue_name: Nullable(Type.String()),
-  }),
-]);
+export const AgentListItem = Extended('AgentListItem', Agent, {
+  pinned_at: Nullable(DateTime),
+  last_run_at: Nullable(DateTime),
+  latest_build: Nullable(Build),
+  integration_configs: Type.Array(IntegrationConfig),
+  user_triggers: Type.Object({ slack_mention: Type.Boolean(), slack_channel: Type.Boolean(), teams_mention: Type.Boolean() }),
+  case_trigger_enabled: Type.Boolean(),
+  case_trigger_has_conflict: Type.Boolean(),
+  case_trigger_conflicting_agents: Type.Array(Type.Object({ id: Uuid, name: Type.String() })),
+  case_queue_name: Nullable(Type.String()),
+});
 export type AgentListItem = Static<typeof AgentListItem>;
 
-const AgentInContext = Type.Object({ agent: Agent, user_context: Type.Object({ pinned_at: Nullable(DateTime) }) });
+const AgentInContext = Named('AgentInContext', { agent: Agent, user_context: Type.Object({ pinned_at: Nullable(DateTime) }) });
 
 const RevisionName = Type.String({ minLength: 1, maxLength: 80 });
 const RevisionDescription = Nullable(Type.String({ maxLength: 500 }));

@@ -10,14 +10,14 @@ import {
 } from '../artifact-words.ts';
 import type { OperationSchemas } from '../operation.ts';
 import type { artifactOperations } from '../operations/artifacts.ts';
-import { DateTime, FreeForm, Nullable, paging, Uuid, Words } from './common.ts';
+import { DateTime, FreeForm, Named, Nullable, paging, Uuid, Words } from './common.ts';
 
 const Frequency = Nullable(Words([...refreshFrequencies]));
 const Theme = Type.Object({ theme: Type.Optional(Words([...artifactThemes])) });
 const Message = Type.String({ minLength: 1, maxLength: 10_000 });
 
 /** A part of the page that a message is about, as it was found in the browser. */
-export const SelectedElement = Type.Object({
+export const SelectedElement = Named('SelectedElement', {
   selector: Type.String({ minLength: 1, maxLength: 2_000 }),
   label: Type.String({ minLength: 1, maxLength: 200 }),
   tag_name: Type.String({ minLength: 1, maxLength: 50 }),
@@ -26,7 +26,7 @@ export const SelectedElement = Type.Object({
 });
 export type SelectedElement = Static<typeof SelectedElement>;
 
-export const Artifact = Type.Object({
+export const Artifact = Named('Artifact', {
   id: Uuid,
   team_id: Uuid,
   /** There are no users in the local service: the credential that created it. */
@@ -34,8 +34,8 @@ export const Artifact = Type.Object({
   title: Nullable(Type.String()),
   /** Whether there is a page. */
   html_code_present: Type.Boolean(),
-  status: Words([...artifactStatuses]),
-  visibility: Words([...artifactVisibilities]),
+  status: Words([...artifactStatuses], 'ArtifactStatus'),
+  visibility: Words([...artifactVisibilities], 'ArtifactVisibility'),
   publish_permission: Words([...publishPermissions]),
   thumbnail_url: Type.Optional(Nullable(Type.String())),
   refresh_frequency: Type.Optional(Frequency),
@@ -47,7 +47,7 @@ export const Artifact = Type.Object({
 export type Artifact = Static<typeof Artifact>;
 
 /** What was said. `message` is more than text: questions (`type` is `question`, with `toolCallId` and `questions`), and answers to them. */
-export const ArtifactMessage = Type.Object({
+export const ArtifactMessage = Named('ArtifactMessage', {
   id: Uuid,
   artifact_id: Uuid,
   author_user_id: Type.Optional(Nullable(Uuid)),
@@ -61,7 +61,7 @@ export const ArtifactMessage = Type.Object({
 });
 export type ArtifactMessage = Static<typeof ArtifactMessage>;
 
-export const ArtifactRevision = Type.Object({
+export const ArtifactRevision = Named('ArtifactRevision', {
   id: Uuid,
   artifact_id: Uuid,
   /** 1, 2, 3 ... */
@@ -72,7 +72,7 @@ export const ArtifactRevision = Type.Object({
 });
 export type ArtifactRevision = Static<typeof ArtifactRevision>;
 
-export const ArtifactConnection = Type.Object({
+export const ArtifactConnection = Named('ArtifactConnection', {
   connection_id: Uuid,
   integration_id: Nullable(Uuid),
   custom_integration_id: Nullable(Uuid),

@@ -1,19 +1,19 @@
 import Type, { type Static } from 'typebox';
 import type { OperationSchemas } from '../operation.ts';
 import type { billingOperations } from '../operations/billing.ts';
-import { Closed, DateTime, Nullable, Uuid } from './common.ts';
+import { Closed, DateTime, NamedClosed, Nullable, Uuid } from './common.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 /** A number of a plan that may have no bound. */
 const Limit = Type.Union([Count, Type.Literal('unlimited')]);
 
 /** Used up in a period. */
-const Spent = Closed({ used: Count, limit: Limit, remaining: Limit });
+const Spent = NamedClosed('UsageInPeriod', { used: Count, limit: Limit, remaining: Limit });
 /** Held at this moment. */
-const Held = Closed({ used: Count, limit: Limit });
+const Held = NamedClosed('UsageNow', { used: Count, limit: Limit });
 
 /** Interface part 2.9. */
-export const TeamUsage = Closed({
+export const TeamUsage = NamedClosed('TeamUsage', {
   teamId: Uuid,
   period: Closed({ start: Nullable(DateTime), end: Nullable(DateTime) }),
   agentRuns: Spent,
@@ -24,7 +24,7 @@ export const TeamUsage = Closed({
 export type TeamUsage = Static<typeof TeamUsage>;
 
 /** Interface part 2.10. */
-export const TeamEntitlements = Closed({
+export const TeamEntitlements = NamedClosed('TeamEntitlements', {
   plan: Type.String(),
   features: Type.Array(Type.String()),
   products: Type.Array(Type.String()),

@@ -3,30 +3,30 @@ import { caseDisplayStatuses, casePriorities, caseSortFields, caseStatuses, case
 import type { OperationSchemas } from '../operation.ts';
 import type { caseOperations } from '../operations/cases.ts';
 import { runStatuses } from '../run-status.ts';
-import { DateTime, EvaluationSummary, Nullable, paging, Uuid, Words } from './common.ts';
+import { DateTime, EvaluationSummary, Named, Nullable, paging, Uuid, Words } from './common.ts';
 import { RunMessage } from './runs.ts';
 
-const Priority = Words([...casePriorities]);
-const Status = Words([...caseStatuses]);
+const Priority = Words([...casePriorities], 'CasePriority');
+const Status = Words([...caseStatuses], 'CaseStatus');
 const Uuids = Type.Array(Uuid);
 const Count = Type.Integer({ minimum: 0 });
 const Hue = Type.Integer({ minimum: 0, maximum: 360 });
 
-export const Label = Type.Object({ id: Uuid, key: Type.String(), value: Type.String({ minLength: 1 }), color_hue: Hue });
+export const Label = Named('Label', { id: Uuid, key: Type.String(), value: Type.String({ minLength: 1 }), color_hue: Hue });
 export type Label = Static<typeof Label>;
 
-export const QueueLabel = Type.Object({ ...Label.properties, case_count: Count });
+export const QueueLabel = Named('QueueLabel', { ...Label.properties, case_count: Count });
 export type QueueLabel = Static<typeof QueueLabel>;
 
 /** A case. `data` is a text, which often holds JSON. */
-export const Case = Type.Object({
+export const Case = Named('Case', {
   id: Uuid,
   queue_id: Uuid,
   title: Type.String(),
   data: Type.String(),
   status: Status,
   priority: Priority,
-  display_status: Words([...caseDisplayStatuses]),
+  display_status: Words([...caseDisplayStatuses], 'CaseDisplayStatus'),
   claimed_at: Nullable(DateTime),
   claimed_by_run_id: Nullable(Type.String()),
   completed_at: Nullable(DateTime),
@@ -50,7 +50,7 @@ export const Case = Type.Object({
 export type Case = Static<typeof Case>;
 
 /** Something that happened to a case. */
-export const CaseEvent = Type.Object({
+export const CaseEvent = Named('CaseEvent', {
   id: Uuid,
   case_queue_item_id: Uuid,
   agent_run_id: Nullable(Uuid),
@@ -67,7 +67,7 @@ export const CaseEvent = Type.Object({
 });
 export type CaseEvent = Static<typeof CaseEvent>;
 
-const ApprovalBatch = Type.Object({
+const ApprovalBatch = Named('ApprovalBatch', {
   id: Uuid,
   case_queue_item_id: Uuid,
   agent_run_id: Uuid,
@@ -95,12 +95,12 @@ const ApprovalBatch = Type.Object({
 });
 
 /** A run that worked on a case. */
-export const CaseRun = Type.Object({
+export const CaseRun = Named('CaseRun', {
   id: Uuid,
   case_queue_item_id: Uuid,
   agent_id: Uuid,
   agent_name: Type.String(),
-  status: Words([...runStatuses]),
+  status: Words([...runStatuses], 'RunStatus'),
   source: Nullable(Type.String()),
   created_at: DateTime,
   started_at: Nullable(DateTime),
@@ -115,9 +115,9 @@ export const CaseRun = Type.Object({
 });
 export type CaseRun = Static<typeof CaseRun>;
 
-const GivenLabel = Type.Object({ key: Type.Optional(Type.String()), value: Type.String({ minLength: 1 }) });
+const GivenLabel = Named('NewLabel', { key: Type.Optional(Type.String()), value: Type.String({ minLength: 1 }) });
 
-const NewCase = Type.Object({
+const NewCase = Named('NewCase', {
   title: Type.String({ minLength: 1, maxLength: 500 }),
   data: Type.Optional(Type.String()),
   labels: Type.Optional(Type.Array(GivenLabel)),
@@ -125,8 +125,8 @@ const NewCase = Type.Object({
 });
 export type NewCase = Static<typeof NewCase>;
 
-export const CaseFilters = Type.Object({
-  status: Type.Optional(Type.Array(Words([...caseStatusFilters]))),
+export const CaseFilters = Named('CaseFilters', {
+  status: Type.Optional(Type.Array(Words([...caseStatusFilters], 'CaseStatusFilter'))),
   priority: Type.Optional(Type.Array(Priority)),
   created_at_from: Type.Optional(DateTime),
   updated_at_from: Type.Optional(DateTime),
@@ -143,18 +143,18 @@ const selection = {
   search: Type.Optional(Type.String()),
 };
 
-const CasePage = Type.Object({ cases: Type.Array(Case), total: Type.Integer(), limit: Type.Integer(), offset: Type.Integer() });
+const CasePage = Named('CasePage', { cases: Type.Array(Case), total: Type.Integer(), limit: Type.Integer(), offset: Type.Integer() });
 const Sorting = {
   sort_by: Type.Optional(Words([...caseSortFields])),
   sort_order: Type.Optional(Words(['asc', 'desc'])),
 };
-const Redirect = Type.Object({ message: Type.String(), location: Type.String() });
+const Redirect = Named('Redirect', { message: Type.String(), location: Type.String() });
 const Success = Type.Object({ success: Type.Boolean() });
-const labelFields = {
+const LabelFields = Named('LabelFields', {
   key: Type.Optional(Type.String()),
   value: Type.String({ minLength: 1 }),
   color_hue: Type.Optional(Hue),
-};
+});
 
 export const caseSchemas = {
   listCases: {
@@ -221,8 +221,8 @@ export const caseSchemas = {
   bulkDelegateCases: { body: Type.Object({ case_ids: Uuids, agent_id: Uuid }), response: Redirect },
   bulkRetryCases: { body: Type.Object({ case_ids: Uuids }), response: Redirect },
   listQueueLabels: { query: Type.Object(paging(1_000, 1_000)), response: Type.Object({ labels: Type.Array(QueueLabel) }) },
-  createQueueLabel: { body: Type.Object(labelFields), response: Type.Object({ label: QueueLabel }) },
-  updateQueueLabel: { body: Type.Object(labelFields), response: Type.Object({ label: Label }) },
+  createQueueLabel: { body: LabelFields, response: Type.Object({ label: QueueLabel }) },
+  updateQueueLabel: { body: LabelFields, response: Type.Object({ label: Label }) },
   deleteQueueLabel: { response: Success },
   listCaseLabels: { query: Type.Object(paging(1_000, 1_000)), response: Type.Object({ labels: Type.Array(Label) }) },
   assignCaseLabels: {

@@ -7,11 +7,26 @@ export const DateTime = Type.String({ format: 'date-time' });
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 /** An object of which the interface promises nothing but that it is one. */
 export const FreeForm = Type.Record(Type.String(), Type.Unknown());
-/** One of several words. */
-export const Words = <const T extends string[]>(words: T) =>
-  Type.Union(words.map((word) => Type.Literal(word))) as unknown as TUnion<{ [K in keyof T]: TLiteral<T[K]> }>;
+/**
+ * One of several words.
+ * @param name the name under which the OpenAPI document lists them, if it does
+ */
+export const Words = <const T extends string[]>(words: T, name?: string) =>
+  Type.Union(
+    words.map((word) => Type.Literal(word)),
+    name === undefined ? {} : { $id: name },
+  ) as unknown as TUnion<{ [K in keyof T]: TLiteral<T[K]> }>;
 /** An object with exactly the properties listed. */
 export const Closed = <T extends Record<string, TSchema>>(properties: T) => Type.Object(properties, { additionalProperties: false });
+/** An object that the OpenAPI document lists under a name, and refers to wherever it is used. */
+export const Named = <T extends Record<string, TSchema>>(name: string, properties: T) => Type.Object(properties, { $id: name });
+/** A named object with exactly the properties listed. */
+export const NamedClosed = <T extends Record<string, TSchema>>(name: string, properties: T) =>
+  Type.Object(properties, { $id: name, additionalProperties: false });
+
+/** A named object that has everything `base` has, and more. */
+export const Extended = <B extends TSchema, T extends Record<string, TSchema>>(name: string, base: B, properties: T) =>
+  Type.Intersect([base, Type.Object(properties)], { $id: name });
 
 /** `limit` and `offset` of a paged read; query strings are converted before validation. */
 export const paging = (maximum: number, fallback: number) => ({
@@ -20,7 +35,7 @@ export const paging = (maximum: number, fallback: number) => ({
 });
 
 /** What an evaluation of a run found. */
-export const EvaluationSummary = Type.Object({
+export const EvaluationSummary = Named('EvaluationSummary', {
   passed: Type.Number(),
   total: Type.Number(),
   final_comment: Type.Optional(Type.String()),
@@ -30,7 +45,7 @@ export const EvaluationSummary = Type.Object({
 export type EvaluationSummary = Static<typeof EvaluationSummary>;
 
 /** The body of every error response (interface part 7). Open: `details` points at what is wrong with an input. */
-export const ErrorBody = Type.Object({
+export const ErrorBody = Named('Error', {
   error: Type.String(),
   message: Type.Optional(Type.String()),
   /** The scope that is missing, with `insufficient_scope`. */

@@ -1,18 +1,18 @@
 import Type, { type Static } from 'typebox';
 import type { OperationSchemas } from '../operation.ts';
 import type { connectionOperations } from '../operations/connections.ts';
-import { DateTime, FreeForm, Nullable, paging, Uuid, Words } from './common.ts';
+import { DateTime, FreeForm, Named, Nullable, paging, Uuid, Words } from './common.ts';
 
 /** `url`: the address is all that is needed. `apikey` and `headers`: headers go with each request. `oauth`: a person has authorized it. */
 const AuthMethod = Words(['url', 'apikey', 'headers', 'oauth']);
 const HeaderMap = Type.Record(Type.String(), Type.String());
 /** Values of `secret` are write-only: an empty text keeps the value that is stored. */
-const Headers = Type.Object({ plaintext: Type.Optional(HeaderMap), secret: Type.Optional(HeaderMap) });
+const Headers = Named('ConnectionHeaders', { plaintext: Type.Optional(HeaderMap), secret: Type.Optional(HeaderMap) });
 const Name = Type.String({ minLength: 1, maxLength: 100 });
 const ServerUrl = Type.String({ minLength: 1, maxLength: 2_048 });
 
 /** A connection. While it is broken, `broken_reason` says what the server, or the way to it, was found to be. */
-export const Connection = Type.Object({
+export const Connection = Named('Connection', {
   id: Type.String(),
   name: Type.String(),
   type: Type.String(),
@@ -41,7 +41,7 @@ export const Connection = Type.Object({
 });
 export type Connection = Static<typeof Connection>;
 
-export const ConnectionTool = Type.Object({
+export const ConnectionTool = Named('ConnectionTool', {
   name: Type.String(),
   description: Type.Optional(Type.String()),
   input_schema: Type.Optional(FreeForm),
@@ -49,7 +49,7 @@ export const ConnectionTool = Type.Object({
 export type ConnectionTool = Static<typeof ConnectionTool>;
 
 /** `success` says whether the server answered; `error` why it did not. */
-const Probed = Type.Object({
+const Probed = Named('ProbedServer', {
   success: Type.Boolean(),
   tools: Type.Optional(Type.Array(ConnectionTool)),
   error: Type.Optional(Type.String()),
@@ -57,7 +57,7 @@ const Probed = Type.Object({
 export type ProbedServer = Static<typeof Probed>;
 
 /** For a person to open. */
-const AuthorizationUrl = Type.Object({ authorization_url: Type.String() });
+const AuthorizationUrl = Named('AuthorizationUrl', { authorization_url: Type.String() });
 
 export const connectionSchemas = {
   listConnections: {

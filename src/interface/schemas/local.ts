@@ -2,12 +2,12 @@ import Type, { type Static } from 'typebox';
 import type { OperationSchemas } from '../operation.ts';
 import type { localOperations } from '../operations/local.ts';
 import { scopes } from '../scopes.ts';
-import { DateTime, Nullable, paging, Uuid, Words } from './common.ts';
+import { DateTime, Named, Nullable, paging, Uuid, Words } from './common.ts';
 
 const Name = Type.String({ minLength: 1, maxLength: 100 });
-const ScopeWord = Words([...scopes]);
+const ScopeWord = Words([...scopes], 'Scope');
 
-export const LocalTeam = Type.Object({
+export const LocalTeam = Named('LocalTeam', {
   id: Uuid,
   name: Type.String(),
   created_at: DateTime,
@@ -27,13 +27,13 @@ const credential = {
 };
 
 /** A token or an OAuth client, whose id is its `client_id`. */
-export const LocalCredential = Type.Object({ ...credential, status: Words(['active', 'expired']) });
+export const LocalCredential = Named('LocalCredential', { ...credential, status: Words(['active', 'expired']) });
 export type LocalCredential = Static<typeof LocalCredential>;
 
 const holds = Words(['everything', 'files']);
 
 /** The data directory held still for who copies it. */
-export const BackupHold = Type.Object({
+export const BackupHold = Named('BackupHold', {
   id: Uuid,
   /** The moment that the file of the database shows. */
   created_at: DateTime,
@@ -46,7 +46,7 @@ export const BackupHold = Type.Object({
 });
 export type BackupHold = Static<typeof BackupHold>;
 
-const newCredential = Type.Object({
+const newCredential = Named('NewLocalCredential', {
   name: Name,
   /** Default: the team of the owner. */
   team_id: Type.Optional(Uuid),

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import type { OperationSchemas } from '../operation.ts';
 import type { memoryOperations } from '../operations/memory.ts';
-import { DateTime, Words } from './common.ts';
+import { DateTime, Named, Words } from './common.ts';
 
 /** Where a memory file comes from. */
 const provenance = {
@@ -14,7 +14,7 @@ const provenance = {
 };
 
 /** A row of the list of memory files. */
-export const MemoryFile = Type.Object({
+export const MemoryFile = Named('MemoryFile', {
   name: Type.String(),
   /** With slashes, relative. */
   path: Type.String(),
@@ -25,7 +25,7 @@ export const MemoryFile = Type.Object({
 });
 export type MemoryFile = Static<typeof MemoryFile>;
 
-export const MemoryFileContent = Type.Object({ path: Type.String(), content: Type.String(), ...provenance });
+export const MemoryFileContent = Named('MemoryFileContent', { path: Type.String(), content: Type.String(), ...provenance });
 export type MemoryFileContent = Static<typeof MemoryFileContent>;
 
 export const memorySchemas = {

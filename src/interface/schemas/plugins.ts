@@ -1,9 +1,10 @@
 import Type, { type Static } from 'typebox';
 import type { OperationSchemas } from '../operation.ts';
 import type { pluginOperations } from '../operations/plugins.ts';
+import { Named } from './common.ts';
 
 /** Something that agents can be built with. */
-export const Plugin = Type.Object({ name: Type.String(), type: Type.String(), description: Type.String() });
+export const Plugin = Named('Plugin', { name: Type.String(), type: Type.String(), description: Type.String() });
 export type Plugin = Static<typeof Plugin>;
 
 export const pluginSchemas = {

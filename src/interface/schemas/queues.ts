@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox';
 import type { OperationSchemas } from '../operation.ts';
 import type { queueOperations } from '../operations/queues.ts';
-import { DateTime, Nullable, paging, Uuid } from './common.ts';
+import { DateTime, Named, Nullable, paging, Uuid } from './common.ts';
 
-export const Queue = Type.Object({
+export const Queue = Named('Queue', {
   id: Uuid,
   name: Type.String(),
   description: Nullable(Type.String()),

@@ -2,12 +2,12 @@ import Type, { type Static } from 'typebox';
 import { builderRunStatuses } from '../builder-run-status.ts';
 import type { OperationSchemas } from '../operation.ts';
 import type { revisionOperations } from '../operations/revisions.ts';
-import { DateTime, FreeForm, Nullable, Uuid, Words } from './common.ts';
+import { DateTime, FreeForm, Named, Nullable, Uuid, Words } from './common.ts';
 
-const StatusWord = Words([...builderRunStatuses]);
+const StatusWord = Words([...builderRunStatuses], 'BuilderRunStatus');
 
 /** Interface part 2.11. Readers accept other statuses. */
-export const BuilderRun = Type.Object({
+export const BuilderRun = Named('BuilderRun', {
   id: Uuid,
   status: StatusWord,
   build_id: Nullable(Uuid),
@@ -41,7 +41,7 @@ export const BuilderRun = Type.Object({
 export type BuilderRun = Static<typeof BuilderRun>;
 
 /** A builder run as accept, decline and discard return it. */
-const ReviewedBuilderRun = Type.Object({
+const ReviewedBuilderRun = Named('ReviewedBuilderRun', {
   id: Uuid,
   status: StatusWord,
   build_id: Type.String(),
@@ -56,7 +56,7 @@ const ReviewedBuilderRun = Type.Object({
 export type ReviewedBuilderRun = Static<typeof ReviewedBuilderRun>;
 
 /** How far a builder run is. The interface leaves the form open. */
-export const BuilderRunProgress = Type.Object({
+export const BuilderRunProgress = Named('BuilderRunProgress', {
   id: Uuid,
   build_id: Nullable(Uuid),
   status: StatusWord,
@@ -68,7 +68,7 @@ export const BuilderRunProgress = Type.Object({
 export type BuilderRunProgress = Static<typeof BuilderRunProgress>;
 
 /** Which builder run is meant, as the caller has it on the screen. Without it, whatever is there now. */
-const Guard = Type.Object({
+const Guard = Named('BuilderRunGuard', {
   builder_run_id: Type.Optional(Uuid),
   expected_started_at: Type.Optional(Nullable(DateTime)),
 });

@@ -1,10 +1,10 @@
 import Type, { type Static } from 'typebox';
 import type { OperationSchemas } from '../operation.ts';
 import type { rubricOperations } from '../operations/rubrics.ts';
-import { DateTime, Nullable, Uuid, Words } from './common.ts';
+import { DateTime, Named, Nullable, Uuid, Words } from './common.ts';
 
 /** What runs of an agent are judged by. The last three go beyond the interface: how the description was understood. */
-export const Rubric = Type.Object({
+export const Rubric = Named('Rubric', {
   id: Uuid,
   slug: Type.String(),
   title: Type.String(),
@@ -19,12 +19,17 @@ export const Rubric = Type.Object({
 export type Rubric = Static<typeof Rubric>;
 
 /** What every run is judged by. */
-export const PlatformRubric = Type.Object({ key: Type.String(), label: Type.String(), description: Type.String(), cause: Type.String() });
+export const PlatformRubric = Named('PlatformRubric', {
+  key: Type.String(),
+  label: Type.String(),
+  description: Type.String(),
+  cause: Type.String(),
+});
 export type PlatformRubric = Static<typeof PlatformRubric>;
 
 const Title = Type.String({ minLength: 3, maxLength: 80 });
 const Description = Type.String({ minLength: 20, maxLength: 400 });
-const Rubrics = Type.Object({ rubrics: Type.Array(Rubric), platform_rubrics: Type.Array(PlatformRubric) });
+const Rubrics = Named('Rubrics', { rubrics: Type.Array(Rubric), platform_rubrics: Type.Array(PlatformRubric) });
 const build = { build_id: Type.Optional(Uuid) };
 
 export const rubricSchemas = {

@@ -2,12 +2,12 @@ import Type, { type Static } from 'typebox';
 import type { OperationSchemas } from '../operation.ts';
 import type { runOperations } from '../operations/runs.ts';
 import { runStatuses, runStatusFilters } from '../run-status.ts';
-import { Closed, DateTime, EvaluationSummary, FreeForm, Nullable, paging, Uuid, Words } from './common.ts';
+import { Closed, DateTime, EvaluationSummary, Extended, FreeForm, Named, NamedClosed, Nullable, paging, Uuid, Words } from './common.ts';
 
-const RunStatusWord = Words([...runStatuses]);
+const RunStatusWord = Words([...runStatuses], 'RunStatus');
 
 /** One question of a human request. Without options the answer is free text. */
-export const HumanQuestion = Type.Object({
+export const HumanQuestion = Named('HumanQuestion', {
   question: Type.String(),
   header: Type.Optional(Type.String()),
   options: Type.Optional(Type.Array(Type.Object({ label: Type.String(), description: Type.Optional(Type.String()) }))),
@@ -16,7 +16,7 @@ export const HumanQuestion = Type.Object({
 export type HumanQuestion = Static<typeof HumanQuestion>;
 
 /** What a run asks of a person: an approval, or a set of questions. */
-export const HumanRequest = Type.Object({
+export const HumanRequest = Named('HumanRequest', {
   id: Uuid,
   title: Type.String(),
   description: Nullable(Type.String()),
@@ -39,7 +39,7 @@ const runFields = {
 };
 
 /** Interface part 2.1. `error` says why a failed run failed. */
-export const Run = Type.Object({
+export const Run = Named('Run', {
   ...runFields,
   pending_human_request: Nullable(HumanRequest),
   build_id: Type.Optional(Uuid),
@@ -49,26 +49,23 @@ export const Run = Type.Object({
 export type Run = Static<typeof Run>;
 
 /** A row of the run list: a run, and what a person wants to see beside it. */
-export const RunListItem = Type.Intersect([
-  Run,
-  Type.Object({
-    title: Type.String(),
-    run_number: Type.Number(),
-    agent_name: Type.String(),
-    user_id: Nullable(Uuid),
-    case_queue_item_id: Nullable(Uuid),
-    case_queue_id: Nullable(Uuid),
-    case_queue_name: Nullable(Type.String()),
-    case_title: Nullable(Type.String()),
-    postponed_to: Nullable(DateTime),
-    submitted_prompt_count: Type.Integer({ minimum: 0 }),
-    eval_summaries: Type.Optional(Nullable(EvaluationSummary)),
-  }),
-]);
+export const RunListItem = Extended('RunListItem', Run, {
+  title: Type.String(),
+  run_number: Type.Number(),
+  agent_name: Type.String(),
+  user_id: Nullable(Uuid),
+  case_queue_item_id: Nullable(Uuid),
+  case_queue_id: Nullable(Uuid),
+  case_queue_name: Nullable(Type.String()),
+  case_title: Nullable(Type.String()),
+  postponed_to: Nullable(DateTime),
+  submitted_prompt_count: Type.Integer({ minimum: 0 }),
+  eval_summaries: Type.Optional(Nullable(EvaluationSummary)),
+});
 export type RunListItem = Static<typeof RunListItem>;
 
 /** A message of a run. Which of the last three is there depends on the kind. */
-export const RunMessage = Type.Object({
+export const RunMessage = Named('RunMessage', {
   id: Type.String(),
   type: Type.String(),
   role: Type.String(),
@@ -82,7 +79,7 @@ export const RunMessage = Type.Object({
 export type RunMessage = Static<typeof RunMessage>;
 
 /** Interface part 2.2. */
-export const RunDetail = Type.Object({
+export const RunDetail = Named('RunDetail', {
   ...runFields,
   run_number: Nullable(Type.Integer()),
   submitted_prompt_count: Type.Integer(),
@@ -100,7 +97,7 @@ export const RunDetail = Type.Object({
 export type RunDetail = Static<typeof RunDetail>;
 
 /** Interface part 2.4. */
-export const WorkflowExecutionReport = Closed({
+export const WorkflowExecutionReport = NamedClosed('WorkflowExecutionReport', {
   provider: Nullable(Type.String()),
   expectedProgrammatic: Type.Boolean(),
   totalSteps: Type.Integer(),
@@ -116,7 +113,7 @@ export const WorkflowExecutionReport = Closed({
 export type WorkflowExecutionReport = Static<typeof WorkflowExecutionReport>;
 
 /** Interface part 2.5. */
-export const BrowserSessionPage = Closed({
+export const BrowserSessionPage = NamedClosed('BrowserSessionPage', {
   url: Type.String(),
   title: Nullable(Type.String()),
   screenshot_url: Nullable(Type.String()),
@@ -124,7 +121,7 @@ export const BrowserSessionPage = Closed({
 export type BrowserSessionPage = Static<typeof BrowserSessionPage>;
 
 /** A file that a run recorded, such as a screenshot, and where its bytes are. */
-export const RunFileDownload = Type.Object({
+export const RunFileDownload = Named('RunFileDownload', {
   file_id: Type.String(),
   name: Type.String(),
   mime_type: Nullable(Type.String()),
@@ -165,7 +162,7 @@ export const runSchemas = {
       agent_id: Uuid,
       message: Type.Optional(Type.String()),
       sandbox_id: Type.Optional(Type.String({ minLength: 1 })),
-      webhook_url: Type.Optional(Type.String({ format: 'url' })),
+      webhook_url: Type.Optional(Type.String({ format: 'uri' })),
     }),
     response: Type.Object({ run: Run }),
   },

@@ -1,12 +1,12 @@
 import Type, { type Static } from 'typebox';
 import type { OperationSchemas } from '../operation.ts';
 import type { sandboxOperations } from '../operations/sandboxes.ts';
-import { Closed, DateTime, FreeForm, Nullable, Words } from './common.ts';
+import { DateTime, FreeForm, Named, NamedClosed, Nullable, Words } from './common.ts';
 
-export const SandboxStatus = Words(['running', 'paused', 'not_found', 'error']);
+export const SandboxStatus = Words(['running', 'paused', 'not_found', 'error'], 'SandboxStatus');
 
 /** Interface part 2.6. */
-export const SandboxFileEntry = Closed({
+export const SandboxFileEntry = NamedClosed('SandboxFileEntry', {
   name: Type.String(),
   path: Type.String(),
   type: Words(['file', 'directory']),
@@ -17,7 +17,7 @@ export const SandboxFileEntry = Closed({
 export type SandboxFileEntry = Static<typeof SandboxFileEntry>;
 
 /** Interface part 2.7. */
-export const SandboxFileContent = Type.Object({
+export const SandboxFileContent = Named('SandboxFileContent', {
   sandboxStatus: SandboxStatus,
   path: Type.String(),
   isTextFile: Type.Boolean(),
@@ -31,10 +31,10 @@ export const SandboxFileContent = Type.Object({
 });
 export type SandboxFileContent = Static<typeof SandboxFileContent>;
 
-const Screenshot = Closed({ signedUrl: Type.String(), expiresAt: Type.String() });
+const Screenshot = NamedClosed('Screenshot', { signedUrl: Type.String(), expiresAt: Type.String() });
 
 /** Interface part 2.8. */
-export const ScreenshotToolExecution = Type.Object({
+export const ScreenshotToolExecution = Named('ScreenshotToolExecution', {
   executionId: Type.String(),
   toolName: Type.String(),
   action: Type.Optional(Nullable(Type.String())),
@@ -48,7 +48,7 @@ export const ScreenshotToolExecution = Type.Object({
 export type ScreenshotToolExecution = Static<typeof ScreenshotToolExecution>;
 
 /** A file of a sandbox of its own; the further groups spell its type `file|dir`. */
-export const StagedFile = Type.Object({
+export const StagedFile = Named('StagedFile', {
   name: Type.String(),
   path: Type.String(),
   type: Words(['file', 'dir']),
@@ -57,11 +57,11 @@ export const StagedFile = Type.Object({
 export type StagedFile = Static<typeof StagedFile>;
 
 const path = Type.Object({ path: Type.Optional(Type.String()) });
-const FileListing = Type.Object({
+const FileListing = Named('SandboxFileListing', {
   data: Type.Object({ sandboxStatus: SandboxStatus, path: Type.String(), entries: Type.Array(SandboxFileEntry) }),
 });
 const FileContent = Type.Object({ data: SandboxFileContent });
-const Timeline = Type.Object({ data: Type.Object({ toolExecutions: Type.Array(ScreenshotToolExecution) }) });
+const Timeline = Named('ScreenshotTimeline', { data: Type.Object({ toolExecutions: Type.Array(ScreenshotToolExecution) }) });
 
 export const sandboxSchemas = {
   createSandbox: { response: Type.Object({ sandbox_id: Type.String(), expires_at: DateTime }) },

@@ -1,13 +1,13 @@
 import Type, { type Static } from 'typebox';
 import type { OperationSchemas } from '../operation.ts';
 import type { scheduleOperations } from '../operations/schedules.ts';
-import { DateTime, Nullable, Words } from './common.ts';
+import { DateTime, Named, Nullable, Words } from './common.ts';
 
 const FrequencyWord = Words(['every_5_minutes', 'every_15_minutes', 'hourly', 'daily', 'workday', 'weekly', 'monthly', 'custom']);
 const DayWord = Words(['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']);
 
 /** When runs of an agent are started. Those after `updated_at` go beyond the interface where they are marked so. */
-export const Schedule = Type.Object({
+export const Schedule = Named('Schedule', {
   id: Type.String(),
   build_id: Type.String(),
   agent_id: Type.String(),

@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox';
 import type { OperationSchemas } from '../operation.ts';
 import type { teamOperations } from '../operations/teams.ts';
-import { DateTime, Nullable, Uuid } from './common.ts';
+import { DateTime, Named, Nullable, Uuid } from './common.ts';
 
-export const Team = Type.Object({
+export const Team = Named('Team', {
   id: Uuid,
   name: Type.String(),
   created_at: DateTime,

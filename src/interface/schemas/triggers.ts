@@ -1,12 +1,12 @@
 import Type, { type Static } from 'typebox';
 import type { OperationSchemas } from '../operation.ts';
 import type { triggerOperations } from '../operations/triggers.ts';
-import { DateTime, Nullable, Uuid, Words } from './common.ts';
+import { DateTime, Named, Nullable, Uuid, Words } from './common.ts';
 
 const Agents = Type.Array(Type.Object({ id: Type.String(), name: Type.String() }));
 
 /** Has an agent work on the cases of a queue. There is a conflict where other agents do so, too. */
-export const CaseTrigger = Type.Object({
+export const CaseTrigger = Named('CaseTrigger', {
   id: Type.String(),
   agent_id: Type.String(),
   case_queue_id: Type.String(),
@@ -27,7 +27,7 @@ export type CaseTrigger = Static<typeof CaseTrigger>;
 const problems = Type.Array(Words(['multiple_triggers', 'producer_consumer_mix']));
 
 /** An agent whose procedure adds cases to a queue. */
-export const QueueProducer = Type.Object({
+export const QueueProducer = Named('QueueProducer', {
   agent_id: Uuid,
   agent_name: Type.String(),
   case_trigger_enabled: Type.Boolean(),
@@ -37,7 +37,7 @@ export const QueueProducer = Type.Object({
 export type QueueProducer = Static<typeof QueueProducer>;
 
 /** An agent that works on cases of a queue, or may be handed some. */
-export const QueueConsumer = Type.Object({
+export const QueueConsumer = Named('QueueConsumer', {
   agent_id: Uuid,
   agent_name: Type.String(),
   case_trigger_enabled: Type.Boolean(),

@@ -2,15 +2,15 @@ import Type, { type Static } from 'typebox';
 import type { OperationSchemas } from '../operation.ts';
 import type { webhookOperations } from '../operations/webhooks.ts';
 import { allEvents, deliveryStatuses, webhookEventKinds } from '../webhook-events.ts';
-import { DateTime, FreeForm, Nullable, paging, Uuid, Words } from './common.ts';
+import { DateTime, FreeForm, Named, Nullable, paging, Uuid, Words } from './common.ts';
 
-const EventKind = Words([...webhookEventKinds]);
+const EventKind = Words([...webhookEventKinds], 'WebhookEventKind');
 const EventKinds = Type.Array(Words([...webhookEventKinds, allEvents]), { minItems: 1 });
 const WebhookUrl = Type.String({ minLength: 1, maxLength: 2_048 });
 const Description = Nullable(Type.String({ maxLength: 500 }));
 
 /** A subscription. `status` is `failing` while the last attempts failed, and `disabled_reason` says why nothing is sent any more. */
-export const Webhook = Type.Object({
+export const Webhook = Named('Webhook', {
   id: Uuid,
   team_id: Uuid,
   url: Type.String(),
@@ -30,7 +30,7 @@ export const Webhook = Type.Object({
 export type Webhook = Static<typeof Webhook>;
 
 /** The signing secret of a team: `whsec_` and base64. While a rotation overlaps, the one before it signs too. */
-export const WebhookSecret = Type.Object({
+export const WebhookSecret = Named('WebhookSecret', {
   secret: Type.String(),
   created_at: DateTime,
   previous_expires_at: Nullable(DateTime),
@@ -46,7 +46,7 @@ const deliveryFields = {
   subscription_id: Nullable(Uuid),
   run_id: Nullable(Uuid),
   url: Type.String(),
-  status: Words([...deliveryStatuses]),
+  status: Words([...deliveryStatuses], 'WebhookDeliveryStatus'),
   attempt_count: Type.Integer({ minimum: 0 }),
   next_attempt_at: Nullable(DateTime),
   last_status_code: Nullable(Type.Integer()),
@@ -56,11 +56,11 @@ const deliveryFields = {
 };
 
 /** An event on its way to one URL. */
-export const WebhookDelivery = Type.Object(deliveryFields);
+export const WebhookDelivery = Named('WebhookDelivery', deliveryFields);
 export type WebhookDelivery = Static<typeof WebhookDelivery>;
 
 /** One request. Without a `status_code` there was no answer, and `error` says why. */
-export const WebhookAttempt = Type.Object({
+export const WebhookAttempt = Named('WebhookAttempt', {
   number: Type.Integer({ minimum: 1 }),
   started_at: DateTime,
   duration_ms: Type.Integer({ minimum: 0 }),
@@ -71,7 +71,7 @@ export const WebhookAttempt = Type.Object({
 });
 export type WebhookAttempt = Static<typeof WebhookAttempt>;
 
-export const WebhookDeliveryDetail = Type.Object({
+export const WebhookDeliveryDetail = Named('WebhookDeliveryDetail', {
   ...deliveryFields,
   /** The body of every attempt. */
   payload: FreeForm,
@@ -116,7 +116,7 @@ export const webhookSchemas = {
       subscription_id: Type.Optional(Uuid),
       run_id: Type.Optional(Uuid),
       event: Type.Optional(EventKind),
-      status: Type.Optional(Words([...deliveryStatuses])),
+      status: Type.Optional(Words([...deliveryStatuses], 'WebhookDeliveryStatus')),
     }),
     response: Type.Object({
       deliveries: Type.Array(WebhookDelivery),

@@ -27,7 +27,7 @@ const routes: Record<string, OpenRoute> = {
   healthz: { name: 'healthz', methods: ['GET'], answer: healthAnswer },
   readyz: { name: 'readyz', methods: ['GET'], answer: readyAnswer },
   metrics: { name: 'metrics', methods: ['GET'], answer: metricsAnswer },
-  'v2/openapi.json': { name: 'openapi', methods: ['GET'], answer: () => jsonAnswer(200, openApiDocument()) },
+  'v2/openapi.json': { name: 'openapi', methods: ['GET'], answer: (_, { baseUrl }) => jsonAnswer(200, openApiDocument(baseUrl)) },
   '.well-known/oauth-authorization-server': {
     name: 'oauth_metadata',
     methods: ['GET'],

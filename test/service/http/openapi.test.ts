@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { openApiDocument } from '../../../src/interface/openapi.ts';
 import { operation, operationIds } from '../../../src/interface/operations.ts';
+import { started } from '../helpers/service.ts';
 
 interface Described {
   operationId: string;
@@ -10,7 +11,7 @@ interface Described {
   responses: Record<string, unknown>;
 }
 
-const document = JSON.parse(JSON.stringify(openApiDocument())) as {
+const document = JSON.parse(JSON.stringify(openApiDocument('https://agents.example.com'))) as {
   paths: Record<string, Record<string, Described>>;
   components: Record<string, Record<string, unknown>>;
 };
@@ -35,4 +36,14 @@ it('refers only to what it has', () => {
   for (const [, section, name] of text.matchAll(/"#\/components\/(\w+)\/([\w-]+)"/g))
     expect(document.components[section as string]).toHaveProperty([name as string]);
   expect(document.paths['/v2/sandboxes/{sandbox_id}/files']?.post?.requestBody?.content).toHaveProperty(['multipart/form-data']);
+});
+
+it('is served without a credential, and names the address it was read from, or the public one', async () => {
+  const plain = await started();
+  const answer = await plain.send('GET', '/v2/openapi.json', { anonymous: true });
+  expect(answer.body).toEqual(JSON.parse(JSON.stringify(openApiDocument(plain.service.url))));
+  const published = await started({ publicUrl: 'https://agents.example.com' });
+  expect((await published.send('GET', '/v2/openapi.json', { anonymous: true })).body).toMatchObject({
+    servers: [{ url: 'https://agents.example.com' }],
+  });
 });
