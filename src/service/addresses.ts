@@ -25,3 +25,19 @@ export function isPublic(text: string): boolean {
   const address = parseAddress(text);
   return address !== undefined && rangeOf(address) === 'unicast';
 }
+
+/** A network: an address, and how many of its leading bits count. */
+export type Network = [Address, number];
+
+/** The network that a word names: an address (IPv6 also in brackets) or a range such as `10.0.0.0/8`; undefined for anything else. */
+export function parseNetwork(word: string): Network | undefined {
+  const bare = word.trim().replace(/^\[(.*)\]$/, '$1');
+  if (ipaddr.isValidCIDR(bare)) return ipaddr.parseCIDR(bare);
+  if (!ipaddr.IPv4.isValidFourPartDecimal(bare) && !ipaddr.IPv6.isValid(bare)) return undefined;
+  const address = ipaddr.process(bare);
+  return [address, address.kind() === 'ipv4' ? 32 : 128];
+}
+
+/** Whether an address belongs to a network. */
+export const isIn = (address: Address, [network, bits]: Network): boolean =>
+  network.kind() === address.kind() && address.match(network, bits);

@@ -65,6 +65,8 @@ export interface ServiceOptions {
   publicUrl?: string;
   /** Names in the Host header that it answers to, beside those of this machine, of `host` and of `publicUrl`. */
   allowedHosts?: readonly string[];
+  /** Addresses and ranges of proxies, whose X-Forwarded-For or Forwarded header says where a request came from. */
+  trustedProxies?: readonly string[];
   /** Who has it may read the figures at /metrics; without one, this machine may. */
   metricsToken?: string;
   /** What the process uses, for those figures. */

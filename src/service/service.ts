@@ -24,6 +24,7 @@ import { deliverDue } from './engine/webhooks/delivery.ts';
 import { forgetDeliveries } from './engine/webhooks/retention.ts';
 import { Sender } from './engine/webhooks/sender.ts';
 import { Worker } from './engine/worker.ts';
+import { TrustedProxies } from './http/client-address.ts';
 import { IdempotencyLayer } from './http/idempotency.ts';
 import { KnownTokens } from './http/known-tokens.ts';
 import { defaultHttpLimits } from './http/limits.ts';
@@ -64,10 +65,11 @@ const drainTime = 5_000;
 const deliveredEndpoints = 32;
 
 /**
- * Starts the service. Throws AopsError `data_directory_unusable`, `data_directory_in_use`, `data_directory_newer`, `data_directory_damaged`, `data_directory_foreign`, `not_writable`, `not_readable`, `disk_full`, `restore_unfinished`, `port_in_use`, `webhook_host_invalid`, `connection_host_invalid`, `secret_key_invalid`, `tls_required`, `tls_invalid` or `team_not_found`.
+ * Starts the service. Throws AopsError `data_directory_unusable`, `data_directory_in_use`, `data_directory_newer`, `data_directory_damaged`, `data_directory_foreign`, `not_writable`, `not_readable`, `disk_full`, `restore_unfinished`, `port_in_use`, `webhook_host_invalid`, `connection_host_invalid`, `secret_key_invalid`, `trusted_proxy_invalid`, `tls_required`, `tls_invalid` or `team_not_found`.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { dataDirectory, host = '127.0.0.1', port = 0, clock = systemClock } = options;
+  const proxies = new TrustedProxies(options.trustedProxies);
   requireTls({ ...options, host });
   if (options.tls !== undefined) checkTls(options.tls, clock.now());
   await makeDataDirectory(dataDirectory);
@@ -95,14 +97,15 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         signer,
         instanceId,
         limits: { ...defaultHttpLimits, ...options.httpLimits },
-        checkOrigin: originCheck(host, [...allowedHosts, ...(publicUrl === undefined ? [] : [new URL(publicUrl).hostname])]),
+        checkOrigin: originCheck({ scheme, host, publicUrl, names: allowedHosts }),
+        proxies,
         limiter: new RateLimiter(options.rateLimit ?? { limit: 3_000, windowSeconds: 60 }, clock),
         attempts: new RateLimiter({ limit: 10, windowSeconds: 60 }, clock),
         idempotency: new IdempotencyLayer({ store, clock, owner: instanceId, log, bounds: options.idempotencyBounds }),
         router: new Router(),
         tokens: new KnownTokens(store),
         remembered: new RememberedAnswers(store.changes),
-        ...{ scheme, publicUrl, metrics, readiness, metricsToken: options.metricsToken },
+        ...{ publicUrl, metrics, readiness, metricsToken: options.metricsToken },
       },
       { host, port, tls: options.tls },
     );

@@ -14,6 +14,10 @@ export const listeningOptions = {
   insecureHttp: flag('Listen beyond this machine without TLS: everybody on the way can read tokens and data'),
   publicUrl: text('URL', 'Where others reach the service, through a proxy: it is in the URLs that it gives', { check: originOf }),
   allowHost: texts('NAME', 'Answer to this name in the Host header, too; may be repeated', { check: hostName }),
+  trustProxy: texts(
+    'ADDRESS|CIDR',
+    'Believe X-Forwarded-For or Forwarded of this proxy, for rate limits and the log; may be repeated (default: believe nobody)',
+  ),
   rateLimit: text('N/s|m|h', 'Requests that each credential may make in a second, minute or hour (default 3000/m)', { check: rateCheck }),
   runConcurrency: integer('N', 'Execute so many runs at a time (default: what the plans allow a team)', { minimum: 1, maximum: 10_000 }),
   metricsTokenFile: text('FILE', 'Tell /metrics to whoever has the token in this file (default: to this machine alone)', {
@@ -31,6 +35,7 @@ export interface ListeningInput {
   insecureHttp: boolean;
   publicUrl: string | undefined;
   allowHost: string[];
+  trustProxy: string[];
   rateLimit: string | undefined;
   runConcurrency: number | undefined;
   metricsTokenFile: string | undefined;
@@ -38,7 +43,16 @@ export interface ListeningInput {
 
 type Listening = Pick<
   ServiceOptions,
-  'host' | 'port' | 'tls' | 'insecureHttp' | 'publicUrl' | 'allowedHosts' | 'rateLimit' | 'runConcurrency' | 'metricsToken'
+  | 'host'
+  | 'port'
+  | 'tls'
+  | 'insecureHttp'
+  | 'publicUrl'
+  | 'allowedHosts'
+  | 'trustedProxies'
+  | 'rateLimit'
+  | 'runConcurrency'
+  | 'metricsToken'
 >;
 
 /** As the service takes them. @throws UsageError for files that cannot be read or hold something else */
@@ -55,6 +69,7 @@ export async function listeningSettings(context: Context, input: ListeningInput)
     ...(input.metricsTokenFile === undefined ? {} : { metricsToken: await readToken(context, input.metricsTokenFile) }),
     insecureHttp: input.insecureHttp,
     allowedHosts: input.allowHost,
+    trustedProxies: input.trustProxy,
   };
 }
 

@@ -4,6 +4,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Readiness } from '../operating/readiness.ts';
 import type { ServiceMetrics } from '../operating/service-metrics.ts';
 import type { UrlSigner } from '../signed-urls.ts';
+import type { Received, TrustedProxies } from './client-address.ts';
 import type { IdempotencyLayer } from './idempotency.ts';
 import type { KnownTokens } from './known-tokens.ts';
 import type { Lifetime } from './lifetime.ts';
@@ -22,13 +23,14 @@ export interface HttpParts {
   limits: HttpLimits;
   checkOrigin: OriginCheck;
   limiter: RateLimiter;
-  /** Counts wrong client secrets. */
+  /** Who is believed when it reports the address of a client. */
+  proxies: TrustedProxies;
+  /** Counts wrong client secrets and sign-in codes. */
   attempts: RateLimiter;
   idempotency: IdempotencyLayer;
   router: Router;
   tokens: KnownTokens;
   remembered: RememberedAnswers;
-  scheme: 'http' | 'https';
   /** Where others reach the service, when it is not where it listens. Without a slash at the end. */
   publicUrl: string | undefined;
   metrics: ServiceMetrics;
@@ -52,5 +54,6 @@ export interface Exchange {
 /** Whether a caller is an address and no credential. */
 export const isAddress = (caller: string): boolean => caller.startsWith('address ');
 
-export const addressOf = (request: { socket: { remoteAddress?: string | undefined } }): string =>
-  `address ${request.socket.remoteAddress ?? 'unknown'}`;
+/** Where a request came from, as the caller that its limits count. */
+export const addressOf = ({ proxies }: Pick<HttpParts, 'proxies'>, request: Received): string =>
+  `address ${proxies.clientAddress(request)}`;

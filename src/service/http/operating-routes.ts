@@ -29,7 +29,8 @@ export async function metricsAnswer(parts: HttpParts, exchange: Exchange): Promi
 }
 
 /** Figures are for who has their token; where there is none, for this machine. What a proxy passes on comes from elsewhere. */
-function requireWatcher({ metricsToken, limiter, publicUrl }: HttpParts, { request }: Exchange): void {
+function requireWatcher(parts: HttpParts, { request }: Exchange): void {
+  const { metricsToken, limiter, publicUrl } = parts;
   if (metricsToken === undefined) {
     // A proxy need not tell of itself, but passes on the name that others call.
     const isPublic = publicUrl !== undefined && request.headers.host?.toLowerCase() === new URL(publicUrl).host;
@@ -39,7 +40,7 @@ function requireWatcher({ metricsToken, limiter, publicUrl }: HttpParts, { reque
   }
   const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
   if (token !== undefined && isSameHash(secretHash(token), secretHash(metricsToken))) return;
-  limiter.take(addressOf(request));
+  limiter.take(addressOf(parts, request));
   throw new ServiceError(401, 'invalid_token', 'Send the metrics token in the header "Authorization: Bearer <token>".', {
     headers: { 'WWW-Authenticate': 'Bearer' },
   });

@@ -6,43 +6,69 @@ const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 /** Listening on every interface, the service cannot know by which names it is reached. */
 const wildcards = new Set(['0.0.0.0', '::']);
 
-/** Throws 403 `host_not_allowed` or `origin_not_allowed`. */
-export type OriginCheck = (headers: { host?: string | undefined; origin?: string | undefined }) => void;
+export interface OwnNames {
+  scheme: 'http' | 'https';
+  /** The address that the service listens on. */
+  host: string;
+  /** Where others reach it, when it is not where it listens: an origin. */
+  publicUrl?: string | undefined;
+  /** Further names in the Host header that it answers to. */
+  names?: readonly string[];
+}
 
-/** Hosts whose look-up is kept, so that each request need not be taken apart anew. */
-const keptHosts = 100;
+/** What a request says about where it was sent. */
+export interface Addressed {
+  /** The request target (RFC 9112 section 3.2). */
+  url?: string | undefined;
+  headers: { host?: string | undefined; origin?: string | undefined };
+}
 
 /**
- * A check for a service that listens on `host`, and is reached by the names of `others`, too. On every interface it answers to
- * any name, unless some are given.
+ * The origin that a request was sent to, such as `http://127.0.0.1:4010`.
+ * Throws 400 `invalid_request` for a host that is malformed, 403 `host_not_allowed` or `origin_not_allowed`.
  */
-export function originCheck(host: string, others: readonly string[] = []): OriginCheck {
+export type OriginCheck = (request: Addressed) => string;
+
+/** Hosts that are remembered, so that they need not be parsed for each request. */
+const keptHosts = 100;
+
+interface ParsedHost {
+  name: string;
+  origin: string;
+}
+
+/** A check for a service of these names. On every interface it answers to any name, unless some are given. */
+export function originCheck({ scheme, host, publicUrl, names = [] }: OwnNames): OriginCheck {
+  const outside = publicUrl === undefined ? undefined : new URL(publicUrl);
+  const others = [...names, ...(outside === undefined ? [] : [outside.hostname])];
   const any = isWildcard(host) && others.length === 0;
   const own = isIP(host) === 6 ? `[${host}]` : host.toLowerCase();
-  const names = new Set([...loopback, ...(isWildcard(host) ? [] : [own]), ...others.map((name) => name.toLowerCase())]);
-  const isAllowed = (name: string): boolean => any || names.has(name);
-  const known = new Map<string, string | undefined>();
-  const nameOf = (hostHeader: string): string | undefined => {
-    if (!known.has(hostHeader)) {
+  const allowed = new Set([...loopback, ...(isWildcard(host) ? [] : [own]), ...others.map((name) => name.toLowerCase())]);
+  const known = new Map<string, ParsedHost | undefined>();
+  const parsed = (authority: string): ParsedHost | undefined => {
+    if (!known.has(authority)) {
       if (known.size >= keptHosts) known.clear();
-      known.set(hostHeader, hostnameOf(`http://${hostHeader}`));
+      known.set(authority, parseHost(scheme, authority));
     }
-    return known.get(hostHeader);
+    return known.get(authority);
   };
-  return ({ host: hostHeader, origin }) => {
-    const name = nameOf(hostHeader ?? '');
-    if (name === undefined || !isAllowed(name)) {
+  return ({ url = '', headers }) => {
+    const target = parsed(absoluteAuthority(url) ?? headers.host ?? '');
+    if (target === undefined) throw new ServiceError(400, 'invalid_request', 'The host of the request is not valid.');
+    if (!any && !allowed.has(target.name)) {
       throw new ServiceError(
         403,
         'host_not_allowed',
         'This service does not answer to the name in the Host header; use the URL it was started with.',
       );
     }
-    if (origin === undefined) return;
-    const from = hostnameOf(origin);
-    if (from === undefined || !(any ? from === name : isAllowed(from))) {
-      throw new ServiceError(403, 'origin_not_allowed', 'Requests of web pages of another origin are refused.');
+    const { origin } = headers;
+    // A page at the public address has that origin, whatever the proxy makes of the request on its way.
+    const isOwn = origin === outside?.origin || (origin === target.origin && target.name !== outside?.hostname);
+    if (origin !== undefined && !isOwn) {
+      throw new ServiceError(403, 'origin_not_allowed', 'Requests from web pages of another origin are refused.');
     }
+    return target.origin;
   };
 }
 
@@ -50,6 +76,20 @@ export function originCheck(host: string, others: readonly string[] = []): Origi
 export const isLoopback = (host: string): boolean => loopback.has(isIP(host) === 6 ? `[${host}]` : host) || host.startsWith('127.');
 
 const isWildcard = (host: string): boolean => wildcards.has(host);
+
+/** The authority of a target in absolute form, which counts instead of the Host header (RFC 9112 section 3.2.2). */
+const absoluteAuthority = (target: string): string | undefined =>
+  target.startsWith('/') ? undefined : /^https?:\/\/([^/?#]*)/i.exec(target)?.[1];
+
+/** A host with or without a port (RFC 9110 section 7.2), of the characters that occur in names and addresses. */
+const hostSyntax = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{0,5})?$/i;
+
+function parseHost(scheme: string, authority: string): ParsedHost | undefined {
+  const text = `${scheme}://${authority}`;
+  if (!hostSyntax.test(authority) || !URL.canParse(text)) return undefined;
+  const { hostname, origin } = new URL(text);
+  return { name: hostname, origin };
+}
 
 /**
  * Refuses what others on the way may have read otherwise: several Host or Authorization headers, of which node:http takes the
@@ -69,12 +109,4 @@ export function requireSoundHeaders({ rawHeaders }: { rawHeaders: readonly strin
   }
   if (hosts !== 1) throw new ServiceError(400, 'invalid_request', 'Send one Host header.');
   if (authorizations > 1) throw new ServiceError(400, 'invalid_request', 'Send one Authorization header.');
-}
-
-function hostnameOf(url: string): string | undefined {
-  try {
-    return new URL(url).hostname || undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -35,11 +35,11 @@ export interface Outcome {
  * Handles a request from its first header to its answer. Never throws.
  */
 export async function handle(parts: HttpParts, request: IncomingMessage, requestId: string, lifetime: Lifetime): Promise<Outcome> {
-  const outcome: { caller: string; operation?: string } = { caller: addressOf(request) };
+  const outcome: { caller: string; operation?: string } = { caller: addressOf(parts, request) };
   try {
     requireSoundHeaders(request);
-    parts.checkOrigin(request.headers);
-    const exchange = readRequestLine(parts, request, requestId, lifetime);
+    const origin = parts.checkOrigin(request);
+    const exchange = readRequestLine(request, { requestId, lifetime, baseUrl: parts.publicUrl ?? origin });
     const open = openRoute(exchange);
     if (open !== undefined) {
       outcome.operation = open.route.name;
@@ -151,19 +151,17 @@ const mediaAnswer = ({ status, headers, body }: MediaReply<unknown>): Answer => 
   body: typeof body === 'string' ? body : Readable.from([body]),
 });
 
-function readRequestLine(parts: HttpParts, request: IncomingMessage, requestId: string, lifetime: Lifetime): Exchange {
+function readRequestLine(request: IncomingMessage, about: Pick<Exchange, 'requestId' | 'baseUrl' | 'lifetime'>): Exchange {
   // A proxy's form of the request line begins with the origin.
   const target = (request.url ?? '/').replace(/^https?:\/\/[^/?#]*/i, '') || '/';
   const [path = '', ...query] = target.split('?');
   if (!path.startsWith('/')) throw routeNotFound();
   return {
+    ...about,
     request,
-    requestId,
     method: request.method ?? 'GET',
     segments: pathSegments(path),
     search: new URLSearchParams(query.join('?')),
-    baseUrl: parts.publicUrl ?? `${parts.scheme}://${request.headers.host}`,
-    lifetime,
   };
 }
 

@@ -198,6 +198,7 @@ async function serve(
       operation: operation ?? null,
       status: answer.status,
       ms: Math.round(milliseconds * 10) / 10,
+      address: parts.proxies.clientAddress(request),
       credential: isAddress(caller) ? null : caller,
     });
   } finally {
@@ -224,7 +225,7 @@ function refuse(parts: HttpParts, error: NodeJS.ErrnoException, socket: Duplex):
   const requestId = randomUUID();
   parts.metrics.answered('none', status, 0);
   parts.engine.log('info', 'request', { request: requestId, method: null, operation: null, status, ms: 0, credential: null });
-  const caller = addressOf({ socket: socket as Socket });
+  const caller = addressOf(parts, { socket: socket as Socket });
   socket.end(
     rawResponse(status, answer, {
       ...parts.limiter.headers(caller),

@@ -22,7 +22,7 @@ const nobody = secretHash('nobody');
 
 /** The answer, and whose rate limit it tells: the client's once it is known, else that of the address it came from. */
 export async function tokenAnswer(parts: HttpParts, exchange: Exchange): Promise<{ answer: Answer; caller: string }> {
-  const from: { caller: string } = { caller: addressOf(exchange.request) };
+  const from: { caller: string } = { caller: addressOf(parts, exchange.request) };
   try {
     return { answer: await grant(parts, exchange, from), caller: from.caller };
   } catch (error) {
@@ -75,18 +75,19 @@ async function identify(parts: HttpParts, exchange: Exchange, address: string) {
   }
 }
 
-/** Throws 429 after too many wrong secrets for a client from an address. @throws OAuthError `invalid_client` */
+/**
+ * A right secret is let through whatever came before it, so nobody can lock a client out; wrong ones are answered 429 when there were
+ * too many for the client from the address. @throws OAuthError `invalid_client`
+ */
 async function authenticateClient(
   { engine, attempts }: HttpParts,
   { id, secret }: PresentedClient,
   address: string,
 ): Promise<CredentialRow> {
-  const guesser = `${address} ${secretHash(id)}`;
-  attempts.require(guesser);
   const now = engine.clock.now();
   const found = await findCredential(engine.store, 'oauth_client', id);
   const isRight = isSameHash(secretHash(secret), found?.secret_hash ?? nobody);
   if (found !== undefined && isRight && (found.expires_at === null || Number(found.expires_at) > now)) return found;
-  attempts.take(guesser);
+  attempts.take(`${address} ${secretHash(id)}`);
   throw new OAuthError('invalid_client', 'The client is unknown, has ended, or its secret is wrong.');
 }

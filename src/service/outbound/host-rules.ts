@@ -3,9 +3,8 @@
  * dialled, so a name that changes its mind between the check and the connection gains nothing. Loopback is always allowed,
  * everything else only when the operator said so.
  */
-import ipaddr from 'ipaddr.js';
 import { UsageError } from '../../base/errors.ts';
-import { type Address, parseAddress, rangeOf } from '../addresses.ts';
+import { isIn, type Network, parseAddress, parseNetwork, rangeOf } from '../addresses.ts';
 
 /** Every address of the public internet. */
 const publicWord = 'public';
@@ -19,7 +18,7 @@ export type RulesFor = 'webhook' | 'connection';
 export class HostRules {
   readonly #names = new Set<string>();
   readonly #suffixes: string[] = [];
-  readonly #networks: [Address, number][] = [];
+  readonly #networks: Network[] = [];
   #public = false;
 
   /** @throws UsageError `webhook_host_invalid`, `connection_host_invalid` for a word that is no host, address, range or `public` */
@@ -33,7 +32,7 @@ export class HostRules {
     if (parsed === undefined) return false;
     const range = rangeOf(parsed);
     if (range === 'loopback') return true;
-    if (this.#networks.some(([network, bits]) => network.kind() === parsed.kind() && parsed.match(network, bits))) return true;
+    if (this.#networks.some((network) => isIn(parsed, network))) return true;
     if (this.#public && range === 'unicast') return true;
     return this.#allowsName(host) && (range === 'unicast' || namedRanges.has(range));
   }
@@ -45,13 +44,10 @@ export class HostRules {
 
   #add(word: string, use: RulesFor): void {
     const text = word.trim().toLowerCase().replace(/\.$/, '');
-    const bare = text.replace(/^\[(.*)\]$/, '$1');
+    const network = parseNetwork(text);
     if (text === publicWord) this.#public = true;
-    else if (ipaddr.isValidCIDR(bare)) this.#networks.push(ipaddr.parseCIDR(bare));
-    else if (ipaddr.IPv4.isValidFourPartDecimal(bare) || ipaddr.IPv6.isValid(bare)) {
-      const address = ipaddr.process(bare);
-      this.#networks.push([address, address.kind() === 'ipv4' ? 32 : 128]);
-    } else if (hostName.test(text)) this.#names.add(text);
+    else if (network !== undefined) this.#networks.push(network);
+    else if (hostName.test(text)) this.#names.add(text);
     else if (text.startsWith('*.') && hostName.test(text.slice(2))) this.#suffixes.push(text.slice(1));
     else
       throw new UsageError(

@@ -9,15 +9,18 @@ import { endPageSession, startPageSession } from './sessions.ts';
 const bodyLimit = 4 * 1024;
 const noStore = { 'Cache-Control': 'no-store' };
 
-/** Counts against the address; too many wrong codes from one are answered 429. */
+/** What fails counts against the address, and too many wrong codes are answered 429. A right code is let through whatever others do. */
 export async function sessionAnswer(parts: HttpParts, exchange: Exchange): Promise<Answer> {
-  parts.limiter.take(addressOf(exchange.request));
-  return exchange.method === 'DELETE' ? end(parts, exchange) : start(parts, exchange);
+  try {
+    return await (exchange.method === 'DELETE' ? end(parts, exchange) : start(parts, exchange));
+  } catch (error) {
+    parts.limiter.take(addressOf(parts, exchange.request));
+    throw error;
+  }
 }
 
-async function start({ engine, attempts, limits }: HttpParts, { request }: Exchange): Promise<Answer> {
-  const guesser = `page ${addressOf(request)}`;
-  attempts.require(guesser);
+async function start(parts: HttpParts, { request }: Exchange): Promise<Answer> {
+  const { engine, attempts, limits } = parts;
   const body = parseJson(await readBody(request, bodyLimit, limits.bodyMilliseconds), request.headers['content-type']);
   const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined;
   if (typeof code !== 'string') {
@@ -27,12 +30,15 @@ async function start({ engine, attempts, limits }: HttpParts, { request }: Excha
     const { token, expiresAt } = await startPageSession(engine.store, code, engine.clock.now());
     return jsonAnswer(200, { token, expires_at: isoTime(expiresAt) }, noStore);
   } catch (error) {
-    attempts.take(guesser);
+    attempts.take(`page ${addressOf(parts, request)}`);
     throw error;
   }
 }
 
-async function end({ engine }: HttpParts, { request }: Exchange): Promise<Answer> {
+async function end(parts: HttpParts, { request }: Exchange): Promise<Answer> {
+  const { engine, limiter } = parts;
   const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
-  return jsonAnswer(200, { ended: await endPageSession(engine.store, token, engine.clock.now()) }, noStore);
+  const ended = await endPageSession(engine.store, token, engine.clock.now());
+  if (!ended) limiter.take(addressOf(parts, request));
+  return jsonAnswer(200, { ended }, noStore);
 }

@@ -234,7 +234,35 @@ describe('behind a proxy', () => {
     expect(await status(`127.0.0.1:${api.service.port}`)).toBe(200);
     expect(await status('evil.example.com')).toBe(403);
     expect(await status('agents.example.com', publicUrl)).toBe(200);
-    expect(await status('agents.example.com', 'https://evil.example.com')).toBe(403);
+    // A proxy may pass on the name that it calls itself.
+    expect(await status(`127.0.0.1:${api.service.port}`, publicUrl)).toBe(200);
+    for (const origin of ['https://evil.example.com', 'http://agents.example.com', `${publicUrl}:8443`, 'https://agents.internal'])
+      expect(await status('agents.example.com', origin), origin).toBe(403);
+  });
+
+  it('takes the address of a client from a proxy that it trusts, for limits and the log', async () => {
+    const lines: LogEntry[] = [];
+    const rateLimit = { limit: 1, windowSeconds: 60 };
+    const trusting = await started({
+      clock: new ManualClock(),
+      rateLimit,
+      trustedProxies: ['127.0.0.0/8'],
+      log: (entry) => lines.push(entry),
+    });
+    const other = await started({ clock: new ManualClock(), rateLimit });
+    const from = async (api: Api, headers: Record<string, string>) =>
+      (await api.send('GET', '/v2/anything', { anonymous: true, headers })).status;
+    expect(await from(trusting, { 'x-forwarded-for': '192.0.2.1' })).toBe(401);
+    expect(await from(trusting, { 'x-forwarded-for': '192.0.2.1' })).toBe(429);
+    expect(await from(trusting, { 'x-forwarded-for': '192.0.2.1, 192.0.2.2' })).toBe(401);
+    expect(lines.filter(({ message }) => message === 'request').map(({ fields }) => fields.address)).toEqual([
+      '192.0.2.1',
+      '192.0.2.1',
+      '192.0.2.2',
+    ]);
+    expect([await from(other, { 'x-forwarded-for': '192.0.2.1' }), await from(other, { 'x-forwarded-for': '192.0.2.2' })]).toEqual([
+      401, 429,
+    ]);
   });
 
   it('on every interface answers to any name, unless some are given', async () => {

@@ -150,11 +150,23 @@ describe('a code', () => {
     expect(failure(await redeem(api, code, { 'content-type': 'text/plain' }))).toEqual([400, 'invalid_request']);
   });
 
-  it('cannot be guessed for long', async () => {
+  it('cannot be guessed for long, and wrong ones lock nobody out', async () => {
     const api = await started({ clock: new ManualClock() });
     const { code } = await api.ok('createPageCode');
     for (let index = 0; index < 10; index++) expect(failure(await redeem(api, `wrong ${index}`))).toEqual([403, 'invalid_code']);
-    expect(failure(await redeem(api, code))).toEqual([429, 'rate_limited']);
+    expect(failure(await redeem(api, 'wrong again'))).toEqual([429, 'rate_limited']);
+    expect((await redeem(api, code)).status).toBe(200);
+  });
+
+  it('signs in and out when requests without a token have used up the limit of the address', async () => {
+    const api = await started({ clock: new ManualClock(), rateLimit: { limit: 3, windowSeconds: 60 } });
+    const { code } = await api.ok('createPageCode');
+    const stranger = async () => (await api.send('GET', '/v2/local/credential', { anonymous: true })).status;
+    expect([await stranger(), await stranger(), await stranger(), await stranger()]).toEqual([401, 401, 401, 429]);
+    const { token } = (await redeem(api, code)).body;
+    const signOut = () => api.as(token).send('DELETE', '/page/session');
+    expect((await signOut()).body).toEqual({ ended: true });
+    expect(failure(await signOut())).toEqual([429, 'rate_limited']);
   });
 
   it('and its session are never in the log', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { version } from '../../../src/base/version.ts';
 import { ManualClock } from '../helpers/clock.ts';
-import { auth, raw, statusOf } from '../helpers/raw.ts';
+import { auth, bodyOf, raw, statusOf } from '../helpers/raw.ts';
 import { type Answer, type Api, started } from '../helpers/service.ts';
 
 const json = { 'content-type': 'application/json' };
@@ -33,10 +33,40 @@ describe('who is let in', () => {
     }
     for (const host of ['localhost', `LOCALHOST:${api.service.port}`, '[::1]:1'])
       expect((await api.send('GET', '/healthz', { headers: { host } })).status).toBe(200);
-    for (const origin of ['https://evil.test', 'null', 'http://127.0.0.1.evil.test']) {
-      expect(codeOf(await api.send('GET', '/healthz', { headers: { origin } }))).toEqual([403, 'origin_not_allowed']);
+    const { port, url } = api.service;
+    const foreign = ['http://localhost:3000', 'http://127.0.0.1', `https://127.0.0.1:${port}`, `http://localhost:${port}`];
+    for (const origin of ['https://evil.test', 'null', 'http://127.0.0.1.evil.test', ...foreign]) {
+      expect(codeOf(await api.send('GET', '/healthz', { headers: { origin } })), origin).toEqual([403, 'origin_not_allowed']);
     }
-    expect((await api.send('GET', '/healthz', { headers: { origin: 'http://localhost:3000' } })).status).toBe(200);
+    expect((await api.send('GET', '/healthz', { headers: { origin: url } })).status).toBe(200);
+    const headers = { host: `localhost:${port}`, origin: `http://localhost:${port}` };
+    expect((await api.send('GET', '/healthz', { headers })).status).toBe(200);
+  });
+
+  it.each([
+    ['a user name', 'x@127.0.0.1'],
+    ['a path', '127.0.0.1/../e'],
+    ['a fragment', '127.0.0.1#evil.test'],
+    ['a query', '127.0.0.1?evil.test'],
+    ['a backslash', '127.0.0.1\\evil.test'],
+    ['an escape', '127.0.0.%31'],
+    ['a port that is none', '127.0.0.1:99999'],
+    ['a space', '127.0.0.1 evil.test'],
+    ['nothing', ''],
+  ])('refuses a Host with %s', async (_, host) => {
+    const api = await started();
+    const answer = await raw(api, `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    expect([statusOf(answer), (bodyOf(answer) as { error: string }).error]).toEqual([400, 'invalid_request']);
+  });
+
+  it('goes by the host of a target in absolute form, whatever the Host header says', async () => {
+    const api = await started();
+    const get = (target: string, host: string) => raw(api, `GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    const metadata = '/.well-known/oauth-authorization-server';
+    expect(statusOf(await get(`http://evil.test${metadata}`, '127.0.0.1'))).toBe(403);
+    expect(statusOf(await get(`http://x@127.0.0.1${metadata}`, '127.0.0.1'))).toBe(400);
+    const answer = await get(`http://LOCALHOST:1${metadata}`, '127.0.0.1');
+    expect(bodyOf(answer)).toMatchObject({ issuer: 'http://localhost:1' });
   });
 
   it('shows its health and the description of the interface to all', async () => {

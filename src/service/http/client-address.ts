@@ -1,0 +1,79 @@
+/**
+ * The address that a request came from, for rate limits, for shares of connections and for the log, and for nothing else: an
+ * address is no proof of who somebody is. It is the peer's, unless the peer is a proxy that the operator trusts; then it is the
+ * one that the proxy reports.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import { UsageError } from '../../base/errors.ts';
+import { isIn, type Network, parseAddress, parseNetwork } from '../addresses.ts';
+
+export interface Received {
+  socket: { remoteAddress?: string | undefined };
+  headers?: IncomingHttpHeaders;
+}
+
+export class TrustedProxies {
+  readonly #networks: Network[];
+
+  /** @throws UsageError `trusted_proxy_invalid` for a word that is neither an address nor a range of addresses */
+  constructor(words: readonly string[] = []) {
+    this.#networks = words.map(networkOf);
+  }
+
+  /** Whether connections from this address carry the requests of others, so that they need not be shared out by address. */
+  trusts(address: string | undefined): boolean {
+    const parsed = parseAddress(address ?? '');
+    return parsed !== undefined && this.#networks.some((network) => isIn(parsed, network));
+  }
+
+  /** The address of whoever sent a request; `unknown` when its connection is gone already. */
+  clientAddress({ socket, headers = {} }: Received): string {
+    const peer = normal(socket.remoteAddress) ?? 'unknown';
+    if (!this.trusts(peer)) return peer;
+    const lists = [xForwardedFor(headers['x-forwarded-for']), forwardedFor(headers.forwarded)].filter((list) => list !== undefined);
+    const [first, second] = lists.map((hops) => this.#lastUntrusted(peer, hops));
+    // A proxy sets one of the two headers and may pass on the other as the client wrote it, so neither is believed when they disagree.
+    return first === undefined || (second !== undefined && second !== first) ? peer : first;
+  }
+
+  /** Walks back from the peer, hop by hop, as long as the one that reports the next is trusted. */
+  #lastUntrusted(peer: string, hops: readonly string[]): string {
+    let current = peer;
+    for (const hop of hops.toReversed()) {
+      const address = addressOfHop(hop);
+      if (!this.trusts(current) || address === undefined) break;
+      current = address;
+    }
+    return current;
+  }
+}
+
+function networkOf(word: string): Network {
+  const network = parseNetwork(word);
+  if (network !== undefined) return network;
+  throw new UsageError(
+    `"${word}" is not the address of a proxy.`,
+    'Give an address (127.0.0.1, ::1) or a range of addresses (10.0.0.0/8).',
+    'trusted_proxy_invalid',
+  );
+}
+
+const normal = (address: string | undefined): string | undefined => parseAddress(address ?? '')?.toString();
+
+/** The hops of X-Forwarded-For, the nearest one last. */
+const xForwardedFor = (header: string | string[] | undefined): string[] | undefined =>
+  header === undefined ? undefined : [header].flat().join(',').split(',');
+
+/** The `for` parameters of a Forwarded header (RFC 7239 section 4), the nearest one last; '' for an element that has none. */
+function forwardedFor(header: string | undefined): string[] | undefined {
+  return header?.match(/(?:"(?:\\.|[^"\\])*"|[^,])+/g)?.map((element) => {
+    const [, quoted, plain = ''] = /(?:^|;)\s*for=(?:"((?:\\.|[^"\\])*)"|([^;\s]*))/i.exec(element) ?? [];
+    return quoted?.replace(/\\(.)/g, '$1') ?? plain;
+  });
+}
+
+/** A hop may have a port, and an IPv6 address brackets (RFC 7239 section 6). Names such as `unknown` and `_hidden` are no addresses. */
+function addressOfHop(hop: string): string | undefined {
+  const [, bracketed, four] = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/.exec(hop.trim()) ?? [];
+  return normal(bracketed ?? four ?? hop.trim());
+}
