@@ -90,7 +90,10 @@ async function bareLoop(baseUrl, team) {
 
 async function measure({ rounds, runs }) {
   const folder = await mkdtemp(path.join(tmpdir(), 'aops-listing-'));
-  const server = spawn(process.execPath, [self, '--serve', '--runs', String(runs)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const server = spawn(process.execPath, [self, '--serve', '--runs', String(runs)], {
+    env: cleanEnvironment(folder),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   try {
     const [port] = await once(server.stdout, 'data');
     const baseUrl = `http://127.0.0.1:${String(port).trim()}`;

@@ -97,7 +97,7 @@ async function load(target, make, { milliseconds, connections }, work = inTime) 
 /** Takes turns between the service and a bare server with the same answer. */
 async function compare(service, test, options) {
   const make = requestBytes(test, service.token);
-  const bare = fork(self, ['--bare'], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const bare = fork(self, ['--bare'], { env: cleanEnvironment(tmpdir()), stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   try {
     bare.send(await recorded(service, make));
     const [port] = await once(bare, 'message');

@@ -5,8 +5,9 @@ import process from 'node:process';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Artifact, ArtifactMessage } from '../../src/interface/types.ts';
 import type { ArtifactEvent } from '../../src/watch/watch-artifact.ts';
-import { chromium } from '../support/chromium.ts';
+import { chromium, needsChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
+import { itNeeding } from '../support/requirements.ts';
 import type { CliResult } from '../support/run-cli.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -242,8 +243,9 @@ describe('a page', () => {
     expect((await artifacts('export', id, '--html', 'out/report.html')).code).toBe(2);
   });
 
-  it.skipIf(chromium === undefined)(
-    `is exported as PDF${chromium === undefined ? ' [SKIPPED: no Chromium is installed]' : ''}`,
+  itNeeding(
+    needsChromium,
+    'is exported as PDF',
     async () => {
       const id = await made('runs');
       expect((await artifacts('export', id, '--pdf', 'report.pdf')).stdout).toBe('Wrote report.pdf\n');

@@ -127,17 +127,18 @@ describe.each(named)('aops %s', (id, { path, command }) => {
     for (const operation of command.operations ?? []) expect(operationIds).toContain(operation);
   });
 
-  it.runIf(command.output)('says what its JSON is, in help too', async () => {
-    const result = resultFields(command);
-    if (!result) throw new Error(`add what "${id}" returns: \`result: returns(...)\` (src/commands/result.ts)`);
-    const names = Object.keys(result.fields);
-    expect(names.length).toBeGreaterThan(0);
-    const help = words((await run([...path, '--help'])).stdout);
-    expect(help).toContain(
-      `${result.list ? 'JSON fields of each row, in {"data": [...], "total", "limit", "offset"}:' : 'JSON fields:'} ${names.join(', ')} Exit codes`,
-    );
-    expect(describeCommand({ path, command }).result).toEqual(result);
-  });
+  if (command.output)
+    it('says what its JSON is, in help too', async () => {
+      const result = resultFields(command);
+      if (!result) throw new Error(`add what "${id}" returns: \`result: returns(...)\` (src/commands/result.ts)`);
+      const names = Object.keys(result.fields);
+      expect(names.length).toBeGreaterThan(0);
+      const help = words((await run([...path, '--help'])).stdout);
+      expect(help).toContain(
+        `${result.list ? 'JSON fields of each row, in {"data": [...], "total", "limit", "offset"}:' : 'JSON fields:'} ${names.join(', ')} Exit codes`,
+      );
+      expect(describeCommand({ path, command }).result).toEqual(result);
+    });
 
   it('has no flag that means something else everywhere', () => {
     const everywhere = Object.entries(globalFlags) as [string, Option][];
@@ -162,29 +163,31 @@ describe.each(named)('aops %s', (id, { path, command }) => {
     expect(error.message).toContain('--no-such-flag');
   });
 
-  it.runIf(required(command).length > 0)('says what is missing', async () => {
-    const refused = await run(path);
-    expect(refused.code).toBe(2);
-    expect(refused.stdout).toBe('');
-    expect(refused.stderr).toMatch(/^error: (Missing required argument|Required option)/);
-    expect(refused.stderr).toContain(`aops ${id} --help`);
-  });
+  if (required(command).length > 0)
+    it('says what is missing', async () => {
+      const refused = await run(path);
+      expect(refused.code).toBe(2);
+      expect(refused.stdout).toBe('');
+      expect(refused.stderr).toMatch(/^error: (Missing required argument|Required option)/);
+      expect(refused.stderr).toContain(`aops ${id} --help`);
+    });
 
   // `auth login` is how one signs in, `doctor` looks at everything else as well, `local open` and `local backup` have the key of the data directory.
   const signsIn = ['auth login', 'doctor', 'local open', 'local backup'].includes(id);
-  it.runIf(command.operations?.length && !signsIn)('says how to sign in when nobody is', async () => {
-    const argv = [...path, ...required(command), ...(alsoNeeded[id] ?? [])];
-    const refused = await run(argv);
-    expect(refused.stdout).toBe('');
-    expect(refused.stderr).toContain('error: You are not signed in.');
-    expect(refused.stderr).toMatch(/hint: .*aops auth login.*aops local up/);
-    expect(refused.code).toBe(4);
+  if (command.operations?.length && !signsIn)
+    it('says how to sign in when nobody is', async () => {
+      const argv = [...path, ...required(command), ...(alsoNeeded[id] ?? [])];
+      const refused = await run(argv);
+      expect(refused.stdout).toBe('');
+      expect(refused.stderr).toContain('error: You are not signed in.');
+      expect(refused.stderr).toMatch(/hint: .*aops auth login.*aops local up/);
+      expect(refused.code).toBe(4);
 
-    const json = await run([...argv, '--json']);
-    expect(json.stdout).toBe('');
-    expect((JSON.parse(json.stderr) as ErrorLine).error).toMatchObject({ code: 'not_signed_in', exit: 4 });
-    expect(json.code).toBe(4);
-  });
+      const json = await run([...argv, '--json']);
+      expect(json.stdout).toBe('');
+      expect((JSON.parse(json.stderr) as ErrorLine).error).toMatchObject({ code: 'not_signed_in', exit: 4 });
+      expect(json.code).toBe(4);
+    });
 });
 
 describe('the tree of commands', () => {

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, 
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ConfigStore, type Credential } from '../../src/config/store.ts';
+import { itNeeding, needsPosix } from '../support/requirements.ts';
 import { tempFolder } from './temp-folder.ts';
 
 const token: Credential = { type: 'token', token: 'aops_local_abcdef' };
@@ -118,7 +119,7 @@ describe('settings', () => {
 });
 
 describe('files', () => {
-  test.runIf(process.platform !== 'win32')('are 0600 in a 0700 folder, also after they were loosened', async () => {
+  itNeeding(needsPosix, 'are 0600 in a 0700 folder, also after they were loosened', async () => {
     const store = new ConfigStore(path.join(tempFolder(), 'deep', 'aops'));
     await store.saveProfile('a', { base_url: 'https://a.example' }, token);
     expect([store.directory, store.configFile, store.credentialsFile].map(mode)).toEqual([0o700, 0o600, 0o600]);
@@ -132,7 +133,7 @@ describe('files', () => {
     expect(mode(store.directory)).toBe(0o700);
   });
 
-  test.runIf(process.platform !== 'win32')('a folder that is not ours keeps its mode', async () => {
+  itNeeding(needsPosix, 'a folder that is not ours keeps its mode', async () => {
     const shared = path.join(tempFolder(), 'shared');
     mkdirSync(shared);
     chmodSync(shared, 0o755);
@@ -163,7 +164,7 @@ describe('files', () => {
     expect(store.credential('a')).toBeUndefined();
   });
 
-  test.runIf(process.platform !== 'win32')('are never written through a symbolic link', async () => {
+  itNeeding(needsPosix, 'are never written through a symbolic link', async () => {
     const folder = tempFolder();
     const elsewhere = path.join(folder, 'elsewhere.json');
     writeFileSync(elsewhere, '{}', { mode: 0o600 });

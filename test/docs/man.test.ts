@@ -3,23 +3,25 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { describeNeeding, needsProgram } from '../support/requirements.ts';
 import { root } from './markdown.ts';
 
 const pages = readdirSync(path.join(root, 'man'));
-const installed = spawnSync('mandoc', ['-T', 'ascii', '/dev/null']).error === undefined;
 
 describe('man pages', () => {
   it('are there for aops, its commands and topics', () => {
     expect(pages).toEqual(expect.arrayContaining(['aops.1', 'aops-runs-list.1', 'aops-api.1', 'aops-environment.7']));
   });
+});
 
-  it.runIf(installed)('have nothing that mandoc would complain of', () => {
+describeNeeding(needsProgram('mandoc', ['-T', 'ascii', '/dev/null']), 'man pages, as mandoc reads them,', () => {
+  it('have nothing that mandoc would complain of', () => {
     const files = pages.map((name) => path.join(root, 'man', name));
     const { stdout } = spawnSync('mandoc', ['-T', 'lint', '-W', 'style', ...files], { encoding: 'utf8' });
     expect(stdout).toBe('');
   });
 
-  it.runIf(installed)('read as help does', () => {
+  it('read as help does', () => {
     const { stdout } = spawnSync('mandoc', ['-T', 'ascii', path.join(root, 'man/aops-runs-list.1')], { encoding: 'utf8' });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: bold letters are overstruck
     const text = stdout.replaceAll(/.\u0008/g, '');

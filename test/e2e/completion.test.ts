@@ -1,11 +1,11 @@
 /** The completion scripts, in the shells they are for. */
-import { spawnSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { Machine } from '../support/machine.ts';
+import { describeNeeding, needsProgram } from '../support/requirements.ts';
 import { keys } from '../support/screen.ts';
 
-const installed = (shell: string): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0;
+const needsShell = (shell: string) => needsProgram(shell, ['-c', 'exit 0']);
 
 let machine: Machine;
 beforeAll(async () => {
@@ -74,7 +74,7 @@ describe('bash', () => {
   });
 });
 
-describe.runIf(installed('zsh'))('zsh', () => {
+describeNeeding(needsShell('zsh'), 'zsh', () => {
   it('completes at the prompt', async () => {
     await machine.file('home/.zshrc', "PS1='ready> '\nautoload -Uz compinit && compinit -u -D\nsource <(aops completion zsh)\n");
     const shell = machine.screen('zsh', ['-i']);
@@ -103,7 +103,7 @@ describe.runIf(installed('zsh'))('zsh', () => {
   });
 });
 
-describe.runIf(installed('fish'))('fish', () => {
+describeNeeding(needsShell('fish'), 'fish', () => {
   const offers = async (line: string): Promise<string[]> => {
     const { stdout, stderr } = await machine.run('fish', ['--no-config', '-c', `aops completion fish | source; complete -C '${line}'`]);
     expect(stderr).toBe('');
@@ -126,7 +126,7 @@ describe.runIf(installed('fish'))('fish', () => {
   });
 });
 
-describe.runIf(installed('pwsh'))('PowerShell', () => {
+describeNeeding(needsShell('pwsh'), 'PowerShell', () => {
   it('completes commands and flags', async () => {
     const script = `aops completion powershell | Out-String | Invoke-Expression; (TabExpansion2 'aops runs st' 12).CompletionMatches.CompletionText`;
     const { stdout } = await machine.run('pwsh', ['-NoProfile', '-Command', script]);

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../src/watch/events.ts';
 import { Machine, project } from '../support/machine.ts';
+import { describeNeeding, needsPosix } from '../support/requirements.ts';
 
 const example = path.join(project, 'examples/invoice-check');
 
@@ -110,7 +111,7 @@ describe('a reader that goes away', () => {
   });
 });
 
-describe.skipIf(process.platform === 'win32')('a disk that takes nothing more', () => {
+describeNeeding(needsPosix, 'a disk that takes nothing more', () => {
   const limited = (words: string) => machine.run('sh', ['-c', `ulimit -f 0; exec aops ${words}`]);
 
   it('has no lock left on it, which would hold up the commands after', async () => {
@@ -135,7 +136,7 @@ describe.skipIf(process.platform === 'win32')('a disk that takes nothing more', 
   });
 });
 
-describe.skipIf(process.platform === 'win32')('an output that cannot be written', () => {
+describeNeeding(needsPosix, 'an output that cannot be written', () => {
   const full = ['--help', 'help runs', 'runs', 'runs list --help', '--version', 'commands', 'help scripting'];
   it.each(full)('aops %s says so', async (words) => {
     const stderr =

@@ -2,8 +2,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import process from 'node:process';
-import { describe } from 'vitest';
 import { findChromium } from '../../src/service/browser/chromium.ts';
+import { describeNeeding, type Missing } from './requirements.ts';
 import { whenDone } from './temporary.ts';
 
 /** Path of an installed Chromium; undefined where there is none. */
@@ -13,10 +13,10 @@ export const chromium = await findChromium({
   ...(process.env.AOPS_CHROMIUM ? { executable: process.env.AOPS_CHROMIUM } : {}),
 }).catch(() => undefined);
 
-/** Tests that need a browser. Without one they are skipped, and their name says why. */
-export const describeWithChromium = (name: string, tests: () => void): void => {
-  describe.skipIf(chromium === undefined)(chromium === undefined ? `${name} [SKIPPED: no Chromium is installed]` : name, tests);
-};
+export const needsChromium: Missing = chromium === undefined ? 'Chromium is not installed' : undefined;
+
+/** Tests that need a browser. */
+export const describeWithChromium = (name: string, tests: () => void): void => describeNeeding(needsChromium, name, tests);
 
 export interface Site {
   url: string;
