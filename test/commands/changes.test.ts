@@ -128,7 +128,12 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
       body: { agent_id: agent, message: 'm' },
     },
     'runs respond': { argv: [waiting, '--approve'], method: 'POST', path: /\/respond$/, body: { approved: true } },
-    'runs send': { argv: [waiting, 'hello'], method: 'POST', path: `/v2/runs/${waiting}/messages`, body: { message: 'hello' } },
+    'runs send': {
+      argv: [waiting, 'hello', '--as-answer'],
+      method: 'POST',
+      path: `/v2/runs/${waiting}/messages`,
+      body: { message: 'hello', expected_human_request_id: expect.any(String) },
+    },
     'runs stop': { argv: [waiting], method: 'POST', path: `/v2/runs/${waiting}/stop` },
     'agents create': { argv: ['new', '--procedure', 'procedure.yaml'], method: 'POST', path: `${team}/agents` },
     'agents update': { argv: ['greeter', '--name', 'renamed'], method: 'PATCH', path: `/v2/agents/${agent}`, body: { name: 'renamed' } },

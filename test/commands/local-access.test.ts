@@ -99,15 +99,22 @@ describe('local token create', () => {
     const run = (await ok('runs', 'start', '--agent', 'asker', '-o', 'id')).stdout.trim();
     await service.until(run, 'waiting');
     await ok('local', 'token', 'create', unique('writer'), '--scope', 'runs:write', '--save-profile', 'writer');
+    // This credential may not read the run: the service itself refuses what would be an answer.
     const refused = await cli(['runs', 'send', run, 'me', '--profile', 'writer', '--json']);
     expect([refused.code, errorOf(refused)]).toMatchObject([
+      6,
+      { code: 'human_request_pending', message: expect.stringContaining('The message was not sent.') },
+    ]);
+    await ok('local', 'token', 'create', unique('reader'), '--scope', 'runs:read,runs:write', '--save-profile', 'reader');
+    const denied = await cli(['runs', 'send', run, 'me', '--as-answer', '--profile', 'reader', '--json']);
+    expect([denied.code, errorOf(denied)]).toMatchObject([
       5,
       { code: 'insufficient_scope', message: expect.stringContaining('approvals:write') },
     ]);
     expect((await ok('runs', 'get', run, '--jq', '.status')).stdout).toBe('waiting\n');
     expect((await ok('runs', 'messages', run, '--json')).stdout).not.toContain('"me"');
-    await ok('local', 'token', 'create', unique('both'), '--scope', 'runs:write,approvals:write', '--save-profile', 'both');
-    await ok('runs', 'send', run, 'me', '--profile', 'both');
+    await ok('local', 'token', 'create', unique('both'), '--scope', 'runs:read,runs:write,approvals:write', '--save-profile', 'both');
+    await ok('runs', 'send', run, 'me', '--as-answer', '--profile', 'both');
     await service.until(run, 'completed');
     await ok('runs', 'send', run, 'more', '--profile', 'writer');
   });

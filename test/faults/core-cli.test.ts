@@ -12,9 +12,9 @@ const jsonType = { 'content-type': 'application/json' };
 /** One request each: ids need no look-up. */
 const id = '00000000-0000-4000-8000-000000000001';
 const get = ['runs', 'get', id];
-const send = ['runs', 'send', id, 'hello'];
-const sent = json(201, { message: { id: 'm1', type: 'user', text_content: 'hello' } });
-const resent = json(201, { message: { id: 'm1', type: 'user', text_content: 'hello' } }, { 'idempotency-replayed': 'true' });
+const stop = ['runs', 'stop', id];
+const stopped = json(200, { success: true, message: 'It was stopped.' });
+const replayed = json(200, { success: true, message: 'It was stopped.' }, { 'idempotency-replayed': 'true' });
 const shown = json(200, { run: { id, status: 'completed', agent_id: 'a1' }, pending_human_request: null });
 
 describe('aops', () => {
@@ -34,10 +34,10 @@ describe('aops', () => {
   });
 
   it('C6 and C7 a lost answer is found again with the same key, and reported once', async () => {
-    const server = await scripted(nothing('close'), nothing('reset'), resent);
-    const { code, stdout } = await cli(server, [...send, '--json']);
+    const server = await scripted(nothing('close'), nothing('reset'), replayed);
+    const { code, stdout } = await cli(server, [...stop, '--json']);
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ id: 'm1' });
+    expect(JSON.parse(stdout)).toMatchObject({ success: true });
     expect([server.requests.length, new Set(server.header('idempotency-key')).size]).toEqual([3, 1]);
   });
 
@@ -68,7 +68,7 @@ describe('aops', () => {
 
   it('C23 500 for ever on a change: exit 13, the key, and how to settle it', async () => {
     const server = (await scripted()).always(busy);
-    const { code, stdout, stderr } = await cli(server, [...send, '--json']);
+    const { code, stdout, stderr } = await cli(server, [...stop, '--json']);
     const [key] = server.header('idempotency-key');
     expect([code, stdout, server.requests.length]).toEqual([13, '', 4]);
     const error = JSON.parse(stderr.trim().split('\n').at(-1) as string) as { error: Record<string, string> };
@@ -100,13 +100,13 @@ describe('aops', () => {
 
   it('C39 a conflict is final', async () => {
     const server = await scripted(json(409, { error: 'conflict', message: 'It has ended.' }));
-    expect(await cli(server, send)).toMatchObject({ code: 6, stdout: '', stderr: expect.stringContaining('error: It has ended.') });
+    expect(await cli(server, stop)).toMatchObject({ code: 6, stdout: '', stderr: expect.stringContaining('error: It has ended.') });
     expect(server.requests).toHaveLength(1);
   });
 
   it("C42 a stored refusal, asked for with the user's key, is shown as what it is", async () => {
     const server = await scripted(json(404, { error: 'run_not_found', message: 'No run.' }, { 'idempotency-replayed': 'true' }));
-    const { code, stderr } = await cli(server, [...send, '--idempotency-key', 'mine']);
+    const { code, stderr } = await cli(server, [...stop, '--idempotency-key', 'mine']);
     expect(code).toBe(3);
     expect(stderr).toContain('No run.');
     expect(stderr).toContain('when the key mine was first used; nothing was tried now');
@@ -114,7 +114,7 @@ describe('aops', () => {
   });
 
   it("C42 a stored success, asked for with the user's key, says that nothing was done now", async () => {
-    const { code, stderr } = await cli(await scripted(resent), [...send, '--idempotency-key', 'mine']);
+    const { code, stderr } = await cli(await scripted(replayed), [...stop, '--idempotency-key', 'mine']);
     expect(code).toBe(0);
     expect(stderr).toContain('The key mine was used before; nothing was done now');
   });
@@ -122,7 +122,7 @@ describe('aops', () => {
   it('C44 a bad key is refused here, and never shown', async () => {
     for (const key of ['a b-secret', 'sk\nsecret', 'k'.repeat(256), 'schlüssel-secret']) {
       const server = await scripted();
-      const { code, stdout, stderr } = await cli(server, [...send, '--idempotency-key', key]);
+      const { code, stdout, stderr } = await cli(server, [...stop, '--idempotency-key', key]);
       expect([code, stdout, server.connections]).toEqual([2, '', 0]);
       expect(stderr).not.toContain(key);
     }
@@ -130,7 +130,7 @@ describe('aops', () => {
 
   it('C46 a refused key: exit 4 after one request', async () => {
     const server = await scripted(json(401, { error: 'unauthorized', message: 'The token is not valid.' }));
-    const { code, stderr } = await cli(server, send);
+    const { code, stderr } = await cli(server, stop);
     expect([code, server.requests.length]).toEqual([4, 1]);
     expect(stderr).toContain('hint: Sign in with `aops auth login`');
   });
@@ -138,7 +138,7 @@ describe('aops', () => {
   it('C50 a redirect is not followed, and its target hears nothing', async () => {
     const other = await scripted(fine);
     const server = await scripted(answer(307, '', { location: `${other.url}/v2/x?token=abc` }));
-    const { code, stderr } = await cli(server, send);
+    const { code, stderr } = await cli(server, stop);
     expect([code, other.connections]).toEqual([1, 0]);
     expect(stderr).toContain(other.url);
     expect(stderr).not.toContain('token=abc');
@@ -154,9 +154,9 @@ describe('aops', () => {
     const sockets = connectionsUsed();
     let interrupt = (): void => undefined;
     let said = '';
-    const running = cli(server, send, {
-      onStart: (stop) => {
-        interrupt = stop;
+    const running = cli(server, stop, {
+      onStart: (press) => {
+        interrupt = press;
       },
       onOutput: (_, stderr) => {
         said = stderr;
@@ -193,8 +193,8 @@ describe('aops', () => {
   });
 
   it('C55 --debug traces every attempt, without the credential', async () => {
-    const server = await scripted(nothing('reset'), sent);
-    const { code, stderr } = await cli(server, [...send, '--debug']);
+    const server = await scripted(nothing('reset'), stopped);
+    const { code, stderr } = await cli(server, [...stop, '--debug']);
     expect(code).toBe(0);
     expect(stderr).toContain('POST ');
     expect(stderr).toMatch(/Trying again in/);

@@ -26,6 +26,13 @@ export function respondCommand(runId: string, request: HumanRequest): string {
   return `aops runs respond ${runId} ${flags}`;
 }
 
+/** The commands that a person chooses from to answer a request, in backquotes; without the request, the command that shows it. */
+export function respondCommands(runId: string, request: HumanRequest | undefined): string {
+  if (request === undefined) return `\`aops runs respond\`; see what it asks with \`aops runs get ${runId}\``;
+  if (request.type !== 'approval') return `\`${respondCommand(runId, request)}\``;
+  return `\`aops runs respond ${runId} --approve\` or \`aops runs respond ${runId} --deny --reason TEXT\``;
+}
+
 /** Sends an answer. */
 export const sendAnswer = (client: Client, runId: string, requestId: string, answer: Answer) =>
   client.call('respondToHumanRequest', { params: { run_id: runId, request_id: requestId }, body: answer });

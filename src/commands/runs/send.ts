@@ -1,29 +1,65 @@
-import type { RunMessage } from '../../interface/types.ts';
+import type { HumanRequest, RunMessage } from '../../interface/types.ts';
 import { readContent } from '../body.ts';
 import { length } from '../checks.ts';
-import { argument, defineCommand } from '../define.ts';
+import { argument, defineCommand, flag } from '../define.ts';
 import { recordOutput, time } from '../output.ts';
 import { runId } from '../resolve.ts';
 import { returns } from '../result.ts';
+import { postGuarded, recipient } from './sending.ts';
+
+/** The message, and the human request that it answered. */
+type Sent = RunMessage & { human_request: AnsweredRequest | null };
+interface AnsweredRequest {
+  id: string;
+  /** Null where the request was not read before. */
+  type: HumanRequest['type'] | null;
+  title: string;
+  response: string | null;
+}
 
 export default defineCommand({
   summary: 'Post a message to a run',
-  description: 'A run that waits, has completed or was interrupted goes on with it.',
+  description:
+    'A run that has completed or was interrupted continues with it; one that is running can see it in a later step. A message to a run that waits for a person would decide what it asks, so nothing is sent: on a terminal you are asked what to do, elsewhere the command ends with exit 6. Answer with `aops runs respond`, or send the message as the answer with --as-answer.',
   arguments: {
     run: argument('The run, or @latest', { complete: 'runs' }),
     message: argument('The message; @FILE reads it from a file, - from standard input'),
   },
-  operations: ['postRunMessage'],
+  options: {
+    asAnswer: flag('Answer what the run asks with the message. An approval is denied, with the message as the reason'),
+  },
+  operations: ['getRun', 'postRunMessage'],
   mutates: true,
   examples: [
     { command: "aops runs send RUN 'Use the March figures'", text: 'Tell a run something' },
     { command: 'aops runs send @latest - < notes.txt', text: 'Send a long message' },
+    { command: "aops runs send RUN 'The second one' --as-answer", text: 'Answer the question that the run waits for' },
   ],
-  result: returns('postRunMessage.message'),
-  output: recordOutput<RunMessage>((message) => ({ Sent: message.text_content, At: time(message.timestamp), ID: message.id })),
-  async run(context, input) {
-    const client = await context.client();
+  result: returns('postRunMessage.message', {
+    human_request: 'object|null',
+  }),
+  output: recordOutput<Sent>(({ human_request: request, ...message }) => ({
+    ...(request === null ? { Sent: message.text_content } : { [decisionOf(request)]: request.title, Response: message.text_content }),
+    At: time(message.timestamp),
+    ID: message.id,
+  })),
+  async run(context, input): Promise<Sent> {
     const message = await readContent(context, input.message, length(1), 'MESSAGE');
-    return (await client.call('postRunMessage', { params: { run_id: await runId(context, input.run) }, body: { message } })).message;
+    const run = await runId(context, input.run);
+    const to = await recipient(context, run, input.asAnswer);
+    const posted = await postGuarded(context, run, message, to);
+    return { ...posted.message, human_request: answeredBy(to.request, posted.human_request) };
   },
 });
+
+/** The request that was answered, as the service reports it, or else as it was read before. */
+function answeredBy(known: HumanRequest | undefined, reported: Omit<AnsweredRequest, 'type'> | null | undefined): AnsweredRequest | null {
+  const answered = reported ?? (known && { ...known, response: null });
+  if (!answered) return null;
+  const { id, title, response } = answered;
+  return { id, type: known?.type ?? null, title, response };
+}
+
+/** Only the service knows what it made of the message: not every one may take words as a denial. */
+const decisionOf = ({ type, response }: AnsweredRequest): string =>
+  type === 'approval' && response?.startsWith('denied') ? 'Denied' : 'Answered';

@@ -26,6 +26,17 @@ export const HumanRequest = Named('HumanRequest', {
 });
 export type HumanRequest = Static<typeof HumanRequest>;
 
+/** A human request after it was answered. */
+const AnsweredRequest = Type.Object({
+  id: Uuid,
+  run_id: Uuid,
+  title: Type.String(),
+  description: Nullable(Type.String()),
+  response: Nullable(Type.String()),
+  responded_at: Nullable(DateTime),
+  created_at: DateTime,
+});
+
 const runFields = {
   id: Uuid,
   agent_id: Nullable(Uuid),
@@ -172,8 +183,20 @@ export const runSchemas = {
     response: Type.Object({ messages: Type.Array(RunMessage), total: Type.Integer(), limit: Type.Integer(), offset: Type.Integer() }),
   },
   postRunMessage: {
-    body: Type.Object({ message: Type.String({ minLength: 1 }) }),
-    response: Type.Object({ message: RunMessage }),
+    body: Type.Object({
+      message: Type.String({ minLength: 1 }),
+      expected_human_request_id: Type.Optional(
+        Type.Union([Uuid, Type.Null()], {
+          description:
+            'Beyond the interface. The human request that the message may answer, or null if it may answer none. When anything else is pending, the message is refused with 409 and changes nothing. Without it, a message to a waiting run answers whatever is pending.',
+        }),
+      ),
+    }),
+    response: Type.Object({
+      message: RunMessage,
+      /** The human request that the message answered, or null; beyond the interface. */
+      human_request: Type.Optional(Nullable(AnsweredRequest)),
+    }),
   },
   respondToHumanRequest: {
     body: Type.Object({
@@ -183,17 +206,7 @@ export const runSchemas = {
       /** Why it is approved or denied; beyond the interface. */
       reason: Type.Optional(Type.String({ minLength: 1, maxLength: 2_000 })),
     }),
-    response: Type.Object({
-      human_request: Type.Object({
-        id: Uuid,
-        run_id: Uuid,
-        title: Type.String(),
-        description: Nullable(Type.String()),
-        response: Nullable(Type.String()),
-        responded_at: Nullable(DateTime),
-        created_at: DateTime,
-      }),
-    }),
+    response: Type.Object({ human_request: AnsweredRequest }),
   },
   stopRun: { response: Type.Object({ success: Type.Boolean(), message: Type.Optional(Type.String()) }) },
   getRunDetail: { response: RunDetail },

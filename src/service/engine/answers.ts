@@ -29,9 +29,10 @@ export function readAnswer(request: AskedRequest, body: ResponseBody): GivenAnsw
 }
 
 /** A message posted to a waiting run as the answer to its request: for an approval a refusal with a reason. */
-export function answerInWords(request: AskedRequest, text: string): HumanAnswer {
-  if (request.type === 'approval') return { type: 'approval', approved: false, reason: text };
-  return { type: 'question', answers: Object.fromEntries(request.questions.map(({ question }) => [question, text])) };
+export function answerInWords(request: AskedRequest, text: string): Pick<GivenAnswer, 'answer' | 'response'> {
+  if (request.type === 'approval') return { answer: { type: 'approval', approved: false, reason: text }, response: `denied: ${text}` };
+  const answers = Object.fromEntries(request.questions.map(({ question }) => [question, text]));
+  return { answer: { type: 'question', answers }, response: text };
 }
 
 function readApproval(request: AskedRequest, body: ResponseBody): GivenAnswer {

@@ -49,18 +49,31 @@ export async function respond(
   return answered;
 }
 
+/** What a message may do to a run that waits. */
+interface MessageRules {
+  /** Throws when the sender may send messages, but may not answer requests. */
+  mayAnswer: () => void;
+  /** The request that the message may answer, null for none; undefined for whichever is pending. */
+  expectedRequest?: string | null | undefined;
+}
+
+export interface PostedMessage {
+  message: MessageRow;
+  /** The request that the message answered. */
+  answered: HumanRequestRow | undefined;
+}
+
 /**
  * Posts a message. A waiting run takes it as the answer in words, a completed one begins a new turn with it, an interrupted one
  * goes on from its last completed step; in any other a later step can see it. Throws 404, 403 `plan_limit_reached`, 409 `run_failed`,
- * 409 `agent_deleted`.
- * @param mayAnswer throws when the sender may send messages, but answer no request
+ * 409 `agent_deleted`, 409 `human_request_pending` or `run_not_waiting` when the pending request is not the expected one.
  */
 export async function postMessage(
   engine: Engine,
   to: { teamId: string; runId: string },
   text: string,
-  mayAnswer: () => void,
-): Promise<MessageRow> {
+  { mayAnswer, expectedRequest }: MessageRules,
+): Promise<PostedMessage> {
   const posted = await engine.store.transaction().execute(async (trx) => {
     const run = await findRun(trx, to.teamId, to.runId);
     if (run === undefined) throw notFound('run', to.runId);
@@ -68,19 +81,20 @@ export async function postMessage(
     if ((await findAgent(trx, to.teamId, run.agent_id)) === undefined) {
       throw new ServiceError(409, 'agent_deleted', 'The agent of this run has been deleted; the run cannot go on.');
     }
+    const request = run.status === 'waiting' ? await pendingRequest(trx, run.id) : undefined;
+    if (expectedRequest !== undefined) requireExpected(run, request, expectedRequest);
     const now = engine.clock.now();
+    let answered: HumanRequestRow | undefined;
     const turn = run.status === 'completed' ? run.turn + 1 : run.turn;
     const said = await appendMessages(trx, run.id, [postedMessage({ id: run.id, turn }, text, isoTime(now))]);
     const events = messageEvents(trx, run, said);
     const counted = { submitted_prompt_count: run.submitted_prompt_count + 1, resume_count: run.resume_count + 1 };
     if (run.status === 'waiting') {
-      const request = await pendingRequest(trx, run.id);
       if (request !== undefined) {
         mayAnswer();
-        const answer = { answer: answerInWords(asked(request), text), response: text, respondedAt: isoTime(now) };
-        const row = await answerRequest(trx, request.id, answer);
-        events.push(respondedEvent(run, row));
-        await caseRunAnswered(engine, trx, run, row);
+        answered = await answerRequest(trx, request.id, { ...answerInWords(asked(request), text), respondedAt: isoTime(now) });
+        events.push(respondedEvent(run, answered));
+        await caseRunAnswered(engine, trx, run, answered);
       }
       await proceed(trx, run, now, counted);
     } else if (run.status === 'completed' || run.status === 'interrupted') {
@@ -92,10 +106,26 @@ export async function postMessage(
       await changeRun(trx, run.id, [run.status], { submitted_prompt_count: counted.submitted_prompt_count, updated_at: isoTime(now) });
     }
     await recordRunEvents(engine.clock, trx, run, events);
-    return said[0] as MessageRow;
+    return { message: said[0] as MessageRow, answered };
   });
   engine.worker.wake();
   return posted;
+}
+
+/** Refuses a message that would answer another request than its sender knows of. */
+function requireExpected(run: RunRow, pending: HumanRequestRow | undefined, expected: string | null): void {
+  if ((pending?.id ?? null) === expected) return;
+  if (pending !== undefined)
+    throw new ServiceError(
+      409,
+      'human_request_pending',
+      `The run is waiting for an answer to "${pending.title}". The message was not sent.`,
+    );
+  throw new ServiceError(
+    409,
+    'run_not_waiting',
+    `The run is ${run.status} and no longer waiting for this answer. The message was not sent.`,
+  );
 }
 
 /** Makes the run due, from the status it was read in. */

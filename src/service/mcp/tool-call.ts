@@ -59,6 +59,7 @@ const advice: Record<string, string> = {
   case_not_found: 'list_cases shows the cases of a queue.',
   run_not_found: 'list_runs shows the runs there are.',
   human_request_not_found: 'get_run shows the request that is pending.',
+  human_request_pending: 'get_run shows the request. Let a person decide, then call respond_to_human_request.',
   human_request_already_answered: 'Nothing is left to answer; get_run shows how the run goes on.',
   run_not_waiting: 'get_run shows how the run stands.',
   agent_has_no_live_revision: 'Choose another agent, or ask the operator to give this one a procedure.',

@@ -40,7 +40,10 @@ describe('an approval', () => {
   });
 
   it('counts as denied when it is answered in words', () => {
-    expect(answerInWords(request, 'later')).toEqual({ type: 'approval', approved: false, reason: 'later' });
+    expect(answerInWords(request, 'later')).toEqual({
+      answer: { type: 'approval', approved: false, reason: 'later' },
+      response: 'denied: later',
+    });
   });
 });
 
@@ -78,7 +81,10 @@ describe('questions', () => {
   });
 
   it('all get the words of a message', () => {
-    expect(answerInWords(asks(one, free), 'dunno')).toEqual({ type: 'question', answers: { 'Colour?': 'dunno', 'Why?': 'dunno' } });
+    expect(answerInWords(asks(one, free), 'dunno')).toEqual({
+      answer: { type: 'question', answers: { 'Colour?': 'dunno', 'Why?': 'dunno' } },
+      response: 'dunno',
+    });
   });
 });
 

@@ -325,6 +325,10 @@ describe('tools', () => {
     const listed = await tool(api, 'list_human_requests');
     expect(listed.structuredContent).toMatchObject({ total: 1, data: [{ id: run, pending_human_request: { id: request } }] });
 
+    // A message would be the answer, and nobody decided.
+    const message = await tool(api, 'send_message', { run_id: run, message: 'looks good' });
+    expect(message).toMatchObject({ isError: true, structuredContent: { error: 'human_request_pending' } });
+    expect(message.content[0]?.text).toMatch(/^human_request_pending: .*Let a person decide, then call respond_to_human_request\.$/);
     const answer = { run_id: run, request_id: request, approved: true };
     expect(await tool(api, 'respond_to_human_request', answer)).toMatchObject({
       structuredContent: { human_request: { id: request, response: 'approved' } },

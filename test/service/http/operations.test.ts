@@ -294,6 +294,24 @@ describe('messages', () => {
     await service.ok('stopRun', { params: { run_id: run.id } });
   });
 
+  it('answer nothing but the human request that they name', async () => {
+    const service = await api();
+    const run = await service.run('ask');
+    await service.until(run.id, 'waiting');
+    const post = (expected_human_request_id: string | null) =>
+      service.call('postRunMessage', { params: { run_id: run.id }, body: { message: 'Bolt', expected_human_request_id } });
+    for (const other of [null, randomUUID()]) expect(failure(await post(other))).toEqual([409, 'human_request_pending']);
+    const { pending_human_request: pending } = await service.ok('getRun', { params: { run_id: run.id } });
+    expect(pending).toMatchObject({ title: 'Vendor' });
+    const answered = await post(pending?.id as string);
+    expect(answered).toMatchObject({ status: 201, body: { human_request: { id: pending?.id, response: 'Bolt' } } });
+    await service.until(run.id, 'completed');
+    expect(failure(await post(pending?.id as string))).toEqual([409, 'run_not_waiting']);
+    expect((await service.ok('listRunMessages', { params: { run_id: run.id } })).total).toBe(1);
+    expect(await post(null)).toMatchObject({ status: 201, body: { human_request: null } });
+    expect(failure(await post('no-id' as string))).toEqual([400, 'invalid_request']);
+  });
+
   it('of unknown runs are not found', async () => {
     const service = await api();
     const params = { run_id: randomUUID(), request_id: randomUUID(), file_id: randomUUID() };

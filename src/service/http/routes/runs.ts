@@ -75,7 +75,9 @@ export const runRoutes: GroupRoutes<'runs'> = {
     const to = { teamId: context.teamId, runId: params.run_id };
     // To a run that waits, a message is the answer.
     const mayAnswer = () => requirePermission(context, 'respondToHumanRequest');
-    return { message: messageView(await postMessage(context.engine, to, body.message, mayAnswer)) };
+    const { expected_human_request_id: expectedRequest } = body;
+    const { message, answered } = await postMessage(context.engine, to, body.message, { mayAnswer, expectedRequest });
+    return { message: messageView(message), human_request: answered === undefined ? null : answeredRequestView(answered) };
   },
 
   async respondToHumanRequest(context, { params, body }) {

@@ -71,12 +71,15 @@ export const runTools = [
   defineTool({
     name: 'send_message',
     title: 'Send a message to a run',
-    description: 'Posts a message to a run. One that waits, has completed or was interrupted goes on with it.',
+    description:
+      'Posts a message to a run. A run that has completed or was interrupted continues with it. A message never answers a human request: a run that waits for a person refuses it; use respond_to_human_request.',
     operation: 'postRunMessage',
     input: Closed({ run_id: runId, message: Type.String({ minLength: 1, description: 'The message' }) }),
     readOnly: false,
     async run({ call }, { run_id, message }) {
-      const answer = await call('postRunMessage', { params: { run_id }, body: { message } });
+      // A run can begin to wait at any moment, and the message would decide what it asks.
+      const body = { message, expected_human_request_id: null };
+      const answer = await call('postRunMessage', { params: { run_id }, body });
       return { structured: answer, text: `Sent. Follow run ${run_id} with wait_for_run.` };
     },
   }),

@@ -64,7 +64,8 @@ export class MessageBox {
     }
     this.#busy(true);
     try {
-      const body = { message };
+      // The run may have begun to ask something that is not on the screen yet: the message must not answer it.
+      const body = { message, expected_human_request_id: null };
       await this.#app.session.api.post(`/v2/runs/${encodeURIComponent(this.#id)}/messages`, body, this.#keys.for(body));
       this.#keys.forget();
       // Only what was sent: something may have been added meanwhile.

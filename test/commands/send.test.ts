@@ -1,0 +1,129 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { scripted } from '../client/harness.ts';
+import { json } from '../faults/raw-server.ts';
+import { runCli } from '../support/run-cli.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+const deploy = '- approve: { id: go, title: "Deploy?" }\n- say: deployed';
+const vendor = '- ask: { id: who, questions: [{ question: "Which vendor?" }] }\n- say: "{{ answers.who }}"';
+const two = '- ask: { id: two, title: Details, questions: [{ question: "Who?" }, { question: "When?" }] }';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+
+const errorOf = (stderr: string) => (JSON.parse(stderr.trim().split('\n').at(-1) as string) as { error: Record<string, unknown> }).error;
+
+describe('runs send to a run that waits for a person', () => {
+  it.each([
+    ['an approval', deploy, 'Deploy?', ['--approve', '--deny --reason TEXT']],
+    ['a question', vendor, 'Which vendor?', ["--answer 'Which vendor?=ANSWER'"]],
+    ['several questions', two, 'Details', ["--answer 'Who?=ANSWER'", "--answer 'When?=ANSWER'"]],
+  ])('sends nothing where it asks for %s, and names the command that answers', async (_, steps, title, flags) => {
+    const run = await service.waiting(steps);
+    const before = await service.messages(run);
+    for (const form of [[], ['--json'], ['--yes'], ['--dry-run']]) {
+      const refused = await service.cli(['runs', 'send', run, 'looks good to me', ...form]);
+      expect(refused).toMatchObject({ code: 6, stdout: '' });
+      expect(refused.stderr).toContain(form.includes('--json') ? 'human_request_pending' : `is waiting for an answer to "${title}".`);
+      expect(refused.stderr).toContain(`aops runs respond ${run} ${flags[0]}`);
+      for (const flag of flags) expect(refused.stderr).toContain(flag);
+      expect(refused.stderr).toContain('--as-answer');
+    }
+    const { run: still, request } = await service.get(run);
+    expect([still.status, request?.title]).toEqual(['waiting', title]);
+    expect(await service.messages(run)).toEqual(before);
+  });
+
+  it('denies an approval with --as-answer, and says so', async () => {
+    const shown = await service.cli(['runs', 'send', await service.waiting(deploy), 'not on a Friday', '--as-answer']);
+    expect(shown).toMatchObject({ code: 0, stderr: '' });
+    expect(shown.stdout).toMatch(/^Denied\tDeploy\?\nResponse\tnot on a Friday\n/);
+
+    const run = await service.waiting(deploy);
+    const { request } = await service.get(run);
+    const sent = await service.cli(['runs', 'send', run, 'not on a Friday', '--as-answer', '--json']);
+    expect(sent.json()).toMatchObject({
+      text_content: 'not on a Friday',
+      human_request: { id: request?.id, type: 'approval', title: 'Deploy?', response: 'denied: not on a Friday' },
+    });
+    expect((await service.until(run, 'failed')).run.error).toContain('"Deploy?" was denied: not on a Friday');
+  });
+
+  it('answers a question with --as-answer, and says so', async () => {
+    const run = await service.waiting(vendor);
+    const sent = await service.cli(['runs', 'send', run, 'Acme Inc', '--as-answer']);
+    expect(sent).toMatchObject({ code: 0, stderr: '' });
+    expect(sent.stdout).toMatch(/^Answered\tWhich vendor\?\nResponse\tAcme Inc\n/);
+    await service.until(run, 'completed');
+    expect(await service.texts(run)).toContain('Acme Inc');
+  });
+
+  it('refuses --as-answer where nothing is asked', async () => {
+    const run = await service.run('- say: done');
+    await service.until(run, 'completed');
+    const refused = await service.cli(['runs', 'send', run, 'yes', '--as-answer', '--json']);
+    expect(refused).toMatchObject({ code: 6, stdout: '' });
+    expect(errorOf(refused.stderr)).toMatchObject({ code: 'run_not_waiting', message: expect.stringContaining('its status is completed') });
+    const sent = await service.cli(['runs', 'send', run, 'again', '--json']);
+    expect(sent.json()).toMatchObject({ text_content: 'again', human_request: null });
+  });
+
+  it('names the command that answers in its help', async () => {
+    expect((await service.cli(['runs', 'send', '--help'])).stdout.replace(/\s+/g, ' ')).toContain('Answer with `aops runs respond`');
+  });
+});
+
+describe('runs send to a service that was written by somebody else', () => {
+  const id = '00000000-0000-4000-8000-000000000001';
+  const request = {
+    id: '00000000-0000-4000-8000-000000000009',
+    type: 'approval',
+    title: 'Deploy?',
+    description: null,
+    created_at: '2026-01-01T00:00:00Z',
+  };
+  const running = json(200, { run: { id, status: 'running' }, pending_human_request: null });
+  const waiting = json(200, { run: { id, status: 'waiting' }, pending_human_request: request });
+  const sent = json(201, {
+    message: { id: 'm1', type: 'message', role: 'user', timestamp: '2026-01-01T00:00:00Z', text_content: 'hello' },
+  });
+  const send = (server: { url: string }, ...flags: string[]) =>
+    runCli(['runs', 'send', id, 'hello', ...flags], { env: { AOPS_API_KEY: 'k', AOPS_BASE_URL: server.url, AOPS_TEAM_ID: id } });
+  const posts = (server: Awaited<ReturnType<typeof scripted>>) => server.requests.filter(({ method }) => method === 'POST');
+
+  it('says that nothing was sent when the run began to wait between the look and the message', async () => {
+    const conflict = json(409, { error: 'human_request_pending', message: 'It waits.' });
+    const server = await scripted(running, conflict, waiting);
+    const refused = await send(server, '--json');
+    expect(refused).toMatchObject({ code: 6, stdout: '' });
+    expect(errorOf(refused.stderr)).toMatchObject({
+      code: 'human_request_pending',
+      message: `Run ${id} is waiting for an answer to "Deploy?". The message was not sent.`,
+      status: 409,
+    });
+    expect(posts(server).map(({ body }) => JSON.parse(String(body)))).toEqual([{ message: 'hello', expected_human_request_id: null }]);
+  });
+
+  it('reports what is known where the service does not say what it did', async () => {
+    const server = await scripted(waiting, sent);
+    const answered = await send(server, '--as-answer');
+    expect(answered.stdout).toContain('Answered\tDeploy?\n');
+    expect(JSON.parse(String(posts(server)[0]?.body))).toEqual({ message: 'hello', expected_human_request_id: request.id });
+  });
+
+  it('takes a status of waiting for a request that it cannot see', async () => {
+    const server = await scripted(json(200, { run: { id, status: 'waiting' } }));
+    const refused = await send(server);
+    expect(refused).toMatchObject({ code: 6, stdout: '' });
+    expect(refused.stderr).toContain(`aops runs get ${id}`);
+    expect(posts(server)).toEqual([]);
+  });
+
+  it('sends nothing where the run may not be read and the service does not protect it', async () => {
+    const server = await scripted(json(403, { error: 'forbidden', message: 'No.' }), json(404, { error: 'not_found' }));
+    expect(await send(server)).toMatchObject({ code: 5, stdout: '' });
+    expect(posts(server)).toEqual([]);
+  });
+});

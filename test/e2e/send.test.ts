@@ -1,0 +1,45 @@
+/** `runs send` to a run that waits for a person, at a terminal: nothing is sent unless the person chooses to answer with it. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { Machine } from '../support/machine.ts';
+import { keys } from '../support/screen.ts';
+
+let machine: Machine;
+beforeAll(async () => {
+  machine = await Machine.create();
+  expect((await machine.aops('local', 'up', '--ephemeral')).code).toBe(0);
+  await machine.agent('deployer', '- approve: { id: go, title: "Deploy?" }');
+});
+
+describe('runs send at a terminal', () => {
+  it('sends nothing for Enter alone', async () => {
+    const run = await machine.startRun('deployer');
+    const send = machine.terminal('runs', 'send', run, 'looks good to me');
+    await send.shows('is waiting for an answer: Deploy?');
+    await send.shows('Do not send the message');
+    await send.shows('Deny it, with the message as the reason');
+    send.type(keys.enter);
+    await send.shows('The message was not sent.');
+    await send.shows(`aops runs respond ${run} --approve`);
+    expect(await send.exit).toBe(6);
+    expect((await machine.getRun(run)).pending_human_request?.title).toBe('Deploy?');
+  });
+
+  it('denies when that is chosen, and says so', async () => {
+    const run = await machine.startRun('deployer');
+    const send = machine.terminal('runs', 'send', run, 'not on a Friday');
+    await send.shows('Deny it, with the message as the reason');
+    send.type(keys.down, keys.enter);
+    await send.shows(/Denied: +Deploy\?/);
+    await send.shows(/Response: +not on a Friday/);
+    expect(await send.exit).toBe(0);
+  });
+
+  it('sends nothing on Ctrl-C', async () => {
+    const run = await machine.startRun('deployer');
+    const send = machine.terminal('runs', 'send', run, 'looks good to me');
+    await send.shows('Do not send the message');
+    send.type(keys.ctrlC);
+    expect(await send.exit).toBe(130);
+    expect((await machine.getRun(run)).pending_human_request?.title).toBe('Deploy?');
+  });
+});
