@@ -35,8 +35,9 @@ export default defineCommand({
     { command: 'aops runs send @latest - < notes.txt', text: 'Send a long message' },
     { command: "aops runs send RUN 'The second one' --as-answer", text: 'Answer the question that the run waits for' },
   ],
+  // Null where the message answered nothing.
   result: returns('postRunMessage.message', {
-    human_request: 'object|null',
+    human_request: { id: 'uuid', type: 'approval|question', title: 'string', response: 'string|null' },
   }),
   output: recordOutput<Sent>(({ human_request: request, ...message }) => ({
     ...(request === null ? { Sent: message.text_content } : { [decisionOf(request)]: request.title, Response: message.text_content }),
