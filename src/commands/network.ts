@@ -5,7 +5,7 @@ import { AopsError, exitCodes, UsageError } from '../base/errors.ts';
 import type { Certificates, Network } from '../client/network/network.ts';
 import { isLoopback, originOf } from '../config/base-url.ts';
 import { proxiesOf, proxySecrets } from '../config/proxy.ts';
-import type { Resolved } from '../config/resolve.ts';
+import type { Resolved } from '../config/resolved.ts';
 import type { FileSettingKey } from '../config/settings.ts';
 import type { Context } from './context.ts';
 

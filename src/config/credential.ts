@@ -2,7 +2,7 @@
 import { AopsError, exitCodes } from '../base/errors.ts';
 import { normaliseTokenUrl, originOf } from './base-url.ts';
 import type { Environment } from './paths.ts';
-import type { Resolved } from './resolve.ts';
+import type { Resolved } from './resolved.ts';
 import { checkClientText, checkScope, checkSecret, maskSecret } from './secret.ts';
 import type { ConfigStore, Credential, StoredCredential } from './store.ts';
 

@@ -7,6 +7,7 @@ import { AopsError, exitCodes } from '../base/errors.ts';
 import { normaliseBaseUrl } from './base-url.ts';
 import { type CredentialResolution, resolveCredential, type UsableCredential } from './credential.ts';
 import type { Environment } from './paths.ts';
+import type { Origin, Resolved, ValueSource } from './resolved.ts';
 import {
   type ColorMode,
   checkProfileName,
@@ -17,20 +18,6 @@ import {
   settingDefinition,
 } from './settings.ts';
 import type { ConfigStore, Profile } from './store.ts';
-
-export type ValueSource = 'flag' | 'environment' | 'profile' | 'setting' | 'default';
-
-/** A value and where it came from: `--team`, `AOPS_TEAM_ID`, `profile local`, `setting team_id`, `default`. */
-export interface Origin {
-  source: ValueSource;
-  name: string;
-}
-
-export interface Resolved<T> extends Origin {
-  value: T;
-  /** Weaker values that did not count, the strongest first; secrets masked. */
-  shadowed: (Origin & { value: string })[];
-}
 
 /** Global flags as commander names them. */
 export interface ConfigFlags {

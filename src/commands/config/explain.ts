@@ -1,5 +1,6 @@
 import { formatDuration } from '../../base/duration.ts';
-import type { Resolved, ResolvedConfig } from '../../config/resolve.ts';
+import type { ResolvedConfig } from '../../config/resolve.ts';
+import type { Resolved } from '../../config/resolved.ts';
 import { settingDefinitions, settingUnknown } from '../../config/settings.ts';
 import { defineCommand, optionalArgument } from '../define.ts';
 import { wholeList } from '../list.ts';

@@ -5,6 +5,22 @@ import type { CaseTriggerRow, CaseTriggersTable } from './schema.ts';
 
 export type ListedTrigger = CaseTriggerRow & { queue_name: string; agent_name: string; creator_name: string | null };
 
+/** Other agents that work on the same queue. */
+export type Conflicts = { id: string; name: string }[];
+
+/** What lists of agents show of a trigger. */
+export interface CaseTriggerSummary {
+  enabled: boolean;
+  queueName: string;
+  conflicts: Conflicts;
+}
+
+/** A trigger with the other agents that work on its queue. */
+export interface Trigger {
+  row: ListedTrigger;
+  conflicts: Conflicts;
+}
+
 const listed = (db: Queries) =>
   db
     .selectFrom('case_triggers')

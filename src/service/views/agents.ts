@@ -1,6 +1,6 @@
 /** Agents and revisions as the interface shows them. */
 import type { Agent, AgentListItem, Build, IntegrationConfig, RevisionConfig } from '../../interface/types.ts';
-import type { CaseTriggerSummary } from '../engine/cases/triggers.ts';
+import type { CaseTriggerSummary } from '../store/case-triggers.ts';
 import type { ListedSchedule } from '../store/schedules.ts';
 import type { AgentRow, BuildRow, ConnectionRow, Flag } from '../store/schema.ts';
 import { scheduleView } from './schedules.ts';

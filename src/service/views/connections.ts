@@ -1,11 +1,11 @@
 /** Connections as the interface shows them: what is secret about them is not in it. */
 import type { Connection } from '../../interface/types.ts';
-import { keptHeaders } from '../engine/connections/secrets.ts';
-import type { Engine } from '../engine/engine.ts';
+import { keptHeaders } from '../connections/secrets.ts';
+import type { SecretBox } from '../secret-box.ts';
 import type { ConnectionRow } from '../store/schema.ts';
 
-export const connectionView = (engine: Pick<Engine, 'connections'>, row: ConnectionRow): Connection => {
-  const { plain, secret } = keptHeaders(engine.connections.box, row);
+export const connectionView = (box: SecretBox, row: ConnectionRow): Connection => {
+  const { plain, secret } = keptHeaders(box, row);
   return {
     id: row.id,
     name: row.name,

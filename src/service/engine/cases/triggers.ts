@@ -4,9 +4,12 @@ import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { findAgent } from '../../store/agents.ts';
 import {
+  type CaseTriggerSummary,
+  type Conflicts,
   deleteTriggerRow,
   insertTrigger,
   type ListedTrigger,
+  type Trigger,
   triggerOfAgent,
   triggersOfAgents,
   triggersOnQueues,
@@ -18,21 +21,6 @@ import type { AgentRow } from '../../store/schema.ts';
 import { isoTime } from '../../store/time.ts';
 import type { Engine } from '../engine.ts';
 import { nudgeDispatch } from './nudge.ts';
-
-type Conflicts = { id: string; name: string }[];
-
-/** What lists of agents show of a trigger. */
-export interface CaseTriggerSummary {
-  enabled: boolean;
-  queueName: string;
-  conflicts: Conflicts;
-}
-
-/** A trigger with the other agents that work on its queue. */
-export interface Trigger {
-  row: ListedTrigger;
-  conflicts: Conflicts;
-}
 
 interface Wishes {
   case_queue_id?: string;

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { AuthorizationServerMetadata, OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/client';
 import { firstLine } from '../../../base/values.ts';
 import { foundWrong } from '../../connections/problems.ts';
+import { type KeptOAuth, openOAuth, sealedOAuth } from '../../connections/secrets.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { secretHash } from '../../oauth/secrets.ts';
@@ -19,7 +20,6 @@ import type { Engine } from '../engine.ts';
 import { changing, checkServerUrl, defaultType, insertNewConnection, requireConnection } from './connections.ts';
 import { type Discovered, discoverOAuth } from './discovery.ts';
 import { type OAuthLibrary, withOAuthLibrary } from './oauth-library.ts';
-import { type KeptOAuth, openOAuth, sealedOAuth } from './secrets.ts';
 import { withTokens } from './tokens.ts';
 
 /** Milliseconds that a person has. */

@@ -1,5 +1,7 @@
 /** Connections: making, changing and deleting them. Each change is one transaction, and is told to webhooks. */
 
+import { changedHeaders, type GivenHeaders, type KeptHeaders } from '../../connections/headers.ts';
+import { keptHeaders, sealedHeaders } from '../../connections/secrets.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { checkOutboundUrl } from '../../outbound/check-url.ts';
@@ -10,8 +12,6 @@ import { isoTime } from '../../store/time.ts';
 import type { Engine } from '../engine.ts';
 import { recordEvents } from '../webhooks/events.ts';
 import { updatedEvent } from './events.ts';
-import { changedHeaders, type GivenHeaders, type KeptHeaders } from './headers.ts';
-import { keptHeaders, sealedHeaders } from './secrets.ts';
 
 /** Connections that a team may have. */
 export const mostConnections = 200;

@@ -8,11 +8,11 @@ import type { NewEvent } from '../webhooks/events.ts';
 /** A connection was made, changed or authorized, or works again. */
 export const updatedEvent = (engine: Pick<Engine, 'connections'>, row: ConnectionRow): NewEvent => ({
   kind: 'connection.updated',
-  data: () => ({ connection: connectionView(engine, row) }),
+  data: () => ({ connection: connectionView(engine.connections.box, row) }),
 });
 
 /** A connection does not work any more; its `broken_reason` says why. */
 export const actionRequiredEvent = (engine: Pick<Engine, 'connections'>, row: ConnectionRow): NewEvent => ({
   kind: 'connection.action_required',
-  data: () => ({ connection: connectionView(engine, row) }),
+  data: () => ({ connection: connectionView(engine.connections.box, row) }),
 });

@@ -2,12 +2,12 @@
 import type { OAuthTokens } from '@modelcontextprotocol/client';
 import type { TokenSource } from '../../connections/mcp-session.ts';
 import { AuthorizationNeededError, ServerProblem } from '../../connections/problems.ts';
+import { type KeptOAuth, openOAuth, sealedOAuth } from '../../connections/secrets.ts';
 import { OutboundError } from '../../outbound/guarded-fetch.ts';
 import { updateConnectionRow } from '../../store/connections.ts';
 import type { ConnectionRow } from '../../store/schema.ts';
 import type { Engine } from '../engine.ts';
 import { withOAuthLibrary } from './oauth-library.ts';
-import { type KeptOAuth, openOAuth, sealedOAuth } from './secrets.ts';
 
 /** Milliseconds before its end at which a token is renewed: a request takes its time. */
 const margin = 30_000;

@@ -2,6 +2,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { callServerTool, type Server, type ServerTool, serverTools } from '../../connections/mcp-session.ts';
 import { ServerProblem } from '../../connections/problems.ts';
+import { openHeaders, openOAuth } from '../../connections/secrets.ts';
 import { UnreadableSecretError } from '../../secret-box.ts';
 import { updateConnectionRow } from '../../store/connections.ts';
 import type { ConnectionRow } from '../../store/schema.ts';
@@ -9,7 +10,6 @@ import { isoTime } from '../../store/time.ts';
 import type { Engine } from '../engine.ts';
 import { recordEvents } from '../webhooks/events.ts';
 import { actionRequiredEvent, updatedEvent } from './events.ts';
-import { openHeaders, openOAuth } from './secrets.ts';
 import { tokenSource } from './tokens.ts';
 
 export interface UseOptions {

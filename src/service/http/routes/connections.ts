@@ -1,5 +1,6 @@
 /** Connections of the team to remote MCP servers. */
 import type { ProbedServer } from '../../../interface/types.ts';
+import { checkedHeaders } from '../../connections/headers.ts';
 import type { ServerTool } from '../../connections/mcp-session.ts';
 import { ServerProblem } from '../../connections/problems.ts';
 import { startAuthorization } from '../../engine/connections/authorize.ts';
@@ -11,7 +12,6 @@ import {
   updateConnection,
 } from '../../engine/connections/connections.ts';
 import { discoverOAuth } from '../../engine/connections/discovery.ts';
-import { checkedHeaders } from '../../engine/connections/headers.ts';
 import { probeLimit } from '../../engine/connections/limits.ts';
 import { connectionTools, probedTools } from '../../engine/connections/use.ts';
 import { notFound, ServiceError } from '../../errors.ts';
@@ -26,20 +26,20 @@ export const connectionRoutes: GroupRoutes<'connections'> = {
     requireTeam(context, params.teamId);
     const { limit = 100, offset = 0, type } = query;
     const { rows, total } = await listConnectionRows(engine.store, { teamId: params.teamId, type }, { limit, offset });
-    return { integrations: rows.map((row) => connectionView(engine, row)), total, limit, offset };
+    return { integrations: rows.map((row) => connectionView(engine.connections.box, row)), total, limit, offset };
   },
 
   async createConnection({ engine, ...context }, { params, body }) {
     requireTeam(context, params.teamId);
-    return connectionView(engine, await createConnection(engine, params.teamId, body));
+    return connectionView(engine.connections.box, await createConnection(engine, params.teamId, body));
   },
 
   async getConnection({ engine, teamId }, { params }) {
-    return connectionView(engine, await requireConnection(engine.store, teamId, params.connection_id));
+    return connectionView(engine.connections.box, await requireConnection(engine.store, teamId, params.connection_id));
   },
 
   async updateConnection({ engine, teamId }, { params, body }) {
-    return connectionView(engine, await updateConnection(engine, teamId, params.connection_id, body));
+    return connectionView(engine.connections.box, await updateConnection(engine, teamId, params.connection_id, body));
   },
 
   async deleteConnection({ engine, teamId }, { params }) {

@@ -1,5 +1,5 @@
 /** The headers that go to a server: what may be among them, and how a change is applied. Secret values come in and never go out. */
-import { ServiceError } from '../../errors.ts';
+import { ServiceError } from '../errors.ts';
 
 export type HeaderSet = Record<string, string>;
 
