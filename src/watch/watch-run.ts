@@ -70,11 +70,12 @@ function* requestResolved(state: State, request: HumanRequest | null, run: Run):
  */
 async function* newMessages(client: Client, runId: string, state: State, signal: AbortSignal): AsyncGenerator<RunMessage, void, undefined> {
   let rewound = false;
+  let overlap = 1;
   for (;;) {
-    const offset = Math.max(0, state.offset - 1);
+    const offset = Math.max(0, state.offset - overlap);
     const query = { limit: pageSize, offset };
     const { messages, total } = await client.call('listRunMessages', { params: { run_id: runId }, query }, { signal });
-    if (state.offset > 0 && messages[0]?.id !== state.last && !rewound) {
+    if (overlap > 0 && state.offset > 0 && messages[0]?.id !== state.last && !rewound) {
       rewound = true;
       state.offset = 0;
       continue;
@@ -85,6 +86,12 @@ async function* newMessages(client: Client, runId: string, state: State, signal:
       yield message;
     }
     const moved = offset + messages.length > state.offset;
+    // A page may be shorter than its limit: one message that is large may fill it.
+    if (!moved && overlap > 0 && messages.length > 0 && state.offset < total) {
+      overlap = 0;
+      continue;
+    }
+    overlap = 1;
     state.offset = messages.length === 0 ? 0 : offset + messages.length;
     state.last = messages.at(-1)?.id;
     if (!moved || state.offset >= total) return;

@@ -51,6 +51,15 @@ function eventInShort(event: RunEvent): string {
 }
 
 describe('watching', () => {
+  it('reads on where a message is so large that a page ends with it', async () => {
+    const run = new FakeRun();
+    run.largestPage = 1;
+    run.beforeLook = (look, told) => {
+      Object.assign(told, { messages: texts(0, look === 0 ? 2 : 4), status: look === 0 ? 'running' : 'completed' });
+    };
+    expect(inShort(await watched(run)).filter((event) => event.startsWith('m'))).toEqual(texts(0, 4));
+  });
+
   it('tells of waits for the rate limit, between the others and numbered with them', async () => {
     const run = new FakeRun();
     run.beforeLook = (look, told) => {

@@ -1,3 +1,5 @@
+import type { Client } from '../../client/client.ts';
+import { pagedRows } from '../../client/paging.ts';
 import type { Agent, Build, CaseTrigger, MemoryFile, Rubric, RunListItem, Schedule } from '../../interface/types.ts';
 import { argument, defineCommand } from '../define.ts';
 import { offered } from '../offered.ts';
@@ -79,7 +81,7 @@ export default defineCommand({
     const params = { agent_id: id };
     const [{ agent, user_context }, revisions, triggers, schedules, rubrics, memory, runs] = await Promise.all([
       client.call('getAgent', { params }),
-      offered(client.call('listAgentRevisions', { params, query: { limit: 100 } })),
+      offered(revisionsShown(client, id)),
       offered(client.call('listAgentCaseTriggers', { params })),
       offered(client.call('listAgentSchedules', { params })),
       offered(client.call('getEvalRubrics', { params: { agentId: id } })),
@@ -89,7 +91,7 @@ export default defineCommand({
     return {
       ...agent,
       pinned_at: user_context.pinned_at,
-      ...(revisions === undefined ? {} : revisionsOf(revisions.builds)),
+      ...revisions,
       ...(triggers === undefined ? {} : { case_triggers: triggers.case_triggers }),
       ...(schedules === undefined ? {} : { schedules: schedules.schedules }),
       ...(rubrics === undefined ? {} : { rubrics: rubrics.rubrics }),
@@ -99,8 +101,18 @@ export default defineCommand({
   },
 });
 
-function revisionsOf(builds: readonly Build[]): Pick<Shown, 'live_revision' | 'latest_revision'> {
-  return { live_revision: inShort(builds.find((build) => build.status === 'live')), latest_revision: inShort(builds[0]) };
+/** Reads revisions, the newest first, until the live one is found. */
+async function revisionsShown(client: Client, agent_id: string): Promise<Pick<Shown, 'live_revision' | 'latest_revision'>> {
+  let latest: Build | undefined;
+  const revisions = pagedRows(async (limit, offset) => {
+    const { builds, total } = await client.call('listAgentRevisions', { params: { agent_id }, query: { limit, offset } });
+    return { items: builds, total };
+  }, 100);
+  for await (const revision of revisions) {
+    latest ??= revision;
+    if (revision.status === 'live') return { live_revision: inShort(revision), latest_revision: inShort(latest) };
+  }
+  return { live_revision: null, latest_revision: inShort(latest) };
 }
 
 const inShort = (build: Build | undefined): RevisionInShort | null =>

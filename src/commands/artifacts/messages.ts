@@ -43,9 +43,9 @@ export default defineCommand({
         let page = await read(input.all ? pageSize : list.limit, input.before);
         list.total = page.total;
         let rows = page.data;
-        // From the end backwards, since that is how they can be read.
-        while (input.all && page.has_more && page.data[0]) {
-          page = await read(pageSize, page.data[0].id);
+        // From the end backwards, since that is how they can be read. A page may be shorter than its limit.
+        while (page.has_more && page.data[0] && (input.all || rows.length < list.limit)) {
+          page = await read(input.all ? pageSize : list.limit - rows.length, page.data[0].id);
           rows = [...page.data, ...rows];
         }
         yield rows;

@@ -35,9 +35,10 @@ export async function readCases(client: Client, ids: readonly string[], queueId?
 
 /** Reads the pages of a queue as long as that takes fewer requests than the cases that are still looked for. */
 async function lookThrough(client: Client, queueId: string, wanted: Set<string>, found: Map<string, Case>): Promise<void> {
-  for (let offset = 0; wanted.size > 0; offset += pageSize) {
+  for (let offset = 0; wanted.size > 0; ) {
     const { cases, total } = await client.call('searchCases', { params: { queue_id: queueId }, body: { limit: pageSize, offset } });
     for (const row of cases) if (wanted.delete(row.id)) found.set(row.id, row);
     if (offset + cases.length >= total || cases.length === 0 || (total - offset) / pageSize > wanted.size) return;
+    offset += cases.length;
   }
 }

@@ -28,10 +28,21 @@ export const NamedClosed = <T extends Record<string, TSchema>>(name: string, pro
 export const Extended = <B extends TSchema, T extends Record<string, TSchema>>(name: string, base: B, properties: T) =>
   Type.Intersect([base, Type.Object(properties)], { $id: name });
 
-/** `limit` and `offset` of a paged read; query strings are converted before validation. */
+/**
+ * `limit` and `offset` of a paged read; query strings are converted before validation. A page is bounded in bytes as well, so
+ * it may have fewer rows than `limit` although more follow.
+ */
 export const paging = (maximum: number, fallback: number) => ({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum, default: fallback })),
-  offset: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum,
+      default: fallback,
+      description:
+        'The most rows of a page. A page ends earlier when its rows are large, but has at least one: continue at offset plus the number of rows received, until total is reached.',
+    }),
+  ),
+  offset: Type.Optional(Type.Integer({ minimum: 0, default: 0, description: 'How many rows to skip.' })),
 });
 
 /** What an evaluation of a run found. */

@@ -173,14 +173,16 @@ async function serve(
       if (unread) response.shouldKeepAlive = false;
       // A 429 brings the figures of the limit that it is about.
       const headers: OutgoingHttpHeaders = Object.assign(limiter.headers(caller), answer.headers);
-      if (typeof answer.body === 'string' && answer.status !== 304) headers['Content-Length'] = Buffer.byteLength(answer.body);
+      const body = typeof answer.body === 'string' ? bytesToSend(answer.body) : answer.body;
+      if ((typeof body === 'string' || body instanceof Buffer) && answer.status !== 304)
+        headers['Content-Length'] = Buffer.byteLength(body);
       headers.Date = httpDate(clock.now());
       headers['X-Request-Id'] = requestId;
       response.writeHead(answer.status, headers);
-      if (typeof answer.body !== 'string') await pipeline(answer.body, response);
-      else if (!unread) response.end(answer.body);
+      if (typeof body !== 'string' && !(body instanceof Buffer)) await pipeline(body, response);
+      else if (!unread) response.end(body);
       else {
-        response.write(answer.body);
+        response.write(body);
         await drainBody(request, parts.limits.lingerMilliseconds);
         response.end();
       }
@@ -213,6 +215,10 @@ function levelOf(status: number, operation: string | undefined): LogLevel {
   if (operation !== undefined && probes.includes(operation)) return 'debug';
   return status >= 500 ? 'error' : 'info';
 }
+
+/** A long text is encoded once, outside of the heap: written as it is, the socket would make a copy of several times its length. */
+const bytesToSend = (text: string): string | Buffer => (text.length > longText ? Buffer.from(text) : text);
+const longText = 64 * 1024;
 
 /** Answers what never became a request. */
 function refuse(parts: HttpParts, error: NodeJS.ErrnoException, socket: Duplex): void {

@@ -1,6 +1,7 @@
 /** What people and the generator said about an artifact, in order. */
 import type { Insertable } from 'kysely';
 import type { Queries } from './database.ts';
+import { bytesOf, fitting } from './page-bytes.ts';
 import type { ArtifactMessageRow, ArtifactMessagesTable } from './schema.ts';
 
 /** Inserts a message after the others. Call it in a transaction. */
@@ -24,7 +25,10 @@ export async function findArtifactMessage(db: Queries, artifactId: string, id: s
   return db.selectFrom('artifact_messages').selectAll().where('id', '=', id).where('artifact_id', '=', artifactId).executeTakeFirst();
 }
 
-/** The last messages before a place in the order, the oldest of them first; `hasMore` says whether there are older ones. */
+/**
+ * The last messages before a place in the order, the oldest of them first; `hasMore` says whether there are older ones. They
+ * are fewer than `limit` when they are large (see `fitting`).
+ */
 export async function listArtifactMessageRows(
   db: Queries,
   artifactId: string,
@@ -33,10 +37,12 @@ export async function listArtifactMessageRows(
   const query = db.selectFrom('artifact_messages').where('artifact_id', '=', artifactId);
   const { total } = await query.select((select) => select.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
   const earlier = page.before === undefined ? query : query.where('seq', '<', page.before);
-  const rows = await earlier
-    .selectAll()
-    .orderBy('seq', 'desc')
+  const latest = earlier.orderBy('seq', 'desc');
+  const sizes = await latest
+    .select(bytesOf('content', 'message', 'selected_element').as('bytes'))
     .limit(page.limit + 1)
     .execute();
-  return { rows: rows.slice(0, page.limit).reverse(), total: Number(total), hasMore: rows.length > page.limit };
+  const shown = fitting(sizes.slice(0, page.limit).map(({ bytes }) => bytes));
+  const rows = await latest.selectAll().limit(shown).execute();
+  return { rows: rows.reverse(), total: Number(total), hasMore: sizes.length > shown };
 }

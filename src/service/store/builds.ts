@@ -1,6 +1,7 @@
 /** Revisions of agents; the interface's field names call them builds. */
 import type { Insertable, Updateable } from 'kysely';
 import type { Queries } from './database.ts';
+import { bytesOf, fitting } from './page-bytes.ts';
 import { prepared } from './prepared.ts';
 import type { BuildRow, BuildsTable } from './schema.ts';
 
@@ -35,14 +36,19 @@ export async function updateBuildRow(db: Queries, id: string, changes: Updateabl
   return db.updateTable('builds').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
 }
 
-/** Newest first. */
+/** Newest first; fewer than `limit` when they are large (see `fitting`). */
 export async function listBuildRows(
   db: Queries,
   agentId: string,
   page: { limit: number; offset: number },
 ): Promise<{ rows: BuildRow[]; total: number }> {
   const query = db.selectFrom('builds').where('agent_id', '=', agentId);
-  const rows = await query.selectAll().orderBy('revision_number', 'desc').limit(page.limit).offset(page.offset).execute();
+  const ordered = query.orderBy('revision_number', 'desc').offset(page.offset);
+  const sizes = await ordered.select(bytesOf('config').as('bytes')).limit(page.limit).execute();
+  const rows = await ordered
+    .selectAll()
+    .limit(fitting(sizes.map(({ bytes }) => bytes)))
+    .execute();
   const { total } = await query.select((select) => select.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
   return { rows, total: Number(total) };
 }
@@ -50,19 +56,29 @@ export async function listBuildRows(
 /** The revision with the highest number of each agent that has any. */
 export async function latestBuilds(db: Queries, agentIds: string[]): Promise<Map<string, BuildRow>> {
   if (agentIds.length === 0) return new Map();
-  const rows = await db
+  const rows = await latestOf(db, agentIds).selectAll().execute();
+  return new Map(rows.map((row) => [row.agent_id, row]));
+}
+
+/** The bytes of the configuration in that revision, by agent. */
+export async function latestBuildSizes(db: Queries, agentIds: string[]): Promise<Map<string, number>> {
+  if (agentIds.length === 0) return new Map();
+  const rows = await latestOf(db, agentIds)
+    .select(['agent_id', bytesOf('config').as('bytes')])
+    .execute();
+  return new Map(rows.map((row) => [row.agent_id, row.bytes]));
+}
+
+const latestOf = (db: Queries, agentIds: string[]) =>
+  db
     .selectFrom('builds')
-    .selectAll()
     .where('agent_id', 'in', agentIds)
     .where('revision_number', '=', (where) =>
       where
         .selectFrom('builds as other')
         .select((select) => select.fn.max('other.revision_number').as('last'))
         .whereRef('other.agent_id', '=', 'builds.agent_id'),
-    )
-    .execute();
-  return new Map(rows.map((row) => [row.agent_id, row]));
-}
+    );
 
 /** Keeps a procedure text under its hash; the same text is kept once. */
 export async function keepProcedure(db: Queries, hash: string, text: string): Promise<void> {

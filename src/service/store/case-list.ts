@@ -5,7 +5,9 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { CaseStatusFilter } from '../../interface/types.ts';
 import type { Queries } from './database.ts';
+import { pendingRequestSizes } from './human-requests.ts';
 import { escapeLike, idsWith } from './like.ts';
+import { bytesOf, fitting } from './page-bytes.ts';
 import type { CaseRow } from './schema.ts';
 
 export interface CaseFilter {
@@ -32,16 +34,48 @@ export interface CasePage {
   order: 'asc' | 'desc';
 }
 
-export async function listCaseRows(db: Queries, filter: CaseFilter, page: CasePage): Promise<CaseRow[]> {
-  let query = filtered(db, filter).selectAll('cases');
+/** The cases of a page; fewer than `found` of them when they are large (see `fitting`). */
+export async function listCaseRows(db: Queries, filter: CaseFilter, page: CasePage): Promise<{ rows: CaseRow[]; found: number }> {
+  const ids = await listCaseIds(db, filter, page);
+  const rows = await casesWithIds(db, ids.slice(0, fitting(await caseSizes(db, ids))));
+  return { rows, found: ids.length };
+}
+
+async function listCaseIds(db: Queries, filter: CaseFilter, page: CasePage): Promise<string[]> {
+  let query = filtered(db, filter).select('cases.id');
   // Cases that are not postponed come last, whatever the order: databases disagree on where null belongs.
   if (page.sortBy === 'postponed_to') query = query.orderBy((by) => by.case().when('cases.postponed_to', 'is', null).then(1).else(0).end());
-  return query
+  const rows = await query
     .orderBy(`cases.${page.sortBy}`, page.order)
     .orderBy('cases.number', page.order)
     .limit(page.limit)
     .offset(page.offset)
     .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** The bytes of what is shown of each case, in the order of the ids. */
+async function caseSizes(db: Queries, ids: readonly string[]): Promise<number[]> {
+  if (ids.length === 0) return [];
+  const rows = await db
+    .selectFrom('cases')
+    .select(['id', 'claimed_by_run_id', bytesOf('title', 'data').as('bytes')])
+    .where('id', 'in', ids)
+    .execute();
+  const asked = await pendingRequestSizes(
+    db,
+    rows.flatMap(({ claimed_by_run_id: run }) => run ?? []),
+  );
+  const sizes = new Map(rows.map((row) => [row.id, row.bytes + (asked.get(row.claimed_by_run_id ?? '') ?? 0)]));
+  return ids.map((id) => sizes.get(id) ?? 0);
+}
+
+/** The cases, in the order of the ids. */
+async function casesWithIds(db: Queries, ids: readonly string[]): Promise<CaseRow[]> {
+  if (ids.length === 0) return [];
+  const rows = await db.selectFrom('cases').selectAll().where('id', 'in', ids).execute();
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
 export async function countCases(db: Queries, filter: CaseFilter): Promise<number> {

@@ -2,6 +2,7 @@
 import type { Insertable } from 'kysely';
 import type { HumanAnswer } from '../runtimes/runtime.ts';
 import type { Queries } from './database.ts';
+import { bytesOf } from './page-bytes.ts';
 import { prepared } from './prepared.ts';
 import type { HumanRequestRow, HumanRequestsTable } from './schema.ts';
 
@@ -24,6 +25,18 @@ export async function pendingRequests(db: Queries, runIds: string[]): Promise<Ma
   if (runIds.length === 0) return new Map();
   const rows = await db.selectFrom('human_requests').selectAll().where('run_id', 'in', runIds).where('status', '=', 'pending').execute();
   return new Map(rows.map((row) => [row.run_id, row]));
+}
+
+/** The bytes that the pending requests of several runs take, by run. */
+export async function pendingRequestSizes(db: Queries, runIds: string[]): Promise<Map<string, number>> {
+  if (runIds.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('human_requests')
+    .select(['run_id', bytesOf('title', 'description', 'questions').as('bytes')])
+    .where('run_id', 'in', runIds)
+    .where('status', '=', 'pending')
+    .execute();
+  return new Map(rows.map((row) => [row.run_id, row.bytes]));
 }
 
 /** Stores the answer to a pending request. */

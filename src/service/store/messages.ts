@@ -1,5 +1,6 @@
 /** Messages of runs, in the order they were written. */
 import type { Queries } from './database.ts';
+import { bytesOf, fitting } from './page-bytes.ts';
 import { columnsOf, namesOf, prepared } from './prepared.ts';
 import type { MessageRow, NewMessage } from './schema.ts';
 
@@ -48,9 +49,34 @@ const lastNumber = prepared((db, { runId }: { runId: string }) =>
     .where('run_id', '=', runId),
 );
 
-export const listMessageRows = (db: Queries, runId: string, { limit, offset }: { limit: number; offset: number }): Promise<MessageRow[]> =>
+/** The messages of a page, the oldest first; fewer than `limit` when they are large (see `fitting`). */
+export async function listMessageRows(
+  db: Queries,
+  runId: string,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<MessageRow[]> {
   // Numbers have no gaps, so an offset is a number to start after.
-  after.all(db, { runId, limit, offset });
+  const sizes = (await sizesAfter.all(db, { runId, limit, offset })).map(({ bytes }) => bytes);
+  return sizes.length === 0 ? [] : after.all(db, { runId, limit: fitting(sizes), offset });
+}
+
+/** The latest messages, the oldest of them first, and how many there are in all; fewer than `limit` when they are large. */
+export async function latestMessageRows(db: Queries, runId: string, limit: number): Promise<{ rows: MessageRow[]; total: number }> {
+  const total = await countMessages(db, runId);
+  const sizes = (await sizesAfter.all(db, { runId, limit, offset: Math.max(0, total - limit) })).map(({ bytes }) => bytes);
+  const shown = fitting(sizes.reverse());
+  return { rows: shown === 0 ? [] : await after.all(db, { runId, limit: shown, offset: total - shown }), total };
+}
+
+const sizesAfter = prepared((db, { runId, limit, offset }: { runId: string; limit: number; offset: number }) =>
+  db
+    .selectFrom('messages')
+    .select(bytesOf('text_content', 'tool_call', 'tool_result').as('bytes'))
+    .where('run_id', '=', runId)
+    .where('seq', '>', offset)
+    .orderBy('seq')
+    .limit(limit),
+);
 
 const after = prepared((db, { runId, limit, offset }: { runId: string; limit: number; offset: number }) =>
   db.selectFrom('messages').selectAll().where('run_id', '=', runId).where('seq', '>', offset).orderBy('seq').limit(limit),

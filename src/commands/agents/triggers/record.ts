@@ -55,7 +55,8 @@ export async function warnOfNoRevision(context: Context, { agent_id, enabled }: 
   if (!enabled) return;
   const client = await context.client();
   const revisions = await offered(client.call('listAgentRevisions', { params: { agent_id }, query: { limit: 100 } }));
-  if (revisions === undefined || revisions.total > 100 || revisions.builds.some(({ status }) => status === 'live')) return;
+  if (revisions === undefined || revisions.total > revisions.builds.length || revisions.builds.some(({ status }) => status === 'live'))
+    return;
   context.terminal.warn(
     'The agent has no live revision: it takes no cases until one is promoted with `aops revisions promote AGENT@latest`.',
   );

@@ -11,9 +11,10 @@ import { recordEvents } from '../../engine/webhooks/events.ts';
 import { ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { findAgentNamed, insertAgent, lastRunTimes, listAgentRows, updateAgentRow } from '../../store/agents.ts';
-import { insertBuild, latestBuilds } from '../../store/builds.ts';
+import { insertBuild, latestBuildSizes, latestBuilds } from '../../store/builds.ts';
 import type { Queries } from '../../store/database.ts';
 import { deleteMemoryFiles } from '../../store/memory-files.ts';
+import { fitting } from '../../store/page-bytes.ts';
 import { schedulesOf } from '../../store/schedules.ts';
 import type { AgentRow, BuildRow, Flag } from '../../store/schema.ts';
 import { isoTime } from '../../store/time.ts';
@@ -46,7 +47,12 @@ export const agentRoutes: GroupRoutes<'agents'> = {
     requireTeam(context, params.teamId);
     const { limit = 20, offset = 0, automation_id: automationId } = query;
     const { store } = context.engine;
-    const { rows, total } = await listAgentRows(store, { teamId: context.teamId, automationId, limit, offset });
+    const { rows: found, total } = await listAgentRows(store, { teamId: context.teamId, automationId, limit, offset });
+    const sizes = await latestBuildSizes(
+      store,
+      found.map((row) => row.id),
+    );
+    const rows = found.slice(0, fitting(found.map((row) => sizes.get(row.id) ?? 0)));
     const ids = rows.map((row) => row.id);
     const [builds, lastRuns] = [await latestBuilds(store, ids), await lastRunTimes(store, ids)];
     const schedules = query.include_schedules === 'true' ? await schedulesOf(store, ids) : undefined;

@@ -8,7 +8,7 @@ import { type CaseFilter, type CasePage, countCases, listCaseRows } from '../../
 import { caseIdsOf } from '../../store/cases.ts';
 import { evaluationsOf } from '../../store/evaluations.ts';
 import { pendingRequests } from '../../store/human-requests.ts';
-import { countMessages, listMessageRows } from '../../store/messages.ts';
+import { latestMessageRows } from '../../store/messages.ts';
 import { listCaseRunRows } from '../../store/runs.ts';
 import { isoTime } from '../../store/time.ts';
 import { totalOf } from '../../store/total.ts';
@@ -107,16 +107,15 @@ export const caseRoutes: GroupRoutes<'cases'> = {
     const run = await requireRun(context, params.run_id);
     if (run.case_id !== row.id) throw notFound('run', params.run_id);
     const { limit = 5 } = query;
-    const offset = Math.max(0, (await countMessages(store, run.id)) - limit);
-    return { messages: (await listMessageRows(store, run.id, { limit, offset })).map(messageView) };
+    return { messages: (await latestMessageRows(store, run.id, limit)).rows.map(messageView) };
   },
 };
 
 async function casePage(context: RequestContext, filter: CaseFilter, page: CasePage) {
   const { store } = context.engine;
-  const rows = await listCaseRows(store, filter, page);
+  const { rows, found } = await listCaseRows(store, filter, page);
   const cases = await caseViews(store, rows, filter.now, filter.search);
   const { limit, offset } = page;
-  const total = await totalOf({ found: rows.length, limit, offset }, () => countCases(store, filter));
+  const total = await totalOf({ found, limit, offset }, () => countCases(store, filter));
   return { cases, total, limit, offset };
 }

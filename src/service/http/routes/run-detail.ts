@@ -7,7 +7,7 @@ import type { Queries } from '../../store/database.ts';
 import { findEvaluation } from '../../store/evaluations.ts';
 import { countRequests } from '../../store/human-requests.ts';
 import { countCompletedSteps } from '../../store/journal.ts';
-import { countMessages, listMessageRows, turnFigures } from '../../store/messages.ts';
+import { latestMessageRows, turnFigures } from '../../store/messages.ts';
 import { findRunFile } from '../../store/run-files.ts';
 import { findRun, isTerminal } from '../../store/runs.ts';
 import type { RunRow, ToolExecutionRow } from '../../store/schema.ts';
@@ -17,7 +17,7 @@ import { messageView, runFields } from '../../views/runs.ts';
 import { fileUrl, type GroupRoutes, type RequestContext, runPictures } from '../context.ts';
 import { requireRun } from '../lookups.ts';
 
-/** Messages that the detail carries; the rest is in the message list. */
+/** Messages that the detail carries, or fewer when they are large; the rest is in the message list. */
 const conversationLength = 50;
 
 type DetailOperation = 'getRunDetail' | 'getWorkflowExecutionReport' | 'listBrowserSessionPages' | 'downloadRunFile';
@@ -63,8 +63,7 @@ export const runDetailRoutes: Pick<GroupRoutes<'runs'>, DetailOperation> = {
 };
 
 async function runDetail(db: Queries, run: RunRow): Promise<RunDetail> {
-  const total = await countMessages(db, run.id);
-  const rows = await listMessageRows(db, run.id, { limit: conversationLength, offset: Math.max(0, total - conversationLength) });
+  const { rows, total } = await latestMessageRows(db, run.id, conversationLength);
   // What a run did in a browser is kept under the run's own id.
   const sessionId = (await hasToolExecutions(db, run.id)) ? run.id : null;
   return {

@@ -3,8 +3,9 @@ import type { RunStatus } from '../../../interface/types.ts';
 import { postMessage, respond } from '../../engine/conversation.ts';
 import { startRun, stopRun } from '../../engine/lifecycle.ts';
 import { ServiceError } from '../../errors.ts';
-import { pendingRequest, pendingRequests } from '../../store/human-requests.ts';
+import { pendingRequest, pendingRequestSizes, pendingRequests } from '../../store/human-requests.ts';
 import { countMessages, listMessageRows } from '../../store/messages.ts';
+import { fitting } from '../../store/page-bytes.ts';
 import { countRuns, listRunRows, type RunFilter } from '../../store/run-list.ts';
 import { totalOf } from '../../store/total.ts';
 import { answeredRequestView, humanRequestView, messageView, runListItem, runView } from '../../views/runs.ts';
@@ -27,10 +28,16 @@ export const runRoutes: GroupRoutes<'runs'> = {
     // One more than asked for tells whether there are more, when nobody wants them counted.
     const asked = { limit: limit + 1, offset };
     const rows = await listRunRows(store, filter, { ...asked, order });
-    const page = rows.slice(0, limit);
+    const asking = rows.slice(0, limit).filter((row) => row.status === 'waiting');
+    const sizes = await pendingRequestSizes(
+      store,
+      asking.map((row) => row.id),
+    );
+    const shown = fitting(rows.slice(0, limit).map((row) => (row.error?.length ?? 0) + (sizes.get(row.id) ?? 0)));
+    const page = rows.slice(0, shown);
     const pending = await pendingRequests(
       store,
-      page.filter((row) => row.status === 'waiting').map((row) => row.id),
+      asking.filter((row) => page.includes(row)).map((row) => row.id),
     );
     // Without a count the total is what is known: all runs up to here, and one more if there is.
     const known = rows.length === 0 ? 0 : offset + rows.length;
@@ -62,8 +69,10 @@ export const runRoutes: GroupRoutes<'runs'> = {
   async listRunMessages(context, { params, query }) {
     const { limit = 20, offset = 0 } = query;
     const run = await requireRun(context, params.run_id);
-    const rows = await listMessageRows(context.engine.store, run.id, { limit, offset });
-    return { messages: rows.map(messageView), total: await countMessages(context.engine.store, run.id), limit, offset };
+    const { store } = context.engine;
+    const total = await countMessages(store, run.id);
+    // Read last: pages of many requests are not to wait in memory for each other.
+    return { messages: (await listMessageRows(store, run.id, { limit, offset })).map(messageView), total, limit, offset };
   },
 
   async postRunMessage(context, { params, body }) {

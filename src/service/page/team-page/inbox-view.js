@@ -69,8 +69,15 @@ export class InboxView {
     if (pending?.id === card.id) return;
     /** @type {{ total: number }} */
     const { total } = await api.get(`${path}/messages`, { limit: 1 }, signal);
-    /** @type {{ messages: import('./types.d.ts').RunMessage[] }} */
-    const { messages } = await api.get(`${path}/messages`, { limit: 20, offset: Math.max(0, total - 20) }, signal);
+    /** @type {import('./types.d.ts').RunMessage[]} */
+    const messages = [];
+    for (let offset = Math.max(0, total - 20); offset < total; ) {
+      /** @type {{ messages: import('./types.d.ts').RunMessage[] }} */
+      const page = await api.get(`${path}/messages`, { limit: 20, offset }, signal);
+      if (page.messages.length === 0) break;
+      messages.push(...page.messages);
+      offset += page.messages.length;
+    }
     const answer = messages.findLast(({ role, timestamp }) => role === 'user' && timestamp >= card.askedAt)?.text_content;
     card.settle(
       run.status === 'interrupted' ? undefined : answer,

@@ -180,7 +180,8 @@ export class RunView {
       all.push(...page.messages);
       // Fewer than before: ids tell what is new, so looking at some again does no harm.
       this.#offset = page.total < this.#offset ? Math.max(0, page.total - pageSize) : this.#offset + page.messages.length;
-      if (page.messages.length < pageSize) return all;
+      // A page may be shorter than its limit when its messages are large.
+      if (page.messages.length === 0 || this.#offset >= page.total) return all;
     }
   }
 
@@ -189,13 +190,15 @@ export class RunView {
     try {
       /** @type {RunMessage[]} */
       const all = [];
-      for (let offset = this.#first - limit; offset < this.#first; offset += pageSize) {
+      for (let offset = this.#first - limit; offset < this.#first; ) {
         /** @type {{ messages: RunMessage[] }} */
         const page = await this.#app.session.api.get(`/v2/runs/${encodeURIComponent(this.#id)}/messages`, {
           offset,
           limit: Math.min(pageSize, this.#first - offset),
         });
+        if (page.messages.length === 0) break;
         all.push(...page.messages);
+        offset += page.messages.length;
       }
       this.#first -= limit;
       this.#timeline.prepend(all);

@@ -87,7 +87,7 @@ export class RunsView {
     const runs = [];
     let total = 0;
     const { status, search, count } = asked;
-    for (let offset = 0; offset < count && (offset === 0 || offset < total); offset += most) {
+    for (let offset = 0; offset < count && (offset === 0 || offset < total); ) {
       /** @type {{ data: RunListItem[], total: number }} */
       const page = await this.#app.session.api.get(
         `/v2/teams/${this.#app.session.teamId}/runs`,
@@ -96,6 +96,8 @@ export class RunsView {
       );
       runs.push(...page.data);
       total = page.total;
+      if (page.data.length === 0) break;
+      offset += page.data.length;
     }
     // Rows that move up while pages are read come twice.
     const unique = [...new Map(runs.map((run) => [run.id, run])).values()];

@@ -1,0 +1,115 @@
+/** Lists of large rows: a page is bounded in bytes, and what follows it can be read from where it ended. */
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
+import { config, started } from '../helpers/service.ts';
+
+const kilobyte = 1_024;
+/** What a page may have in bytes, with what is around its rows. */
+const mostBytes = 1_100 * kilobyte;
+const large = (kilobytes: number, letter = 'x'): string => letter.repeat(kilobytes * kilobyte);
+
+/** All rows of a list, read page by page, and how large the pages were. */
+async function walk<Row>(read: (offset: number) => Promise<{ rows: Row[]; total: number; bytes: number }>, total: number) {
+  const all: Row[] = [];
+  const pages: number[] = [];
+  while (all.length < total) {
+    const page = await read(all.length);
+    expect(page.total).toBe(total);
+    expect(page.rows.length).toBeGreaterThan(0);
+    all.push(...page.rows);
+    pages.push(page.bytes);
+  }
+  return { all, pages };
+}
+
+/** A run that said texts of these sizes in kilobytes, and then waits for a person. */
+async function talked(api: Awaited<ReturnType<typeof started>>) {
+  const run = await api.run('talks');
+  await eventually('the run waits', async () => (await api.ok('getRun', { params: { run_id: run.id } })).run.status === 'waiting');
+  return run;
+}
+
+const sizes = [10, 500, 500, 10, 2_000, 10, 10, 900];
+const talking = () =>
+  started({
+    behaviours: {
+      talks: async (host) => {
+        await host.emit(sizes.map((size, index) => ({ kind: 'text', id: `t${index}`, text: large(size, String(index)) })));
+        return { status: 'waiting', step: 'ask', request: { type: 'approval', title: 'Go on?', description: large(700) } };
+      },
+    },
+  });
+
+describe('a page of large rows', () => {
+  it('of messages ends early, and the next one begins where it ended', async () => {
+    const api = await talking();
+    const { id: run_id } = await talked(api);
+    const { all, pages } = await walk(async (offset) => {
+      const answer = await api.call('listRunMessages', { params: { run_id }, query: { limit: 50, offset } });
+      expect(answer.body).toMatchObject({ limit: 50, offset });
+      return { rows: answer.body.messages, total: answer.body.total, bytes: answer.text.length };
+    }, sizes.length);
+    expect(all.map(({ text_content }) => text_content?.length)).toEqual(sizes.map((size) => size * kilobyte));
+    // The message that alone is larger has a page of its own.
+    expect(pages.filter((bytes) => bytes > mostBytes)).toHaveLength(1);
+    expect(pages.length).toBeLessThan(sizes.length);
+  });
+
+  it('of the latest messages ends early at its beginning', async () => {
+    const api = await talking();
+    const { id: runId, agent_id: agentId } = await talked(api);
+    const detail = await api.ok('getRunDetail', { params: { agentId: agentId as string, runId } });
+    expect(detail.conversation.map(({ text_content }) => (text_content as string)[0])).toEqual(['5', '6', '7']);
+    expect(detail.conversationPagination).toEqual({ total: sizes.length, included: 3, hasMore: true });
+  });
+
+  it('of runs ends early where their human requests are large', async () => {
+    const api = await talking();
+    for (let count = 0; count < 3; count++) await talked(api);
+    const { all, pages } = await walk(async (offset) => {
+      const { body, text } = await api.call('listRuns', { query: { limit: 20, offset } });
+      return { rows: body.data, total: body.total, bytes: text.length };
+    }, 3);
+    expect(new Set(all.map(({ id }) => id)).size).toBe(3);
+    expect(Math.max(...pages)).toBeLessThan(mostBytes);
+    const partly = await api.ok('listRuns', { query: { limit: 2, include_total: 'false' } });
+    expect([partly.data.length, partly.total > partly.data.length]).toEqual([1, true]);
+  });
+
+  it('of cases, revisions and agents ends early as well', async () => {
+    const api = await started();
+    const { queue } = await api.ok('createQueue', { body: { name: 'Large' } });
+    const params = { queue_id: queue.id };
+    const made: string[] = [];
+    for (let count = 0; count < 3; count++) {
+      const { added_cases } = await api.ok('createCases', { params, body: { case: { title: `Case ${count}`, data: large(700) } } });
+      made.push(added_cases[0]?.id as string);
+    }
+    const cases = await walk(async (offset) => {
+      const { body, text } = await api.call('listCases', { params, query: { offset } });
+      return { rows: body.cases, total: body.total, bytes: text.length };
+    }, 3);
+    expect(cases.all.map(({ id }) => id)).toEqual(made.reverse());
+    expect(Math.max(...cases.pages)).toBeLessThan(mostBytes);
+
+    const procedure = `done${' '.repeat(700 * kilobyte)}`;
+    for (let count = 0; count < 3; count++) {
+      const { agent } = await api.ok('createAgent', {
+        body: { name: `Large ${count}`, build: { name: 'first', config: config(procedure) } },
+      });
+      await api.ok('createRevision', { params: { agent_id: agent.id }, body: { name: 'second', config: config(procedure) } });
+      const builds = await walk(async (offset) => {
+        const { body, text } = await api.call('listAgentRevisions', { params: { agent_id: agent.id }, query: { offset } });
+        return { rows: body.builds, total: body.total, bytes: text.length };
+      }, 2);
+      expect(builds.all.map(({ revision_number }) => revision_number)).toEqual([2, 1]);
+      expect(Math.max(...builds.pages)).toBeLessThan(mostBytes);
+    }
+    const agents = await walk(async (offset) => {
+      const { body, text } = await api.call('listAgents', { query: { offset } });
+      return { rows: body.agents, total: body.total, bytes: text.length };
+    }, 3);
+    expect(new Set(agents.all.map(({ id }) => id)).size).toBe(3);
+    expect(Math.max(...agents.pages)).toBeLessThan(mostBytes);
+  });
+});
