@@ -25,16 +25,16 @@ async function planOf(query: (db: Kysely<Database>) => Promise<unknown>): Promis
 const filterOf = (filter: Partial<CaseFilter>): CaseFilter => ({ queueId: 'q', now: '2026', ...filter });
 
 it.each<[Partial<CaseFilter>, Partial<CasePage>, string]>([
-  [{}, {}, 'cases_listed (queue_id=?)'],
-  [{ createdFrom: '2026' }, {}, 'cases_listed (queue_id=? AND created_at>?)'],
-  [{ statuses: ['completed'] }, {}, 'cases_by_status (queue_id=? AND status=?)'],
-  [{}, { sortBy: 'updated_at' }, 'cases_updated (queue_id=?)'],
-  [{ updatedFrom: '2026' }, { sortBy: 'updated_at' }, 'cases_updated (queue_id=? AND updated_at>?)'],
+  [{}, {}, 'COVERING INDEX cases_listed (queue_id=?)'],
+  [{ createdFrom: '2026' }, {}, 'COVERING INDEX cases_listed (queue_id=? AND created_at>?)'],
+  [{ statuses: ['completed'] }, {}, 'INDEX cases_by_status (queue_id=? AND status=?)'],
+  [{}, { sortBy: 'updated_at' }, 'INDEX cases_updated (queue_id=?)'],
+  [{ updatedFrom: '2026' }, { sortBy: 'updated_at' }, 'INDEX cases_updated (queue_id=? AND updated_at>?)'],
 ])('cases filtered by %o, as page %o, are found in an index, in order', async (filter, page, index) => {
   const plan = await planOf((db) =>
     listCaseRows(db, filterOf(filter), { limit: 20, offset: 0, sortBy: 'created_at', order: 'desc', ...page }),
   );
-  expect(plan).toContain(`SEARCH cases USING INDEX ${index}`);
+  expect(plan).toContain(`SEARCH cases USING ${index}`);
   expect(plan).not.toContain('TEMP B-TREE');
 });
 
