@@ -24,12 +24,19 @@ const replacements = [
 
 const teamPage = 'src/service/page/team-page';
 
+/** What renders templates in threads of its own: one file, which loads nothing else of the program. */
+export const renderWorker = defineConfig({
+  input: { 'render-worker': 'src/service/runtimes/script/rendering/worker.ts' },
+  platform: 'node',
+  output: { dir: 'dist', format: 'cjs', minify: true },
+});
+
 /**
  * One code-split bundle: the launcher loads `main`, which knows the version; every command loads `core`, those that
  * talk to the service `client`, and each its own few lines. Fewer files start faster. What only some need (service,
  * prompts, yaml, jq) stays in chunks of its own behind `import()`. Start-up is measured by `npm run bench`.
  */
-export default defineConfig({
+const program = defineConfig({
   input: { main: 'src/main.ts' },
   platform: 'node',
   // Native or WebAssembly packages find their binaries relative to themselves; the browser library is large, and loaded by `browse` steps alone.
@@ -78,3 +85,6 @@ export default defineConfig({
     },
   },
 });
+
+// The first one empties the folder.
+export default defineConfig([program, renderWorker]);

@@ -14,7 +14,7 @@ export default defineConfig({
     // Files that run in one process share what they import: reading it again for each was a third of the time.
     isolate: false,
     reporters: ['default', './test/support/skipped-tests.ts'],
-    globalSetup: ['test/support/empty-database.ts'],
+    globalSetup: ['test/support/empty-database.ts', 'test/support/render-worker.ts'],
     setupFiles: ['test/support/setup.ts'],
     // Most tests wait for sockets and processes: more files at once than cores is faster.
     maxWorkers: 4,

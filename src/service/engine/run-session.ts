@@ -71,7 +71,7 @@ export class RunSession implements RunHost {
     this.#engine = parts.engine;
     this.#claim = parts.claim;
     this.#row = parts.run;
-    this.run = { id: parts.run.id, number: parts.run.run_number, agentName: parts.agentName };
+    this.run = { id: parts.run.id, teamId: parts.run.team_id, number: parts.run.run_number, agentName: parts.agentName };
     this.procedure = parts.procedure;
     this.sandbox = parts.sandbox;
     this.exec = parts.engine.exec;

@@ -118,7 +118,7 @@ export type CaseAction =
 
 /** What a runtime is given to advance one run. */
 export interface RunHost {
-  readonly run: { id: string; number: number; agentName: string };
+  readonly run: { id: string; teamId: string; number: number; agentName: string };
   /** The revision's procedure, as text. */
   readonly procedure: string;
   /** Texts that people posted to the run, oldest first; the first is the one it was started with, if any. */

@@ -10,8 +10,8 @@ import { type BrowserSession, blank, defaultViewport } from '../../browser/sessi
 import { ServiceError } from '../../errors.ts';
 import { mimeTypeOf } from '../../sandbox/file-kind.ts';
 import type { RunPicture, RuntimeEvent } from '../runtime.ts';
+import { texts } from './rendering/parts.ts';
 import { defaultBrowse, type Payload, type StepOf } from './schema.ts';
-import { renderTexts } from './template.ts';
 import { type Done, nameOf, StepError, type Turn } from './turn.ts';
 
 /** The largest file that is uploaded, and that is downloaded. Bytes. */
@@ -43,10 +43,8 @@ export async function browse(step: StepOf<'browse'>, turn: Turn): Promise<Done> 
     );
   }
   // Rendered before the first action: what an action finds is for later steps.
-  const actions = renderTexts<Action[]>(
-    [...(payload.url === undefined ? [] : [{ open: payload.url }]), ...(payload.actions ?? [])],
-    turn.scope,
-  );
+  const templates: Action[] = [...(payload.url === undefined ? [] : [{ open: payload.url }]), ...(payload.actions ?? [])];
+  const { actions } = await turn.render(step, { actions: texts(templates) });
   const session = await turn.browser();
   session.acceptDialogs = payload.dialogs === 'accept';
   await session.resize(payload.viewport ?? defaultViewport);

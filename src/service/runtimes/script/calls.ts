@@ -5,9 +5,8 @@ import { ServiceError } from '../../errors.ts';
 import { imageTypeOf } from '../../sandbox/file-kind.ts';
 import type { ExecResult } from '../../sandbox/sandbox.ts';
 import type { RuntimeEvent } from '../runtime.ts';
+import { command, text, value } from './rendering/parts.ts';
 import { defaultExec, type Step, type StepKind, type StepOf } from './schema.ts';
-import { renderCommand } from './shell.ts';
-import { render, renderDeep } from './template.ts';
 import { asStepError, type Done, nameOf, type Pause, StepError, type Turn } from './turn.ts';
 
 /** Bytes kept of each output of a command. */
@@ -27,14 +26,12 @@ interface ToolCall {
 export async function tool(step: StepOf<'tool'>, turn: Turn): Promise<Done | Pause> {
   const { payload } = step;
   // Rendered once: a message that arrives while the tool "works" must not change what it was called with.
-  const call = await turn.once<ToolCall>(step, 'until', () => ({
-    until: turn.host.clock.now() + (parseDuration(payload.takes ?? '0') ?? 0),
-    name: render(payload.name, turn.scope),
-    arguments: renderDeep(payload.arguments ?? {}, turn.scope) as Record<string, unknown>,
-    ...(payload.error === undefined
-      ? { result: renderDeep(payload.result ?? null, turn.scope) }
-      : { error: render(payload.error, turn.scope) }),
-  }));
+  const call = await turn.once<ToolCall>(step, 'until', async () => {
+    const until = turn.host.clock.now() + (parseDuration(payload.takes ?? '0') ?? 0);
+    const outcome = payload.error === undefined ? { result: value(payload.result ?? null) } : { error: text(payload.error) };
+    const rendered = await turn.render(step, { name: text(payload.name), arguments: value(payload.arguments ?? {}), ...outcome });
+    return { until, ...rendered, arguments: rendered.arguments as Record<string, unknown> };
+  });
   await turn.host.emit([callEvent(step, call.name, call.arguments)]);
   if (turn.host.clock.now() < call.until) return { status: 'sleeping', until: call.until };
   if (call.error !== undefined) return { entry: { result: { error: call.error } }, events: [resultEvent(step, { error: call.error })] };
@@ -42,16 +39,16 @@ export async function tool(step: StepOf<'tool'>, turn: Turn): Promise<Done | Pau
 }
 
 export async function exec(step: StepOf<'exec'>, turn: Turn): Promise<Done> {
-  const { host, scope } = turn;
+  const { host } = turn;
   if (host.exec === 'off') {
     throw new StepError(
       `${nameOf(step)} runs a command, and this service does not run commands. Start it with \`aops serve --exec host\` to allow them.`,
     );
   }
-  const command = renderCommand(step.payload.run, scope);
+  const { run } = await turn.render(step, { run: command(step.payload.run) });
   const timeoutMs = parseDuration(step.payload.timeout ?? '') ?? defaultExec;
-  return await calling(step, turn, { name: 'exec', arguments: { command: command.shown } }, async () => {
-    const result = await host.sandbox.exec(command.text, { timeoutMs, outputLimit, signal: host.signal });
+  return await calling(step, turn, { name: 'exec', arguments: { command: run.shown } }, async () => {
+    const result = await host.sandbox.exec(run.text, { timeoutMs, outputLimit, signal: host.signal });
     const { exitCode, stdout, stderr, timedOut, truncated } = result;
     const shown = { exit_code: exitCode, stdout, stderr, timed_out: timedOut, truncated };
     const error = execError(result, timeoutMs);
@@ -74,22 +71,24 @@ function execError({ exitCode, signal, stderr, timedOut }: ExecResult, timeoutMs
 
 export async function write(step: StepOf<'write'>, turn: Turn): Promise<Done> {
   const { payload } = step;
-  const target = render(payload.path, turn.scope);
-  const text =
-    payload.content === undefined
-      ? `${JSON.stringify(renderDeep(payload.json, turn.scope), null, 2)}\n`
-      : render(payload.content, turn.scope);
-  return await calling(step, turn, { name: 'write_file', arguments: { path: target } }, async () => {
-    const result = await turn.host.sandbox.write(target, Buffer.from(text));
+  const json = payload.content === undefined ? value(payload.json) : undefined;
+  const rendered = await turn.render(step, { path: text(payload.path), content: text(payload.content), json });
+  const content = rendered.content ?? `${JSON.stringify(rendered.json, null, 2)}\n`;
+  return await calling(step, turn, { name: 'write_file', arguments: { path: rendered.path } }, async () => {
+    const result = await turn.host.sandbox.write(rendered.path, Buffer.from(content));
     return { entry: { result }, events: [resultEvent(step, { result })] };
   });
 }
 
 export async function screenshot(step: StepOf<'screenshot'>, turn: Turn): Promise<Done> {
-  const { host, scope } = turn;
-  const [source, action, title, url] = [step.payload.path, step.payload.action, step.payload.title, step.payload.url].map((text) =>
-    text === undefined ? undefined : render(text, scope),
-  ) as [string, ...(string | undefined)[]];
+  const { host } = turn;
+  const { payload } = step;
+  const { source, action, title, url } = await turn.render(step, {
+    source: text(payload.path),
+    action: text(payload.action),
+    title: text(payload.title),
+    url: text(payload.url),
+  });
   const input = { path: source, ...(title === undefined ? {} : { title }), ...(url === undefined ? {} : { url }) };
   const startedAt = new Date(host.clock.now());
   return await calling(

@@ -4,23 +4,22 @@ import { parseDuration } from '../../../base/duration.ts';
 import type { NewCase } from '../../../interface/types.ts';
 import type { CaseAction } from '../runtime.ts';
 import { calling, resultEvent } from './calls.ts';
+import { text, texts, value } from './rendering/parts.ts';
 import type { Procedure, Step, StepOf } from './schema.ts';
-import { render, renderDeep, renderTexts } from './template.ts';
 import { type Done, nameOf, StepError, type Turn } from './turn.ts';
 
 export async function settleCase(step: StepOf<'complete_case'> | StepOf<'fail_case'>, turn: Turn): Promise<Done> {
-  const reason = render(step.payload, turn.scope);
+  const { reason } = await turn.render(step, { reason: text(step.payload) });
   const given = reason === '' ? {} : { reason };
   return acting(step, turn, given, step.kind === 'fail_case' ? { do: 'fail', reason } : { do: 'complete', ...given });
 }
 
 export async function postponeCase(step: StepOf<'postpone_case'>, turn: Turn): Promise<Done> {
   const { payload } = step;
-  const reason = payload.reason === undefined ? {} : { reason: render(payload.reason, turn.scope) };
-  const until =
-    payload.until === undefined
-      ? turn.host.clock.now() + (parseDuration(payload.for ?? '') ?? 0)
-      : readUntil(step, render(payload.until, turn.scope), turn.host.clock.now());
+  const rendered = await turn.render(step, { until: text(payload.until), reason: text(payload.reason) });
+  const reason = rendered.reason === undefined ? {} : { reason: rendered.reason };
+  const now = turn.host.clock.now();
+  const until = rendered.until === undefined ? now + (parseDuration(payload.for ?? '') ?? 0) : readUntil(step, rendered.until, now);
   const given = { until: new Date(until).toISOString(), ...reason };
   const done = await acting(step, turn, given, { do: 'postpone', until, ...reason });
   // Another run takes the case up when it is due.
@@ -43,16 +42,21 @@ function readUntil(step: Step, text: string, now: number): number {
 
 export async function createCase(step: StepOf<'create_case'>, turn: Turn): Promise<Done> {
   const { queue, title, data, json, labels, priority, agent } = step.payload;
-  const texts = renderTexts({ queue, title, data, agent, labels: labels ?? {} }, turn.scope);
+  const rendered = await turn.render(step, {
+    fields: texts({ queue, title, data, agent, labels: labels ?? {} }),
+    json: json === undefined ? undefined : value(json),
+  });
+  const { fields } = rendered;
+  const content = json === undefined ? fields.data : JSON.stringify(rendered.json);
   const draft: NewCase = {
-    title: texts.title,
-    ...(json !== undefined ? { data: JSON.stringify(renderDeep(json, turn.scope)) } : texts.data === undefined ? {} : { data: texts.data }),
-    labels: Object.entries(texts.labels).flatMap(([key, values]) => [values].flat().map((value) => ({ key, value }))),
+    title: fields.title,
+    ...(content === undefined ? {} : { data: content }),
+    labels: Object.entries(fields.labels).flatMap(([key, values]) => [values].flat().map((value) => ({ key, value }))),
     ...(priority === undefined ? {} : { priority }),
   };
-  const to = texts.agent === undefined ? {} : { agent: texts.agent };
-  const given = { queue: texts.queue, title: texts.title, ...to };
-  return acting(step, turn, given, { do: 'create', queue: texts.queue, draft, ...to });
+  const to = fields.agent === undefined ? {} : { agent: fields.agent };
+  const given = { queue: fields.queue, title: fields.title, ...to };
+  return acting(step, turn, given, { do: 'create', queue: fields.queue, draft, ...to });
 }
 
 function acting(step: Step, turn: Turn, given: Record<string, unknown>, action: CaseAction): Promise<Done> {

@@ -3,8 +3,8 @@ import { parseDuration } from '../../../base/duration.ts';
 import { ServiceError } from '../../errors.ts';
 import type { ConnectionAnswer, NamedConnection, RunConnection } from '../runtime.ts';
 import { callEvent, resultEvent } from './calls.ts';
+import { text as textPart, value } from './rendering/parts.ts';
 import { defaultTool, type Procedure, type StepOf } from './schema.ts';
-import { render, renderDeep } from './template.ts';
 import { type Done, nameOf, type Turn } from './turn.ts';
 
 interface Call {
@@ -15,13 +15,16 @@ interface Call {
 
 export async function connectedTool(step: StepOf<'tool'>, turn: Turn): Promise<Done> {
   const { payload } = step;
-  const { host, scope } = turn;
+  const { host } = turn;
   // Rendered once: a call that is made again after a crash is the same call, whatever was posted meanwhile.
-  const call = await turn.once<Call>(step, 'until', () => ({
-    connection: render(payload.connection as string, scope),
-    tool: render(payload.name, scope),
-    arguments: renderDeep(payload.arguments ?? {}, scope) as Record<string, unknown>,
-  }));
+  const call = await turn.once<Call>(step, 'until', async () => {
+    const rendered = await turn.render(step, {
+      connection: textPart(payload.connection as string),
+      tool: textPart(payload.name),
+      arguments: value(payload.arguments ?? {}),
+    });
+    return { ...rendered, arguments: rendered.arguments as Record<string, unknown> };
+  });
   const connection = await opened(turn, call.connection);
   await host.emit([callEvent(step, `${connection.name}.${call.tool}`, call.arguments)]);
   const timeoutMs = parseDuration(payload.timeout ?? '') ?? defaultTool;

@@ -1,40 +1,29 @@
 /** Steps that wait for a person: ask, approve. The request is rendered once and journalled, so that its answer always fits it. */
 import type { HumanQuestion } from '../../../interface/types.ts';
 import type { HumanAnswer, HumanRequestDraft } from '../runtime.ts';
+import { text, texts } from './rendering/parts.ts';
 import type { StepOf } from './schema.ts';
-import { render } from './template.ts';
 import { type Done, type Entry, nameOf, type Pause, StepError, type Turn } from './turn.ts';
 
 export async function ask(step: StepOf<'ask'>, turn: Turn): Promise<Done | Pause> {
-  const request = await turn.once(step, 'request', (): HumanRequestDraft => {
+  const request = await turn.once(step, 'request', async (): Promise<HumanRequestDraft> => {
     // Texts, not typed values: a question or option that is one output and nothing else stays a text.
-    const questions = step.payload.questions.map((question): HumanQuestion => {
-      const { options, multi_select } = question;
-      return {
-        question: render(question.question, turn.scope),
-        ...(question.header === undefined ? {} : { header: render(question.header, turn.scope) }),
-        // One that turns out to be empty cannot be chosen.
-        ...(options === undefined
-          ? {}
-          : { options: options.map((option) => texts(option, turn)).filter(({ label }) => label.trim() !== '') }),
-        ...(multi_select === undefined ? {} : { multi_select }),
-      };
-    });
+    const rendered = await turn.render(step, { questions: texts(step.payload.questions), title: text(step.payload.title) });
+    const questions = rendered.questions.map(
+      // An option that turns out to be empty cannot be chosen.
+      ({ options, ...question }): HumanQuestion => ({
+        ...question,
+        ...(options === undefined ? {} : { options: options.filter(({ label }) => label.trim() !== '') }),
+      }),
+    );
     requireAnswerable(step, questions);
-    return {
-      type: 'question',
-      title: step.payload.title === undefined ? titleOf(questions) : render(step.payload.title, turn.scope),
-      questions,
-    };
+    return { type: 'question', title: rendered.title ?? titleOf(questions), questions };
   });
   const answer = turn.host.answer(step.key);
   if (answer === undefined) return { status: 'waiting', step: step.key, request };
   if (answer.type !== 'question') throw new StepError(`${nameOf(step)} asked a question and was answered with a decision.`);
   return { entry: { answer: answerOf(request.questions ?? [], answer) } };
 }
-
-const texts = <T extends Record<string, string | undefined>>(value: T, turn: Turn): T =>
-  Object.fromEntries(Object.entries(value).map(([key, text]) => [key, render(text ?? '', turn.scope)])) as T;
 
 /** What templates have made of the questions is known only now. Throws a StepError where nobody could answer them. */
 function requireAnswerable(step: StepOf<'ask'>, questions: readonly HumanQuestion[]): void {
@@ -68,15 +57,10 @@ const lookUp = (answers: Record<string, string | string[]>, key: string): string
 
 export async function approve(step: StepOf<'approve'>, turn: Turn): Promise<Done | Pause> {
   const { payload } = step;
-  const request = await turn.once(
-    step,
-    'request',
-    (): HumanRequestDraft => ({
-      type: 'approval',
-      title: render(payload.title, turn.scope),
-      ...(payload.description === undefined ? {} : { description: render(payload.description, turn.scope) }),
-    }),
-  );
+  const request = await turn.once(step, 'request', async (): Promise<HumanRequestDraft> => {
+    const { title, description } = await turn.render(step, { title: text(payload.title), description: text(payload.description) });
+    return { type: 'approval', title, ...(description === undefined ? {} : { description }) };
+  });
   const decision = turn.host.answer(step.key);
   if (decision === undefined) return { status: 'waiting', step: step.key, request };
   if (decision.type !== 'approval') throw new StepError(`${nameOf(step)} asked for approval and was answered with a text.`);
@@ -88,13 +72,13 @@ export async function approve(step: StepOf<'approve'>, turn: Turn): Promise<Done
   return denied(step, turn, entry, `"${request.title}" was denied${reason === '' ? '.' : `: ${reason}`}`);
 }
 
-function denied(step: StepOf<'approve'>, turn: Turn, entry: Entry, message: string): Done {
+async function denied(step: StepOf<'approve'>, turn: Turn, entry: Entry, message: string): Promise<Done> {
   const then = step.payload.on_deny ?? 'fail';
   if (then === 'continue') return { entry };
   if (then === 'stop') return { entry: { ...entry, ends: { status: 'completed' } } };
   if (then === 'fail') return { entry: { ...entry, ends: { status: 'failed', error: message } } };
-  const events = then.say === undefined ? [] : [{ kind: 'text' as const, id: `${step.key}:denied`, text: render(then.say, turn.scope) }];
-  const ends: Entry['ends'] =
-    then.fail === undefined ? { status: 'completed' } : { status: 'failed', error: render(then.fail, turn.scope) };
+  const { say, fail } = await turn.render(step, { say: text(then.say), fail: text(then.fail) });
+  const events = say === undefined ? [] : [{ kind: 'text' as const, id: `${step.key}:denied`, text: say }];
+  const ends: Entry['ends'] = fail === undefined ? { status: 'completed' } : { status: 'failed', error: fail };
   return { entry: { ...entry, ends }, events };
 }

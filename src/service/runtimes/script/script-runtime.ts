@@ -12,12 +12,20 @@ import { createCase, postponeCase, queuesOf, settleCase } from './cases.ts';
 import { connectedTool, connectionsOf } from './connected-tool.ts';
 import { parseProcedure } from './parse.ts';
 import { remember } from './remember.ts';
+import { condition, text } from './rendering/parts.ts';
+import { defaultLimits, PassRendering, type RenderLimits } from './rendering/pass.ts';
+import { RenderPool } from './rendering/pool.ts';
 import { approve, ask } from './requests.ts';
 import { type Procedure, type Step, stepDescription, stepKinds } from './schema.ts';
-import { holds, render } from './template.ts';
 import { asStepError, type Done, type Entry, type Pause, StepError, Turn } from './turn.ts';
 
-export const scriptRuntime: Runtime = {
+export interface ScriptOptions {
+  pool: RenderPool;
+  limits?: RenderLimits;
+}
+
+/** The runtime, with threads for its templates. */
+export const createScriptRuntime = ({ pool, limits = defaultLimits }: ScriptOptions): Runtime => ({
   name: 'script',
   description: 'Executes the steps of a procedure, in order and without a model.',
   parts: stepKinds.map((name) => ({
@@ -27,15 +35,17 @@ export const scriptRuntime: Runtime = {
     needsExec: name === 'exec',
   })),
   validate: (procedure) => void parseProcedure(procedure),
-  advance,
+  advance: (host) => advance(host, new PassRendering(pool, { limits, lane: host.run.teamId, signal: host.signal })),
   queuesOf: (procedure) => queuesOf(parseProcedure(procedure)),
   // Not every procedure uses one, and reading it takes its time.
   connectionsOf: (procedure) => (procedure.includes('connection') ? connectionsOf(parseProcedure(procedure)) : []),
   countSteps: (procedure) => parseProcedure(procedure).steps.length,
   builder: scriptBuilder,
-};
+});
 
-async function advance(host: RunHost): Promise<Outcome> {
+export const scriptRuntime = createScriptRuntime({ pool: new RenderPool() });
+
+async function advance(host: RunHost, rendering: PassRendering): Promise<Outcome> {
   host.signal.throwIfAborted();
   let procedure: Procedure;
   try {
@@ -45,7 +55,7 @@ async function advance(host: RunHost): Promise<Outcome> {
     throw error;
   }
   // Not every procedure reads what may be much.
-  const turn = new Turn(host, host.procedure.includes('memory') ? await host.memory() : new Map());
+  const turn = new Turn(host, host.procedure.includes('memory') ? await host.memory() : new Map(), rendering);
   try {
     return await follow(procedure, turn);
   } finally {
@@ -71,7 +81,10 @@ async function follow(procedure: Procedure, turn: Turn): Promise<Outcome> {
 /** Does a step whose condition holds. What is wrong with the procedure fails the run; anything else is thrown on, for the engine to try again. */
 async function attempt(step: Step, turn: Turn): Promise<Done | Pause> {
   try {
-    if (step.condition !== undefined && !turn.isBegun(step) && !holds(step.condition, turn.scope)) return { entry: { skipped: true } };
+    if (step.condition !== undefined && !turn.isBegun(step)) {
+      const { holds } = await turn.render(step, { holds: condition(step.condition) });
+      if (!holds) return { entry: { skipped: true } };
+    }
     return await perform(step, turn);
   } catch (thrown) {
     turn.host.signal.throwIfAborted();
@@ -94,8 +107,10 @@ async function complete(step: Step, done: Done, turn: Turn): Promise<Entry> {
 
 async function perform(step: Step, turn: Turn): Promise<Done | Pause> {
   switch (step.kind) {
-    case 'say':
-      return { entry: {}, events: [{ kind: 'text', id: step.key, text: render(step.payload, turn.scope) }] };
+    case 'say': {
+      const { said } = await turn.render(step, { said: text(step.payload) });
+      return { entry: {}, events: [{ kind: 'text', id: step.key, text: said }] };
+    }
     case 'tool':
       return step.payload.connection === undefined ? await tool(step, turn) : await connectedTool(step, turn);
     case 'exec':
@@ -117,8 +132,10 @@ async function perform(step: Step, turn: Turn): Promise<Done | Pause> {
       const { until } = await turn.once(step, 'until', () => ({ until: clock.now() + (parseDuration(step.payload) ?? 0) }));
       return clock.now() < until ? { status: 'sleeping', until } : { entry: {} };
     }
-    case 'fail':
-      return { entry: { ends: { status: 'failed', error: render(step.payload, turn.scope) } } };
+    case 'fail': {
+      const { error } = await turn.render(step, { error: text(step.payload) });
+      return { entry: { ends: { status: 'failed', error } } };
+    }
     case 'complete_case':
     case 'fail_case':
       return await settleCase(step, turn);

@@ -6,7 +6,11 @@ import { BrowserSession } from '../../browser/session.ts';
 import { ServiceError } from '../../errors.ts';
 import type { CaseAction, MemoryWrite, Outcome, RunHost, RuntimeEvent } from '../runtime.ts';
 import { caseScope } from './case-scope.ts';
+import { memoryScope } from './memory-scope.ts';
 import { idOf, isAnswered } from './references.ts';
+import type { Parts, Values } from './rendering/parts.ts';
+import { type PassRendering, RenderTimeError } from './rendering/pass.ts';
+import { RenderLimitError } from './rendering/thread.ts';
 import type { Step } from './schema.ts';
 import { type Scope, TemplateError } from './template.ts';
 
@@ -35,6 +39,15 @@ export const nameOf = (step: Step): string => `Step ${step.number} (${step.kind}
 export function asStepError(step: Step, error: unknown): unknown {
   if (error instanceof TemplateError) return new StepError(`${nameOf(step)}: ${error.message}.`);
   if (error instanceof ServiceError) return new StepError(`${nameOf(step)}: ${error.message}`);
+  if (error instanceof RenderLimitError) return new StepError(`${nameOf(step)} needs too much memory to render its templates.`);
+  if (error instanceof RenderTimeError) {
+    const seconds = `${error.limit / 1_000} s`;
+    return new StepError(
+      error.of === 'step'
+        ? `${nameOf(step)} took longer than ${seconds} to render its templates.`
+        : `${nameOf(step)} was not done: the steps up to it took longer than ${seconds} to render their templates.`,
+    );
+  }
   return error;
 }
 
@@ -42,11 +55,15 @@ export class Turn {
   readonly host: RunHost;
   readonly scope: Scope;
   readonly #journal: Map<string, unknown>;
+  readonly #memory: ReadonlyMap<string, string>;
+  readonly #rendering: PassRendering;
   #browser: BrowserSession | undefined;
 
   /** @param memory what the agent remembers, by path */
-  constructor(host: RunHost, memory: ReadonlyMap<string, string>) {
+  constructor(host: RunHost, memory: ReadonlyMap<string, string>, rendering: PassRendering) {
     this.host = host;
+    this.#memory = memory;
+    this.#rendering = rendering;
     this.#journal = new Map(host.journal);
     const { id, number, agentName } = host.run;
     this.scope = {
@@ -75,6 +92,11 @@ export class Turn {
     this.#browser = undefined;
   }
 
+  /** Renders templates of a step: all that it has at once, where that is possible. What is wrong with them is a StepError to `asStepError`. */
+  render<P extends Parts>(step: Step, parts: P): Promise<Values<P>> {
+    return this.#rendering.render(step.key, parts, this.scope, this.#memory);
+  }
+
   /** What the journal has of a completed step. */
   entryOf(step: Step): Entry | undefined {
     return this.#journal.get(step.key) as Entry | undefined;
@@ -94,10 +116,10 @@ export class Turn {
   }
 
   /** Decides something once: what the journal has under the name, or else what `make` gives, which is then journalled. */
-  async once<T>(step: Step, name: 'until' | 'request', make: () => T): Promise<T> {
+  async once<T>(step: Step, name: 'until' | 'request', make: () => T | Promise<T>): Promise<T> {
     const key = `${step.key}:${name}`;
     if (this.#journal.has(key)) return this.#journal.get(key) as T;
-    const value = make();
+    const value = await make();
     await this.host.commit(key, value);
     this.#journal.set(key, value);
     return value;
@@ -116,15 +138,3 @@ export class Turn {
     return entry;
   }
 }
-
-/** Memory files as templates see them: one that is not there is nil, since the first run of an agent finds none. */
-const memoryScope = (files: ReadonlyMap<string, string>): Record<string, string | null> =>
-  new Proxy<Record<string, string | null>>(Object.create(null) as Record<string, string | null>, {
-    get: (_, path) => (typeof path === 'string' ? (files.get(path) ?? null) : undefined),
-    has: (_, path) => typeof path === 'string',
-    ownKeys: () => [...files.keys()],
-    getOwnPropertyDescriptor: (_, path) =>
-      typeof path === 'string'
-        ? { value: files.get(path) ?? null, enumerable: files.has(path), configurable: true, writable: false }
-        : undefined,
-  });

@@ -53,7 +53,7 @@ export interface TestHostOptions {
 }
 
 export class TestHost implements RunHost {
-  readonly run = { id: 'run-1', number: 7, agentName: 'Ada' };
+  readonly run = { id: 'run-1', teamId: 'team-1', number: 7, agentName: 'Ada' };
   readonly procedure: string;
   readonly userMessages: string[];
   readonly sandbox: Sandbox;

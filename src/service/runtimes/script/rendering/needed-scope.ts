@@ -1,0 +1,32 @@
+/** The part of a scope that templates can read, so that a run with much data does not copy all of it for every step. */
+import type { Scope } from '../template.ts';
+
+/** Whether one of the texts has the word, wherever it stands: more than what is read, and never less. */
+const mentions = (text: string, word: string): boolean => new RegExp(`\\b${word}\\b`).test(text);
+
+/**
+ * A scope with what the texts can read of another. Validation has seen to it that the first name of every variable is written
+ * out, as are ids after `steps.` and `answers.`; where something else follows these two, everything in them is needed.
+ */
+export function neededScope(texts: readonly string[], scope: Scope): Scope {
+  const text = texts.join('\n');
+  return {
+    message: mentions(text, 'message') ? scope.message : '',
+    messages: mentions(text, 'messages') ? scope.messages : [],
+    answers: entriesNamed(text, 'answers', scope.answers),
+    steps: entriesNamed(text, 'steps', scope.steps),
+    run: scope.run,
+    agent: scope.agent,
+    memory: mentions(text, 'memory') ? scope.memory : {},
+    case: scope.case !== null && mentions(text, 'case') ? scope.case : null,
+  };
+}
+
+function entriesNamed(text: string, root: 'answers' | 'steps', entries: Record<string, unknown>): Record<string, unknown> {
+  if (!mentions(text, root)) return {};
+  if (new RegExp(`\\b${root}\\b(?!\\s*\\.\\s*\\w)`).test(text)) return entries;
+  const named: Record<string, unknown> = {};
+  for (const [, id = ''] of text.matchAll(new RegExp(`\\b${root}\\s*\\.\\s*(\\w+)`, 'g')))
+    if (Object.hasOwn(entries, id)) named[id] = entries[id];
+  return named;
+}

@@ -1,0 +1,78 @@
+/**
+ * What a step has rendered: all of its templates at once, each under a name. The same function renders them in this thread
+ * (those that are sure to be quick) and in a worker (all others), so everything here can be copied between threads.
+ */
+import { type Command, renderCommand } from '../shell.ts';
+import { holds, render, renderDeep, renderTexts, type Scope } from '../template.ts';
+
+/** A template, and what is made of it. */
+export type Part =
+  | { as: 'text'; template: string }
+  | { as: 'value'; template: unknown }
+  | { as: 'texts'; template: unknown }
+  | { as: 'command'; template: string }
+  | { as: 'condition'; template: string };
+
+/** Templates by name. Those that a step does not have are left out. */
+export type Parts = Record<string, Part | undefined>;
+
+/** What becomes of templates, by the same names. */
+export type Values<P extends Parts> = { [Name in keyof P]: ValueOf<P[Name]> };
+type ValueOf<P> = P extends { as: 'texts'; template: infer T }
+  ? T
+  : P extends { as: infer Kind extends keyof ValueKinds }
+    ? ValueKinds[Kind]
+    : undefined;
+interface ValueKinds {
+  text: string;
+  value: unknown;
+  command: Command;
+  condition: boolean;
+}
+
+/** A text, or none where there is no template. */
+export function text(template: string): { as: 'text'; template: string };
+export function text(template: string | undefined): { as: 'text'; template: string } | undefined;
+export function text(template: string | undefined) {
+  return template === undefined ? undefined : { as: 'text' as const, template };
+}
+/** A value: a text in it that is one output and nothing else keeps the type of what it names. */
+export const value = (template: unknown) => ({ as: 'value' as const, template });
+/** A value in which every text stays a text. */
+export const texts = <T>(template: T) => ({ as: 'texts' as const, template });
+/** A command for /bin/sh. */
+export const command = (template: string) => ({ as: 'command' as const, template });
+/** Whether a condition holds. */
+export const condition = (template: string) => ({ as: 'condition' as const, template });
+
+/** Renders one part after the other. Throws a TemplateError. */
+export function renderParts(parts: Parts, scope: Scope): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part && renderPart(part, scope)]));
+}
+
+function renderPart(part: Part, scope: Scope): unknown {
+  switch (part.as) {
+    case 'text':
+      return render(part.template, scope);
+    case 'value':
+      return renderDeep(part.template, scope);
+    case 'texts':
+      return renderTexts(part.template, scope);
+    case 'command':
+      return renderCommand(part.template, scope);
+    case 'condition':
+      return holds(part.template, scope);
+  }
+}
+
+/** All texts of the templates. A condition looks like an output. */
+export function templatesOf(parts: Parts): string[] {
+  const found: string[] = [];
+  const collect = (within: unknown): void => {
+    if (typeof within === 'string') found.push(within);
+    else if (Array.isArray(within)) within.forEach(collect);
+    else if (within !== null && typeof within === 'object') Object.values(within).forEach(collect);
+  };
+  for (const part of Object.values(parts)) collect(part?.as === 'condition' ? `{{ ${part.template} }}` : part?.template);
+  return found;
+}

@@ -1,0 +1,216 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isCheap } from '../../../../../src/service/runtimes/script/rendering/cheap.ts';
+import { neededScope } from '../../../../../src/service/runtimes/script/rendering/needed-scope.ts';
+import { condition, renderParts, text, texts, value } from '../../../../../src/service/runtimes/script/rendering/parts.ts';
+import { defaultLimits, PassRendering, type RenderLimits } from '../../../../../src/service/runtimes/script/rendering/pass.ts';
+import { RenderPool } from '../../../../../src/service/runtimes/script/rendering/pool.ts';
+import { createScriptRuntime } from '../../../../../src/service/runtimes/script/script-runtime.ts';
+import type { Scope } from '../../../../../src/service/runtimes/script/template.ts';
+import { config, started } from '../../../helpers/service.ts';
+import { TestHost, type TestHostOptions, type TestSandbox, testSandbox } from '../host.ts';
+
+let place: TestSandbox;
+let pool: RenderPool;
+beforeEach(async () => {
+  place = await testSandbox();
+  pool = new RenderPool();
+});
+afterEach(async () => {
+  pool.close();
+  await place.remove();
+});
+
+const procedure = (...lines: string[]): string => ['version: 1', 'steps:', ...lines.map((line) => `  ${line}`)].join('\n');
+const host = (lines: string[], options: TestHostOptions = {}): TestHost => new TestHost(procedure(...lines), place.sandbox, options);
+const runtime = (limits: RenderLimits = defaultLimits, threads = pool) => createScriptRuntime({ pool: threads, limits });
+
+/** Takes a second, which is the limit of one rendering, and there are many of them. */
+const slow = "{{ message | split: '' | where_exp: 'x', 'message contains x' | size }}";
+const long = 'y'.repeat(200_000);
+const slowWrite = (count: number): string => `- write: { path: a.json, json: [${Array(count).fill(`"${slow}"`).join(', ')}] }`;
+
+const scope: Scope = {
+  message: 'Hello & "good" bye',
+  messages: ['one', 'two'],
+  answers: { pay: true, who: 'b' },
+  steps: { a: { stdout: 'text\nof a' }, b: { list: [1, 2.5, null, { c: 'd' }] } },
+  run: { id: 'run-1', number: 7 },
+  agent: { name: 'Ada' },
+  memory: {},
+  case: null,
+};
+
+describe('templates that take long', () => {
+  it('hold up nobody, and can be stopped', async () => {
+    const api = await started({ runtimes: [runtime({ step: 3_600_000, pass: 3_600_000 })] });
+    const body = { name: 'Slow', build: { name: 'first', config: config(procedure(slowWrite(1_000)), 'script') } };
+    const { agent } = await api.ok('createAgent', { body });
+    const { run } = await api.ok('startRun', { body: { agent_id: agent.id, message: long } });
+    await api.until(run.id, 'running');
+    for (let asked = 0; asked < 20; asked++) expect((await api.send('GET', '/healthz')).status).toBe(200);
+    expect((await api.ok('getRun', { params: { run_id: run.id } })).run.status).toBe('running');
+    await api.ok('stopRun', { params: { run_id: run.id } });
+    expect((await api.until(run.id, 'interrupted')).error).toBeNull();
+  });
+
+  it('fail their step when they take longer than a step may', async () => {
+    const used = host(['- say: "one {{ run.number }}"', '- say: two', slowWrite(1_000)], { messages: [long] });
+    expect(await runtime({ step: 300, pass: 60_000 }).advance(used)).toEqual({
+      status: 'failed',
+      error: 'Step 3 (write, line 5) took longer than 0.3 s to render its templates.',
+    });
+    expect(used.texts).toEqual(['one 7', 'two']);
+  });
+
+  it('have one time for all of a step, and one for all steps', async () => {
+    const limits: number[] = [];
+    const measured: Pick<RenderPool, 'render'> = {
+      render: async (_, { limit }) => {
+        limits.push(limit);
+        return { values: {}, took: 3_000 };
+      },
+    };
+    const rendering = new PassRendering(measured, {
+      limits: { step: 5_000, pass: 10_000 },
+      lane: 'a',
+      signal: new AbortController().signal,
+    });
+    for (const step of ['1-write', '1-write', '2-say', '3-say']) await rendering.render(step, { one: text(slow) }, scope, new Map());
+    expect(limits).toEqual([5_000, 2_000, 4_000, 1_000]);
+  });
+
+  it('fail the step with which the steps of a pass took longer than they may', async () => {
+    // Each of these takes some time; together they take more than there is.
+    const each = '- say: "{% for i in (1..20000) %}{% endfor %}{{ run.number }}"';
+    const used = host(Array(500).fill(each) as string[]);
+    const outcome = await runtime({ step: 60_000, pass: 200 }).advance(used);
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      error: expect.stringMatching(/^Step \d+ \(say, line \d+\) was not done: the steps up to it took longer than 0.2 s/),
+    });
+    expect(used.texts.length).toBeGreaterThan(0);
+  });
+
+  it('fail their step when they need too much memory', async () => {
+    const small = new RenderPool({ memory: 16 });
+    const lines = [`- write: { path: a.json, json: [${Array(300).fill('"{{ message | split: empty }}"').join(', ')}] }`];
+    const used = host(lines, { messages: ['y'.repeat(500_000)] });
+    expect(await runtime(defaultLimits, small).advance(used)).toEqual({
+      status: 'failed',
+      error: 'Step 1 (write, line 3) needs too much memory to render its templates.',
+    });
+    // The next has a thread of its own.
+    expect(await runtime(defaultLimits, small).advance(host(["- say: \"{{ message | split: 'l' | join: '-' }}\""]))).toEqual({
+      status: 'completed',
+    });
+  });
+
+  it('fail their step when they give too much', async () => {
+    const lines = [`- write: { path: a.json, json: [${Array(20).fill('"{{ message | append: run.number }}"').join(', ')}] }`];
+    const outcome = await runtime().advance(host(lines, { messages: ['y'.repeat(1_000_000)] }));
+    expect(outcome).toEqual({ status: 'failed', error: 'Step 1 (write, line 3): its templates give more than 16 million characters.' });
+  });
+
+  it('hold up no other team, however many there are', async () => {
+    const two = new RenderPool({ threads: 2 });
+    const over = new AbortController();
+    const asked = (template: unknown) => ({ parts: { one: texts(template) }, scope: { ...scope, message: long }, memory: new Map() });
+    const ended: number[] = [];
+    const busy = Array.from({ length: 5 }, (_, index) =>
+      two
+        .render(asked(Array(1_000).fill(slow)), { lane: 'one', limit: 3_600_000, signal: over.signal })
+        .catch(() => undefined)
+        .finally(() => ended.push(index)),
+    );
+    const quick = asked("{{ messages | join: '-' }}");
+    for (const lane of ['two', 'three', 'two']) {
+      const { values } = await two.render(quick, { lane, limit: 60_000, signal: new AbortController().signal });
+      expect(values).toEqual({ one: 'one-two' });
+    }
+    expect(ended).toEqual([]);
+    over.abort(new Error('enough'));
+    await Promise.all(busy);
+    two.close();
+  });
+});
+
+describe('a thread', () => {
+  it('gives what this one gives', async () => {
+    const files = new Map([['notes.txt', 'first\nsecond']]);
+    const parts = {
+      said: text('{{ agent.name }}: {{ message | split: " " | reverse | join: " " }}'),
+      whole: value({
+        a: '{{ steps.b.list }}',
+        b: ['{{ answers.pay }}', '{{ run.number | plus: 1 }}'],
+        c: null,
+        d: '{{ messages | size }}',
+      }),
+      kept: texts({ list: ['{{ run.number }}'], count: 3 }),
+      yes: condition('answers.pay and message contains "good"'),
+      no: condition('answers.who == "c"'),
+      none: text(undefined),
+    };
+    const asked = { parts, scope, memory: files };
+    const { values } = await pool.render(asked, { lane: 'a', limit: 60_000, signal: new AbortController().signal });
+    expect(values).toEqual(renderParts(parts, scope));
+    const lines = ["- say: \"{{ memory['notes.txt'] | split: 's' | join: '-' }} {{ memory['none'] | default: 'nothing' | append: '.' }}\""];
+    const used = host(lines, { memory: Object.fromEntries(files) });
+    expect(await runtime().advance(used)).toEqual({ status: 'completed' });
+    expect(used.texts).toEqual(['fir-t\n-econd nothing.']);
+  });
+
+  it('says what is wrong with a template as this one does', async () => {
+    const lines = ['- say: |', '    {{ messages | join: "," }}', '    {{ steps.t.missing | append: "x" }}'];
+    const used = host(['- tool: { id: t, name: x, result: { a: 1 } }', ...lines]);
+    expect(await runtime().advance(used)).toEqual({
+      status: 'failed',
+      error: 'Step 2 (say, line 4): undefined variable: steps.t.missing.',
+    });
+  });
+
+  it('gets what its templates can read, and nothing else', () => {
+    expect(neededScope(['{{ run.number }}'], scope)).toMatchObject({ message: '', messages: [], answers: {}, steps: {} });
+    expect(neededScope(['{{ steps.a.stdout }} and steps'], scope).steps).toBe(scope.steps);
+    expect(neededScope(['{{ steps.a.stdout }}', '{{ message }}'], scope)).toMatchObject({
+      message: scope.message,
+      messages: [],
+      steps: { a: scope.steps.a },
+    });
+    expect(neededScope(['{{ steps[answers.who] }}'], scope)).toMatchObject({ steps: scope.steps, answers: { who: 'b' } });
+    expect(neededScope(['{{ steps . a }}'], scope).steps).toEqual({ a: scope.steps.a });
+  });
+});
+
+describe('what is rendered at once', () => {
+  it.each([
+    'text without templates ... | split: "," (1..3)',
+    'Hello {{ agent.name }}, {{ message }}',
+    'Counting {{ run.number }}... {{ message }}',
+    '{{ message | upcase | default: "none" }} | sort',
+    '{% if answers.pay %}{{ steps.a.stdout | strip }}{% else %}no{% endif %}',
+    '{{ answers.pay and message contains "x" }}',
+  ])('%s', (template) => expect(isCheap([template], scope)).toBe(true));
+
+  it.each([
+    '{% for m in messages %}{{ m }}{% endfor %}',
+    "{{ message | split: '' }}",
+    slow,
+    '{{ (1..3000000) }}',
+    '{%- for i in messages -%}{%- endfor -%}',
+    '{% assign a = message %}{{ a }}',
+    '{{ message | date: "%1000000d" }}',
+    '{{ message | json | json | json | json | json }}',
+    '{{ message }}'.repeat(200),
+    `${' '.repeat(20_000)}{{ message }}`,
+  ])('but not %s', (template) => expect(isCheap([template], scope)).toBe(false));
+
+  it('depends on how much a template can read', () => {
+    const much = { ...scope, message: long };
+    expect(isCheap(['{{ message }} {{ message }}'], much)).toBe(true);
+    expect(isCheap(['{{ message }} '.repeat(10)], much)).toBe(false);
+    expect(isCheap(['{{ message | upcase }}'], much)).toBe(false);
+    let nested: unknown = 1;
+    for (let depth = 0; depth < 100_000; depth++) nested = [nested];
+    expect(isCheap(['{{ steps.a }}'], { ...scope, steps: { a: nested } })).toBe(false);
+  });
+});
