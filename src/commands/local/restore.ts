@@ -24,7 +24,7 @@ const tellMilliseconds = 200;
 export default defineCommand({
   summary: 'Put a backup of the local service into an empty data directory',
   description:
-    'Everything is checked before anything is in its place; when it fails, nothing is left. A data directory that is not empty stays as it is. The service goes on where the backup was taken, when you start it: runs that had not ended continue, and what was to be delivered is. Do not run it beside the original. A backup of an older version is brought up to date at the start.',
+    'Everything is checked before anything is in its place; when it fails, nothing is left. The checks find damage and keep a restore inside its data directory, but a backup contains what the service executes: restore only what you trust. A data directory that is not empty stays as it is. The service goes on where the backup was taken, when you start it: runs that had not ended continue, and what was to be delivered is. Do not run it beside the original. A backup of an older version is brought up to date at the start.',
   arguments: { file: argument('The backup, or - for stdin', { complete: 'files' }) },
   options: {
     ...dataDirFlag,

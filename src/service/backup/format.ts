@@ -2,7 +2,6 @@
  * The format of a backup: a gzipped tar archive of what belongs to a data directory. Its first entry says what it is, its last one
  * has the SHA-256 of every file before it, as `sha256sum -c` reads it. So it can be looked at, and in need unpacked, without aops.
  */
-import { posix } from 'node:path';
 import { damaged, newerBackup, shown } from './problems.ts';
 
 /** Raised when an older version could not read it. */
@@ -15,6 +14,11 @@ export const databaseName = 'aops.db';
 export const keyNames = ['secrets.key', 'token'] as const;
 /** Folders of a sandbox that are kept. Uploads in progress are not: nobody goes on with them. */
 export const sandboxFolders = ['workspace', 'tmp', 'browser'] as const;
+
+/** Bytes of a name: what is left of PATH_MAX (4,096 bytes on Linux) for the data directory itself. */
+export const longestName = 3_584;
+/** Entries of a backup. All names are in memory when one is read. */
+export const largestBackup = 10_000_000;
 
 /** What a backup says about itself. */
 export interface BackupInfo {
@@ -63,13 +67,6 @@ export function checkName(name: string, type: 'file' | 'folder' | 'link'): void 
   const isSandbox = first === 'sandboxes' && word.test(id) && (sandboxFolders as readonly string[]).includes(third);
   const inSandbox = isSandbox && (type === 'folder' ? parts.length >= 3 : parts.length > 3);
   if (!isPlain || !(isTop || isRunFile || inSandbox)) throw damaged(`${shown(name)} is no place for anything in it`);
-}
-
-/** Whether a link in a sandbox leads to a place in the same sandbox. */
-export function staysInside(name: string, target: string): boolean {
-  if (target === '' || target.includes('\0') || posix.isAbsolute(target)) return false;
-  const home = name.split('/').slice(0, 2).join('/');
-  return posix.join(posix.dirname(name), target).startsWith(`${home}/`);
 }
 
 /** A line of SHA256SUMS; names with line breaks are escaped as coreutils do. */

@@ -21,6 +21,16 @@ export const newerBackup = (version: string, what: string): AopsError =>
     hint: 'Upgrade aops, then restore it.',
   });
 
+export const tooLarge = (entries: number): AopsError =>
+  new AopsError(
+    `The data directory has more than ${entries.toLocaleString('en-US')} files and folders, which is more than a backup can hold.`,
+    {
+      code: 'backup_too_large',
+      exit: exitCodes.failure,
+      hint: 'Let files of old runs go with --sandbox-retention, or copy the data directory while the service is stopped.',
+    },
+  );
+
 export const nothingToBackUp = (dataDirectory: string): AopsError =>
   new AopsError(`There is no data of a service in ${dataDirectory}.`, {
     code: 'no_data',

@@ -1,7 +1,7 @@
 /** Reads a backup from its first byte to its last: every name, every checksum. What it holds goes into a folder, or nowhere. */
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { closeSync, futimesSync, mkdirSync, openSync, symlinkSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, futimesSync, mkdirSync, openSync, realpathSync, statfsSync, symlinkSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
@@ -9,9 +9,14 @@ import { AopsError } from '../../base/errors.ts';
 import { writeFailure } from '../../base/write-failure.ts';
 import { hasCode } from '../sandbox/paths.ts';
 import { migrations } from '../store/migrations/index.ts';
-import { type BackupInfo, checkName, databaseName, infoName, parseInfo, parseSums, staysInside, sumsName } from './format.ts';
+import { type BackupInfo, databaseName, infoName, parseInfo, parseSums, sumLine, sumsName } from './format.ts';
+import { faultyLinks } from './links.ts';
+import { Places } from './places.ts';
 import { damaged, shown } from './problems.ts';
 import { type ReadEntry, readTar } from './tar.ts';
+
+/** Bytes of a file from which on the disk is asked first whether it has room. */
+const sizeToAskFor = 1_048_576;
 
 /** What says what the backup is, is short. */
 const longestInfo = 65_536;
@@ -54,26 +59,38 @@ class BackupReader {
   readonly #folder: string | undefined;
   readonly #progress: ReadProgress;
   readonly #sums = new Map<string, string>();
-  /** Made when everything else is there: nothing is written through them. */
-  readonly #links: { name: string; target: string }[] = [];
+  readonly #places = new Places();
+  /** Made when everything else is there and has been checked: nothing is written through them. */
+  readonly #links = new Map<string, string>();
+  /** Folders that were looked at and are where their names say. */
+  readonly #real = new Set<string>();
 
   constructor(folder: string | undefined, progress: ReadProgress) {
-    this.#folder = folder;
+    this.#folder = folder === undefined ? undefined : realpathSync(folder);
     this.#progress = progress;
   }
 
   async read(entries: AsyncIterable<ReadEntry>): Promise<BackupInfo> {
-    let told: Map<string, string> | undefined;
+    let sums: Map<string, string> | undefined;
     for await (const entry of entries) {
-      if (told !== undefined) throw damaged('something comes after its end');
+      if (sums !== undefined) throw damaged('something comes after its end');
       if (this.#progress.info === undefined) await this.#readInfo(entry);
-      else if (entry.name === sumsName && entry.type === 'file') told = parseSums((await wholeContent(entry)).toString('utf8'));
+      else if (entry.name === sumsName && entry.type === 'file') sums = await this.#readSums(entry);
       else await this.#keep(entry);
     }
-    if (told === undefined || this.#progress.info === undefined) throw damaged('it ends too early');
-    this.#compare(told);
-    for (const { name, target } of this.#links) this.#onDisk(name, (place) => symlinkSync(target, place));
+    if (sums === undefined || this.#progress.info === undefined) throw damaged('it ends too early');
+    this.#compare(sums);
+    for (const [name, fault] of faultyLinks(this.#links)) throw damaged(`the link ${shown(name)} ${fault}`);
+    for (const [name, target] of this.#links) this.#onDisk(name, (place) => symlinkSync(target, place));
     return this.#progress.info;
+  }
+
+  /** A line for each file is all that it may hold, so it is no larger than what has been read before. */
+  async #readSums(entry: ReadEntry): Promise<Map<string, string>> {
+    let expected = 0;
+    for (const [name, sum] of this.#sums) expected += Buffer.byteLength(sumLine(sum, name));
+    if (entry.size > expected) throw damaged('it has more checksums than files');
+    return parseSums((await wholeContent(entry)).toString('utf8'));
   }
 
   async #readInfo(entry: ReadEntry): Promise<void> {
@@ -85,31 +102,36 @@ class BackupReader {
 
   async #keep(entry: ReadEntry): Promise<void> {
     const { name, type, target = '' } = entry;
-    checkName(name, type);
+    this.#places.take(name, type);
     if (type === 'file') return this.#file(entry);
     if (type === 'link') {
-      if (!staysInside(name, target)) throw damaged(`the link ${shown(name)} leads out of its sandbox`);
-      this.#links.push({ name, target });
+      this.#links.set(name, target);
       return;
     }
     if (name.endsWith('/workspace') && name.split('/').length === 3) this.#progress.sandboxes += 1;
-    this.#onDisk(name, (place) => mkdirSync(place, { recursive: true, mode: 0o700 }));
+    const folder = this.#folder;
+    if (folder !== undefined) this.#writing(name, () => this.#makeReal(path.join(folder, name), name));
+  }
+
+  /** @throws AopsError `disk_full` before a file is begun that has no room */
+  #requireRoom({ name, size }: ReadEntry): void {
+    if (size < sizeToAskFor || this.#folder === undefined) return;
+    const { bavail, bsize } = statfsSync(this.#folder);
+    if (bavail * bsize >= size) return;
+    throw writeFailure(Object.assign(new Error('ENOSPC'), { code: 'ENOSPC', syscall: 'write' }), path.join(this.#folder, name));
   }
 
   async #file(entry: ReadEntry): Promise<void> {
     const { name, mode, modified } = entry;
-    if (this.#sums.has(name)) throw damaged(`it has ${shown(name)} twice`);
+    this.#requireRoom(entry);
     const hash = createHash('sha256');
-    const descriptor = this.#onDisk(name, (place) => {
-      mkdirSync(path.dirname(place), { recursive: true, mode: 0o700 });
-      // Only one that is new: nothing is written over what came before.
-      return openSync(place, 'wx', (mode & 0o100) === 0 ? 0o600 : 0o700);
-    });
+    // Only one that is new: nothing is written over what came before.
+    const descriptor = this.#onDisk(name, (place) => openSync(place, 'wx', (mode & 0o100) === 0 ? 0o600 : 0o700));
     try {
       for await (const chunk of entry.content()) {
         hash.update(chunk);
         this.#progress.bytes += chunk.length;
-        if (descriptor !== undefined) this.#onDisk(name, () => writeAll(descriptor, chunk));
+        if (descriptor !== undefined) this.#writing(name, () => writeAll(descriptor, chunk));
       }
       if (descriptor !== undefined) futimesSync(descriptor, modified, modified);
     } finally {
@@ -119,24 +141,40 @@ class BackupReader {
     this.#sums.set(name, hash.digest('hex'));
   }
 
-  #compare(told: ReadonlyMap<string, string>): void {
-    for (const name of [databaseName, ...told.keys()]) if (!this.#sums.has(name)) throw damaged(`${shown(name)} is missing`);
+  #compare(sums: ReadonlyMap<string, string>): void {
+    for (const name of [databaseName, ...sums.keys()]) if (!this.#sums.has(name)) throw damaged(`${shown(name)} is missing`);
     for (const [name, sum] of this.#sums) {
-      if (told.get(name) !== sum) throw damaged(`${shown(name)} does not fit its checksum`);
+      if (sums.get(name) !== sum) throw damaged(`${shown(name)} does not fit its checksum`);
     }
   }
 
-  /** Undefined where nothing is written. */
-  #onDisk<Value>(name: string, act: (place: string) => Value): Value | undefined {
+  /** Makes something in its folder, which is made first. Undefined where nothing is written. */
+  #onDisk<Value>(name: string, make: (place: string) => Value): Value | undefined {
     if (this.#folder === undefined) return undefined;
     const place = path.join(this.#folder, name);
+    return this.#writing(name, () => {
+      this.#makeReal(path.dirname(place), name);
+      return make(place);
+    });
+  }
+
+  /** Makes a folder and all that it is in. The names were checked already; even if that had a gap, nothing is made where a link leads. */
+  #makeReal(folder: string, name: string): void {
+    if (folder === this.#folder || this.#real.has(folder)) return;
+    this.#makeReal(path.dirname(folder), name);
+    if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
+    if (realpathSync(folder) !== folder) throw damaged(`${shown(name)} passes through a link`);
+    this.#real.add(folder);
+  }
+
+  #writing<Value>(name: string, act: () => Value): Value {
     try {
-      return act(place);
+      return act();
     } catch (error) {
       if (error instanceof AopsError) throw error;
       // The folder was empty: whatever is in the way came out of the backup.
       if (hasCode(error, 'EEXIST', 'ENOTDIR', 'EISDIR')) throw damaged(`two things in it have the place ${shown(name)}`, error);
-      throw writeFailure(error, place);
+      throw writeFailure(error, path.join(this.#folder ?? '', name));
     }
   }
 }

@@ -61,14 +61,19 @@ export async function restoreBackup(
   } finally {
     unlock();
     await rm(folder, { recursive: true, force: true });
-    // Only where it was made for this, and is empty again.
-    if (made) await rmdir(dataDirectory).catch(() => undefined);
+    // Only folders that were made for this, and are empty again.
+    for (const place of made) await rmdir(place).catch(() => undefined);
   }
 }
 
+/** The folders of a path that are not there, the innermost first. */
+function missingFolders(place: string): string[] {
+  return existsSync(place) ? [] : [place, ...missingFolders(path.dirname(place))];
+}
+
 /** Makes the directory, or makes sure that it is empty but for what a restore that was killed has left. */
-async function prepared(dataDirectory: string): Promise<{ made: boolean; left: string[] }> {
-  const made = !existsSync(dataDirectory);
+async function prepared(dataDirectory: string): Promise<{ made: string[]; left: string[] }> {
+  const made = missingFolders(dataDirectory);
   await makeDataDirectory(dataDirectory);
   try {
     const there = (await readdir(dataDirectory)).filter((name) => !unimportant.includes(name));

@@ -1,19 +1,33 @@
 /** Writes a backup: the database first, then the files that it speaks of, those of runs that go on before all others. */
-import { Buffer } from 'node:buffer';
+import { Buffer, isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, readSync, type Stats } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { Contents } from './contents.ts';
-import { type BackupInfo, databaseName, infoName, keyNames, sandboxFolders, staysInside, sumLine, sumsName } from './format.ts';
+import {
+  type BackupInfo,
+  databaseName,
+  infoName,
+  keyNames,
+  largestBackup,
+  longestName,
+  sandboxFolders,
+  sumLine,
+  sumsName,
+} from './format.ts';
+import { faultyLinks } from './links.ts';
+import { tooLarge } from './problems.ts';
 import { type TarEntry, tarEnd, tarHeader, tarPadding } from './tar.ts';
 
 /** More than this makes it little smaller, and takes several times as long. */
 const compression = 3;
 const chunkBytes = 262_144;
+/** Bytes of holes, in all files of sandboxes together, that are written as the zeros they read as. */
+const mostHoles = 1_073_741_824;
 
 /** Holds a data directory still while it is copied. */
 export interface HeldDirectory {
@@ -81,6 +95,8 @@ class BackupWriter {
   readonly #workFile: string;
   readonly #progress: BackupProgress;
   readonly #sums: string[] = [];
+  #entries = 0;
+  #holes = 0;
 
   constructor(held: HeldDirectory, workFile: string, progress: BackupProgress) {
     this.#held = held;
@@ -102,7 +118,7 @@ class BackupWriter {
       for (const name of keyNames) yield* this.#file(name, path.join(directory, name));
       for await (const { id, runId, sha256 } of contents.runFiles()) {
         const name = `files/${runId}/${id}`;
-        yield* this.#file(name, path.join(directory, name), sha256);
+        yield* this.#file(name, path.join(directory, name), { expected: sha256 });
       }
       for await (const id of contents.sandboxes()) if (!open.has(id)) yield* this.#sandbox(id);
     } finally {
@@ -117,45 +133,66 @@ class BackupWriter {
 
   async *#sandbox(id: string): AsyncGenerator<Buffer> {
     this.#progress.sandboxes += 1;
-    for (const folder of sandboxFolders) yield* this.#folder(`sandboxes/${id}/${folder}`);
+    const links: Links = new Map();
+    for (const folder of sandboxFolders) yield* this.#folder(`sandboxes/${id}/${folder}`, links);
+    yield* this.#links(links);
   }
 
-  async *#folder(name: string): AsyncGenerator<Buffer> {
+  /** @param links grows by those that are found; where they lead can be said when all are known */
+  async *#folder(name: string, links: Links): AsyncGenerator<Buffer> {
     const place = path.join(this.#held.path, name);
     const found = lstatSync(place, { throwIfNoEntry: false });
     // Made when they are needed, and of a sandbox that a run goes on with anything may vanish.
     if (!found?.isDirectory()) return;
-    yield tarHeader({ name, type: 'folder', size: 0, mode: 0o700, modified: found.mtimeMs / 1_000 });
+    yield this.#head({ name, type: 'folder', size: 0, mode: 0o700, modified: found.mtimeMs / 1_000 });
     for (const entry of this.#entriesOf(name, place)) {
       const inner = `${name}/${entry.name}`;
-      if (entry.isDirectory()) yield* this.#folder(inner);
-      else if (entry.isFile()) yield* this.#file(inner, path.join(place, entry.name));
-      else if (entry.isSymbolicLink()) yield* this.#link(inner, path.join(place, entry.name));
-      else this.#trouble(inner, 'it is no file, folder or link, and left out');
+      if (!isUtf8(entry.name)) this.#trouble(inner, 'its name is not valid UTF-8, so it is left out');
+      else if (Buffer.byteLength(inner) > longestName) this.#trouble(inner, 'its path is too long, so it is left out');
+      else if (entry.isDirectory()) yield* this.#folder(inner, links);
+      else if (entry.isFile()) yield* this.#file(inner, path.join(this.#held.path, inner), { inSandbox: true });
+      else if (entry.isSymbolicLink()) this.#findLink(inner, links);
+      else this.#trouble(inner, 'it is not a file, folder or link, so it is left out');
     }
   }
 
   #entriesOf(name: string, place: string) {
     try {
-      return readdirSync(place, { withFileTypes: true });
+      return readdirSync(place, { withFileTypes: true, encoding: 'buffer' });
     } catch (error) {
       this.#trouble(name, reasonOf(error));
       return [];
     }
   }
 
-  *#link(name: string, place: string): Generator<Buffer> {
+  #findLink(name: string, links: Links): void {
+    const place = path.join(this.#held.path, name);
     try {
-      const target = readlinkSync(place);
-      if (!staysInside(name, target)) return this.#trouble(name, 'it is a link out of its sandbox, and left out');
-      yield tarHeader({ name, type: 'link', size: 0, mode: 0o777, modified: lstatSync(place).mtimeMs / 1_000, target });
+      const target = readlinkSync(place, { encoding: 'buffer' });
+      if (!isUtf8(target)) this.#trouble(name, 'it is a link to a name that is not valid UTF-8, so it is left out');
+      else links.set(name, { target: target.toString(), modified: lstatSync(place).mtimeMs / 1_000 });
     } catch (error) {
       this.#trouble(name, reasonOf(error));
     }
   }
 
-  /** @param expected the sum that it should have */
-  async *#file(name: string, place: string, expected?: string): AsyncGenerator<Buffer> {
+  *#links(links: Links): Generator<Buffer> {
+    const faults = faultyLinks(new Map([...links].map(([name, { target }]) => [name, target])));
+    for (const [name, link] of links) {
+      const fault = faults.get(name);
+      if (fault === undefined) yield this.#head({ name, type: 'link', size: 0, mode: 0o777, ...link });
+      else this.#trouble(name, `it is a link that ${fault}, so it is left out`);
+    }
+  }
+
+  /** The header of an entry. @throws AopsError `backup_too_large` for one more than can be restored */
+  #head(entry: TarEntry): Buffer {
+    this.#entries += 1;
+    if (this.#entries > largestBackup) throw tooLarge(largestBackup);
+    return tarHeader(entry);
+  }
+
+  async *#file(name: string, place: string, { expected, inSandbox = false }: FileFacts = {}): AsyncGenerator<Buffer> {
     let descriptor: number;
     try {
       // Should a pipe have taken its place, opening must not wait for a writer.
@@ -165,11 +202,15 @@ class BackupWriter {
     }
     try {
       const found = fstatSync(descriptor);
-      if (!found.isFile()) return this.#trouble(name, 'it is no file, folder or link, and left out');
+      if (!found.isFile()) return this.#trouble(name, 'it is not a file, folder or link, so it is left out');
+      if (inSandbox && this.#isHollow(found)) {
+        const [size, onDisk] = [formatBytes(found.size), formatBytes(bytesOnDisk(found))];
+        return this.#trouble(name, `it is ${size} long with only ${onDisk} of it on the disk, so it is left out`);
+      }
       const entry: TarEntry = { name, type: 'file', size: found.size, mode: modeOf(found.mode), modified: found.mtimeMs / 1_000 };
       const hash = createHash('sha256');
       let ended = false;
-      yield tarHeader(entry);
+      yield this.#head(entry);
       for (let position = 0; position < found.size; ) {
         const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, found.size - position));
         const length = readSync(descriptor, chunk, 0, chunk.length, position);
@@ -192,9 +233,18 @@ class BackupWriter {
     }
   }
 
+  /** Whether a file consists of more holes than there is room for: one command makes a file of any length that takes no space. */
+  #isHollow(found: Stats): boolean {
+    const holes = found.size - bytesOnDisk(found);
+    if (holes < found.size / 2) return false;
+    if (this.#holes + holes > mostHoles) return true;
+    this.#holes += holes;
+    return false;
+  }
+
   *#text(name: string, text: string): Generator<Buffer> {
     const bytes = Buffer.from(text);
-    yield tarHeader({ name, type: 'file', size: bytes.length, mode: 0o600, modified: Date.parse(this.#held.createdAt) / 1_000 });
+    yield this.#head({ name, type: 'file', size: bytes.length, mode: 0o600, modified: Date.parse(this.#held.createdAt) / 1_000 });
     yield bytes;
     yield tarPadding(bytes.length);
     if (name !== sumsName) this.#sums.push(sumLine(createHash('sha256').update(bytes).digest('hex'), name));
@@ -205,14 +255,30 @@ class BackupWriter {
   }
 }
 
+/** Links of a sandbox by name. */
+type Links = Map<string, { target: string; modified: number }>;
+
+interface FileFacts {
+  /** The sum that it should have. */
+  expected?: string;
+  /** Whether runs have written it. */
+  inSandbox?: boolean;
+}
+
+/** `st_blocks` counts units of 512 bytes, whatever the block size of the file system; where it is unknown, all is taken to be there. */
+const bytesOnDisk = ({ size, blocks }: Stats): number => (Number.isFinite(blocks) ? blocks * 512 : size);
+
+const formatBytes = (bytes: number): string => `${bytes.toLocaleString('en-US')} bytes`;
+
 /** Private, and a program stays one. */
 const modeOf = (mode: number): number => ((mode & 0o100) === 0 ? 0o600 : 0o700);
 
 const reasons: Record<string, string> = {
   ENOENT: 'it is gone from the disk',
-  EACCES: 'it may not be read, and is left out',
-  EPERM: 'it may not be read, and is left out',
-  ELOOP: 'it became a link, and is left out',
+  EACCES: 'it may not be read, so it is left out',
+  EPERM: 'it may not be read, so it is left out',
+  ELOOP: 'it became a link, so it is left out',
+  ENAMETOOLONG: 'its path is too long, so it is left out',
 };
 
 function reasonOf(error: unknown): string {

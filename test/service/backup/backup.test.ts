@@ -1,8 +1,9 @@
 /** Backups of data directories, good ones and such as nobody should restore. */
-import { createHash } from 'node:crypto';
-import { chmod, mkdir, readdir, readFile, readlink, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, readlink, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip, gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import {
   backupBytes,
@@ -13,14 +14,16 @@ import {
   readBackup,
   restoreBackup,
 } from '../../../src/service/backup/index.ts';
-import { type TarType, tarEnd, tarHeader, tarPadding } from '../../../src/service/backup/tar.ts';
+import { tarHeader } from '../../../src/service/backup/tar.ts';
 import type { RunHost } from '../../../src/service/runtimes/runtime.ts';
 import { openUnchanged } from '../../../src/service/store/database.ts';
 import { migrate } from '../../../src/service/store/migrate.ts';
 import { migrations } from '../../../src/service/store/migrations/index.ts';
 import { png } from '../../support/png.ts';
+import { promptly } from '../../support/promptly.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { started } from '../helpers/service.ts';
+import { archive, database, first, info, type Part, source } from './archives.ts';
 
 const never = new AbortController().signal;
 const now = Date.parse('2026-07-18T09:00:00.000Z');
@@ -40,10 +43,6 @@ async function written(held: HeldDirectory) {
 }
 
 const backUp = async (directory: string) => written(await holdStopped(directory, now));
-
-async function* source(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  for (let start = 0; start < bytes.length; start += 10_000) yield bytes.subarray(start, start + 10_000);
-}
 
 /** Into a directory that is not there; it is either all there afterwards, or not there at all. */
 async function restored(bytes: Uint8Array): Promise<string> {
@@ -80,37 +79,9 @@ async function worked(): Promise<{ directory: string; sandbox: string; runId: st
   return { directory: api.dataDirectory, sandbox: sandbox as string, runId: id };
 }
 
-interface Part {
-  name: string;
-  type?: TarType | 'hardlink';
-  content?: string | Buffer;
-  target?: string;
-}
-
-const info = { format: 1, version: '9.9.9', schema: '0001-core', created_at: '2026-07-18T09:00:00.000Z', agents: 0, runs: 0, open_runs: 0 };
-const first: Part = { name: 'aops-backup.json', content: JSON.stringify(info) };
-const database: Part = { name: 'aops.db', content: 'rows' };
-
-/** An archive of these parts, with true checksums unless others are given. */
-function archive(parts: readonly Part[], sums?: string): Buffer {
-  const true256 = parts
-    .filter(({ type = 'file' }) => type === 'file')
-    .map(({ name, content = '' }) => `${createHash('sha256').update(content).digest('hex')}  ${name}\n`)
-    .join('');
-  const all: Part[] = [...parts, { name: 'SHA256SUMS', content: sums ?? true256 }];
-  const bytes = all.flatMap(({ name, type = 'file', content = '', target }) => {
-    const body = Buffer.from(content);
-    const kind = type === 'hardlink' ? 'link' : type;
-    const head = tarHeader({ name, type: kind, size: body.length, mode: 0o777, modified: 0, ...(target === undefined ? {} : { target }) });
-    if (type === 'hardlink') {
-      head.write('1', 156);
-      // Its checksum is that of a link, less the difference of the two kinds.
-      head.write((Number.parseInt(head.subarray(148, 154).toString(), 8) - 1).toString(8).padStart(6, '0'), 148);
-    }
-    return [head, body, tarPadding(body.length)];
-  });
-  return gzipSync(Buffer.concat([...bytes, tarEnd()]));
-}
+/** Links, each to the next one. */
+const chain = (length: number): Part[] =>
+  Array.from({ length }, (_, index) => ({ name: `sandboxes/a/workspace/l${index}`, type: 'link', target: `l${index + 1}` }));
 
 const failure = (code: string, message: RegExp) => expect.objectContaining({ code, message: expect.stringMatching(message) });
 
@@ -201,7 +172,105 @@ describe('a backup of a stopped service', () => {
   });
 });
 
+describe('what runs have left on the disk', () => {
+  const inWorkspace = async () => {
+    const { directory, sandbox } = await worked();
+    return { directory, name: `sandboxes/${sandbox}/workspace`, workspace: path.join(directory, 'sandboxes', sandbox, 'workspace') };
+  };
+
+  it('holds links that lead out through others, which are left out, so that the rest can be restored', async () => {
+    const { directory, name, workspace } = await inWorkspace();
+    await mkdir(path.join(workspace, 'd/e'), { recursive: true });
+    await symlink('../../../workspace', path.join(workspace, 'd/e/f'));
+    await symlink('d/e/f', path.join(workspace, 'jump'));
+    await symlink('d/e/f/../../../token', path.join(workspace, 'm'));
+    await symlink('m', path.join(workspace, 'to-m'));
+    await symlink('self', path.join(workspace, 'self'));
+    const { bytes, progress } = await backUp(directory);
+    const problem = 'it is a link that leads out of its sandbox, so it is left out';
+    expect(progress.problems).toEqual(['m', 'to-m'].map((link) => ({ path: `${name}/${link}`, problem })));
+    const there = path.join(await restored(bytes), name);
+    expect((await readdir(there)).sort()).toEqual(['d', 'deep', 'jump', 'self']);
+    expect(await readlink(path.join(there, 'd/e/f'))).toBe('../../../workspace');
+  });
+
+  it('holds names that are not UTF-8, which are left out and reported as such', async () => {
+    const { directory, name, workspace } = await inWorkspace();
+    const odd = (bytes: number[]) => Buffer.concat([Buffer.from(`${workspace}/odd`), Buffer.from(bytes)]);
+    await writeFile(odd([0xff]), 'x');
+    await mkdir(odd([0xfe]));
+    await symlink(Buffer.from([0xfd]), path.join(workspace, 'to-odd'));
+    const { bytes, progress } = await backUp(directory);
+    expect(progress.problems).toEqual(
+      expect.arrayContaining([
+        { path: `${name}/odd\ufffd`, problem: 'its name is not valid UTF-8, so it is left out' },
+        { path: `${name}/to-odd`, problem: 'it is a link to a name that is not valid UTF-8, so it is left out' },
+      ]),
+    );
+    expect(progress.problems).toHaveLength(3);
+    await restored(bytes);
+  });
+
+  it('holds a path that is too long, which is left out', async () => {
+    const { directory, workspace } = await inWorkspace();
+    const deep = path.join(workspace, `${'x'.repeat(250)}/`.repeat(14));
+    await mkdir(deep, { recursive: true });
+    await writeFile(path.join(deep, 'y'.repeat(200)), 'x');
+    const { bytes, progress } = await backUp(directory);
+    expect(progress.problems).toEqual([{ path: expect.stringMatching(/y$/), problem: 'its path is too long, so it is left out' }]);
+    await restored(bytes);
+  });
+
+  it('holds files with holes, which are written as zeros only as long as they are small', async () => {
+    const { directory, name, workspace } = await inWorkspace();
+    for (const [file, size] of [
+      ['a-small', 10_000_000],
+      ['huge', 100_000_000_000],
+      ['small', 10_000_000],
+    ] as const) {
+      await writeFile(path.join(workspace, file), '');
+      await truncate(path.join(workspace, file), size);
+    }
+    const { bytes, progress } = await promptly(() => backUp(directory), 20_000);
+    const problem = 'it is 100,000,000,000 bytes long with only 0 bytes of it on the disk, so it is left out';
+    expect(progress.problems).toEqual([{ path: `${name}/huge`, problem }]);
+    const there = path.join(await restored(bytes), name);
+    expect((await readdir(there)).sort()).toEqual(['a-small', 'deep', 'small']);
+    expect((await stat(path.join(there, 'small'))).size).toBe(10_000_000);
+  });
+});
+
 describe('what nobody should restore', () => {
+  it('is bounded: checksums without end, and files larger than the disk, are refused before they are read', async () => {
+    let read = 0;
+    const zeros = async function* (head: Buffer): AsyncGenerator<Uint8Array> {
+      const gzip = createGzip({ level: 1 });
+      const endless = async function* () {
+        yield head;
+        for (;;) {
+          yield Buffer.alloc(1_048_576);
+          read += 1;
+        }
+      };
+      const done = pipeline(Readable.from(endless()), gzip).catch(() => undefined);
+      try {
+        yield* gzip as AsyncIterable<Uint8Array>;
+      } finally {
+        gzip.destroy();
+        await done;
+      }
+    };
+    const start = gunzipSync(archive([first, database], '')).subarray(0, -3 * 512);
+    const declaring = (name: string) => Buffer.concat([start, tarHeader({ name, type: 'file', size: 2 ** 50, mode: 0o600, modified: 0 })]);
+    const verified = readBackup(zeros(declaring('SHA256SUMS')), undefined, newReadProgress(), never);
+    await expect(verified).rejects.toEqual(failure('backup_damaged', /more checksums than files/));
+    const directory = path.join(await temporaryDirectory(), 'deep', 'data');
+    const restoring = restoreBackup(zeros(declaring('sandboxes/a/workspace/x')), directory, newReadProgress(), never);
+    await expect(restoring).rejects.toMatchObject({ code: 'disk_full' });
+    expect(read).toBeLessThan(200);
+    await expect(stat(path.dirname(directory))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
   it('is refused, and leaves nothing', async () => {
     await expect(restored(archive([first, database]))).resolves.toBeDefined();
     const cases: [string, Buffer, ReturnType<typeof failure>][] = [
@@ -238,6 +307,47 @@ describe('what nobody should restore', () => {
         failure('backup_damaged', /leads out/),
       ],
       [
+        'a link out through another link',
+        archive([
+          first,
+          database,
+          { name: 'sandboxes/a/workspace/d/e', type: 'folder' },
+          { name: 'sandboxes/a/workspace/d/e/f', type: 'link', target: '../../../workspace' },
+          { name: 'sandboxes/a/workspace/m', type: 'link', target: 'd/e/f/../../../token' },
+        ]),
+        failure('backup_damaged', /"sandboxes\/a\/workspace\/m" leads out/),
+      ],
+      [
+        'a link above its sandbox and back',
+        archive([first, database, { name: 'sandboxes/a/workspace/l', type: 'link', target: '../../a/workspace/x' }]),
+        failure('backup_damaged', /leads out/),
+      ],
+      [
+        'a link with a longer chain than is followed',
+        archive([first, database, ...chain(50)]),
+        failure('backup_damaged', /too many other links/),
+      ],
+      [
+        'a file in the place of a folder',
+        archive([first, database, { name: 'sandboxes/a/workspace/l/m' }, { name: 'sandboxes/a/workspace/l' }]),
+        failure('backup_damaged', /two things/),
+      ],
+      [
+        'a file in a file',
+        archive([first, database, { name: 'sandboxes/a/workspace/l' }, { name: 'sandboxes/a/workspace/l/m' }]),
+        failure('backup_damaged', /passes through the file/),
+      ],
+      [
+        'a name that is too long',
+        archive([first, database, { name: `sandboxes/a/workspace/${'long/'.repeat(1_000)}x` }]),
+        failure('backup_damaged', /too long/),
+      ],
+      [
+        'more checksums than files',
+        archive([first, database], `${'0'.repeat(64)}  aops.db\n`.repeat(3)),
+        failure('backup_damaged', /more checksums than files/),
+      ],
+      [
         'a link for a key',
         archive([first, database, { name: 'token', type: 'link', target: 'aops.db' }]),
         failure('backup_damaged', /no place/),
@@ -264,14 +374,14 @@ describe('what nobody should restore', () => {
     }
   });
 
-  it('nothing is written through a link: they are made last', async () => {
+  it('has names that pass through its own links', async () => {
     const sneaky = archive([
       first,
       database,
       { name: 'sandboxes/a/workspace/l', type: 'link', target: 'real' },
       { name: 'sandboxes/a/workspace/l/file', content: 'x' },
     ]);
-    await expect(restored(sneaky)).rejects.toEqual(failure('backup_damaged', /two things/));
+    await expect(restored(sneaky)).rejects.toEqual(failure('backup_damaged', /passes through the link/));
   });
 });
 

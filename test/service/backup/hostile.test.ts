@@ -1,0 +1,97 @@
+/** Archives made to write where they should not: checking and restoring agree about all of them, and neither touches anything else. */
+import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { newReadProgress, readBackup, restoreBackup } from '../../../src/service/backup/index.ts';
+import { temporaryDirectory } from '../../support/temporary.ts';
+import { archive, database, first, type Part, source } from './archives.ts';
+
+const never = new AbortController().signal;
+/** Few names, so that entries meet; two sandboxes, so that one may reach for the other. */
+const homes = ['sandboxes/a/workspace', 'sandboxes/b/workspace'];
+const step = fc.constantFrom('l', 'm', 'd', 'd', '..', '..', '.', '', 'workspace', 'victim', 'x');
+const some = (least: number, most: number) => fc.array(step, { minLength: least, maxLength: most });
+
+const name = fc.oneof(
+  {
+    weight: 12,
+    arbitrary: fc.tuple(fc.constantFrom(...homes), fc.array(fc.constantFrom('l', 'm', 'd', 'x'), { minLength: 1, maxLength: 3 })),
+  },
+  { weight: 1, arbitrary: fc.tuple(fc.constantFrom(...homes, '..', 'files/r', 'sandboxes/a'), some(1, 4)) },
+);
+const climb = fc.nat({ max: 12 }).map((times) => Array<string>(times).fill('..'));
+/** Into what may be a link, and up from there: where that leads depends on the link. */
+const through = fc
+  .tuple(fc.array(fc.constantFrom('l', 'm', 'd'), { minLength: 1, maxLength: 2 }), fc.integer({ min: 1, max: 3 }))
+  .map(([down, times]) => [...down, ...Array<string>(times).fill('..')]);
+const target = fc.oneof(
+  { weight: 6, arbitrary: through },
+  { weight: 4, arbitrary: some(1, 5) },
+  { weight: 2, arbitrary: fc.tuple(some(0, 2), climb, some(0, 3)).map((parts) => parts.flat()) },
+  { weight: 1, arbitrary: some(1, 3).map((parts) => ['', ...parts]) },
+);
+const part: fc.Arbitrary<Part> = fc
+  .record({ name, type: fc.constantFrom('file', 'folder', 'link', 'link', 'link'), target, content: fc.constantFrom('', 'pwned') } as const)
+  .map(({ name: [home, rest], type, target: steps, content }) => ({
+    name: [home, ...rest].join('/'),
+    type,
+    ...(type === 'link' ? { target: steps.join('/') } : {}),
+    ...(type === 'file' ? { content } : {}),
+  }));
+
+/** What is below a folder, links not followed. */
+function listing(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .map((entry) => {
+      const place = path.join(entry.parentPath, entry.name);
+      return `${place} ${entry.isFile() ? readFileSync(place, 'utf8') : lstatSync(place).mode}`;
+    })
+    .sort();
+}
+
+/** Every link of what was restored ends in its own sandbox, as the kernel follows it. */
+function expectConfined(data: string): void {
+  const sandboxes = path.join(data, 'sandboxes');
+  if (!existsSync(sandboxes)) return;
+  for (const entry of readdirSync(sandboxes, { recursive: true, withFileTypes: true }).filter((each) => each.isSymbolicLink())) {
+    const place = path.join(entry.parentPath, entry.name);
+    // One that leads nowhere, or round in circles, has no end.
+    if (!existsSync(place)) continue;
+    const home = path.join(sandboxes, path.relative(sandboxes, place).split(path.sep)[0] as string);
+    expect(realpathSync(place).startsWith(`${home}${path.sep}`), `${place} -> ${realpathSync(place)}`).toBe(true);
+  }
+}
+
+it('nothing outside is touched, whatever the entries are', async () => {
+  const base = realpathSync(await temporaryDirectory());
+  await mkdir(path.join(base, 'victim', 'd'), { recursive: true });
+  await writeFile(path.join(base, 'victim', 'x'), 'mine');
+  const data = path.join(base, 'data');
+  const before = listing(base);
+  const seen = { good: 0, refused: 0, links: 0 };
+  await fc.assert(
+    fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 12 }), async (parts) => {
+      const bytes = archive([first, database, ...parts]);
+      const outcome = (work: Promise<unknown>) => work.then(() => 'good').catch((error: Error) => error.message);
+      const checked = await outcome(readBackup(source(bytes), undefined, newReadProgress(), never));
+      expect(listing(base)).toEqual(before);
+      const restored = await outcome(restoreBackup(source(bytes), data, newReadProgress(), never));
+      expect(restored).toBe(checked);
+      if (restored === 'good') {
+        expectConfined(data);
+        seen.good += 1;
+        seen.links += parts.filter(({ type }) => type === 'link').length;
+      } else {
+        expect(restored).toMatch(/^The backup cannot be used/);
+        seen.refused += 1;
+      }
+      await rm(data, { recursive: true, force: true });
+      expect(listing(base)).toEqual(before);
+    }),
+    { numRuns: 400, seed: 20_261_122 },
+  );
+  // Both kinds occur often enough to mean something.
+  expect(Math.min(seen.good, seen.refused, seen.links)).toBeGreaterThan(20);
+}, 120_000);

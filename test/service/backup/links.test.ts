@@ -1,0 +1,64 @@
+/** Where links lead, compared with what the kernel makes of the same links. */
+import { existsSync, mkdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import path from 'node:path';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { faultyLinks } from '../../../src/service/backup/links.ts';
+import { temporaryDirectory } from '../../support/temporary.ts';
+
+const home = 'sandboxes/a';
+const folders = ['', '/d', '/d/e'].map((inner) => `${home}/workspace${inner}`);
+const names = folders.flatMap((folder) => ['l', 'm', 'n'].map((name) => `${folder}/${name}`));
+const step = fc.constantFrom('l', 'm', 'n', 'd', 'e', '..', '..', '..');
+const targets = fc.array(
+  fc.array(step, { minLength: 1, maxLength: 6 }).map((steps) => steps.join('/')),
+  { minLength: names.length, maxLength: names.length },
+);
+
+it('a link that the kernel follows out of its sandbox is never called good, and one that never leaves it is', async () => {
+  const root = realpathSync(await temporaryDirectory());
+  const seen = { inside: 0, outside: 0 };
+  fc.assert(
+    fc.property(targets, (given) => {
+      rmSync(path.join(root, home), { recursive: true, force: true });
+      for (const folder of folders) mkdirSync(path.join(root, folder), { recursive: true });
+      const links = new Map(names.map((name, index): [string, string] => [name, given[index] as string]));
+      for (const [name, target] of links) symlinkSync(target, path.join(root, name));
+      const faults = faultyLinks(links);
+      for (const name of names.filter((each) => existsSync(path.join(root, each)))) {
+        const isInside = realpathSync(path.join(root, name)).startsWith(path.join(root, home, '/'));
+        if (isInside) seen.inside += faults.has(name) ? 0 : 1;
+        else {
+          expect(faults.get(name), `${name} of ${JSON.stringify([...links])}`).toBe('leads out of its sandbox');
+          seen.outside += 1;
+        }
+      }
+    }),
+    { numRuns: 300, seed: 20_261_122 },
+  );
+  expect(Math.min(seen.inside, seen.outside)).toBeGreaterThan(100);
+});
+
+it.each([
+  ['a plain target', { l: 'd/x' }, {}],
+  ['a target that is not there', { l: 'no/such/../thing' }, {}],
+  ['the folder beside its own', { l: '../tmp/x' }, {}],
+  ['a loop', { l: 'm', m: 'l/../../../../etc', n: 'n' }, {}],
+  ['the folder of its sandbox', { l: '..' }, { l: 'leads out of its sandbox' }],
+  ['another sandbox', { l: '../../b/workspace/x' }, { l: 'leads out of its sandbox' }],
+  ['a sandbox with a longer id', { l: '../../ab/workspace/x' }, { l: 'leads out of its sandbox' }],
+  ['an absolute target', { l: '/etc/passwd' }, { l: 'leads out of its sandbox' }],
+  ['nothing', { l: '' }, { l: 'leads out of its sandbox' }],
+  ['a name with a NUL', { l: 'd\0' }, { l: 'leads out of its sandbox' }],
+  ['a link that leads out', { l: 'm/x', m: '/etc', n: 'd' }, { l: 'leads out of its sandbox', m: 'leads out of its sandbox' }],
+])('a link to %s', (_, links, expected) => {
+  const at = <Value extends string>(values: Record<string, Value>) =>
+    new Map(Object.entries(values).map(([name, value]): [string, Value] => [`${home}/workspace/${name}`, value]));
+  expect(faultyLinks(at(links as Record<string, string>))).toEqual(at(expected as Record<string, string>));
+});
+
+it('links that double at each step are followed once each', () => {
+  const doubling = new Map([[`${home}/workspace/l0`, 'd']]);
+  for (let index = 1; index <= 40; index++) doubling.set(`${home}/workspace/l${index}`, `l${index - 1}/../l${index - 1}`);
+  expect(faultyLinks(new Map([...doubling].reverse()))).toEqual(new Map([[`${home}/workspace/l40`, 'leads through too many other links']]));
+});
