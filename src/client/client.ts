@@ -94,6 +94,12 @@ export class Client {
     return { key: this.#keys.next(method, path), commandKey: this.#keys.command };
   }
 
+  /** Takes the keys of a change that may be sent several times until it is answered, so that it is carried out once. */
+  keysFor<Id extends JsonOperationId>(id: Id, input: Input<Id>): { key: string; commandKey: string } {
+    const { method, path } = operationRequest(id, input);
+    return this.reserveKeys(method, path);
+  }
+
   /** Sends a request, of the contract or not. The answer has a success status and, unless it is a 204, a JSON body. */
   async send(request: ServiceRequest, options: CallOptions = {}): Promise<TransportResponse> {
     const keys = request.mutates ? (options.keys ?? this.reserveKeys(request.method, request.path)) : {};

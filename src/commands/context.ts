@@ -6,6 +6,7 @@ import type { ConfigPaths, Environment } from '../config/paths.ts';
 import type { ResolvedConfig } from '../config/resolve.ts';
 import type { OutputFormat } from '../config/settings.ts';
 import type { ConfigStore } from '../config/store.ts';
+import type { Drafts } from '../terminal/prompting/drafts.ts';
 import type { Prompter } from '../terminal/prompts.ts';
 import type { Terminal } from '../terminal/streams.ts';
 import type { ChangeFlags, GlobalFlags } from './program/global-flags.ts';
@@ -13,6 +14,8 @@ import type { ChangeFlags, GlobalFlags } from './program/global-flags.ts';
 export interface Context {
   readonly terminal: Terminal;
   readonly prompter: Prompter;
+  /** Where texts are saved that a person wrote and that were not sent. */
+  readonly drafts: Drafts;
   readonly env: Environment;
   readonly cwd: string;
   readonly paths: ConfigPaths;

@@ -9,6 +9,13 @@ export class PromptCancelled extends AopsError {
   }
 }
 
+/** The person pressed Escape at a prompt that offers it. */
+export class PromptDismissed extends AopsError {
+  constructor() {
+    super('Left unanswered.', { code: 'interrupted', exit: exitCodes.interrupted });
+  }
+}
+
 export interface PromptNeeded {
   /** The flag that answers the question where nobody can be asked: `--yes`, `--answer TEXT`. */
   flag?: string;

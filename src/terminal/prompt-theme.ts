@@ -1,24 +1,20 @@
 /** The look of prompts in our styles, so that NO_COLOR, --color and a stderr without colour hold for them too. */
 import { adoptSequences, resolveMarkup, type Styles } from './style.ts';
 
-/** A theme for every kind of inquirer prompt. */
+/** The look of every kind of prompt. */
 export function promptTheme(styles: Styles) {
   const { accent, bold, dim, error, success } = resolved(styles);
   return {
     prefix: { idle: accent('?'), done: success('✓') },
     icon: { checked: success('◉'), unchecked: '◯', cursor: '❯' },
-    spinner: { interval: 80, frames: ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'].map(accent) },
     style: {
       answer: accent,
       message: bold,
       error: (text: string) => error(`> ${text}`),
-      defaultAnswer: (text: string) => dim(`(${text})`),
+      defaultAnswer: dim,
       help: dim,
       highlight: accent,
-      key: (text: string) => bold(`<${text}>`),
       description: dim,
-      disabled: dim,
-      disabledChoice: (text: string) => dim(`- ${text}`),
       keysHelpTip: (keys: [string, string][]) => keys.map(([key, action]) => `${bold(key)} ${dim(action)}`).join(dim(' • ')),
     },
   };

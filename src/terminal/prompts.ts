@@ -1,29 +1,33 @@
 /**
- * Questions to the person at the terminal, on stderr. Texts are sanitised, a prompt whose signal is aborted disappears,
- * and where nobody can be asked the error says which flag answers instead.
+ * Questions to the person at the terminal, on stderr. Only somebody who could read a question answers it: what was typed before
+ * it was drawn is thrown away. Texts are sanitised, a prompt whose signal is aborted disappears, and where nobody can be asked
+ * the error says which flag answers instead.
  */
+import type { Clock } from '../base/clock.ts';
 import type { PromptNeeded } from './prompt-errors.ts';
-import { PromptCancelled, promptNeeded } from './prompt-errors.ts';
-import { promptTheme } from './prompt-theme.ts';
+import type { Drafts } from './prompting/drafts.ts';
+import { type Show, showPrompt } from './prompting/show.ts';
+import { type Writing, writeConfig } from './prompting/write-config.ts';
+import { writeLong } from './prompting/write-long.ts';
 import { sanitize, sanitizeLine } from './sanitize.ts';
 import type { Terminal } from './streams.ts';
-import { widthFor } from './width.ts';
 
-export { PromptCancelled } from './prompt-errors.ts';
+export { PromptCancelled, PromptDismissed } from './prompt-errors.ts';
 
 export interface Question extends PromptNeeded {
   message: string;
-  /**
-   * The message in two parts, for a terminal that it is too tall for: a prompt is drawn again with every key, which goes wrong
-   * where it does not fit. The first part is written above, once.
-   */
-  parts?: { above: string; message: string };
+  /** What to know before the message is read; shown above it. */
+  above?: string | undefined;
+  /** What belongs to the message, such as a description; shown below it. */
+  detail?: string | undefined;
+  /** What Escape does, such as "leave it pending": the prompt then rejects with `PromptDismissed`. */
+  escape?: string;
 }
 
 export interface Choice<Value> {
   value: Value;
   name: string;
-  /** Shown while the choice is under the cursor. */
+  /** Shown while the choice is highlighted. */
   description?: string;
   checked?: boolean;
 }
@@ -40,141 +44,85 @@ export interface PromptOptions {
 
 type Validate = (text: string) => true | string;
 
+export interface InputQuestion extends Question {
+  initial?: string;
+  validate?: Validate;
+  /** Lets Enter without a text open $VISUAL or $EDITOR, where there is one, on a file with this extension, such as `.md`. */
+  editor?: string | undefined;
+  /** Receives a text that was written when the prompt ends without an answer. */
+  onUnsent?: (text: string) => void;
+}
+
+type Choosing<Value> = Question & { choices: readonly Choice<Value>[] };
+
 /**
  * Every method rejects with AopsError `prompt_needed` (exit 2) when nobody can be asked, with `PromptCancelled` (exit 130)
- * on Ctrl-C or a closed terminal, and with the signal's reason when withdrawn.
+ * on Ctrl-C or a closed terminal, with `PromptDismissed` on Escape where that is offered, and with the signal's reason when withdrawn.
  */
 export interface Prompter {
   confirm(question: Question & { initial?: boolean }, options?: PromptOptions): Promise<boolean>;
-  select<Value>(question: Question & { choices: readonly Choice<Value>[]; initial?: Value }, options?: PromptOptions): Promise<Value>;
+  /** With `neutral`, nothing is highlighted at first, so that Enter by itself chooses nothing: for decisions. */
+  select<Value>(question: Choosing<Value> & { initial?: Value; neutral?: boolean }, options?: PromptOptions): Promise<Value>;
   /** A list that gets shorter as the person types; for lists that are longer than a page. The first match is highlighted. */
-  search<Value>(question: Question & { choices: readonly Choice<Value>[] }, options?: PromptOptions): Promise<Value>;
-  checkbox<Value>(
-    question: Question & { choices: readonly Choice<Value>[]; required?: boolean },
-    options?: PromptOptions,
-  ): Promise<Value[]>;
-  input(question: Question & { initial?: string; validate?: Validate }, options?: PromptOptions): Promise<string>;
-  /** Opens $VISUAL or $EDITOR on a file; `extension` such as `.md`. */
-  editor(question: Question & { initial?: string; extension?: string; validate?: Validate }, options?: PromptOptions): Promise<string>;
+  search<Value>(question: Choosing<Value>, options?: PromptOptions): Promise<Value>;
+  checkbox<Value>(question: Choosing<Value> & { required?: boolean }, options?: PromptOptions): Promise<Value[]>;
+  /** A line, or several lines when they are pasted or written in an editor. */
+  input(question: InputQuestion, options?: PromptOptions): Promise<string>;
   /** Not echoed. */
   password(question: Question & { validate?: Validate }, options?: PromptOptions): Promise<string>;
 }
 
-/** Prompts on this terminal. Loads @inquirer/prompts at the first question. */
-export function createPrompter(terminal: Terminal): Prompter {
+export interface PrompterOptions {
+  clock: Clock;
+  /** Where a text is while an editor has it. */
+  drafts: Drafts;
+}
+
+/** Prompts on this terminal. Loads @inquirer/core at the first question. */
+export function createPrompter(terminal: Terminal, { clock, drafts }: PrompterOptions): Prompter {
   const ask = <Answer>(question: Question, options: PromptOptions | undefined, show: Show<Answer>) =>
-    showPrompt(terminal, question, options?.signal, show);
+    showPrompt(terminal, clock, question, options ?? {}, show);
+  const choose = <Value>(question: Choosing<Value>, filter: boolean, initial: number, options: PromptOptions | undefined) =>
+    ask(question, options, async (components, base, context) => {
+      const index = await components.choose({ base, rows: question.choices.map(cleanRow), initial, filter }, context);
+      return (question.choices[index] as Choice<Value>).value;
+    });
+  const write = (question: Question & Writing, options: PromptOptions | undefined): Promise<string> =>
+    ask(question, options, async (components, base, context) => (await components.write(writeConfig(question, base), context)) ?? '');
   return {
-    confirm: (question, options) =>
-      ask(question, options, ({ confirm }, base, context) => confirm({ ...base, default: question.initial ?? false }, context)),
-    select: (question, options) =>
-      ask(question, options, ({ select }, base, context) => {
-        const initial = question.initial === undefined ? {} : { default: question.initial };
-        return select({ ...base, choices: question.choices.map(cleanChoice), loop: false, ...initial }, context);
-      }),
-    search: (question, options) =>
-      ask(question, options, ({ search }, base, context) => {
-        const choices = question.choices.map(cleanChoice);
-        const matching = (term = '') => choices.filter(({ name }) => name.toLowerCase().includes(term.toLowerCase()));
-        return search({ ...base, source: matching }, context);
-      }),
-    checkbox: (question, options) =>
-      ask(question, options, ({ checkbox }, base, context) =>
-        checkbox({ ...base, choices: question.choices.map(cleanChoice), loop: false, required: question.required ?? false }, context),
-      ),
-    input: (question, options) =>
-      ask(question, options, ({ input }, base, context) =>
-        input({ ...base, ...optional('default', question.initial), ...optional('validate', question.validate) }, context),
-      ),
-    editor: (question, options) =>
-      ask(question, options, ({ editor }, base, context) =>
-        editor(
-          {
-            ...base,
-            waitForUserInput: false,
-            postfix: question.extension ?? '.txt',
-            ...optional('default', question.initial),
-            ...optional('validate', question.validate),
-          },
-          context,
-        ),
-      ),
-    password: (question, options) =>
-      ask(question, options, ({ password }, base, context) =>
-        password({ ...base, mask: '*', ...optional('validate', question.validate) }, context),
-      ),
-  };
-}
-
-type Inquirer = typeof import('@inquirer/prompts');
-type Base = { message: string; theme: ReturnType<typeof promptTheme> };
-type InquirerContext = NonNullable<Parameters<Inquirer['confirm']>[1]>;
-type Show<Answer> = (inquirer: Inquirer, base: Base, context: InquirerContext) => Promise<Answer>;
-
-async function showPrompt<Answer>(
-  terminal: Terminal,
-  question: Question,
-  signal: AbortSignal | undefined,
-  show: Show<Answer>,
-): Promise<Answer> {
-  // inquirer itself would draw half a prompt where there is no terminal.
-  if (!terminal.interactive) throw promptNeeded(question.message, question);
-  const [inquirer, styles] = await Promise.all([import('@inquirer/prompts'), terminal.err.styles()]);
-  // With a signal aborted beforehand inquirer would leave its line reader open.
-  signal?.throwIfAborted();
-
-  // Ctrl-D or a terminal that went away ends the input without an answer, and inquirer would wait for ever.
-  const closed = new AbortController();
-  const onEnd = (): void => closed.abort();
-  terminal.in.stream.once('end', onEnd);
-  const context: InquirerContext = {
-    input: terminal.in.stream,
-    output: terminal.err.stream,
-    signal: signal ? AbortSignal.any([signal, closed.signal]) : closed.signal,
-    // Asked for when the prompt ends: an answered one stays on the screen, a withdrawn one goes.
-    get clearPromptOnDone(): boolean {
-      return signal?.aborted === true;
+    async confirm({ initial = false, ...question }, options) {
+      const validate = (text: string): true | string => text === '' || yesOrNo(text) !== undefined || 'Type y or n.';
+      const show = (text: string): string => ((yesOrNo(text) ?? initial) ? 'Yes' : 'No');
+      return yesOrNo(await write({ ...question, validate, show, hint: initial ? '(Y/n)' : '(y/N)' }, options)) ?? initial;
     },
-  };
-  const message = await fitting(terminal, question);
-  const release = terminal.keepForPrompt();
-  try {
-    return await show(inquirer, { message, theme: promptTheme(styles) }, context);
-  } catch (error) {
-    signal?.throwIfAborted();
-    if (closed.signal.aborted || (error instanceof Error && error.name === 'ExitPromptError')) throw new PromptCancelled();
-    throw error;
-  } finally {
-    terminal.in.stream.removeListener('end', onEnd);
-    release();
-  }
-}
-
-/** Rows that a prompt takes beside its message: a page of choices, the description of one, an error, and the keys. */
-const otherRows = 12;
-
-/** What the prompt itself shows of the message. The rest has been written when this resolves. */
-async function fitting(terminal: Terminal, { message, parts }: Question): Promise<string> {
-  const whole = sanitize(message);
-  const { rows, columns } = terminal.err;
-  if (parts === undefined || rows === undefined) return whole;
-  const lines = whole.split('\n');
-  const widthOf = await widthFor(lines);
-  const taken = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0);
-  if (taken + otherRows <= rows) return whole;
-  terminal.warn(parts.above);
-  return sanitize(parts.message);
-}
-
-function cleanChoice<Value>({ value, name, description, checked }: Choice<Value>) {
-  return {
-    value,
-    name: sanitizeLine(name),
-    ...optional('description', description && sanitize(description)),
-    ...optional('checked', checked),
+    select: (question, options) => {
+      const highlighted = Math.max(
+        0,
+        question.choices.findIndex(({ value }) => value === question.initial),
+      );
+      return choose(question, false, question.neutral ? -1 : highlighted, options);
+    },
+    search: (question, options) => choose(question, true, 0, options),
+    checkbox: ({ choices, required = false, ...question }, options) =>
+      ask(question, options, async ({ chooseSeveral }, base, context) => {
+        const initial = choices.flatMap(({ checked }, index) => (checked ? [index] : []));
+        const chosen = new Set(await chooseSeveral({ base, rows: choices.map(cleanRow), initial, required }, context));
+        return choices.flatMap(({ value }, index) => (chosen.has(index) ? [value] : []));
+      }),
+    input: (question, options = {}) => {
+      const hinted = question.initial ? { ...question, hint: `(${sanitizeLine(question.initial)})` } : question;
+      return writeLong(terminal, drafts, (again, show) => ask(question, again, show), hinted, options);
+    },
+    password: (question, options) => write({ ...question, mask: '*', show: (text) => '*'.repeat(text.length) }, options),
   };
 }
 
-function optional<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
-  return (value === undefined ? {} : { [key]: value }) as { [K in Key]?: Value };
-}
+const yesOrNo = (text: string): boolean | undefined => {
+  if (/^\s*y(es)?\s*$/i.test(text)) return true;
+  return /^\s*no?\s*$/i.test(text) ? false : undefined;
+};
+
+const cleanRow = <Value>({ name, description }: Choice<Value>) => ({
+  name: sanitizeLine(name),
+  ...(description === undefined ? {} : { description: sanitize(description) }),
+});

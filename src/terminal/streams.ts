@@ -12,11 +12,22 @@ import { loadStyles, resolveMarkup, type Styles } from './style.ts';
 export type InputStream = Readable & { isTTY?: boolean };
 export type OutputStream = Writable & { isTTY?: boolean; columns?: number; rows?: number };
 
+/** What happens to the process that has the terminal. */
+export interface JobControl {
+  /** Stops this process and the others of its job, as Ctrl-Z does. Left out where jobs cannot be stopped. */
+  stop?(): void;
+  /** Calls the listener when the process goes on after it was stopped. Returns what ends that. */
+  onContinue(listener: () => void): () => void;
+  /** Calls the listener when the process ends. Returns what ends that. */
+  onExit(listener: () => void): () => void;
+}
+
 export interface TerminalStreams {
   stdin: InputStream;
   stdout: OutputStream;
   stderr: OutputStream;
   env: Environment;
+  jobs?: JobControl;
 }
 
 /** What flags and settings decide; may be changed once they are known. */
@@ -38,6 +49,7 @@ export class OutputSide {
   constructor(stream: OutputStream, env: Environment) {
     this.stream = stream;
     this.#env = env;
+    if (stream.isTTY) guardColumns(stream, env);
     this.setColor('auto');
   }
 
@@ -86,6 +98,7 @@ export class Terminal {
   readonly out: OutputSide;
   readonly err: OutputSide;
   readonly env: Environment;
+  readonly jobs: JobControl | undefined;
   /** Whether the process runs in CI: no animation, no questions. */
   readonly ci: boolean;
   readonly #secrets = new SecretFilter();
@@ -101,6 +114,7 @@ export class Terminal {
     this.out = new OutputSide(streams.stdout, streams.env);
     this.err = new OutputSide(streams.stderr, streams.env);
     this.env = streams.env;
+    this.jobs = streams.jobs;
     this.ci = isCi(streams.env);
     streams.stdout.on('error', (error) => this.#outFailed(error));
     streams.stderr.on('error', () => {
@@ -261,5 +275,21 @@ function finished(stream: Writable): Promise<void> {
       stream.removeListener('close', resolve);
       resolve();
     });
+  });
+}
+
+/**
+ * Makes the stream say how wide it is even where the terminal says 0, as pseudo-terminals do that nobody gave a size. Libraries
+ * that draw on the stream divide by that number.
+ */
+function guardColumns(stream: OutputStream, env: Environment): void {
+  let { columns } = stream;
+  Object.defineProperty(stream, 'columns', {
+    configurable: true,
+    enumerable: true,
+    get: () => columnsOf(columns === undefined ? {} : { columns }, env),
+    set: (now: number | undefined) => {
+      columns = now;
+    },
   });
 }

@@ -330,7 +330,7 @@ describe.concurrent('Ctrl-C', () => {
       },
     });
     expect(watched.code).toBe(130);
-    expect(watched.stderr).toBe(`Detached; the run goes on. Re-attach with: aops runs watch ${run}\n`);
+    expect(watched.stderr).toBe(`Detached; the run goes on. Come back with: aops runs watch ${run}\n`);
     expect((await service.get(run)).run.status).toBe('running');
     await service.cli(['runs', 'stop', run]);
   });

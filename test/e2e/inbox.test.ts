@@ -29,12 +29,12 @@ describe('aops inbox', () => {
     const second = await asking('asker');
     const inbox = machine.terminal('inbox');
     await inbox.shows('2 requests wait');
-    await inbox.shows(/payer {2}Pay the invoices\?/);
+    await inbox.asks(/payer {2}Pay the invoices\?/);
     inbox.type(keys.enter);
-    await inbox.shows('Approve');
-    inbox.type(keys.enter);
+    await inbox.asks('Approve');
+    inbox.type(keys.down, keys.enter);
     await inbox.shows('One request waits');
-    await inbox.shows(/asker {2}Which vendor\?/);
+    await inbox.asks(/asker {2}Which vendor\?/);
     inbox.type(keys.down, keys.enter);
     await inbox.shows('Answered 1; 1 waits.');
     expect(await inbox.exit).toBe(0);
@@ -42,10 +42,10 @@ describe('aops inbox', () => {
     expect(await statusOf(second)).toBe('waiting');
 
     const rest = machine.terminal('inbox');
-    await rest.shows('One request waits');
+    await rest.asks('One request waits');
     rest.type(keys.enter);
-    await rest.shows('Other');
-    rest.type(keys.down, keys.enter);
+    await rest.asks('Other');
+    rest.type(keys.down, keys.down, keys.enter);
     await rest.shows('Answered 1; nothing else is asked.');
     expect(await rest.exit).toBe(0);
   });
@@ -53,7 +53,7 @@ describe('aops inbox', () => {
   it('says so when somebody else was faster', async () => {
     const run = await asking('payer');
     const inbox = machine.terminal('inbox');
-    await inbox.shows('One request waits');
+    await inbox.asks('One request waits');
     inbox.type(keys.enter);
     await inbox.shows('Leave it pending');
     expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
@@ -65,12 +65,12 @@ describe('aops inbox', () => {
   it('asks what comes with --watch, leaves alone what is to be left, and ends with Ctrl-C', async () => {
     const left = await asking('payer');
     const inbox = machine.terminal('inbox', '--watch');
-    await inbox.shows('Leave it pending');
-    inbox.type(keys.down, keys.down, keys.down, keys.enter);
+    await inbox.asks('Leave it pending');
+    inbox.type(keys.up, keys.enter);
     await inbox.shows('Waiting for requests');
     const run = await machine.startRun('asker');
-    await inbox.shows('Which vendor?');
-    inbox.type(keys.enter);
+    await inbox.asks('Which vendor?');
+    inbox.type(keys.down, keys.enter);
     await inbox.shows('1 answered');
     expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
     inbox.type(keys.ctrlC);

@@ -17,14 +17,14 @@ describe('a builder run on a terminal', () => {
   it('asks, shows its proposal as a coloured diff, and is accepted', async () => {
     const screen = machine.terminal(...generate, 'remove the approval. Then say "Bye".');
     await screen.shows('2 steps fit. Which one is meant?');
-    await screen.shows('Leave it pending');
-    screen.type(keys.down, keys.enter);
+    await screen.asks('Leave it pending');
+    screen.type(keys.down, keys.down, keys.enter);
     await screen.shows('Removed Step 3 (approve): Book?');
     await screen.shows('+  - say: Bye');
     expect(screen.raw).toContain('\u001b[32m+  - say: Bye');
     await screen.shows('What should become of it?');
-    await screen.shows('Leave it for later');
-    screen.type(keys.enter);
+    await screen.asks('Leave it for later');
+    screen.type(keys.down, keys.enter);
     await screen.shows('Accepted: the revision has what was proposed.');
     expect(await screen.exit).toBe(0);
     expect((await machine.aops('revisions', 'get', 'clerk@latest', '--procedure')).stdout).toContain('- say: Bye');
@@ -36,15 +36,16 @@ describe('a builder run on a terminal', () => {
     expect((await machine.aops('revisions', 'answer', 'clerk@latest', '--answer', 'Ship it?')).code).toBe(0);
     await screen.shows('Somebody else answered.');
     await screen.shows('Added a step (approve): Ship it?');
-    await screen.shows('Leave it for later');
-    screen.type(keys.down, keys.down, keys.down, keys.enter);
+    await screen.asks('Leave it for later');
+    screen.type(keys.up, keys.enter);
     await screen.shows('waits for somebody to accept or decline it');
     expect(await screen.exit).toBe(12);
+    expect(screen.text).not.toContain('error:');
 
     const again = machine.terminal('revisions', 'watch', 'clerk@latest');
     await again.shows('What should become of it?');
     again.type(keys.ctrlC);
-    await again.shows('Detached; the builder run goes on. Come back with: aops revisions watch');
+    await again.shows('Detached. The builder run waits for a decision; come back with: aops revisions watch');
     expect(await again.exit).toBe(130);
     expect((await machine.aops('revisions', 'decline', 'clerk@latest')).code).toBe(0);
   });

@@ -38,16 +38,16 @@ describe('the main job', () => {
     await run.shows('vendors.search');
     await run.shows('Which vendor is "ACME"?');
     await run.shows('Acme GmbH');
-    await run.shows('Leave it pending');
-    run.type(keys.down, keys.enter);
+    await run.asks('Leave it pending');
+    run.type(keys.down, keys.down, keys.enter);
     await run.shows('Which cost centres share the furniture?');
-    await run.shows('Operations');
+    await run.asks('Operations');
     run.type(keys.space, keys.down, keys.down, keys.space, keys.enter);
-    await run.shows('Is there a note for the books?');
+    await run.asks('Is there a note for the books?');
     run.type('Chairs', keys.enter);
     await run.shows('Pay 6 invoices, 4065.75 EUR in all?');
-    await run.shows('Approve');
-    run.type(keys.enter);
+    await run.asks('Approve');
+    run.type(keys.down, keys.enter);
     await run.shows('bank.transfer');
     await run.shows('Paid. Enjoy the chairs!');
     await run.shows(/completed after \d/);
@@ -95,16 +95,16 @@ describe('a prompt', () => {
     const watch = machine.terminal('runs', 'watch', run);
     await watch.shows('Leave it pending');
     watch.type(keys.ctrlC);
-    await watch.shows(`Detached; the run goes on. Re-attach with: aops runs watch ${run}`);
+    await watch.shows(`Detached. The run waits for an answer; come back with: aops runs watch ${run}`);
     expect(await watch.exit).toBe(130);
     expectTidy(watch);
     expect((await machine.getRun(run)).pending_human_request?.title).toBe('Pay 3 invoices?');
 
     const again = machine.terminal('runs', 'watch', run);
     await again.shows('started');
-    await again.shows('Leave it pending');
-    again.type(keys.down, keys.down, keys.enter);
-    await again.shows('Why?');
+    await again.asks('Leave it pending');
+    again.type(keys.down, keys.down, keys.down, keys.enter);
+    await again.asks('Why?');
     again.type('too much', keys.enter);
     await again.shows('was denied: too much');
     expect(await again.exit).toBe(10);
@@ -114,10 +114,10 @@ describe('a prompt', () => {
     const questions = '[{ question: "A note?" }, { question: "Due when?", options: [{ label: Today }] }]';
     await machine.agent('details', `- ask: { id: d, title: "Invoice 411: two details", questions: ${questions} }`);
     const watch = machine.terminal('runs', 'watch', await machine.startRun('details'));
-    await watch.shows(/Invoice 411: two details\s+A note\?/);
+    await watch.asks(/Invoice 411: two details\s+\? A note\?/);
     watch.type('none', keys.enter);
-    await watch.shows('Due when?');
-    watch.type(keys.enter);
+    await watch.asks('Due when?');
+    watch.type(keys.down, keys.enter);
     await watch.shows(/completed after/);
     expect(await watch.exit).toBe(0);
     expectTidy(watch);
@@ -125,8 +125,8 @@ describe('a prompt', () => {
 
   it('says so when the answer ends the run', async () => {
     const watch = machine.terminal('runs', 'watch', await machine.startRun('pay'));
-    await watch.shows('Leave it pending');
-    watch.type(keys.down, keys.enter);
+    await watch.asks('Leave it pending');
+    watch.type(keys.down, keys.down, keys.enter);
     await watch.shows(/failed after/);
     expect(await watch.exit).toBe(10);
     expect(watch.text).not.toContain('no longer asks');
@@ -135,10 +135,12 @@ describe('a prompt', () => {
   it('can be left pending', async () => {
     const run = await machine.startRun('pay');
     const watch = machine.terminal('runs', 'watch', run);
-    await watch.shows('Leave it pending');
-    watch.type(keys.down, keys.down, keys.down, keys.enter);
+    await watch.asks('Leave it pending');
+    watch.type(keys.up, keys.enter);
+    await watch.shows('Left pending: Pay 3 invoices?');
     await watch.shows(`aops runs respond ${run} --approve`);
     expect(await watch.exit).toBe(12);
+    expect(watch.text).not.toContain('error:');
     expectTidy(watch);
   });
 
@@ -150,8 +152,10 @@ describe('a prompt', () => {
     machine.env.EDITOR = editor;
     const watch = machine.terminal('runs', 'watch', run);
     delete machine.env.EDITOR;
-    await watch.shows('Enter alone opens your editor');
+    await watch.shows('Any notes?');
+    await watch.shows('open your editor');
     watch.type(keys.enter);
+    await watch.shows(/✓ Any notes\?\n {2}line one\n {2}line two/);
     await watch.shows('noted: line one');
     await watch.shows('line two');
     expect(await watch.exit).toBe(0);
@@ -161,12 +165,12 @@ describe('a prompt', () => {
   it('wants a yes before something is deleted', async () => {
     await machine.agent('doomed', '- say: hi');
     const kept = machine.terminal('agents', 'delete', 'doomed');
-    await kept.shows('Delete the agent "doomed"');
+    await kept.asks('Delete the agent "doomed"');
     kept.type(keys.enter);
     await kept.shows('Nothing was changed.');
     expect(await kept.exit).toBe(2);
     const deleted = machine.terminal('agents', 'delete', 'doomed');
-    await deleted.shows('Delete the agent "doomed"');
+    await deleted.asks('Delete the agent "doomed"');
     deleted.type('y', keys.enter);
     await deleted.shows('Deleted doomed.');
     expect(await deleted.exit).toBe(0);
@@ -196,7 +200,7 @@ describe('Ctrl-C while a run works', () => {
     await watch.shows('started');
     await watch.shows('running');
     watch.type(keys.ctrlC);
-    await watch.shows(/Detached; the run goes on\. Re-attach with: aops runs watch [0-9a-f-]{36}/);
+    await watch.shows(/Detached; the run goes on\. Come back with: aops runs watch [0-9a-f-]{36}/);
     expect(await watch.exit).toBe(130);
     expectTidy(watch);
     expect((await machine.getRun('@latest')).status).toBe('running');
@@ -208,16 +212,16 @@ describe('aops auth login', () => {
     const { url, team_id, data_dir } = await machine.json<{ url: string; team_id: string; data_dir: string }>('local', 'status');
     const token = (await readFile(path.join(data_dir, 'token'), 'utf8')).trim();
     const login = machine.terminal('auth', 'login', '--profile', 'typed', '--base-url', url);
-    await login.shows('Team id');
+    await login.asks('Team id');
     login.type(team_id, keys.enter);
-    await login.shows('API key');
+    await login.asks('API key');
     login.type(token, keys.enter);
     await login.shows(`Signed in to ${url} as profile "typed"`);
     expect(await login.exit).toBe(0);
     expect(login.text).not.toContain(token);
 
     const cancelled = machine.terminal('auth', 'login', '--profile', 'never', '--base-url', url, '--team', team_id);
-    await cancelled.shows('API key');
+    await cancelled.asks('API key');
     cancelled.type(keys.ctrlC);
     expect(await cancelled.exit).toBe(130);
     expect((await machine.aops('profiles', 'list', '-o', 'id')).stdout.trimEnd().split('\n').sort()).toEqual(['local', 'typed']);

@@ -5,7 +5,7 @@ import { runProgram } from '../../src/commands/program/program.ts';
 import type { Entries } from '../../src/commands/program/tree.ts';
 import { main } from '../../src/main.ts';
 
-export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+export type Signal = Parameters<Host['on']>[0];
 
 export interface CliOptions {
   env?: Record<string, string>;
@@ -75,7 +75,13 @@ export async function runCli(argv: readonly string[], options: CliOptions = {}):
     }
   }
   const stdin = options.stdin === undefined ? new PassThrough().end() : Readable.from([Buffer.from(options.stdin)]);
-  const listeners: Record<Signal, Set<() => void>> = { SIGINT: new Set(), SIGTERM: new Set(), SIGHUP: new Set() };
+  const listeners: Record<Signal, Set<() => void>> = {
+    SIGINT: new Set(),
+    SIGTERM: new Set(),
+    SIGHUP: new Set(),
+    SIGCONT: new Set(),
+    exit: new Set(),
+  };
   const deliver = (signal: Signal): void => {
     for (const listener of [...listeners[signal]]) listener();
   };

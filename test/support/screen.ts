@@ -72,6 +72,12 @@ export class Screen {
     }
   }
 
+  /** Resolves when this is asked and the prompt accepts keys: its last line then says what they do. */
+  async asks(pattern: string | RegExp): Promise<void> {
+    await this.shows(pattern);
+    await this.shows('⏎');
+  }
+
   /** Sends keys or text. */
   type(...texts: string[]): void {
     for (const text of texts) this.#pty.write(text);

@@ -5,6 +5,8 @@ import { stripVTControlCharacters } from 'node:util';
 import { type IPty, spawn } from '@lydell/node-pty';
 import { build } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { Drafts } from '../../src/terminal/prompting/drafts.ts';
 import { createPrompter } from '../../src/terminal/prompts.ts';
 import { fakeTerminal } from './fake-streams.ts';
 
@@ -52,12 +54,20 @@ const withdraw = (pty: IPty): void => pty.kill('SIGUSR2');
 
 describe('in a terminal', () => {
   test.each<[string, [string, string][], string]>([
-    ['confirm', [['(y/N)', 'y\r']], 'ANSWER true'],
-    ['confirm', [['(y/N)', '\r']], 'ANSWER false'],
+    ['confirm', [['confirm', 'y\r']], 'ANSWER true'],
+    ['confirm', [['confirm', '\r']], 'ANSWER false'],
+    [
+      'confirm',
+      [
+        ['confirm', 'what\r'],
+        ['Type y or n.', '\u007f\u007f\u007f\u007fyes\r'],
+      ],
+      'ANSWER true',
+    ],
     [
       'select',
       [
-        ['select', down],
+        ['confirm', down],
         ['the second', '\r'],
       ],
       'ANSWER 2',
@@ -65,22 +75,30 @@ describe('in a terminal', () => {
     [
       'checkbox',
       [
-        ['submit', '\r'],
-        ['must be selected', ' '],
+        ['confirm', '\r'],
+        ['Choose at least one', ' '],
         ['◉', '\r'],
       ],
       'ANSWER [1]',
     ],
     [
+      'search',
+      [
+        ['confirm', '二'],
+        ['the second', '\r'],
+      ],
+      'ANSWER 2',
+    ],
+    [
       'input',
       [
-        ['one', 'bad\r'],
+        ['confirm', 'bad\r'],
         ['Not that one.', '\u007f\u007f\u007fgood\r'],
       ],
       'ANSWER "good"',
     ],
-    ['password', [['one', 's3cret\r']], 'ANSWER "s3cret"'],
-    ['many', Array.from({ length: 15 }, (_, count): [string, string] => [`Question ${count}`, '\r']), 'ANSWER "done"'],
+    ['password', [['confirm', 's3cret\r']], 'ANSWER "s3cret"'],
+    ['many', Array.from({ length: 15 }, (): [string, string] => ['confirm', '\r']), 'ANSWER "done"'],
   ])('%s', async (show, steps, expected) => {
     const shown = await drive(show, steps);
     expect(shown).toContain(expected);
@@ -90,26 +108,22 @@ describe('in a terminal', () => {
     expect(shown).not.toContain('Warning');
   });
 
-  test('editor takes what the editor saved', async () => {
-    expect(await drive('editor', [], { EDITOR: 'sed -i s/draft/edited/', VISUAL: '' })).toContain('ANSWER "edited"');
-  });
-
   test('a password is never echoed', async () => {
-    const shown = await drive('password', [['one', 's3cret\r']]);
+    const shown = await drive('password', [['confirm', 's3cret\r']]);
     expect(shown.split('ANSWER')[0]).not.toContain('s3cret');
   });
 
   test.each(['confirm', 'select', 'checkbox', 'input'])('%s: withdrawn, it leaves no trace', async (show) => {
-    const shown = await drive(show, [['one', withdraw]]);
+    const shown = await drive(show, [['⏎', withdraw]]);
     expect(shown).toContain('REJECTED Error: withdrawn');
-    // Its first line is erased last, and the cursor shown again.
+    // Its first line is erased last, the cursor is shown again, and bracketed paste ends.
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about escape sequences
-    expect(shown).toMatch(/\u001b\[2K\u001b\[G\u001b\[\?25hREJECTED/);
+    expect(shown).toMatch(/\u001b\[2K\u001b\[G\u001b\[\?25h\u001b\[\?2004lREJECTED/);
   });
 
   test('a message too tall for the terminal is written once, above', async () => {
     const shown = await drive('tall', [
-      ['Short?', down],
+      ['confirm', down],
       ['the second', '\r'],
     ]);
     expect(shown).toContain('ANSWER 2');
@@ -121,7 +135,7 @@ describe('in a terminal', () => {
   test('what happens meanwhile is told after it', async () => {
     const again = '\u007f\u007f\u007fgood\r';
     const shown = await drive('told', [
-      ['one', 'bad\r'],
+      ['confirm', 'bad\r'],
       ['Not that one.', again],
     ]);
     expect(shown).toMatch(/told of bad\r\ntold of good\r\nANSWER "good"\r\n$/);
@@ -132,14 +146,14 @@ describe('in a terminal', () => {
     ['Ctrl-C', '\u0003'],
     ['Ctrl-D', '\u0004'],
   ])('%s cancels', async (_name, key) => {
-    expect(await drive('input', [['one', key]])).toContain('REJECTED PromptCancelled: Cancelled.');
+    expect(await drive('input', [['confirm', key]])).toContain('REJECTED PromptCancelled: Cancelled.');
   });
 
   test('no colour under NO_COLOR, colour otherwise', async () => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about escape sequences
     const colour = /\u001b\[\d+m/;
-    expect(await drive('select', [['select', '\r']])).not.toMatch(colour);
-    expect(await drive('select', [['select', '\r']], { NO_COLOR: '' })).toMatch(colour);
+    expect(await drive('select', [['confirm', '\r']])).not.toMatch(colour);
+    expect(await drive('select', [['confirm', '\r']], { NO_COLOR: '' })).toMatch(colour);
   });
 
   test('in CI and on a dumb terminal nothing is asked', async () => {
@@ -169,9 +183,11 @@ describe('progress in a terminal', () => {
 });
 
 describe('where nobody can be asked', () => {
+  const options = { clock: systemClock, drafts: new Drafts('/nonexistent', systemClock) };
+
   test('every kind of question is refused with the flag that answers it', async () => {
     const { terminal, stdout, stderr } = fakeTerminal({ tty: { stdin: false, stdout: true, stderr: true } });
-    const prompter = createPrompter(terminal);
+    const prompter = createPrompter(terminal, options);
     const question = { message: 'Delete it?\u001b[2J', flag: '--yes' };
     const expected = {
       code: 'prompt_needed',
@@ -183,13 +199,13 @@ describe('where nobody can be asked', () => {
     await expect(prompter.select({ ...question, choices: [] })).rejects.toMatchObject(expected);
     await expect(prompter.checkbox({ ...question, choices: [] })).rejects.toMatchObject(expected);
     await expect(prompter.input(question)).rejects.toMatchObject(expected);
-    await expect(prompter.editor(question)).rejects.toMatchObject(expected);
+    await expect(prompter.search({ ...question, choices: [] })).rejects.toMatchObject(expected);
     await expect(prompter.password(question)).rejects.toMatchObject(expected);
     expect(stdout() + stderr()).toBe('');
   });
 
   test('a signal that is aborted already rejects with its reason', async () => {
-    const prompter = createPrompter(fakeTerminal({ tty: true }).terminal);
+    const prompter = createPrompter(fakeTerminal({ tty: true }).terminal, options);
     await expect(prompter.input({ message: 'x' }, { signal: AbortSignal.abort(new Error('gone')) })).rejects.toThrow('gone');
   });
 });

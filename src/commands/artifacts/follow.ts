@@ -1,7 +1,7 @@
 /** Following a generation: what it says is shown, what it asks is answered beside it. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { shellQuoted } from '../../base/shell.ts';
-import type { Client } from '../../client/client.ts';
+import type { CallOptions, Client } from '../../client/client.ts';
 import type { Artifact, HumanRequest } from '../../interface/types.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
 import type { Answer } from '../../watch/answers.ts';
@@ -14,7 +14,7 @@ import { type FollowOptions, followFlags, followOptions, type Requester, respond
 import { newStreamSink, type Seen } from '../following/stream-sinks.ts';
 import { forPeople } from '../program/present.ts';
 import { ResultError } from '../result-error.ts';
-import { describeRequest } from '../runs/requests.ts';
+import { requestLine } from '../runs/requests.ts';
 
 export const watchFlags = { watch: flag('Follow the generation to its end, and answer what it asks'), ...followFlags } as const;
 
@@ -59,7 +59,11 @@ export async function followArtifact(
     throw new Error('the stream of events ended before the generation');
   } catch (error) {
     if (error === context.signal.reason || error instanceof PromptCancelled)
-      context.terminal.note(`Detached; the generation goes on. See what became of it with: aops artifacts get ${id}`);
+      context.terminal.note(
+        asking.open
+          ? `Detached. The generation waits for an answer; give it with: aops artifacts answer ${id}`
+          : `Detached; the generation goes on. See what became of it with: aops artifacts get ${id}`,
+      );
     throw error;
   } finally {
     await asking.end();
@@ -92,21 +96,35 @@ function ended(context: Context, artifact: Artifact, said: string | undefined): 
 
 /** A generation as the one whose questions are answered. */
 const artifactRequester = (client: Client, id: string): Requester => ({
-  send: (request, answer) => sendAnswer(client, id, request, answer),
+  sender: (request, answer) => {
+    const keys = client.keysFor('answerArtifactQuestion', answerInput(id, request, answer));
+    return () => sendAnswer(client, id, request, answer, { keys });
+  },
   waiting: (request) => waitingForAnswer(id, request),
 });
 
-export async function sendAnswer(client: Client, id: string, request: HumanRequest, answer: Answer): Promise<void> {
-  const answers = 'answers' in answer ? answer.answers : {};
-  await client.call('answerArtifactQuestion', { params: { artifactId: id }, body: { toolCallId: request.id, answers } });
+export async function sendAnswer(
+  client: Client,
+  id: string,
+  request: HumanRequest,
+  answer: Answer,
+  options: CallOptions = {},
+): Promise<void> {
+  await client.call('answerArtifactQuestion', answerInput(id, request, answer), options);
 }
+
+/** What `answerArtifactQuestion` is called with. */
+const answerInput = (id: string, request: HumanRequest, answer: Answer) => ({
+  params: { artifactId: id },
+  body: { toolCallId: request.id, answers: 'answers' in answer ? answer.answers : {} },
+});
 
 /** The error for a generation that asks where nobody may be asked: exit 12. */
 export function waitingForAnswer(id: string, request: HumanRequest): AopsError {
   const flags = (request.questions ?? []).map(
     ({ question, options }) => `--answer ${shellQuoted(`${question}=${options?.[0]?.label ?? 'ANSWER'}`)}`,
   );
-  return new AopsError(`The generation asks: ${describeRequest(request).split('\n').join(' / ')}`, {
+  return new AopsError(`The generation asks: ${requestLine(request)}`, {
     code: 'artifact_waiting_for_answer',
     exit: exitCodes.runWaiting,
     hint: `Answer with \`aops artifacts answer ${id} ${flags.join(' ')}\`.`,

@@ -1,4 +1,5 @@
 /** The answering of what is asked while a stream goes on: one request at a time, beside it. A failure ends the stream. */
+import { AopsError } from '../../base/errors.ts';
 import type { HumanRequest } from '../../interface/types.ts';
 import type { Pace } from '../../watch/pace.ts';
 import { LeftPending, type Requester, type ResponderOptions, respond } from './responder.ts';
@@ -26,6 +27,7 @@ export class Asking {
   /** The stream says that the open request was answered. */
   #answered = false;
   #current: Promise<void> = Promise.resolve();
+  #open = false;
 
   constructor(options: ResponderOptions, requester: Requester, parts: Parts) {
     this.#options = options;
@@ -33,13 +35,20 @@ export class Asking {
     this.#parts = parts;
   }
 
+  /** Whether a request is pending. */
+  get open(): boolean {
+    return this.#open;
+  }
+
   /** Something is asked: it is answered beside the stream. */
   pending(request: HumanRequest): void {
+    this.#open = true;
     this.#current = this.#answer(request);
   }
 
   /** What was asked is not asked any more. */
   async resolved(answered: boolean): Promise<void> {
+    this.#open = false;
     this.#answered = answered;
     await this.end();
   }
@@ -60,11 +69,16 @@ export class Asking {
     try {
       answeredHere = await respond(this.#options, this.#requester, request, this.#withdraw.signal);
     } catch (error) {
-      stop.abort(error instanceof LeftPending ? this.#requester.waiting(request) : error);
+      stop.abort(error instanceof LeftPending ? leftPending(request, this.#requester.waiting(request)) : error);
     }
+    if (answeredHere) this.#open = false;
     // Said before what came of that answer.
     if (prompts && this.#answered && !answeredHere) this.#options.note('Somebody else answered.');
     if (prompts) await sink.resume(answeredHere);
     pace.hurry();
   }
 }
+
+/** What ends the stream when the person leaves a request pending: the same as where nobody may be asked, but their own choice. */
+const leftPending = ({ title }: HumanRequest, { code, exit, hint, details }: AopsError): AopsError =>
+  new AopsError(`Left pending: ${title}`, { code, exit, details, chosen: true, ...(hint === undefined ? {} : { hint }) });

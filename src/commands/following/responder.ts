@@ -2,14 +2,21 @@
  * Who answers human requests, and the questions of builder runs, while they are watched: the answers file first, then, as
  * --on-request says, the person at the terminal, somebody elsewhere (wait), or nobody (fail).
  */
+import type { Clock } from '../../base/clock.ts';
 import { type AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
-import type { HumanQuestion, HumanRequest } from '../../interface/types.ts';
-import type { Prompter, Question } from '../../terminal/prompts.ts';
-import { type Answer, type AnswersFile, answerFromFile, joinChoices, optionLabels, parseAnswersFile } from '../../watch/answers.ts';
+import type { HumanRequest } from '../../interface/types.ts';
+import type { Drafts } from '../../terminal/prompting/drafts.ts';
+import type { Prompter } from '../../terminal/prompts.ts';
+import { type Answer, type AnswersFile, answerFromFile, parseAnswersFile } from '../../watch/answers.ts';
 import { readText } from '../body.ts';
 import type { Context } from '../context.ts';
 import { choice, text } from '../define.ts';
+import { askPerson, LeftPending } from './ask-person.ts';
+import { deliver, isAway } from './delivery.ts';
+import { WrittenTexts } from './written-texts.ts';
+
+export { LeftPending } from './ask-person.ts';
 
 export const followFlags = {
   onRequest: choice(
@@ -32,7 +39,7 @@ export async function followOptions(
   input: { onRequest?: OnRequest | undefined; answers?: string | undefined },
 ): Promise<FollowOptions> {
   if (input.onRequest === 'prompt' && !context.terminal.interactive)
-    throw new UsageError('Nobody can be asked here: this is no terminal.', 'Use --answers FILE, or --on-request wait or fail.');
+    throw new UsageError('--on-request prompt needs a terminal.', 'Use --answers FILE, or --on-request wait or fail.');
   const onRequest = input.onRequest ?? (context.terminal.interactive ? 'prompt' : 'fail');
   return {
     onRequest,
@@ -40,20 +47,21 @@ export async function followOptions(
   };
 }
 
-/** The person chose to leave the request pending. */
-export class LeftPending extends Error {}
-
 /** Whose request it is: how it is answered, and the error where nobody may be asked. */
 export interface Requester {
-  send(request: HumanRequest, answer: Answer): Promise<unknown>;
+  /** What sends the answer. Called again, it is the same change with the same idempotency key. */
+  sender(request: HumanRequest, answer: Answer): () => Promise<unknown>;
   waiting(request: HumanRequest): AopsError;
 }
 
 export interface ResponderOptions extends FollowOptions {
   prompter: Prompter;
-  /** Whether the person has an editor for long answers ($VISUAL or $EDITOR). */
-  editor: boolean;
+  /** Where a text that was not sent is saved. */
+  drafts: Drafts;
+  clock: Clock;
   note: (text: string) => void;
+  /** A line that --quiet does not silence. */
+  warn: (text: string) => void;
 }
 
 /**
@@ -70,106 +78,48 @@ export async function respond(
 ): Promise<boolean> {
   const { onRequest, answers, note } = options;
   const prepared = answers && answerFromFile(answers, request);
-  if (!prepared && onRequest === 'wait') return false;
-  if (!prepared && onRequest === 'fail') throw requester.waiting(request);
-  const answer = prepared ?? (await ask(options, request, withdrawn));
-  if (answer === undefined) return false;
-  try {
-    await requester.send(request, answer);
-    if (prepared) note('Answered from the answers file.');
-    return !prepared;
-  } catch (error) {
-    // Somebody was faster; the stream says what became of it.
-    if (!(error instanceof ServiceAnswerError) || error.exit !== exitCodes.conflict) throw error;
-    note('It was answered already; your answer was not used.');
+  if (prepared) {
+    const answered = await unlessAnswered(requester.sender(request, prepared), note);
+    if (answered) note('Answered from the answers file.');
     return false;
   }
+  if (onRequest === 'wait') return false;
+  if (onRequest === 'fail') throw requester.waiting(request);
+  return askAndSend(options, requester, request, withdrawn);
 }
 
-type Asker = Pick<ResponderOptions, 'prompter' | 'editor'>;
-
-/** Asks the person. Undefined when the request was withdrawn while it was on the screen. */
-async function ask(asker: Asker, request: HumanRequest, withdrawn: AbortSignal): Promise<Answer | undefined> {
+/** Asks the person and sends what they answer. A text that is not sent in the end is saved. */
+async function askAndSend(
+  { prompter, drafts, clock, note, warn }: ResponderOptions,
+  requester: Requester,
+  request: HumanRequest,
+  withdrawn: AbortSignal,
+): Promise<boolean> {
+  const written = new WrittenTexts();
+  let answered = false;
   try {
-    return request.type === 'approval'
-      ? await askApproval(asker.prompter, request, withdrawn)
-      : await askQuestions(asker, request, withdrawn);
+    const answer = await askPerson({ prompter, request, written, signal: withdrawn });
+    const send = requester.sender(request, answer);
+    answered = await unlessAnswered(() => deliver(send, { clock, note, withdrawn }), note);
+    return answered;
   } catch (error) {
-    if (withdrawn.aborted && !(error instanceof LeftPending)) return undefined;
+    // It was withdrawn while it was on the screen, or while the service was away.
+    if (withdrawn.aborted && !(error instanceof LeftPending) && (error === withdrawn.reason || isAway(error))) return false;
     throw error;
+  } finally {
+    if (!answered) written.save(request.title, drafts, warn);
   }
 }
 
-async function askApproval(prompter: Prompter, request: HumanRequest, signal: AbortSignal): Promise<Answer> {
-  const { title } = request;
-  const description = request.description?.trimEnd();
-  const choice = await prompter.select(
-    {
-      ...(description ? { message: `${title}\n${description}\n`, parts: { above: description, message: title } } : { message: title }),
-      choices: [
-        { name: 'Approve', value: 'approve' },
-        { name: 'Deny', value: 'deny' },
-        { name: 'Deny, and say why', value: 'explain' },
-        { name: 'Leave it pending', value: 'leave' },
-      ],
-    },
-    { signal },
-  );
-  if (choice === 'leave') throw new LeftPending();
-  if (choice !== 'explain') return { approved: choice === 'approve' };
-  const validate = (text: string): true | string => text.trim() !== '' || 'Write a reason; Ctrl-C leaves it pending.';
-  return { approved: false, reason: (await prompter.input({ message: 'Why?', validate }, { signal })).trim() };
-}
-
-async function askQuestions(asker: Asker, request: HumanRequest, signal: AbortSignal): Promise<Answer> {
-  const answers: Record<string, string> = {};
-  const questions = request.questions ?? [];
-  for (const [index, question] of questions.entries()) {
-    const shown = index === 0 ? introduced(request, question.question) : { message: question.question };
-    answers[question.question] = await askQuestion(asker, question, shown, signal);
-  }
-  return { answers };
-}
-
-type Shown = Pick<Question, 'message' | 'parts'>;
-
-/** The first question, with what the request says beside its questions. */
-function introduced({ title, description }: HumanRequest, question: string): Shown {
-  const above = [...(title === question ? [] : [title]), ...(description ? [description.trimEnd()] : [])].join('\n');
-  if (above === '') return { message: question };
-  return { message: `${above}\n${description ? '\n' : ''}${question}`, parts: { above, message: question } };
-}
-
-async function askQuestion(asker: Asker, question: HumanQuestion, shown: Shown, signal: AbortSignal): Promise<string> {
-  const { prompter } = asker;
-  const labels = optionLabels(question);
-  const choices = (question.options ?? []).map(({ label, description }) => ({
-    name: label,
-    value: label,
-    ...(description === undefined ? {} : { description }),
-  }));
-  if (labels.length > 0 && question.multi_select)
-    return joinChoices(await prompter.checkbox({ ...shown, choices, required: true }, { signal }));
-  if (labels.length > 0) {
-    const leave = { name: 'Leave it pending', value: '\0leave' };
-    const chosen = await prompter.select({ ...shown, choices: [...choices, leave] }, { signal });
-    if (chosen === leave.value) throw new LeftPending();
-    return chosen;
-  }
-  return askText(asker, shown, signal);
-}
-
-/** A free answer, on the line or in the editor. */
-async function askText({ prompter, editor }: Asker, shown: Shown, signal: AbortSignal): Promise<string> {
-  const hinted = (text: string): string => (editor ? `${text} (Enter alone opens your editor)` : text);
-  const { message, parts } = shown;
-  const asked = { message: hinted(message), ...(parts === undefined ? {} : { parts: { ...parts, message: hinted(parts.message) } }) };
-  const validate = (text: string): true | string => editor || text.trim() !== '' || 'Write an answer; Ctrl-C leaves it pending.';
-  for (;;) {
-    const line = await prompter.input({ ...asked, validate }, { signal });
-    const answer =
-      line.trim() === '' ? (await prompter.editor({ message: parts?.message ?? message, extension: '.md' }, { signal })).trim() : line;
-    if (answer !== '') return answer;
+/** Resolves to whether the answer was used: somebody else may have been faster. */
+async function unlessAnswered(send: () => Promise<unknown>, note: (text: string) => void): Promise<boolean> {
+  try {
+    await send();
+    return true;
+  } catch (error) {
+    if (!(error instanceof ServiceAnswerError) || error.exit !== exitCodes.conflict) throw error;
+    note('It was answered already, so your answer was not used.');
+    return false;
   }
 }
 
@@ -177,6 +127,8 @@ async function askText({ prompter, editor }: Asker, shown: Shown, signal: AbortS
 export const responderHere = (context: Context, options: FollowOptions): ResponderOptions => ({
   ...options,
   prompter: context.prompter,
-  editor: Boolean(context.env.VISUAL || context.env.EDITOR),
+  drafts: context.drafts,
+  clock: context.clock,
   note: (line) => context.terminal.note(line),
+  warn: (line) => context.terminal.warn(line),
 });

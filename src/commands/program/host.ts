@@ -1,12 +1,14 @@
 /** The process, as far as the program needs it; tests pass their own. */
-import type { InputStream, OutputStream } from '../../terminal/streams.ts';
+import type { InputStream, JobControl, OutputStream } from '../../terminal/streams.ts';
+
+export type HostEvent = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGCONT' | 'exit';
 
 export interface Host {
   /** As in Node: executable, script, then the arguments. */
   argv: readonly string[];
   execPath: string;
   pid: number;
-  kill(pid: number, signal: 'SIGINT' | 'SIGTERM' | 0): unknown;
+  kill(pid: number, signal: 'SIGINT' | 'SIGTERM' | 'SIGTSTP' | 0): unknown;
   platform: string;
   /** Of Node: `v20.19.0`. */
   version: string;
@@ -15,12 +17,23 @@ export interface Host {
   stdout: OutputStream;
   stderr: OutputStream;
   cwd(): string;
-  on(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', listener: () => void): unknown;
-  removeListener(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', listener: () => void): unknown;
+  on(event: HostEvent, listener: () => void): unknown;
+  removeListener(event: HostEvent, listener: () => void): unknown;
   /** Ends the process, with the exit code that was set. */
   exit?(): unknown;
   /** In bytes. */
   memoryUsage(): { rss: number; heapUsed: number };
   /** In microseconds. */
   cpuUsage(): { user: number; system: number };
+}
+
+/** How the host stops and goes on. A process can only be stopped where there is a shell that continues it. */
+export function jobControl(host: Host): JobControl {
+  const on = (event: 'SIGCONT' | 'exit') => (listener: () => void) => {
+    host.on(event, listener);
+    return () => void host.removeListener(event, listener);
+  };
+  // The whole process group: a launcher such as npx must stop as well, or the shell goes on waiting for it.
+  const stop = host.platform === 'win32' ? {} : { stop: () => void host.kill(0, 'SIGTSTP') };
+  return { ...stop, onContinue: on('SIGCONT'), onExit: on('exit') };
 }

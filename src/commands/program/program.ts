@@ -11,7 +11,7 @@ import type { Context } from '../context.ts';
 import type { AnyCommand } from '../define.ts';
 import { commandTree } from '../index.ts';
 import { type ChangeFlags, type GlobalFlags, globalFlags } from './global-flags.ts';
-import type { Host } from './host.ts';
+import { type Host, jobControl } from './host.ts';
 import { overviewText } from './overview.ts';
 import { addOptions, argumentValues, commandParser, newParser, optionsOf, optionValues, usageError } from './parser.ts';
 import { presentError, presentResult } from './present.ts';
@@ -21,7 +21,8 @@ import { type Entries, type Entry, entryOf, isGroup, isHidden, loaderOf, section
 
 /** Runs the command line of `host` and resolves to the exit code. */
 export async function runProgram(host: Host, tree: Entries = commandTree): Promise<number> {
-  const terminal = new Terminal({ stdin: host.stdin, stdout: host.stdout, stderr: host.stderr, env: host.env });
+  const { stdin, stdout, stderr, env } = host;
+  const terminal = new Terminal({ stdin, stdout, stderr, env, jobs: jobControl(host) });
   const program = new Program(host, terminal, tree);
   const args = host.argv.slice(2);
   const topic = await showTopic(terminal, args, tree).catch((error: unknown) =>

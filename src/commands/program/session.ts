@@ -1,5 +1,6 @@
 /** One command's session: its context, its signals and deadline, and what has to be tidied up after it. */
 import os from 'node:os';
+import path from 'node:path';
 import { steadyTime, systemClock } from '../../base/clock.ts';
 import { parseDuration } from '../../base/duration.ts';
 import { AopsError, exitCodes } from '../../base/errors.ts';
@@ -9,6 +10,7 @@ import { configPaths } from '../../config/paths.ts';
 import { type ResolvedConfig, requireTeam, resolveConfig } from '../../config/resolve.ts';
 import type { ColorMode, OutputFormat, SettingKey, SettingValue } from '../../config/settings.ts';
 import { ConfigStore } from '../../config/store.ts';
+import { Drafts } from '../../terminal/prompting/drafts.ts';
 import { createPrompter } from '../../terminal/prompts.ts';
 import type { Terminal } from '../../terminal/streams.ts';
 import type { Context } from '../context.ts';
@@ -27,6 +29,7 @@ export class Session {
     this.#host = host;
     const paths = configPaths(host.env, host.env.HOME ?? os.homedir(), host.platform, host.cwd());
     const store = new ConfigStore(paths.config);
+    const drafts = new Drafts(path.join(paths.data, 'unsent'), systemClock);
     const config: Context['config'] = (options) => {
       this.#config ??= resolveConfig({
         flags: { ...flags, input: !flags.noInput },
@@ -40,7 +43,8 @@ export class Session {
     const limit = timeout === undefined ? undefined : parseDuration(timeout);
     this.context = {
       terminal,
-      prompter: createPrompter(terminal),
+      prompter: createPrompter(terminal, { clock: systemClock, drafts }),
+      drafts,
       env: host.env,
       cwd: host.cwd(),
       paths,

@@ -67,6 +67,7 @@ export async function followBuilderRun(context: Context, ids: BuilderRunIds, opt
   const pace = new Pace(context.clock);
   const asking = new Asking(responderHere(context, options), builderRequester(client, ids), { sink, stop, pace });
   const signal = AbortSignal.any([context.signal, stop.signal]);
+  let reviewing = false;
   try {
     for await (const event of watchBuilderRun(client, ids, { clock: context.clock, signal, pace })) {
       await sink.event(event);
@@ -76,13 +77,16 @@ export async function followBuilderRun(context: Context, ids: BuilderRunIds, opt
         await asking.end();
         sink.close();
         if (event.type === 'builder_run.finished') return ended(context, event.data.builder_run);
+        reviewing = true;
         return await settle(context, sink, event.seq, event.data.builder_run, options);
       }
     }
     throw new Error('the stream of events ended before the builder run');
   } catch (error) {
     if (error === context.signal.reason || error instanceof PromptCancelled) {
-      context.terminal.note(`Detached; the builder run goes on. Come back with: aops revisions watch ${ids.buildId}`);
+      const waits = reviewing ? 'a decision' : 'an answer';
+      const state = asking.open || reviewing ? `. The builder run waits for ${waits}; come` : '; the builder run goes on. Come';
+      context.terminal.note(`Detached${state} back with: aops revisions watch ${ids.buildId}`);
     }
     throw await withRun(context, client, ids, error);
   } finally {
@@ -114,7 +118,7 @@ async function settle(
   if (forPeople(context)) await terminal.write(await builderRunSheet(run, await viewOf(context)));
   const buildId = run.build_id as string;
   const verdict = options.verdict ?? (options.onRequest === 'prompt' ? await ask(context, signal) : undefined);
-  if (verdict === undefined) throw waits(context, run, buildId);
+  if (verdict === undefined) throw waits(context, run, buildId, options.onRequest === 'prompt');
   const reviewed = await review(context, verdict, buildId, { builder_run_id: run.id, expected_started_at: run.started_at });
   const after: BuilderRun = { ...run, ...reviewed, phase: null, schedule_suggested: run.schedule_suggested };
   await sink.event({
@@ -133,6 +137,7 @@ async function ask(context: Context, signal: AbortSignal): Promise<Verdict | und
   const verdict = await context.prompter.select(
     {
       message: 'What should become of it?',
+      neutral: true,
       choices: [
         { name: 'Accept', value: 'accept' as const, description: 'The revision gets what is proposed' },
         { name: 'Decline', value: 'decline' as const, description: 'The revision stays as it is' },
@@ -140,17 +145,21 @@ async function ask(context: Context, signal: AbortSignal): Promise<Verdict | und
         { name: 'Leave it for later', value: undefined },
       ],
     },
-    { signal },
+    { signal, unasked: true },
   );
   return verdict;
 }
 
-/** The error for a proposal that nobody here decides on: exit 12, with the commands that do. */
-function waits(context: Context, run: BuilderRun, buildId: string): AopsError {
+/**
+ * The error for a proposal that nobody here decides on: exit 12, with the commands that do.
+ * @param chosen whether the person here left it for later
+ */
+function waits(context: Context, run: BuilderRun, buildId: string, chosen: boolean): AopsError {
   const guard = `--builder-run ${run.id}${run.started_at === null ? '' : ` --expected-started-at ${run.started_at}`}`;
   const error = new AopsError('The builder run proposes a change, and waits for somebody to accept or decline it.', {
     code: 'builder_run_waiting_for_approve',
     exit: exitCodes.runWaiting,
+    chosen,
     hint: `Decide with \`aops revisions accept ${buildId} ${guard}\`, or \`decline\` in place of \`accept\`.`,
   });
   return prints(context) ? new ResultError(error, run) : error;

@@ -2,13 +2,13 @@
 
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { shellQuoted } from '../../base/shell.ts';
-import type { Client } from '../../client/client.ts';
+import type { CallOptions, Client } from '../../client/client.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
 import type { HumanRequest, ReviewedBuilderRun } from '../../interface/types.ts';
 import type { Answer } from '../../watch/answers.ts';
 import type { BuilderRunIds } from '../../watch/watch-builder-run.ts';
 import type { Requester } from '../following/responder.ts';
-import { describeRequest } from '../runs/requests.ts';
+import { requestLine } from '../runs/requests.ts';
 
 /** Sends answers. @throws AopsError `not_offered` (exit 3) when the service takes none */
 export async function sendAnswers(
@@ -16,11 +16,10 @@ export async function sendAnswers(
   builderRunId: string,
   request: HumanRequest,
   answer: Answer,
+  options: CallOptions = {},
 ): Promise<ReviewedBuilderRun> {
   try {
-    const answers = 'answers' in answer ? answer.answers : {};
-    const body = { answers, request_id: request.id };
-    return (await client.call('answerBuilderRun', { params: { builder_run_id: builderRunId }, body })).builder_run;
+    return (await client.call('answerBuilderRun', answerInput(builderRunId, request, answer), options)).builder_run;
   } catch (error) {
     if (!(error instanceof ServiceAnswerError) || error.status !== 404 || error.code === 'builder_run_not_found') throw error;
     throw new AopsError('This service does not offer to answer builder runs: the interface has no such operation.', {
@@ -32,9 +31,18 @@ export async function sendAnswers(
   }
 }
 
+/** What `answerBuilderRun` is called with. */
+const answerInput = (builderRunId: string, request: HumanRequest, answer: Answer) => ({
+  params: { builder_run_id: builderRunId },
+  body: { answers: 'answers' in answer ? answer.answers : {}, request_id: request.id },
+});
+
 /** A builder run as the one whose questions are answered. */
 export const builderRequester = (client: Client, ids: BuilderRunIds): Requester => ({
-  send: (request, answer) => sendAnswers(client, ids.builderRunId, request, answer),
+  sender: (request, answer) => {
+    const keys = client.keysFor('answerBuilderRun', answerInput(ids.builderRunId, request, answer));
+    return () => sendAnswers(client, ids.builderRunId, request, answer, { keys });
+  },
   waiting: (request) => waitingForAnswers(ids.buildId, request),
 });
 
@@ -43,7 +51,7 @@ export function waitingForAnswers(buildId: string, request: HumanRequest): AopsE
   const flags = (request.questions ?? []).map(
     ({ question, options }) => `--answer ${shellQuoted(`${question}=${options?.[0]?.label ?? 'ANSWER'}`)}`,
   );
-  return new AopsError(`The builder run asks: ${describeRequest(request).split('\n').join(' / ')}`, {
+  return new AopsError(`The builder run asks: ${requestLine(request)}`, {
     code: 'builder_run_waiting_for_input',
     exit: exitCodes.runWaiting,
     hint: `Answer with \`aops revisions answer ${buildId} ${flags.join(' ')}\`, then go on with \`aops revisions watch ${buildId}\`.`,

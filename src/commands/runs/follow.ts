@@ -37,7 +37,9 @@ export async function followRun(context: Context, runId: string, options: Follow
     throw new Error('the stream of events ended before the run');
   } catch (error) {
     if (error === context.signal.reason || error instanceof PromptCancelled)
-      context.terminal.note(`Detached; the run goes on. Re-attach with: aops runs watch ${runId}`);
+      context.terminal.note(
+        `Detached${asking.open ? '. The run waits for an answer; come' : '; the run goes on. Come'} back with: aops runs watch ${runId}`,
+      );
     if (!isWaiting(error) || !printsRun(context)) throw error;
     const run = await readRun(client, runId).catch(() => undefined);
     throw run === undefined ? error : new ResultError(error, run);

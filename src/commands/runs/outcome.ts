@@ -2,7 +2,7 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import type { HumanRequest, Run } from '../../interface/types.ts';
 import { exitOfRun } from '../../watch/run-status.ts';
-import { describeRequest, respondCommand } from './requests.ts';
+import { requestLine, respondCommand } from './requests.ts';
 
 /** The error that a run's end deserves, or undefined when it completed. */
 export function outcomeError(run: Run): AopsError | undefined {
@@ -26,7 +26,7 @@ export function outcomeError(run: Run): AopsError | undefined {
 
 /** The error for a run that waits for a person where nobody may be asked: exit 12. */
 export function waitingError(runId: string, request: HumanRequest | null): AopsError {
-  const asks = request ? `: ${describeRequest(request).split('\n').join(' / ')}` : '.';
+  const asks = request ? `: ${requestLine(request)}` : '.';
   const answer = request ? respondCommand(runId, request) : `aops runs get ${runId}`;
   return new AopsError(`Run ${runId} waits for a person${asks}`, {
     code: 'run_waiting',

@@ -2,9 +2,12 @@
 import type { Client } from '../../client/client.ts';
 import type { Requester } from '../following/responder.ts';
 import { waitingError } from './outcome.ts';
-import { sendAnswer } from './requests.ts';
+import { answerInput, sendAnswer } from './requests.ts';
 
 export const runRequester = (client: Client, runId: string): Requester => ({
-  send: (request, answer) => sendAnswer(client, runId, request.id, answer),
+  sender: (request, answer) => {
+    const keys = client.keysFor('respondToHumanRequest', answerInput(runId, request.id, answer));
+    return () => sendAnswer(client, runId, request.id, answer, { keys });
+  },
   waiting: (request) => waitingError(runId, request),
 });

@@ -1,6 +1,6 @@
 /** Human requests in words, and the answering of them. */
 import { shellQuoted } from '../../base/shell.ts';
-import type { Client } from '../../client/client.ts';
+import type { CallOptions, Client } from '../../client/client.ts';
 import type { HumanRequest } from '../../interface/types.ts';
 import type { Answer } from '../../watch/answers.ts';
 
@@ -14,6 +14,12 @@ export function describeRequest(request: HumanRequest): string {
   }
   return lines.join('\n');
 }
+
+/** A request on one line, for an error: without its description, which may be long and of any form. */
+export const requestLine = (request: HumanRequest): string =>
+  describeRequest({ ...request, description: null })
+    .split('\n')
+    .join(' / ');
 
 /** The command that answers a request, ready to be completed and pasted. */
 export function respondCommand(runId: string, request: HumanRequest): string {
@@ -33,6 +39,12 @@ export function respondCommands(runId: string, request: HumanRequest | undefined
   return `\`aops runs respond ${runId} --approve\` or \`aops runs respond ${runId} --deny --reason TEXT\``;
 }
 
-/** Sends an answer. */
-export const sendAnswer = (client: Client, runId: string, requestId: string, answer: Answer) =>
-  client.call('respondToHumanRequest', { params: { run_id: runId, request_id: requestId }, body: answer });
+/** Sends an answer. `keys` are those of an earlier attempt. */
+export const sendAnswer = (client: Client, runId: string, requestId: string, answer: Answer, { keys }: CallOptions = {}) =>
+  client.call('respondToHumanRequest', answerInput(runId, requestId, answer), keys === undefined ? {} : { keys });
+
+/** What `respondToHumanRequest` is called with. */
+export const answerInput = (runId: string, requestId: string, answer: Answer) => ({
+  params: { run_id: runId, request_id: requestId },
+  body: answer,
+});

@@ -1,0 +1,103 @@
+/** The questions of a human request, asked at the terminal. */
+import type { HumanQuestion, HumanRequest } from '../../interface/types.ts';
+import { PromptDismissed, type Prompter, type PromptOptions, type Question } from '../../terminal/prompts.ts';
+import { type Answer, joinChoices, optionLabels } from '../../watch/answers.ts';
+import type { WrittenTexts } from './written-texts.ts';
+
+/** The person chose to leave the request pending. */
+export class LeftPending extends Error {}
+
+/** Everywhere the same words, whether it is an entry of a list or a key. */
+const leave = 'leave it pending';
+const leaveChoice = { name: 'Leave it pending', value: '\0leave' };
+
+interface Asked {
+  prompter: Prompter;
+  request: HumanRequest;
+  /** Receives every text the person writes. */
+  written: WrittenTexts;
+  signal: AbortSignal;
+}
+
+/**
+ * Asks a request. The first prompt appears by itself; each further one follows an answer.
+ * @throws LeftPending, PromptCancelled, the signal's reason when it was withdrawn
+ */
+export async function askPerson(asked: Asked): Promise<Answer> {
+  try {
+    return asked.request.type === 'approval' ? await askApproval(asked) : await askQuestions(asked);
+  } catch (error) {
+    throw error instanceof PromptDismissed ? new LeftPending() : error;
+  }
+}
+
+async function askApproval({ prompter, request, written, signal }: Asked): Promise<Answer> {
+  const choice = await prompter.select(
+    {
+      message: request.title,
+      detail: request.description ?? undefined,
+      escape: leave,
+      neutral: true,
+      choices: [
+        { name: 'Approve', value: 'approve' },
+        { name: 'Deny', value: 'deny' },
+        { name: 'Deny, and say why', value: 'explain' },
+        leaveChoice,
+      ],
+    },
+    { signal, unasked: true },
+  );
+  if (choice === leaveChoice.value) throw new LeftPending();
+  if (choice !== 'explain') return { approved: choice === 'approve' };
+  const validate = (text: string): true | string => text.trim() !== '' || 'Write the reason, or press Esc to leave it pending.';
+  const onUnsent = (text: string): void => written.add('Why?', text);
+  const reason = (await prompter.input({ message: 'Why?', escape: leave, editor: '.md', validate, onUnsent }, { signal })).trim();
+  written.add('Why?', reason);
+  return { approved: false, reason };
+}
+
+async function askQuestions(asked: Asked): Promise<Answer> {
+  const { request, signal } = asked;
+  const answers: Record<string, string> = {};
+  for (const [index, question] of (request.questions ?? []).entries()) {
+    const above = index === 0 ? introduction(request, question.question) : undefined;
+    answers[question.question] = await askQuestion(
+      asked,
+      question,
+      { message: question.question, above, escape: leave },
+      {
+        signal,
+        unasked: index === 0,
+      },
+    );
+  }
+  return { answers };
+}
+
+/** What the request says beside its questions. */
+function introduction({ title, description }: HumanRequest, question: string): string | undefined {
+  const parts = [...(title === question ? [] : [title]), ...(description ? [description.trimEnd(), ''] : [])];
+  return parts.length === 0 ? undefined : parts.join('\n');
+}
+
+async function askQuestion(asked: Asked, question: HumanQuestion, shown: Question, options: PromptOptions): Promise<string> {
+  const { prompter, written } = asked;
+  const labels = optionLabels(question);
+  const choices = (question.options ?? []).map(({ label, description }) => ({
+    name: label,
+    value: label,
+    ...(description === undefined ? {} : { description }),
+  }));
+  if (labels.length > 0 && question.multi_select)
+    return joinChoices(await prompter.checkbox({ ...shown, choices, required: true }, options));
+  if (labels.length > 0) {
+    const chosen = await prompter.select({ ...shown, choices: [...choices, leaveChoice], neutral: true }, options);
+    if (chosen === leaveChoice.value) throw new LeftPending();
+    return chosen;
+  }
+  const validate = (text: string): true | string => text.trim() !== '' || 'Write an answer, or press Esc to leave it pending.';
+  const onUnsent = (text: string): void => written.add(question.question, text);
+  const text = await prompter.input({ ...shown, editor: '.md', validate, onUnsent }, options);
+  written.add(question.question, text);
+  return text;
+}

@@ -1,0 +1,71 @@
+/** Choosing any number of several. */
+import { createPrompt, isEnterKey, isSpaceKey, useKeypress, usePagination, useState } from '@inquirer/core';
+import { moved, movesCursor, type Row } from './choose.ts';
+import { answered, type Base, footer, type KeyHelp, question, useRedraws } from './view.ts';
+
+export interface ChooseSeveralConfig {
+  base: Base;
+  rows: readonly Row[];
+  /** The rows that are chosen at first. */
+  initial: readonly number[];
+  /** Whether at least one must be chosen. */
+  required: boolean;
+}
+
+const pageSize = 9;
+const cursorHide = '\u001b[?25l';
+
+/** Resolves to the indexes of the rows, in their order. */
+export const chooseSeveral = createPrompt<number[], ChooseSeveralConfig>(({ base, rows, initial, required }, done) => {
+  const { theme } = base;
+  useRedraws(base.open);
+  const [sent, setSent] = useState(false);
+  const [active, setActive] = useState(0);
+  const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set(initial));
+  const [error, setError] = useState<string | undefined>(undefined);
+  const indexes = rows.map((_, index) => index);
+  const inOrder = indexes.filter((index) => chosen.has(index));
+
+  useKeypress((key, rl) => {
+    if (sent) return;
+    rl.clearLine(0);
+    setError(undefined);
+    if (isEnterKey(key)) {
+      if (required && chosen.size === 0) return setError('Choose at least one with the space bar.');
+      setSent(true);
+      done(inOrder);
+    } else if (key.name === 'escape') {
+      if (base.escape !== undefined) base.escaped();
+    } else if (isSpaceKey(key)) setChosen(toggled(chosen, active));
+    else if (key.name === 'a') setChosen(new Set(chosen.size === rows.length ? [] : indexes));
+    else if (movesCursor(key)) setActive(moved(key, active, rows.length));
+  });
+
+  const page = usePagination({
+    items: indexes,
+    active,
+    renderItem: ({ item }) => {
+      const box = chosen.has(item) ? theme.icon.checked : theme.icon.unchecked;
+      const name = rows[item]?.name ?? '';
+      return item === active ? theme.style.highlight(`${theme.icon.cursor}${box} ${name}`) : ` ${box} ${name}`;
+    },
+    pageSize,
+    loop: false,
+  });
+  if (sent) return answered(base, [inOrder.map((index) => rows[index]?.name).join(', ')]);
+  const description = rows[active]?.description;
+  const keys: KeyHelp[] = [
+    ['↑↓', 'move'],
+    ['space', 'choose'],
+    ['a', 'all'],
+    ['⏎', 'confirm'],
+  ];
+  const body = [page, ' ', ...(description ? [theme.style.description(description)] : []), footer(base, error, keys)].join('\n');
+  return `${question(base)}\n${body}${cursorHide}`;
+});
+
+function toggled(chosen: ReadonlySet<number>, index: number): ReadonlySet<number> {
+  const next = new Set(chosen);
+  if (!next.delete(index)) next.add(index);
+  return next;
+}

@@ -1,0 +1,98 @@
+/** Choosing one of several, from a list that may get shorter as the person types. */
+import { createPrompt, isDownKey, isEnterKey, isUpKey, useKeypress, usePagination, useState } from '@inquirer/core';
+import { answered, type Base, footer, type KeyHelp, question, useRedraws } from './view.ts';
+
+export interface Row {
+  name: string;
+  description?: string;
+}
+
+export interface ChooseConfig {
+  base: Base;
+  rows: readonly Row[];
+  /** The row that is highlighted first; -1 for none, so that Enter by itself chooses nothing. */
+  initial: number;
+  /** Whether what is typed narrows the list. */
+  filter: boolean;
+}
+
+const pageSize = 9;
+const cursorHide = '\u001b[?25l';
+
+/** Resolves to the index of the row. */
+export const choose = createPrompt<number, ChooseConfig>((config, done) => {
+  const { base, rows, filter } = config;
+  const { theme } = base;
+  useRedraws(base.open);
+  const [chosen, setChosen] = useState(-1);
+  const [active, setActive] = useState(config.initial);
+  const [term, setTerm] = useState('');
+  const [error, setError] = useState<string | undefined>(undefined);
+  const shown = matching(rows, term);
+
+  useKeypress((key, rl) => {
+    if (chosen >= 0) return;
+    if (isEnterKey(key)) {
+      const index = shown[active];
+      if (index === undefined) {
+        // The line reader has taken the line away.
+        if (term !== '') rl.write(term);
+        setError(shown.length === 0 ? 'Nothing matches.' : 'Choose with the arrow keys first.');
+        return;
+      }
+      setChosen(index);
+      done(index);
+    } else if (key.name === 'escape') {
+      if (base.escape !== undefined) base.escaped();
+    } else if (movesCursor(key)) {
+      if (!filter) rl.clearLine(0);
+      setError(undefined);
+      setActive(moved(key, active, shown.length));
+    } else if (filter) {
+      setError(undefined);
+      setTerm(rl.line);
+      setActive(0);
+    } else rl.clearLine(0);
+  });
+
+  const page = usePagination({
+    items: shown,
+    active: Math.max(0, active),
+    renderItem: ({ item, index }) => {
+      const name = rows[item]?.name ?? '';
+      return index === active ? theme.style.highlight(`${theme.icon.cursor} ${name}`) : `  ${name}`;
+    },
+    pageSize,
+    loop: false,
+  });
+  if (chosen >= 0) return answered(base, [rows[chosen]?.name ?? '']);
+  const description = rows[shown[active] ?? -1]?.description;
+  const keys: KeyHelp[] = [['↑↓', 'choose'], ...(filter ? ([['type', 'to search']] satisfies KeyHelp[]) : []), ['⏎', 'confirm']];
+  const body = [
+    shown.length === 0 ? theme.style.help('  Nothing matches.') : page,
+    ' ',
+    ...(description ? [theme.style.description(description)] : []),
+    footer(base, error, keys),
+  ].join('\n');
+  return filter ? [question(base, term), body] : `${question(base)}\n${body}${cursorHide}`;
+});
+
+/** Indexes of the rows that contain the term. */
+const matching = (rows: readonly Row[], term: string): number[] =>
+  rows.flatMap(({ name }, index) => (name.toLowerCase().includes(term.trim().toLowerCase()) ? [index] : []));
+
+type Key = Parameters<typeof isUpKey>[0];
+
+/** Whether a key moves the highlight. */
+export const movesCursor = (key: Key): boolean =>
+  isUpKey(key) || isDownKey(key) || ['home', 'end', 'pageup', 'pagedown'].includes(key.name);
+
+/** The row that a key leads to. From none, up leads to the last one. */
+export function moved(key: Key, active: number, count: number): number {
+  const last = count - 1;
+  if (key.name === 'home') return Math.min(0, last);
+  if (key.name === 'end') return last;
+  if (isUpKey(key)) return active < 0 ? last : Math.max(0, active - 1);
+  const step = key.name === 'pagedown' ? pageSize : key.name === 'pageup' ? -pageSize : 1;
+  return Math.max(Math.min(0, last), Math.min(last, active + step));
+}

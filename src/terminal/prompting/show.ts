@@ -1,0 +1,79 @@
+/** Showing a prompt: it has the terminal until it is answered, withdrawn or given up. */
+import type { Clock } from '../../base/clock.ts';
+import { PromptCancelled, PromptDismissed, promptNeeded } from '../prompt-errors.ts';
+import { promptTheme } from '../prompt-theme.ts';
+import type { PromptOptions, Question } from '../prompts.ts';
+import { sanitize } from '../sanitize.ts';
+import type { Terminal } from '../streams.ts';
+import { type WidthOf, widthFor } from '../width.ts';
+import { OpenPrompt } from './open-prompt.ts';
+import type { Base, Heading } from './view.ts';
+
+export type Components = typeof import('./components.ts');
+type Context = NonNullable<Parameters<Components['choose']>[1]>;
+export type Show<Answer> = (components: Components, base: Base, context: Context) => Promise<Answer>;
+
+/** Asks with the component that `show` chooses. @throws as documented at `Prompter` */
+export async function showPrompt<Answer>(
+  terminal: Terminal,
+  clock: Clock,
+  question: Question,
+  { signal, unasked = false }: PromptOptions,
+  show: Show<Answer>,
+): Promise<Answer> {
+  // The library would draw half a prompt where there is no terminal.
+  if (!terminal.interactive) throw promptNeeded(question.message, question);
+  const [components, styles, widthOf] = await Promise.all([import('./components.ts'), terminal.err.styles(), widthFor(['ä'])]);
+  // With a signal that was aborted before, the library would leave its line reader open.
+  signal?.throwIfAborted();
+  const heading = fitting(terminal, question, widthOf);
+  const open = new OpenPrompt(terminal, clock, widthOf, unasked);
+  const dismissed = new AbortController();
+  const escaped = (): void => dismissed.abort();
+  const base: Base = { heading, theme: promptTheme(styles), open, escape: question.escape, escaped };
+  const ends = [open.cancelled.signal, dismissed.signal, ...(signal ? [signal] : [])];
+  const context: Context = {
+    input: open.keyboard.input,
+    output: open.frame,
+    signal: AbortSignal.any(ends),
+    // Read when the prompt ends: one that was answered stays on the screen, one that was withdrawn does not.
+    get clearPromptOnDone(): boolean {
+      return open.vanishes || signal?.aborted === true || dismissed.signal.aborted;
+    },
+  };
+  const release = terminal.keepForPrompt();
+  try {
+    const answer = show(components, base, context);
+    // It may fail while the terminal is still being taken over.
+    answer.catch(() => undefined);
+    await open.show();
+    return await answer;
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (dismissed.signal.aborted) throw new PromptDismissed();
+    if (open.cancelled.signal.aborted || (error instanceof Error && error.name === 'ExitPromptError')) throw new PromptCancelled();
+    throw error;
+  } finally {
+    open.close();
+    release();
+  }
+}
+
+/** Rows that a prompt needs for something else than its question: a page of choices, a description, an error, and the keys. */
+const otherRows = 14;
+
+/**
+ * What the prompt itself shows of the question. A prompt is drawn again with every key, which goes wrong where it does not fit:
+ * what is too long is written above it, once, before this returns.
+ */
+function fitting(terminal: Terminal, { message, above, detail }: Question, widthOf: WidthOf): Heading {
+  const whole = { above: text(above), message: text(message), detail: text(detail) };
+  const { rows, columns } = terminal.err;
+  const lines = [whole.above, whole.message, whole.detail].filter(Boolean).join('\n').split('\n');
+  const taken = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0);
+  if (rows === undefined || taken + otherRows <= rows) return whole;
+  for (const part of [above, detail]) if (part) terminal.warn(part.trimEnd());
+  return { above: '', message: whole.message, detail: '' };
+}
+
+const text = (part: string | undefined): string => (part === undefined ? '' : sanitize(part.trimEnd()));

@@ -1,0 +1,76 @@
+/** What every prompt shows around its own part: the question above it, and the keys below it. */
+import { useEffect, useState } from '@inquirer/core';
+import type { promptTheme } from '../prompt-theme.ts';
+import type { OpenPrompt } from './open-prompt.ts';
+
+export type Theme = ReturnType<typeof promptTheme>;
+
+/** Texts that were sanitised. */
+export interface Heading {
+  /** What to know before the message is read, above it. */
+  above: string;
+  message: string;
+  /** What belongs to the message, below it. */
+  detail: string;
+}
+
+/** A key, and what it does. */
+export type KeyHelp = [key: string, action: string];
+
+/** What a prompt component is given beside its own settings. */
+export interface Base {
+  heading: Heading;
+  theme: Theme;
+  open: OpenPrompt;
+  /** What Escape does, such as "leave it pending". */
+  escape: string | undefined;
+  /** Called instead of an answer when Escape is pressed. */
+  escaped(): void;
+}
+
+/** Draws the prompt again whenever the terminal needs it. */
+export function useRedraws(open: OpenPrompt): void {
+  const [count, setCount] = useState(0);
+  useEffect(() => open.onRedraw(() => setCount(count + 1)), [count]);
+}
+
+/** The heading of a prompt that is open. */
+export function question({ heading, theme }: Base, beside = ''): string {
+  const { above, message, detail } = heading;
+  const line = `${theme.prefix.idle} ${theme.style.message(message)}${beside === '' ? '' : ` ${beside}`}`;
+  return [above, line, detail].filter(Boolean).join('\n');
+}
+
+/** A prompt that was answered, as it stays on the screen. */
+export function answered({ heading, theme }: Answered, [first = '', ...more]: readonly string[]): string {
+  const { message, answer } = theme.style;
+  const line = [theme.prefix.done, message(heading.message), ...(more.length === 0 ? [answer(first)] : [])].join(' ');
+  const lines = more.length === 0 ? [] : [first, ...more].map((text) => `  ${answer(text)}`);
+  return [heading.above, line, ...lines, heading.detail].filter(Boolean).join('\n');
+}
+
+interface Answered {
+  heading: Heading;
+  theme: { prefix: Pick<Theme['prefix'], 'done'>; style: Pick<Theme['style'], 'message' | 'answer'> };
+}
+
+/** Lines of a text that a prompt shows. */
+const longest = 8;
+
+/** The first and the last lines of many, so that a prompt fits the screen. */
+export function clipped(lines: readonly string[]): string[] {
+  if (lines.length <= longest) return [...lines];
+  const half = longest / 2;
+  return [...lines.slice(0, half), `… ${lines.length - 2 * half} more lines …`, ...lines.slice(-half)];
+}
+
+/** The line that says which keys do what, or that they do nothing yet. */
+export function keyHelp(base: Base, keys: readonly KeyHelp[]): string {
+  const { theme, open } = base;
+  if (open.resting) return theme.style.help('(the keys work in a moment)');
+  return theme.style.keysHelpTip(base.escape === undefined ? [...keys] : [...keys, ['esc', base.escape]]);
+}
+
+/** The lines below a prompt: an error if there is one, and the keys. */
+export const footer = (base: Base, error: string | undefined, keys: readonly KeyHelp[]): string =>
+  [...(error === undefined ? [] : [base.theme.style.error(error)]), keyHelp(base, keys)].join('\n');

@@ -1,0 +1,94 @@
+/** Writing a text: a line, or the lines of a pasted text. */
+import { createPrompt, isBackspaceKey, isEnterKey, useEffect, useKeypress, useRef, useState } from '@inquirer/core';
+import { sanitize } from '../sanitize.ts';
+import { answered, clipped, footer, type KeyHelp, question, useRedraws } from './view.ts';
+import type { WriteConfig } from './write-config.ts';
+
+/** Lines above the one that is being written. */
+type Written = { lines: readonly string[]; line: string };
+
+type LineReader = Parameters<Parameters<typeof useKeypress>[0]>[1] & { cursor: number };
+
+/** Resolves to the text; undefined for Enter without a text where that has a meaning of its own. */
+export const write = createPrompt<string | undefined, WriteConfig>((config, done) => {
+  const { base, initial, mask, validate, onEmpty } = config;
+  const { theme, open } = base;
+  useRedraws(open);
+  const [answer, setAnswer] = useState<string | undefined>(undefined);
+  const [written, setWritten] = useState<Written>({ lines: [], line: '' });
+  const [error, setError] = useState<string | undefined>(config.problem);
+  const change = (next: Written): void => {
+    setWritten(next);
+    setError(undefined);
+    const text = textOf(next);
+    open.keyboard.hasText = () => text !== '';
+    config.changed(text);
+  };
+  const paste = useRef<(text: string, reader: LineReader) => void>(() => undefined);
+  paste.current = (text, reader) => {
+    if (answer !== undefined) return;
+    const next = pasted(written, mask === undefined ? text : text.trim(), reader.cursor);
+    replaceLine(reader, next.line, next.line.length - next.after);
+    change({ lines: next.lines, line: next.line });
+  };
+  useEffect((reader) => {
+    open.keyboard.onPaste = (text) => paste.current?.(text, reader as LineReader);
+    if (config.text !== '') open.keyboard.onPaste(config.text);
+  }, []);
+
+  useKeypress((key, rl) => {
+    const reader = rl as LineReader;
+    if (answer !== undefined) return;
+    if (isEnterKey(key)) {
+      const text = textOf(written) || initial;
+      // The line reader has taken the line away.
+      reader.write(written.line);
+      if (text === '' && onEmpty !== undefined) {
+        open.vanishes = true;
+        setAnswer('');
+        return done(undefined);
+      }
+      const valid = validate(text);
+      if (valid !== true) return setError(valid);
+      setAnswer(text);
+      done(text);
+    } else if (key.name === 'escape') {
+      if (base.escape !== undefined) base.escaped();
+    } else if (isBackspaceKey(key) && reader.cursor === 0 && reader.line === written.line && written.lines.length > 0) {
+      const joined = `${written.lines.at(-1)}${written.line}`;
+      replaceLine(reader, joined, joined.length - written.line.length);
+      change({ lines: written.lines.slice(0, -1), line: joined });
+    } else if (reader.line !== written.line) change({ ...written, line: reader.line });
+  });
+
+  if (answer !== undefined) return answered(base, clipped(config.show(answer).split('\n')));
+  const line = mask === undefined ? written.line : mask.repeat(written.line.length);
+  const empty = textOf(written) === '';
+  const keys: KeyHelp[] = [['⏎', empty && onEmpty !== undefined ? onEmpty : 'confirm']];
+  const beside = empty && config.hint !== '' ? `${theme.style.defaultAnswer(config.hint)} ` : '';
+  // The text stands at the end of what is above the keys, so the detail cannot.
+  const { above, message, detail } = base.heading;
+  const heading = question({ ...base, heading: { above: [above, detail].filter(Boolean).join('\n'), message, detail: '' } });
+  const lines = clipped(written.lines.map((text) => `  ${theme.style.answer(sanitize(text))}`));
+  const content = lines.length === 0 ? `${heading} ${beside}${line}` : [heading, ...lines, `  ${line}`].join('\n');
+  return [content, footer(base, error, keys)];
+});
+
+const textOf = ({ lines, line }: Written): string => [...lines, line].join('\n');
+
+/** The text after pasting at the cursor of its last line; `after` is the length of what stands behind the pasted text. Pure. */
+export function pasted({ lines, line }: Written, text: string, cursor: number): Written & { after: number } {
+  const after = line.slice(cursor);
+  const parts = `${line.slice(0, cursor)}${text}`.split('\n');
+  // A tab is as wide as its place, which the line reader cannot know.
+  if (parts.at(-1)?.includes('\t')) parts.push('');
+  const last = parts.pop() ?? '';
+  return { lines: [...lines, ...parts], line: `${last}${after}`, after: after.length };
+}
+
+/** Makes the reader's line another one, with the cursor at this place. */
+function replaceLine(reader: LineReader, line: string, cursor: number): void {
+  reader.clearLine(0);
+  reader.write(line);
+  reader.cursor = cursor;
+}
