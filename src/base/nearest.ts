@@ -3,13 +3,13 @@
 /** The known word that is nearly the same as `word`, if there is one: at most a third of its letters differ. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const [best] = known
-    .map((candidate) => ({ candidate, edits: distance(word.toLowerCase(), candidate.toLowerCase()) }))
-    .sort((a, b) => a.edits - b.edits);
-  return best && best.edits <= Math.max(1, Math.floor(best.candidate.length / 3)) ? best.candidate : undefined;
+    .map((candidate) => ({ candidate, count: edits(word.toLowerCase(), candidate.toLowerCase()) }))
+    .sort((a, b) => a.count - b.count);
+  return best && best.count <= Math.max(1, Math.floor(best.candidate.length / 3)) ? best.candidate : undefined;
 }
 
-/** Edits from one word to another, where swapping two neighbours is one edit. Long words are not compared. */
-function distance(a: string, b: string): number {
+/** How many edits lead from one word to another, where swapping two neighbours is one edit. Long words are not compared. */
+export function edits(a: string, b: string): number {
   if (a.length > 64 || b.length > 64) return Number.POSITIVE_INFINITY;
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
   const cell = (i: number, j: number): number => rows[i]?.[j] ?? 0;
@@ -18,9 +18,9 @@ function distance(a: string, b: string): number {
     rows.push(row);
     for (let j = 1; j <= b.length; j++) {
       const same = a[i - 1] === b[j - 1];
-      let edits = Math.min(cell(i - 1, j) + 1, cell(i, j - 1) + 1, cell(i - 1, j - 1) + (same ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) edits = Math.min(edits, cell(i - 2, j - 2) + 1);
-      row.push(edits);
+      let least = Math.min(cell(i - 1, j) + 1, cell(i, j - 1) + 1, cell(i - 1, j - 1) + (same ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) least = Math.min(least, cell(i - 2, j - 2) + 1);
+      row.push(least);
     }
   }
   return cell(a.length, b.length);

@@ -316,6 +316,21 @@ describe.each(changing)('aops %s --dry-run', (id) => {
 });
 
 describe('--dry-run', () => {
+  it('prints the request in the form that is asked for', async () => {
+    const dry = (...flags: string[]) => service.cli(['runs', 'stop', waiting, '--dry-run', ...flags]);
+    expect((await dry('--jq', '.method')).stdout).toBe('POST\n');
+    expect((await dry('--fields', 'method', '--json')).json()).toEqual({ method: 'POST' });
+    expect((await dry('--fields', 'method,headers.authorization', '-o', 'yaml')).stdout).toBe(
+      'method: POST\nheaders:\n  authorization: Bearer ***\n',
+    );
+    expect((await dry('-o', 'ndjson')).stdout.trimEnd().split('\n')).toHaveLength(1);
+    expect((await dry('-o', 'csv', '--fields', 'method')).stdout).toBe('method\r\nPOST\r\n');
+    expect(await dry('-o', 'id')).toMatchObject({ code: 2, stdout: '' });
+    expect(await dry('--jq', '.method |')).toMatchObject({ code: 2, stdout: '' });
+    expect((await dry('--fields', 'nope')).stderr).toContain('There is no field "nope" here.');
+    expect(await state()).toEqual(untouched);
+  });
+
   it('still finds mistakes', async () => {
     expect(await service.cli(['runs', 'start', '--agent', 'nobody', '--dry-run'])).toMatchObject({ code: 3, stdout: '' });
     expect(await service.cli(['runs', 'start', '--agent', 'greeter', '--upload', 'nowhere', '--dry-run'])).toMatchObject({

@@ -21,6 +21,7 @@ export function overviewText(root: Parser, helper: Help): string {
   const wordWidth = Math.max(...commands.map((command) => command.name().length));
   const sections = helper.groupItems([...root.commands], commands, (command) => command.helpGroup() || 'Commands:');
   const flags = helper.visibleOptions(root).map((option) => [helper.optionTerm(option), helper.optionDescription(option)] as const);
+  const version = ['--version', 'Show the version; only without a command'] as const;
   return [
     `Usage: ${helper.commandUsage(root)}\n`,
     `${helper.commandDescription(root)}\n`,
@@ -32,7 +33,7 @@ export function overviewText(root: Parser, helper: Help): string {
         wordWidth,
       ),
     ),
-    list('Flags of every command:', flags, widest(flags)),
+    list('Flags of every command:', [...flags, version], widest(flags)),
     more,
   ].join('\n');
 }

@@ -12,7 +12,7 @@ export function newParser(name: string, summary: string): Parser {
     new Parser(name)
       .description(summary)
       .exitOverride()
-      .showSuggestionAfterError()
+      .showSuggestionAfterError(false)
       .helpOption('-h, --help', 'Show this help')
       .helpCommand(false)
       .allowExcessArguments(false)
@@ -110,40 +110,3 @@ const namesSomething = (source: CompletionSource | undefined): boolean => !notNa
 
 /** In a script, an empty value is a variable that was never set: told as such, not as something that was looked for and is not there. */
 const empty = (name: string): UsageError => new UsageError(`${name} is empty.`, 'If it comes from a variable, that one is not set.');
-
-/**
- * commander's error as ours; undefined for the "errors" that only mean help was shown.
- * @param called the words that were followed, all that was given, and the command where it is known
- */
-export function usageError(
-  error: { code: string; message: string },
-  { path, args, command }: { path: string; args: readonly string[]; command?: AnyCommand | undefined },
-): UsageError | undefined {
-  if (error.code === 'commander.helpDisplayed' || error.code === 'commander.help' || error.code === 'commander.version') return undefined;
-  const [message = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
-  const suggestion = rest.join(' ').replace(/^\((.*)\)$/, '$1');
-  const sentence = message.charAt(0).toUpperCase() + message.slice(1) + (message.endsWith('.') ? '' : '.');
-  const hint =
-    command && (fieldsBehindJson(error.code, args) ?? (error.code === unknownOption ? withoutFlag(message, path, command) : undefined));
-  return new UsageError(sentence, hint ?? `${suggestion ? `${suggestion} ` : ''}See \`${path} --help\`.`);
-}
-
-const unknownOption = 'commander.unknownOption';
-
-/** For `--json id,title`, as gh has it: the fields have a flag of their own here. */
-function fieldsBehindJson(code: string, args: readonly string[]): string | undefined {
-  const at = args.findIndex((arg) => arg === '--json' || arg.startsWith('--json='));
-  if (at < 0) return undefined;
-  const joined = args[at]?.startsWith('--json=') === true;
-  const given = joined ? args[at]?.slice('--json='.length) : args[at + 1];
-  if (code !== (joined ? unknownOption : 'commander.excessArguments') || !given || given.startsWith('-')) return undefined;
-  return `--json takes no value. Choose fields with \`--json --fields ${given}\`.`;
-}
-
-/** For an argument that was written as a flag: `--name x` where it is `x` alone. */
-function withoutFlag(message: string, path: string, command: AnyCommand): string | undefined {
-  const names = Object.keys((command.arguments ?? {}) as Arguments);
-  const meant = names.find((name) => message.includes(`'${flagName(name)}'`) || message.includes(`'${flagName(name)}=`));
-  if (meant === undefined) return undefined;
-  return `${argumentWord(meant)} is written without a flag: \`${path} ${names.map(argumentWord).join(' ')}\`.`;
-}

@@ -13,11 +13,11 @@ import { commandTree } from '../index.ts';
 import { type ChangeFlags, type GlobalFlags, globalFlags } from './global-flags.ts';
 import { type Host, jobControl } from './host.ts';
 import { overviewText } from './overview.ts';
-import { addOptions, argumentValues, commandParser, newParser, optionsOf, optionValues, usageError } from './parser.ts';
+import { addOptions, argumentValues, commandParser, newParser, optionsOf, optionValues } from './parser.ts';
 import { presentError, presentResult } from './present.ts';
 import type { ResultFields } from './result-fields.ts';
 import { Session } from './session.ts';
-import { type Entries, type Entry, entryOf, isGroup, isHidden, loaderOf, sectionOf } from './tree.ts';
+import { type Entries, type Entry, entryOf, follow, isGroup, isHidden, loaderOf, sectionOf } from './tree.ts';
 
 /** Runs the command line of `host` and resolves to the exit code. */
 export async function runProgram(host: Host, tree: Entries = commandTree): Promise<number> {
@@ -28,7 +28,7 @@ export async function runProgram(host: Host, tree: Entries = commandTree): Promi
   const topic = await showTopic(terminal, args, tree).catch((error: unknown) =>
     presentError(terminal, error, { json: false, debug: false }),
   );
-  const exit = topic ?? (await program.run(helpWords(args)));
+  const exit = topic ?? (await program.run(helpWords(args, tree)));
   await terminal.flush();
   return exit;
 }
@@ -58,9 +58,12 @@ async function showTopic(terminal: Terminal, args: string[], tree: Entries): Pro
   return presentError(terminal, error, { json: false, debug: false });
 }
 
-/** `aops help runs start` means `aops runs start --help`. */
-function helpWords(args: string[]): string[] {
-  return args[0] === 'help' ? [...args.slice(1), '--help'] : args;
+/** `aops help runs start` and `aops runs help start` mean `aops runs start --help`. */
+function helpWords(args: string[], tree: Entries): string[] {
+  const at = args.indexOf('help');
+  const group = follow(tree, args.slice(0, Math.max(0, at)));
+  if (at < 0 || group.entries === undefined || group.rest.length > 0 || entryOf(group.entries, 'help')) return args;
+  return [...args.slice(0, at), ...args.slice(at + 1), '--help'];
 }
 
 class Program {
@@ -84,20 +87,25 @@ class Program {
 
   async run(args: string[]): Promise<number> {
     this.#wantsHelp = args.includes('--help') || args.includes('-h');
-    const path = ['aops'];
+    const path: string[] = [];
     try {
       const root = await this.#parserFor(args, path);
       await this.#parsed(root, args);
       return this.#terminal.brokenPipe.aborted ? exitCodes.done : this.#exit;
     } catch (error) {
       if (this.#terminal.brokenPipe.aborted) return exitCodes.done;
-      const shown = error instanceof CommanderError ? usageError(error, { path: path.join(' '), args, command: this.#command }) : error;
+      const shown = error instanceof CommanderError ? await this.#usageError(error, path, args) : error;
       if (shown === undefined) return exitCodes.done;
       return presentError(this.#terminal, shown, { json: this.#wantsJson(args), debug: this.#flags.debug });
     }
   }
 
   #exit: number = exitCodes.done;
+
+  async #usageError(error: CommanderError, path: readonly string[], args: readonly string[]): Promise<unknown> {
+    const { usageError } = await import('./usage-error.ts');
+    return usageError(error, { path, args, command: this.#command });
+  }
 
   /** Runs what is called. Help counts as shown when it is written, which commander does not wait for. */
   async #parsed(root: Parser, args: string[]): Promise<void> {
@@ -121,13 +129,13 @@ class Program {
   async #fill(parser: Parser, entries: Entries, words: readonly string[], path: string[]): Promise<Parser> {
     const [word = '', ...rest] = words;
     const chosen = entryOf(entries, word);
+    if (!chosen && word !== '') throw await (await import('./usage-error.ts')).unknownCommand({ tree: this.#tree, path, word, rest });
     if (chosen) path.push(word);
     for (const [name, entry] of Object.entries(entries)) {
       const added = entry === chosen ? await this.#entered(name, entry, rest, path) : await this.#mentioned(name, entry, word === '');
       const section = sectionOf(entry);
       parser.addCommand(section === undefined ? added : added.helpGroup(`${section}:`), { hidden: isHidden(entry) });
     }
-    // Only without a word: with a handler, commander takes a mistyped word for an argument and suggests nothing.
     return word === '' ? parser.action(() => parser.help()) : parser;
   }
 
@@ -211,7 +219,7 @@ async function presentFailure(context: Context, command: AnyCommand, error: unkn
   if (context.flags.dryRun) {
     const { DryRunStop } = await import('../../client/index.ts');
     if (error instanceof DryRunStop) {
-      await context.terminal.data(`${JSON.stringify(error.request, null, 2)}\n`);
+      await presentResult(context, undefined, error.request);
       return exitCodes.done;
     }
   }

@@ -1,0 +1,196 @@
+/** Words and flags of other tools, and what is said about them: the right command, and never one that changes what somebody wants to read. */
+import { describe, expect, it } from 'vitest';
+import { flagName } from '../../src/commands/define.ts';
+import { commandTree } from '../../src/commands/index.ts';
+import { loadAllCommands } from '../../src/commands/program/describe.ts';
+import { globalFlags } from '../../src/commands/program/global-flags.ts';
+import { optionsOf } from '../../src/commands/program/parser.ts';
+import { changes, exists, localChanges, meantCommands } from '../../src/commands/program/suggest.ts';
+import { everywhere, flags, flagsOf, readingWords, within } from '../../src/commands/program/synonyms.ts';
+import { follow, groupsOf } from '../../src/commands/program/tree.ts';
+import { runCli } from '../support/run-cli.ts';
+import { folderEnv } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const env = folderEnv(await temporaryFolder());
+const commands = await loadAllCommands();
+const places: string[] = ['', ...groupsOf(commandTree).map(({ path }) => path.join(' '))];
+const words = (place: string): string[] => (place === '' ? [] : place.split(' '));
+const inTable = Object.entries(within).flatMap(([place, entries]) =>
+  Object.entries(entries).map(([word, lines]): [string, string, readonly string[]] => [place, word, lines]),
+);
+
+const hintOf = async (...argv: string[]): Promise<string> => {
+  const { code, stdout, stderr } = await runCli(argv, { env });
+  expect([code, stdout]).toEqual([2, '']);
+  return /^hint: (.*)$/m.exec(stderr)?.[1] ?? '';
+};
+
+describe('the table of words', () => {
+  it('is about words that name nothing where they stand', () => {
+    expect(inTable.length).toBeGreaterThan(100);
+    for (const [place, word] of inTable) {
+      expect(places, place).toContain(place);
+      const { entries } = follow(commandTree, words(place));
+      expect(Object.hasOwn(entries ?? {}, word), `${place} ${word} exists`).toBe(false);
+    }
+  });
+
+  it('suggests commands that exist, with options that they have', () => {
+    for (const [place, word, lines] of inTable)
+      for (const line of lines) {
+        expect(exists(commandTree, line), `${place} ${word}: ${line}`).toBe(true);
+        const command = commands.find(({ path }) => line.startsWith(path.join(' ')))?.command;
+        const known = command ? Object.keys({ ...optionsOf(command), ...globalFlags }).map(flagName) : ['--version', '--help'];
+        for (const flag of line.match(/--[a-z-]+/g) ?? []) expect(known, line).toContain(flag);
+      }
+  });
+
+  it('names, for every group, commands that some group has', () => {
+    const names = new Set(groupsOf(commandTree).flatMap(({ group }) => Object.keys(group.commands)));
+    for (const candidates of Object.values(everywhere)) for (const name of candidates) expect(names).toContain(name);
+  });
+
+  it('names flags that some command has', () => {
+    const known = new Set(commands.flatMap(({ command }) => Object.keys({ ...optionsOf(command), ...globalFlags }).map(flagName)));
+    for (const flag of ['--help', '--version']) known.add(flag);
+    for (const [flag, meant] of Object.entries(flags)) {
+      expect(meant.length, flag).toBeGreaterThan(0);
+      for (const each of meant) expect(known, flag).toContain(each.split(' ')[0]);
+    }
+    for (const place of Object.keys(flagsOf)) expect(commands.map(({ path }) => path.join(' '))).toContain(place);
+  });
+
+  it('knows which commands change this machine', () => {
+    for (const id of localChanges) expect(commands.map(({ path }) => path.join(' '))).toContain(id);
+  });
+
+  it('never leads from a word that asks to see something to a command that changes something', async () => {
+    let suggested = 0;
+    for (const place of places) {
+      const { entries = {} } = follow(commandTree, words(place));
+      for (const word of readingWords) {
+        if (Object.hasOwn(entries, word)) continue;
+        for (const line of await meantCommands({ tree: commandTree, path: words(place), word, rest: [] })) {
+          suggested += 1;
+          expect(await changes(commandTree, line), `aops ${place} ${word} -> ${line}`).toBe(false);
+        }
+      }
+    }
+    expect(suggested).toBeGreaterThan(300);
+    const table = [...inTable, ...Object.entries(everywhere).map(([word, lines]) => ['', word, lines] as const)];
+    for (const [place, word, lines] of table)
+      if (readingWords.has(word)) for (const line of lines) expect(await changes(commandTree, line), `${place} ${word}`).toBe(false);
+  });
+
+  it('leads to a command that changes something from its own name with one slip alone', async () => {
+    const meant = (path: string[], word: string) => meantCommands({ tree: commandTree, path, word, rest: [] });
+    expect(await meant(['runs'], 'stpo')).toEqual(['runs stop']);
+    expect(await meant(['agents'], 'delet')).toEqual(['agents delete']);
+    expect(await meant(['local'], 'resett')).toEqual(['local reset']);
+    expect(await meant(['runs'], 'shop')).not.toContain('runs stop');
+    expect(await meant(['runs'], 'shoot')).toEqual([]);
+    expect(await meant(['runs'], 'shwo')).toEqual(['runs get']);
+    expect(await meant(['agents'], 'deleeet')).toEqual([]);
+    expect(await meant(['runs'], 'scrennshots')).toEqual(['runs screenshots']);
+  });
+});
+
+describe('an unknown command', () => {
+  it.each([
+    [['show', '17'], 'Did you mean `aops runs get RUN` or `aops agents get AGENT`?'],
+    [['login'], 'Did you mean `aops auth login`?'],
+    [['logs', 'RUN'], 'Did you mean `aops runs messages RUN` or `aops local logs`?'],
+    [['ps'], 'Did you mean `aops runs list`?'],
+    [['approve', 'RUN'], 'Did you mean `aops runs respond RUN --approve`?'],
+    [['whoami'], 'Did you mean `aops auth status`?'],
+    [['schedules', 'list'], 'Did you mean `aops agents schedules list`?'],
+    [['rubrics'], 'Did you mean `aops agents rubrics`?'],
+    [['triggers'], 'Did you mean `aops agents triggers`?'],
+    [['run', 'hello'], 'Did you mean `aops runs start --agent AGENT`?'],
+    [['agent', 'list'], 'Did you mean `aops agents list`?'],
+    [['promote'], 'Did you mean `aops revisions promote`?'],
+    [['secrets'], 'Did you mean `aops webhooks secret show` or `aops connections list`?'],
+    [['runs', 'show'], 'Did you mean `aops runs get`?'],
+    [['runs', 'view'], 'Did you mean `aops runs get`?'],
+    [['runs', 'describe'], 'Did you mean `aops runs get`?'],
+    [['runs', 'ls'], 'Did you mean `aops runs list`?'],
+    [['runs', 'cancel'], 'Did you mean `aops runs stop`?'],
+    [['runs', 'kill'], 'Did you mean `aops runs stop`?'],
+    [['runs', 'tail'], 'Did you mean `aops runs watch RUN`?'],
+    [['runs', 'logs'], 'Did you mean `aops runs messages RUN`?'],
+    [['runs', 'approve'], 'Did you mean `aops runs respond RUN --approve`?'],
+    [['runs', 'new'], 'Did you mean `aops runs start --agent AGENT`?'],
+    [['agents', 'run', 'hello'], 'Did you mean `aops runs start --agent AGENT`?'],
+    [['agents', 'edit'], 'Did you mean `aops agents update AGENT --procedure FILE`?'],
+    [['agents', 'new'], 'Did you mean `aops agents create`?'],
+    [['agents', 'rm'], 'Did you mean `aops agents delete`?'],
+    [['local', 'start'], 'Did you mean `aops local up`?'],
+    [['local', 'stop'], 'Did you mean `aops local down`?'],
+    [['local', 'restart'], 'Did you mean `aops local down && aops local up`?'],
+    [['queues', 'add'], 'Did you mean `aops cases create` or `aops queues create`?'],
+    [['cases', 'add'], 'Did you mean `aops cases create`?'],
+    [['config', 'view'], 'Did you mean `aops config list`?'],
+    [['auth', 'whoami'], 'Did you mean `aops auth status`?'],
+    [['webhooks', 'test'], 'Did you mean `aops webhooks listen`?'],
+    [['webhooks', 'secret', 'view'], 'Did you mean `aops webhooks secret show`?'],
+  ])('%j', async (argv, hint) => {
+    expect(await hintOf(...argv)).toContain(hint);
+  });
+
+  it('is reported with the word and the help that is near, also where help is asked for', async () => {
+    for (const argv of [
+      ['runs', 'frobnicate'],
+      ['runs', 'frobnicate', '--help'],
+      ['help', 'runs', 'frobnicate'],
+    ]) {
+      const { code, stdout, stderr } = await runCli(argv, { env });
+      expect([code, stdout, stderr]).toEqual([2, '', 'error: Unknown command "frobnicate".\nhint: See `aops runs --help`.\n']);
+    }
+    expect(await hintOf('frobnicate')).toBe('See `aops --help`.');
+  });
+});
+
+describe('an unknown flag', () => {
+  it.each([
+    [['--verson'], '`aops --version`'],
+    [['runs', 'list', '--namespace', 'x'], '`--team`'],
+    [['runs', 'list', '--format', 'json'], '`--output`'],
+    [['runs', 'list', '--output-format=json'], '`--output`'],
+    [['runs', 'list', '-n', '3'], '`--limit`'],
+    [['runs', 'list', '--no-color'], '`--color never`'],
+    [['runs', 'list', '--verbose'], '`--debug`'],
+    [['runs', 'list', '--version'], '`aops --version`'],
+    [['runs', 'start', '--agent', 'a', '--follow'], '`--watch`'],
+    [['runs', 'start', '--agent', 'a', '--prompt', 'x'], '`--message`'],
+    [['runs', 'messages', 'RUN', '--follow'], '`aops runs watch RUN`'],
+    [['runs', 'watch', 'RUN', '-f'], 'It follows the run without a flag.'],
+    [['runs', 'stop', 'RUN', '--dryrun'], '`--dry-run`'],
+    [['local', 'logs', '--watch'], '`--follow`'],
+    [['agents', 'create', 'x', '--procedrue', 'f'], '`--procedure`'],
+  ])('%j', async (argv, hint) => {
+    expect(await hintOf(...argv)).toContain(hint);
+  });
+
+  it('is not taken for one that replaces files', async () => {
+    expect(await hintOf('sandbox', 'pull', 'RUN', '-f')).toBe('See `aops sandbox pull --help`.');
+  });
+});
+
+describe('help inside a group', () => {
+  it('is that of the command', async () => {
+    const list = await runCli(['runs', 'list', '--help'], { env });
+    expect(list.stdout).toContain('Usage: aops runs list');
+    for (const argv of [
+      ['runs', 'help', 'list'],
+      ['help', 'runs', 'list'],
+    ])
+      expect(await runCli(argv, { env })).toEqual({ ...list, json: expect.any(Function), lines: expect.any(Function) });
+    expect((await runCli(['runs', 'help'], { env })).stdout).toContain('Usage: aops runs [options] [command]');
+    expect((await runCli(['agents', 'schedules', 'help', 'create'], { env })).stdout).toContain('Usage: aops agents schedules create');
+  });
+
+  it('leaves the word to commands that take words', async () => {
+    expect(await hintOf('runs', 'send', 'help', '--nope')).toContain('aops runs send --help');
+  });
+});
