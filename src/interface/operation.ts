@@ -22,7 +22,7 @@ export interface Operation {
   /** Request body other than JSON. */
   readonly request?: 'multipart/form-data';
   /** Media type of a success response other than JSON. */
-  readonly produces?: 'text/html' | 'application/pdf';
+  readonly produces?: 'text/html' | 'application/pdf' | 'text/event-stream';
   /** Offered by the local service beyond the interface; another service may not know it. */
   readonly extension?: true;
 }

@@ -5,6 +5,7 @@ import { artifactOperations } from './operations/artifacts.ts';
 import { billingOperations } from './operations/billing.ts';
 import { caseOperations } from './operations/cases.ts';
 import { connectionOperations } from './operations/connections.ts';
+import { eventOperations } from './operations/events.ts';
 import { localOperations } from './operations/local.ts';
 import { mcpOperations } from './operations/mcp.ts';
 import { memoryOperations } from './operations/memory.ts';
@@ -30,6 +31,7 @@ export const operationGroups = {
   revisions: revisionOperations,
   sandboxes: sandboxOperations,
   runs: runOperations,
+  events: eventOperations,
   queues: queueOperations,
   cases: caseOperations,
   triggers: triggerOperations,
@@ -50,6 +52,7 @@ export const operations = {
   ...rubricOperations,
   ...sandboxOperations,
   ...runOperations,
+  ...eventOperations,
   ...queueOperations,
   ...caseOperations,
   ...triggerOperations,

@@ -6,6 +6,7 @@ import { artifactSchemas } from './schemas/artifacts.ts';
 import { billingSchemas } from './schemas/billing.ts';
 import { caseSchemas } from './schemas/cases.ts';
 import { connectionSchemas } from './schemas/connections.ts';
+import { eventSchemas } from './schemas/events.ts';
 import { localSchemas } from './schemas/local.ts';
 import { mcpSchemas } from './schemas/mcp.ts';
 import { memorySchemas } from './schemas/memory.ts';
@@ -29,6 +30,7 @@ export const schemas = {
   ...rubricSchemas,
   ...sandboxSchemas,
   ...runSchemas,
+  ...eventSchemas,
   ...queueSchemas,
   ...caseSchemas,
   ...triggerSchemas,

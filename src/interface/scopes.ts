@@ -110,6 +110,9 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   listBrowserSessionPages: 'files:read',
   downloadRunFile: 'files:read',
 
+  streamRunEvents: 'runs:read',
+  streamTeamEvents: 'runs:read',
+
   listQueues: 'runs:read',
   createQueue: 'queues:write',
   getQueue: 'runs:read',

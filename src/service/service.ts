@@ -24,6 +24,8 @@ import { deliverDue } from './engine/webhooks/delivery.ts';
 import { forgetDeliveries } from './engine/webhooks/retention.ts';
 import { Sender } from './engine/webhooks/sender.ts';
 import { Worker } from './engine/worker.ts';
+import { ChangeFeed } from './events/change-feed.ts';
+import { StreamSlots } from './events/stream-slots.ts';
 import { TrustedProxies } from './http/client-address.ts';
 import { IdempotencyLayer } from './http/idempotency.ts';
 import { KnownTokens } from './http/known-tokens.ts';
@@ -90,15 +92,21 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const metrics = new ServiceMetrics(clock.now(), options.usage);
     const scheme = options.tls === undefined ? 'http' : 'https';
     const { publicUrl, allowedHosts = [] } = options;
+    const limits = { ...defaultHttpLimits, ...options.httpLimits };
     const server = await listen(
       {
         engine,
         early: { ...engine, store: store.early },
         signer,
         instanceId,
-        limits: { ...defaultHttpLimits, ...options.httpLimits },
         checkOrigin: originCheck({ scheme, host, publicUrl, names: allowedHosts }),
         proxies,
+        limits,
+        streams: {
+          feed: new ChangeFeed(store.changes),
+          slots: new StreamSlots({ total: limits.streams, perCredential: limits.streamsPerCredential }),
+          heartbeatMilliseconds: limits.heartbeatMilliseconds,
+        },
         limiter: new RateLimiter(options.rateLimit ?? { limit: 3_000, windowSeconds: 60 }, clock),
         attempts: new RateLimiter({ limit: 10, windowSeconds: 60 }, clock),
         idempotency: new IdempotencyLayer({ store, clock, owner: instanceId, log, bounds: options.idempotencyBounds }),

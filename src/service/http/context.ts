@@ -4,6 +4,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { OperationId, operationGroups } from '../../interface/operations.ts';
 import type { Body, Params, Query, Response } from '../../interface/types.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { ChangeFeed } from '../events/change-feed.ts';
+import type { StreamSlots } from '../events/stream-slots.ts';
 import type { Grant, UrlSigner } from '../signed-urls.ts';
 import { listRunFiles } from '../store/run-files.ts';
 import type { RunFileRow } from '../store/schema.ts';
@@ -67,6 +69,9 @@ export type CallOperation = <Id extends OperationId>(
 
 /** A request of an operation that speaks a protocol of its own over HTTP: it gets the bytes, and gives the whole answer. */
 export interface RawRequest {
+  readonly method: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly search: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   /** Whether the request has an Idempotency-Key: only an answer that is no stream can be kept under it. */
@@ -74,6 +79,17 @@ export interface RawRequest {
   /** Aborted when the client has left, or the service ends. */
   readonly signal: AbortSignal;
   readonly call: CallOperation;
+  /** Whether the caller may still do this: its token may expire, or be revoked, while it is answered. */
+  readonly allowed: () => Promise<boolean>;
+  readonly streams: Streams;
+}
+
+/** What streams of events share. */
+export interface Streams {
+  readonly feed: ChangeFeed;
+  readonly slots: StreamSlots;
+  /** Milliseconds between the comments that keep a quiet stream open. */
+  readonly heartbeatMilliseconds: number;
 }
 
 export type RawHandler = (context: RequestContext, request: RawRequest) => Promise<Answer>;

@@ -5,6 +5,7 @@ import type { Readiness } from '../operating/readiness.ts';
 import type { ServiceMetrics } from '../operating/service-metrics.ts';
 import type { UrlSigner } from '../signed-urls.ts';
 import type { Received, TrustedProxies } from './client-address.ts';
+import type { Streams } from './context.ts';
 import type { IdempotencyLayer } from './idempotency.ts';
 import type { KnownTokens } from './known-tokens.ts';
 import type { Lifetime } from './lifetime.ts';
@@ -33,6 +34,7 @@ export interface HttpParts {
   remembered: RememberedAnswers;
   /** Where others reach the service, when it is not where it listens. Without a slash at the end. */
   publicUrl: string | undefined;
+  streams: Streams;
   metrics: ServiceMetrics;
   /** Who has it may read the figures; without one, this machine may. */
   metricsToken: string | undefined;

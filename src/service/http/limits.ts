@@ -14,6 +14,11 @@ export interface HttpLimits {
   readonly checkMilliseconds: number;
   /** At once; further ones are closed. */
   readonly connections: number;
+  /** Streams of events at once, of all callers and of one credential; further ones are refused. */
+  readonly streams: number;
+  readonly streamsPerCredential: number;
+  /** Between the comments that keep a quiet stream open. */
+  readonly heartbeatMilliseconds: number;
 }
 
 export const defaultHttpLimits: HttpLimits = {
@@ -24,4 +29,7 @@ export const defaultHttpLimits: HttpLimits = {
   lingerMilliseconds: 2_000,
   checkMilliseconds: 2_000,
   connections: 4_096,
+  streams: 512,
+  streamsPerCredential: 64,
+  heartbeatMilliseconds: 15_000,
 };

@@ -57,6 +57,17 @@ export async function handle(parts: HttpParts, request: IncomingMessage, request
   }
 }
 
+/** Whether the token that a request was let in with would let it in now. */
+async function isStillAllowed({ tokens, engine }: HttpParts, authorization: string | undefined, { id }: Match): Promise<boolean> {
+  try {
+    requirePermission(await authenticate(tokens, authorization, engine.clock.now()), id);
+    return true;
+  } catch (error) {
+    if (error instanceof ServiceError) return false;
+    throw error;
+  }
+}
+
 /** Attempts without a valid token count against the address they come from. */
 async function letIn(parts: HttpParts, request: IncomingMessage, address: string): Promise<Caller> {
   try {
@@ -124,11 +135,16 @@ async function answerTo(
       // It may answer in pieces, each of which is to be on the disk before it is sent.
       const settled = { ...context, engine: parts.engine };
       return await raw(settled, {
+        method: exchange.method,
+        params: match.params,
+        search: exchange.search,
         headers,
         body: body.bytes,
         keyed: key !== undefined,
         signal: exchange.lifetime.signal,
         call: operationCaller(settled),
+        allowed: () => isStillAllowed(parts, headers.authorization, match),
+        streams: parts.streams,
       });
     } catch (error) {
       return failed(parts, error, request, requestId);

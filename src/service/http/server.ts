@@ -1,6 +1,7 @@
 /** The HTTP server: sockets, time limits, and writing what the pipeline answers. */
 import { Buffer } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import {
   createServer,
   type IncomingMessage,
@@ -36,6 +37,9 @@ export interface HttpServer {
 export async function listen(parts: HttpParts, address: { host: string; port: number; tls?: TlsPair | undefined }): Promise<HttpServer> {
   const handling = new Handling();
   const closing = new AbortController();
+  // Each stream of events listens for the end.
+  setMaxListeners(0, closing.signal);
+  const sockets = new Set<Socket>();
   const accept = (request: IncomingMessage, response: ServerResponse): void => {
     if (closing.signal.aborted) response.shouldKeepAlive = false;
     void serve(parts, request, response, closing.signal, handling);
@@ -55,6 +59,10 @@ export async function listen(parts: HttpParts, address: { host: string; port: nu
   // The bytes of the headers are limited; by default those beyond a number would be left out without a word.
   server.maxHeadersCount = 0;
   server.on('request', accept);
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     holdBody(request, () => response.writeContinue());
     accept(request, response);
@@ -71,7 +79,11 @@ export async function listen(parts: HttpParts, address: { host: string; port: nu
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
       const limit = new AbortController();
-      const settled = handling.over().then(() => server.closeIdleConnections());
+      const settled = handling.over().then(() => {
+        server.closeIdleConnections();
+        // Node does not count those as idle on which nothing was ever sent, and clients keep some ready.
+        for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+      });
       // Handlers go on when their client has left, so connections alone do not tell.
       await Promise.race([Promise.all([closed, settled]), systemClock.sleep(milliseconds, limit.signal).catch(() => undefined)]);
       limit.abort();
@@ -164,6 +176,7 @@ async function serve(
   const requestId = randomUUID();
   responses.set(request.socket, response);
   try {
+    let milliseconds: number | undefined;
     const { answer, caller, operation } = await handle(parts, request, requestId, new Lifetime(response, closing));
     await endOfTurn();
     try {
@@ -179,6 +192,8 @@ async function serve(
       headers.Date = httpDate(clock.now());
       headers['X-Request-Id'] = requestId;
       response.writeHead(answer.status, headers);
+      // How long its reader stays says nothing about the service.
+      if (isEventStream(answer)) milliseconds = steadyTime(clock) - startedAt;
       if (typeof body !== 'string' && !(body instanceof Buffer)) await pipeline(body, response);
       else if (!unread) response.end(body);
       else {
@@ -192,7 +207,7 @@ async function serve(
       if (typeof answer.body !== 'string') answer.body.destroy();
       log('debug', 'a response was cut off', { request: requestId, ...errorFields(error) });
     }
-    const milliseconds = steadyTime(clock) - startedAt;
+    milliseconds ??= steadyTime(clock) - startedAt;
     parts.metrics.answered(operation ?? 'none', answer.status, milliseconds);
     log(levelOf(answer.status, operation), 'request', {
       request: requestId,
@@ -208,17 +223,19 @@ async function serve(
   }
 }
 
-/** Those who watch over the service ask every few seconds, and the log would be full of them. */
-const probes = ['healthz', 'readyz', 'metrics'];
+/** What watches the service, or watches runs, asks every few seconds: the log would be full of it. */
+const probes: ReadonlySet<string> = new Set(['healthz', 'readyz', 'metrics']);
+const polls: ReadonlySet<string> = new Set(['getRun', 'listRuns', 'listRunMessages', 'streamRunEvents', 'streamTeamEvents']);
 
-function levelOf(status: number, operation: string | undefined): LogLevel {
-  if (operation !== undefined && probes.includes(operation)) return 'debug';
+function levelOf(status: number, operation = ''): LogLevel {
+  if (probes.has(operation) || (status < 400 && polls.has(operation))) return 'debug';
   return status >= 500 ? 'error' : 'info';
 }
 
 /** A long text is encoded once, outside of the heap: written as it is, the socket would make a copy of several times its length. */
 const bytesToSend = (text: string): string | Buffer => (text.length > longText ? Buffer.from(text) : text);
 const longText = 64 * 1024;
+const isEventStream = ({ headers }: Answer): boolean => headers['Content-Type']?.startsWith('text/event-stream') === true;
 
 /** Answers what never became a request. */
 function refuse(parts: HttpParts, error: NodeJS.ErrnoException, socket: Duplex): void {

@@ -2,14 +2,31 @@
  * Which tables have changed how often, for those who remember what they read. Counted by the one process that writes to the
  * database, at the moment of the write: what was read before it is not to be remembered after it.
  */
+/** Is given the changed table, undefined when it is not known, and the parameters of the statement. */
+export type ChangeListener = (table: string | undefined, values: readonly unknown[]) => void;
+
 export class Changes {
   readonly #counts = new Map<string, number>();
+  readonly #listeners = new Set<ChangeListener>();
   #everything = 0;
 
-  /** Counts a change of a table; of all of them when it is not known which. */
-  count(table: string | undefined): void {
+  /**
+   * Counts a change of a table; of all of them when it is not known which.
+   * @param values the parameters of the statement, among them the ids of the rows that it is about
+   */
+  count(table: string | undefined, values: readonly unknown[] = []): void {
     if (table === undefined) this.#everything += 1;
     else this.#counts.set(table, (this.#counts.get(table) ?? 0) + 1);
+    for (const listener of this.#listeners) listener(table, values);
+  }
+
+  /**
+   * Calls `listener` at each write, before it is committed, until the returned function is called. The listener must be quick and
+   * must not throw; what it reads afterwards through the store is durable.
+   */
+  onChange(listener: ChangeListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** A number that is another one when one of the tables has changed. */

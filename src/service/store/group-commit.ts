@@ -204,7 +204,7 @@ export class GroupCommit implements Durability {
 
   #inGroup(group: Group, query: CompiledQuery): QueryResult<never> {
     if (group.failure !== undefined) throw group.failure;
-    if (kindOf(query.query) !== 'read') this.#changes.count(changedTable(query.query));
+    if (kindOf(query.query) !== 'read') this.#changes.count(changedTable(query.query), query.parameters);
     try {
       return this.#statements.run(query);
     } catch (error) {

@@ -4,10 +4,14 @@ import type { HumanAnswer } from '../runtimes/runtime.ts';
 import type { Queries } from './database.ts';
 import { bytesOf } from './page-bytes.ts';
 import { prepared } from './prepared.ts';
+import { noteRequestChange } from './request-events.ts';
 import type { HumanRequestRow, HumanRequestsTable } from './schema.ts';
 
-export async function insertHumanRequest(db: Queries, request: Insertable<HumanRequestsTable>): Promise<HumanRequestRow> {
-  return db.insertInto('human_requests').values(request).returningAll().executeTakeFirstOrThrow();
+/** Stores what a run asks. Call it in a transaction. */
+export async function insertHumanRequest(trx: Queries, request: Insertable<HumanRequestsTable>): Promise<HumanRequestRow> {
+  const row = await trx.insertInto('human_requests').values(request).returningAll().executeTakeFirstOrThrow();
+  await noteRequestChange(trx, row, 'asked');
+  return row;
 }
 
 export async function findHumanRequest(db: Queries, runId: string, id: string): Promise<HumanRequestRow | undefined> {
@@ -39,23 +43,33 @@ export async function pendingRequestSizes(db: Queries, runIds: string[]): Promis
   return new Map(rows.map((row) => [row.run_id, row.bytes]));
 }
 
-/** Stores the answer to a pending request. */
+/** Stores the answer to a pending request. Call it in a transaction. */
 export async function answerRequest(
-  db: Queries,
+  trx: Queries,
   id: string,
   answer: { answer: HumanAnswer; response: string; respondedAt: string },
 ): Promise<HumanRequestRow> {
-  return db
+  const row = await trx
     .updateTable('human_requests')
     .set({ status: 'answered', answer: JSON.stringify(answer.answer), response: answer.response, responded_at: answer.respondedAt })
     .where('id', '=', id)
     .where('status', '=', 'pending')
     .returningAll()
     .executeTakeFirstOrThrow();
+  await noteRequestChange(trx, row, 'settled');
+  return row;
 }
 
-export async function withdrawRequests(db: Queries, runId: string): Promise<void> {
-  await db.updateTable('human_requests').set({ status: 'withdrawn' }).where('run_id', '=', runId).where('status', '=', 'pending').execute();
+/** Withdraws what a run asks, if it asks anything. Call it in a transaction. */
+export async function withdrawRequests(trx: Queries, runId: string): Promise<void> {
+  const rows = await trx
+    .updateTable('human_requests')
+    .set({ status: 'withdrawn' })
+    .where('run_id', '=', runId)
+    .where('status', '=', 'pending')
+    .returningAll()
+    .execute();
+  for (const row of rows) await noteRequestChange(trx, row, 'settled');
 }
 
 /** The answers given in a turn, by the step that asked; a step that asked again has its latest. */

@@ -82,6 +82,14 @@ const after = prepared((db, { runId, limit, offset }: { runId: string; limit: nu
   db.selectFrom('messages').selectAll().where('run_id', '=', runId).where('seq', '>', offset).orderBy('seq').limit(limit),
 );
 
+/** Id of the message with a number; undefined when there is none. */
+export const messageIdAt = async (db: Queries, runId: string, seq: number): Promise<string | undefined> =>
+  (await idAt.first(db, { runId, seq }))?.id;
+
+const idAt = prepared((db, { runId, seq }: { runId: string; seq: number }) =>
+  db.selectFrom('messages').select('id').where('run_id', '=', runId).where('seq', '=', seq),
+);
+
 /** What people posted to a run, oldest first, after a message number. */
 export async function postedTexts(db: Queries, runId: string, after: number): Promise<{ seq: number; text: string }[]> {
   const rows = await posted.all(db, { runId, after });

@@ -11,6 +11,7 @@ export const runTables = [
   'run_files',
   'messages',
   'journal',
+  'request_events',
   'human_requests',
   'evaluations',
   'run_connections',

@@ -50,3 +50,18 @@ const totals = prepared(
   },
   (values) => namesOf(values).join(),
 );
+
+/** All totals of a team as one text, which is another one when a run was added, removed, or has changed its status. */
+export async function totalsOfTeam(db: Queries, teamId: string): Promise<string> {
+  return JSON.stringify(await ofTeam.all(db, { teamId }));
+}
+
+const ofTeam = prepared((db, { teamId }: { teamId: string }) =>
+  db
+    .selectFrom('run_totals')
+    .select(['agent_id', 'status', 'source', 'runs'])
+    .where('team_id', '=', teamId)
+    .orderBy('agent_id')
+    .orderBy('status')
+    .orderBy('source'),
+);

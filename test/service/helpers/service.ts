@@ -84,7 +84,8 @@ export class Api {
       headers: { ...(options.anonymous ? {} : { authorization: `Bearer ${this.service.token}` }), ...options.headers },
       ...(options.body === undefined ? {} : { body: options.body }),
     });
-    const text = await response.body.text();
+    const isStream = response.headers['content-type']?.includes('text/event-stream') ?? false;
+    const text = isStream ? await beginning(response.body) : await response.body.text();
     expect(response.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
     for (const name of ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset']) expect(response.headers[name]).toMatch(/^\d+$/);
     const isJson = response.headers['content-type']?.includes('application/json') ?? false;
@@ -154,6 +155,12 @@ export class Api {
     const { messages } = await this.ok('listRunMessages', { params: { run_id: runId } });
     return messages.map((message) => message.text_content ?? message.type);
   }
+}
+
+/** The first piece of a body that may never end. */
+async function beginning(body: AsyncIterable<Buffer>): Promise<string> {
+  for await (const piece of body) return piece.toString();
+  return '';
 }
 
 async function encoded(body: unknown): Promise<{ type?: string; bytes?: Buffer }> {

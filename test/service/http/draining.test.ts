@@ -1,5 +1,6 @@
 /** S40: closing the service finishes what was begun, takes nothing new, and waits no longer than its bound. */
 import { describe, expect, it } from 'vitest';
+import { promptly } from '../../support/promptly.ts';
 import { auth, dial, received, statusOf } from '../helpers/raw.ts';
 import { started } from '../helpers/service.ts';
 
@@ -22,6 +23,13 @@ describe('closing', () => {
     await closed;
     const again = await started({ dataDirectory: api.dataDirectory });
     expect((await again.ok('listAgents')).agents).toMatchObject([{ name: 'Last' }]);
+  });
+
+  it('does not wait for connections on which nothing was ever sent', async () => {
+    const api = await started();
+    const ended = received(await dial(api));
+    await promptly(() => api.service.close(), 3_000);
+    expect(await ended).toBe('');
   });
 
   it('does not wait for idle connections, and not for ever for a request that does not go on', async () => {

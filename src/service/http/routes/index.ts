@@ -7,6 +7,7 @@ import { billingRoutes } from './billing.ts';
 import { builderRoutes } from './builder-runs.ts';
 import { caseRoutes } from './cases.ts';
 import { connectionRoutes } from './connections.ts';
+import { eventRoutes } from './events.ts';
 import { localRoutes } from './local.ts';
 import { mcpRoutes } from './mcp.ts';
 import { memoryRoutes } from './memory.ts';
@@ -20,7 +21,7 @@ import { teamRoutes } from './teams.ts';
 import { triggerRoutes } from './triggers.ts';
 import { webhookRoutes } from './webhooks.ts';
 
-const rawHandlers = mcpRoutes;
+const rawHandlers = { ...mcpRoutes, ...eventRoutes };
 
 const handlers: { readonly [Id in Exclude<OperationId, keyof typeof rawHandlers>]: Handler<Id> } = {
   ...teamRoutes,

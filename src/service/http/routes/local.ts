@@ -43,7 +43,7 @@ export const localRoutes: GroupRoutes<'local'> = {
   },
 
   async createLocalTeam({ engine, teamId }, { body }) {
-    const team = { id: newId(), created_at: isoTime(engine.clock.now()), deleted_at: null, last_removed_run: 0 };
+    const team = { id: newId(), created_at: isoTime(engine.clock.now()), deleted_at: null, last_removed_run: 0, last_request_event: 0 };
     return engine.store.transaction().execute(async (trx) => {
       const row = { ...team, name: await requireFreeName(trx, body.name) };
       await insertTeam(trx, row);

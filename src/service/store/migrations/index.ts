@@ -14,6 +14,7 @@ import { operations } from './0014-operations.ts';
 import { missingConnections } from './0016-missing-connections.ts';
 import { lists } from './0017-lists.ts';
 import { caseLine } from './0018-case-line.ts';
+import { requestEvents } from './0019-request-events.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-core': core,
@@ -30,4 +31,5 @@ export const migrations: Record<string, Migration> = {
   '0016-missing-connections': missingConnections,
   '0017-lists': lists,
   '0018-case-line': caseLine,
+  '0019-request-events': requestEvents,
 };

@@ -99,6 +99,16 @@ export interface HumanRequestsTable {
   created_at: Fixed<string>;
 }
 
+/** Each asking and each settling of a human request (store/request-events.ts). */
+export interface RequestEventsTable {
+  team_id: Fixed<string>;
+  /** 1, 2, 3 ... within the team. */
+  number: Fixed<number>;
+  run_id: Fixed<string>;
+  request_id: Fixed<string>;
+  change: Fixed<'asked' | 'settled'>;
+}
+
 /** Files that a run recorded; the bytes are in the data directory. */
 export interface RunFilesTable {
   id: Fixed<string>;
@@ -139,6 +149,7 @@ export interface RunsTables {
   messages: MessagesTable;
   journal: JournalTable;
   human_requests: HumanRequestsTable;
+  request_events: RequestEventsTable;
   run_files: RunFilesTable;
   tool_executions: ToolExecutionsTable;
 }

@@ -14,6 +14,8 @@ export interface TeamsTable {
   deleted_at: string | null;
   /** The highest number of a run that was removed; it is not given again. */
   last_removed_run: Generated<number>;
+  /** The number of the latest of its request events; it is not given again. */
+  last_request_event: Generated<number>;
 }
 
 /** What a team may use; a team without a row has the default plan (plans/plan.ts). */

@@ -1,0 +1,102 @@
+/**
+ * Wakes whoever waits for a change of the database. It says only that something may have changed; what did is read afterwards,
+ * through the store, which answers when it is durable.
+ */
+import type { Changes } from '../store/changes.ts';
+
+/** What a waker is interested in. */
+export interface Topics {
+  /** Any change of one of these tables. */
+  readonly tables?: readonly string[];
+  /** Changes of runs, messages and human requests whose statement names one of these ids. */
+  readonly ids?: readonly string[];
+}
+
+const tablesOfRuns: ReadonlySet<string> = new Set(['runs', 'messages', 'human_requests']);
+
+export class ChangeFeed {
+  readonly #changes: Pick<Changes, 'onChange'>;
+  readonly #byTable = new Map<string, Set<Waker>>();
+  readonly #byId = new Map<string, Set<Waker>>();
+  readonly #all = new Set<Waker>();
+  #stop: (() => void) | undefined;
+
+  constructor(changes: Pick<Changes, 'onChange'>) {
+    this.#changes = changes;
+  }
+
+  /** A waker for some topics. Close it when nobody waits for it any more. */
+  waker({ tables = [], ids = [] }: Topics): Waker {
+    this.#stop ??= this.#changes.onChange((table, values) => this.#changed(table, values));
+    const waker = new Waker(() => {
+      for (const table of tables) remove(this.#byTable, table, waker);
+      for (const id of ids) remove(this.#byId, id, waker);
+      this.#all.delete(waker);
+      if (this.#all.size > 0) return;
+      this.#stop?.();
+      this.#stop = undefined;
+    });
+    for (const table of tables) add(this.#byTable, table, waker);
+    for (const id of ids) add(this.#byId, id, waker);
+    this.#all.add(waker);
+    return waker;
+  }
+
+  #changed(table: string | undefined, values: readonly unknown[]): void {
+    if (table === undefined) {
+      for (const waker of this.#all) waker.wake();
+      return;
+    }
+    for (const waker of this.#byTable.get(table) ?? []) waker.wake();
+    if (this.#byId.size === 0 || !tablesOfRuns.has(table)) return;
+    for (const value of values) if (typeof value === 'string') for (const waker of this.#byId.get(value) ?? []) waker.wake();
+  }
+}
+
+export class Waker {
+  readonly close: () => void;
+  #woken = false;
+  #resume: (() => void) | undefined;
+
+  constructor(close: () => void) {
+    this.close = close;
+  }
+
+  wake(): void {
+    this.#woken = true;
+    this.#resume?.();
+  }
+
+  /** Forgets earlier changes. Call it before reading: what changes during the read wakes the next wait. */
+  reset(): void {
+    this.#woken = false;
+  }
+
+  /** Waits for a change since `reset`: true when there was one, false when the time (milliseconds) has passed or the signal was aborted. */
+  async next(signal: AbortSignal, milliseconds: number): Promise<boolean> {
+    if (this.#woken || signal.aborted) return this.#woken;
+    return new Promise((resolve) => {
+      const settle = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', settle);
+        this.#resume = undefined;
+        resolve(this.#woken);
+      };
+      const timer = setTimeout(settle, milliseconds);
+      signal.addEventListener('abort', settle, { once: true });
+      this.#resume = settle;
+    });
+  }
+}
+
+function add(map: Map<string, Set<Waker>>, key: string, waker: Waker): void {
+  const wakers = map.get(key);
+  if (wakers === undefined) map.set(key, new Set([waker]));
+  else wakers.add(waker);
+}
+
+function remove(map: Map<string, Set<Waker>>, key: string, waker: Waker): void {
+  const wakers = map.get(key);
+  wakers?.delete(waker);
+  if (wakers?.size === 0) map.delete(key);
+}

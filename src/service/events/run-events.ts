@@ -1,0 +1,81 @@
+/**
+ * The events of a run. The run is read first and its messages afterwards, so that all messages of a run that has ended come
+ * before its end. Messages are told one by one and exactly once; a status is told when it differs from the one told last.
+ */
+
+import type { Queries } from '../store/database.ts';
+import { findHumanRequest, pendingRequest } from '../store/human-requests.ts';
+import { listMessageRows, messageIdAt } from '../store/messages.ts';
+import { findRun, isTerminal } from '../store/runs.ts';
+import type { HumanRequestRow } from '../store/schema.ts';
+import { humanRequestView, messageView, runView } from '../views/runs.ts';
+import type { EventSource, ServerEvent } from './event-source.ts';
+import { markOf, type RunPosition, runEventId } from './run-position.ts';
+
+/** Messages that are read at once; fewer when they are large. */
+const pageRows = 50;
+
+export class RunEvents implements EventSource {
+  readonly #db: Queries;
+  readonly #teamId: string;
+  readonly #runId: string;
+  readonly #position: RunPosition;
+  #checked = false;
+
+  /** @param db tells only of what is durable */
+  constructor(db: Queries, run: { teamId: string; id: string }, position: RunPosition) {
+    this.#db = db;
+    this.#teamId = run.teamId;
+    this.#runId = run.id;
+    this.#position = position;
+  }
+
+  async *look(): AsyncGenerator<ServerEvent, boolean, undefined> {
+    const run = await findRun(this.#db, this.#teamId, this.#runId);
+    if (run === undefined) return false;
+    const pending = await pendingRequest(this.#db, run.id);
+    yield* this.#messages();
+    const { request } = this.#position;
+    if (request !== null && request !== pending?.id) {
+      const row = await findHumanRequest(this.#db, run.id, request);
+      yield this.#event('human_request.resolved', resolvedData(request, row), { request: null });
+    }
+    const previous = this.#position.status;
+    if (run.status !== previous) yield this.#event('run.status', { status: run.status, previous }, { status: run.status, finished: false });
+    if (pending !== undefined && pending.id !== this.#position.request)
+      yield this.#event('human_request.pending', { human_request: humanRequestView(pending) }, { request: pending.id });
+    if (!isTerminal(run.status)) return true;
+    if (!this.#position.finished) yield this.#event('run.finished', { run: runView(run, pending) }, { finished: true });
+    return false;
+  }
+
+  async *#messages(): AsyncGenerator<ServerEvent, void, undefined> {
+    const position = this.#position;
+    if (!this.#checked) await this.#check();
+    for (;;) {
+      const rows = await listMessageRows(this.#db, this.#runId, { limit: pageRows, offset: position.seq });
+      if (rows.length === 0) return;
+      for (const row of rows) yield this.#event('message', { message: messageView(row) }, { seq: row.seq, mark: markOf(row.id) });
+    }
+  }
+
+  /** Messages of a data directory that was restored may be others than the reader knows: they are all told again. */
+  async #check(): Promise<void> {
+    this.#checked = true;
+    const position = this.#position;
+    if (position.seq === 0) return;
+    const id = await messageIdAt(this.#db, this.#runId, position.seq);
+    if (id === undefined || markOf(id) !== position.mark) Object.assign(position, { seq: 0, mark: '' });
+  }
+
+  #event(type: string, data: unknown, moved: Partial<RunPosition>): ServerEvent {
+    Object.assign(this.#position, moved);
+    return { id: runEventId(this.#position), type, data };
+  }
+}
+
+const resolvedData = (id: string, row: HumanRequestRow | undefined) => ({
+  human_request_id: id,
+  title: row?.title ?? '',
+  resolution: row?.status === 'answered' ? 'answered' : 'withdrawn',
+});

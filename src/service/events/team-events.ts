@@ -1,0 +1,62 @@
+/**
+ * What the runs of a team ask of people: first everything that is pending, then each request as it is asked and settled. On request
+ * also hints that runs were started or have changed their status, for who shows a list of them.
+ */
+import type { Queries } from '../store/database.ts';
+import { pendingAfter, type RequestChange, requestChanges } from '../store/request-events.ts';
+import { totalsOfTeam } from '../store/run-totals.ts';
+import { humanRequestView } from '../views/runs.ts';
+import type { EventSource, ServerEvent } from './event-source.ts';
+import { type TeamPosition, teamEventId } from './team-position.ts';
+
+export class TeamEvents implements EventSource {
+  readonly #db: Queries;
+  readonly #teamId: string;
+  readonly #position: TeamPosition;
+  readonly #includesRuns: boolean;
+  #totals: string | undefined;
+
+  /** @param db tells only of what is durable */
+  constructor(db: Queries, teamId: string, { position, includesRuns }: { position: TeamPosition; includesRuns: boolean }) {
+    this.#db = db;
+    this.#teamId = teamId;
+    this.#position = position;
+    this.#includesRuns = includesRuns;
+  }
+
+  async *look(): AsyncGenerator<ServerEvent, boolean, undefined> {
+    const position = this.#position;
+    while (position.pendingAfter !== null) {
+      const rows = await pendingAfter(this.#db, this.#teamId, { after: position.pendingAfter, upTo: position.event });
+      for (const row of rows) yield this.#event({ pendingAfter: row.number }, row);
+      if (rows.length === 0) position.pendingAfter = null;
+    }
+    for (;;) {
+      const changes = await requestChanges(this.#db, this.#teamId, position.event);
+      for (const change of changes) yield this.#event({ event: change.number }, change);
+      if (changes.length === 0) break;
+    }
+    if (this.#includesRuns) yield* this.#runs();
+    return true;
+  }
+
+  /** The totals differ whenever a run was started or has another status, unless several changes cancel each other out. */
+  async *#runs(): AsyncGenerator<ServerEvent, void, undefined> {
+    const totals = await totalsOfTeam(this.#db, this.#teamId);
+    if (totals === this.#totals) return;
+    this.#totals = totals;
+    yield { type: 'runs.changed', data: {} };
+  }
+
+  #event(moved: Partial<TeamPosition>, { change, row }: RequestChange): ServerEvent {
+    Object.assign(this.#position, moved);
+    const id = teamEventId(this.#position);
+    if (change === 'settled') {
+      const resolution = row.status === 'answered' ? 'answered' : 'withdrawn';
+      return { id, type: 'human_request.resolved', data: { human_request_id: row.id, run_id: row.run_id, title: row.title, resolution } };
+    }
+    const { run_id, run_title, run_number, agent_id, agent_name } = row;
+    const run = { id: run_id, title: run_title, run_number, agent_id, agent_name };
+    return { id, type: 'human_request.pending', data: { human_request: humanRequestView(row), run } };
+  }
+}

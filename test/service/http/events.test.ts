@@ -1,0 +1,338 @@
+/** Streams of events: each event once and in order, resumed exactly, only for those who may read, bounded, and ended in time. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { promptly } from '../../support/promptly.ts';
+import { afterTest } from '../../support/temporary.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { covers } from '../helpers/coverage.ts';
+import { crashImage } from '../helpers/crash.ts';
+import { EventReader, inShort } from '../helpers/events.ts';
+import { auth, dial } from '../helpers/raw.ts';
+import type { Behaviour } from '../helpers/runtime.ts';
+import type { Api } from '../helpers/service.ts';
+
+const service = covers('events');
+
+/** Says one thing, asks, and says how it was answered. */
+const asks: Behaviour = async (host) => {
+  const answer = host.answer('ask');
+  if (answer === undefined) {
+    await host.emit([{ kind: 'text', id: 'before', text: 'Before' }]);
+    return { status: 'waiting', step: 'ask', request: { type: 'approval', title: 'Really?' } };
+  }
+  await host.emit([{ kind: 'text', id: 'after', text: 'After' }]);
+  return { status: 'completed' };
+};
+
+const whole = ['Go', 'Before', '> waiting', '? Really?', 'Approved: Really?', 'After', '> completed', 'finished completed'];
+
+const open = (api: Api, runId: string, headers?: Record<string, string>) => EventReader.open(api, `/v2/runs/${runId}/events`, headers);
+const openTeam = (api: Api, headers?: Record<string, string>, query = '') =>
+  EventReader.open(api, `/v2/teams/${api.service.teamId}/events${query}`, headers);
+const resuming = (id: string | undefined) => ({ 'last-event-id': id ?? '' });
+
+async function approve(api: Api, runId: string): Promise<void> {
+  const { pending_human_request: request } = await api.ok('getRun', { params: { run_id: runId } });
+  const params = { run_id: runId, request_id: request?.id ?? '' };
+  await api.ok('respondToHumanRequest', { params, body: { approved: true } });
+}
+
+/** What a reader may or may not see on the way, or sees a moment earlier or later. */
+const passing = new Set(['> not_started', '> pending', '> starting', '> running', 'answered: Really?']);
+const lasting = (events: readonly string[]) => events.filter((event) => !passing.has(event));
+
+describe('the events of a run', () => {
+  it('come as they happen: messages, statuses, requests, and the end', async () => {
+    const api = await service({ behaviours: { asks } });
+    const run = await api.run('asks', 'Go');
+    const reader = await open(api, run.id);
+    expect(reader.headers).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+    });
+    const before = await reader.until('human_request.pending');
+    expect(reader.retry).toBe(1_000);
+    await approve(api, run.id);
+    const events = [...before, ...(await reader.rest())];
+    expect(lasting(events.map(inShort))).toEqual(whole);
+    expect(events.map(inShort)).toContain('answered: Really?');
+    expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+    const { messages } = await api.ok('listRunMessages', { params: { run_id: run.id } });
+    const told = events.filter(({ type }) => type === 'message').map(({ data }) => JSON.parse(data).message);
+    expect(told).toEqual(messages);
+    const { run: ended } = await api.ok('getRun', { params: { run_id: run.id } });
+    expect(JSON.parse(events.at(-1)?.data ?? '')).toEqual({ run: ended });
+  });
+
+  it('continue after any of them exactly, also after the service was killed', async () => {
+    const api = await service({ behaviours: { asks } });
+    const run = await api.run('asks', 'Go');
+    await api.until(run.id, 'waiting');
+    const reader = await open(api, run.id);
+    const before = await reader.until('human_request.pending');
+    await approve(api, run.id);
+    const events = [...before, ...(await reader.rest())];
+    const copy = await service({ behaviours: { asks }, dataDirectory: await crashImage(api) });
+    for (const target of [api, copy.as(api.service.token)]) {
+      for (const [index, { id }] of events.entries()) {
+        const again = await open(target, run.id, resuming(id));
+        // A reader that continues before the run waited sees it as it is now: it has ended.
+        const passedBy = index < before.length - 1 ? ['> waiting', '? Really?'] : [];
+        const left = lasting(events.slice(index + 1).map(inShort)).filter((event) => !passedBy.includes(event));
+        expect(lasting((await again.rest()).map(inShort)), `after ${id}`).toEqual(left);
+        expect(again.status).toBe(index === events.length - 1 ? 204 : 200);
+      }
+    }
+  });
+
+  it('are told from the start when the messages are others than the reader knows', async () => {
+    const api = await service();
+    const run = await api.run('done', 'Go');
+    await api.until(run.id, 'completed');
+    const reader = await open(api, run.id, resuming('7.00000000.running..'));
+    expect(lasting((await reader.rest()).map(inShort))).toEqual(['Go', '> completed', 'finished completed']);
+  });
+
+  it('tell of a request that was withdrawn, and of the next turn of a run that had ended', async () => {
+    const api = await service({ behaviours: { asks } });
+    const run = await api.run('asks', 'Go');
+    const reader = await open(api, run.id);
+    await reader.until('human_request.pending');
+    await api.ok('stopRun', { params: { run_id: run.id } });
+    const events = await reader.rest();
+    expect(events.map(inShort)).toEqual(['withdrawn: Really?', '> interrupted', 'finished interrupted']);
+    await api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'Again' } });
+    const next = await open(api, run.id, resuming(events.at(-1)?.id));
+    expect(lasting((await next.until('human_request.pending')).map(inShort))).toEqual(['Again', '> waiting', '? Really?']);
+  });
+
+  it('are the same for two readers, and for one that begins later', async () => {
+    const api = await service({ behaviours: { asks } });
+    const run = await api.run('asks', 'Go');
+    const [one, two] = await Promise.all([open(api, run.id), open(api, run.id)]);
+    const begun = await Promise.all([one.until('human_request.pending'), two.until('human_request.pending')]);
+    const late = await open(api, run.id);
+    const lateBegun = await late.until('human_request.pending');
+    await approve(api, run.id);
+    const all = [...(await one.rest()), ...(await two.rest()), ...(await late.rest())].map(inShort);
+    const rest = whole.slice(4);
+    expect(lasting(all)).toEqual([...rest, ...rest, ...rest]);
+    for (const events of [...begun, lateBegun]) expect(lasting(events.map(inShort))).toEqual(whole.slice(0, 4));
+  });
+
+  it('that nothing happens in bring a comment now and then', async () => {
+    const api = await service({ behaviours: { asks }, httpLimits: { heartbeatMilliseconds: 20 } });
+    const run = await api.run('asks', 'Go');
+    const reader = await open(api, run.id);
+    await reader.until('human_request.pending');
+    const rest = reader.rest();
+    await expect.poll(() => reader.text).toContain('\n\n:\n\n:\n\n');
+    await api.ok('stopRun', { params: { run_id: run.id } });
+    await rest;
+  });
+
+  it('count as one request, however many they are', async () => {
+    const clock = new ManualClock();
+    const many: Behaviour = async (host) => {
+      for (let index = 0; index < 50; index += 1) await host.emit([{ kind: 'text', id: `m${index}`, text: `m${index}` }]);
+      return { status: 'completed' };
+    };
+    const api = await service({ behaviours: { many }, clock });
+    const run = await api.run('many');
+    await api.until(run.id, 'completed');
+    const before = await api.send('GET', `/v2/runs/${run.id}`);
+    const reader = await open(api, run.id);
+    expect((await reader.rest()).filter(({ type }) => type === 'message')).toHaveLength(50);
+    const left = ({ headers }: { headers: Record<string, string | string[] | undefined> }) => Number(headers['ratelimit-remaining']);
+    expect(left(reader)).toBe(left(before) - 1);
+    expect(left(await api.send('GET', `/v2/runs/${run.id}`))).toBe(left(before) - 2);
+  });
+});
+
+describe('the events of a team', () => {
+  it('begin with what is pending, and go on with what is asked and settled', async () => {
+    const api = await service({ behaviours: { asks } });
+    const first = await api.run('asks', 'Go');
+    await api.until(first.id, 'waiting');
+    await api.call('streamTeamEvents');
+    await api.call('streamRunEvents', { params: { run_id: first.id } });
+    const reader = await openTeam(api);
+    const [pending] = await reader.until('human_request.pending');
+    expect(JSON.parse(pending?.data ?? '')).toMatchObject({
+      human_request: { title: 'Really?', type: 'approval' },
+      run: { id: first.id, title: 'Go', run_number: 1, agent_id: first.agent_id },
+    });
+    const second = await api.run('asks', 'Go on');
+    expect(runOf(await reader.next())).toEqual(['human_request.pending', second.id]);
+    await approve(api, first.id);
+    expect(runOf(await reader.next())).toEqual(['human_request.resolved', first.id, 'answered']);
+    await api.ok('stopRun', { params: { run_id: second.id } });
+    expect(runOf(await reader.next())).toEqual(['human_request.resolved', second.id, 'withdrawn']);
+  });
+
+  it('continue after any of them exactly, also after the service was killed', async () => {
+    const api = await service({ behaviours: { asks } });
+    const runs: string[] = [];
+    const begin = async () => {
+      const { id } = await api.run('asks', 'Go');
+      await api.until(id, 'waiting');
+      runs.push(id);
+    };
+    for (let count = 0; count < 3; count += 1) await begin();
+    const reader = await openTeam(api);
+    const events = [await reader.next(), await reader.next(), await reader.next()];
+    await approve(api, runs[1] as string);
+    events.push(await reader.next());
+    await begin();
+    events.push(await reader.next());
+    expect(events.map((event) => runOf(event))).toEqual([
+      ['human_request.pending', runs[0]],
+      ['human_request.pending', runs[1]],
+      ['human_request.pending', runs[2]],
+      ['human_request.resolved', runs[1], 'answered'],
+      ['human_request.pending', runs[3]],
+    ]);
+    const copy = await service({ behaviours: { asks }, dataDirectory: await crashImage(api) });
+    for (const target of [api, copy.as(api.service.token)]) {
+      for (const [index, event] of events.slice(0, -1).entries()) {
+        const again = await openTeam(target, resuming(event?.id));
+        // One that was pending and is settled by now is not told as pending; that it is settled is told.
+        const expected = events.slice(index + 1).filter((left) => !(index === 0 && left === events[1]));
+        for (const left of expected) expect(runOf(await again.next()), `after ${event?.id}`).toEqual(runOf(left));
+        again.close();
+      }
+    }
+  });
+
+  it('are those of the team alone', async () => {
+    const api = await service({ behaviours: { asks } });
+    const other = await api.inNewTeam();
+    const reader = await openTeam(api, {}, '?include=runs');
+    expect((await reader.next())?.type).toBe('runs.changed');
+    const theirs = await other.run('asks', 'Theirs');
+    await other.until(theirs.id, 'waiting');
+    const ours = await api.run('asks', 'Ours');
+    expect(runOf((await reader.until('human_request.pending')).at(-1))).toEqual(['human_request.pending', ours.id]);
+    expect((await EventReader.open(other, `/v2/runs/${ours.id}/events`)).status).toBe(404);
+    expect((await EventReader.open(other, `/v2/teams/${api.service.teamId}/events`)).status).toBe(404);
+  });
+
+  it('with include=runs say when the list of runs is another one', async () => {
+    const api = await service();
+    const reader = await openTeam(api, {}, '?include=runs');
+    expect(await reader.next()).toMatchObject({ type: 'runs.changed', data: '{}', id: '' });
+    await api.run('done', 'Go');
+    expect(await reader.next()).toMatchObject({ type: 'runs.changed' });
+    expect((await openTeam(api, {}, '?include=all')).status).toBe(400);
+  });
+});
+
+function runOf(event: { type: string; data: string } | undefined): (string | undefined)[] {
+  const data = JSON.parse(event?.data ?? '{}') as { run?: { id: string }; run_id?: string; resolution?: string };
+  return [event?.type, data.run?.id ?? data.run_id, ...(data.resolution === undefined ? [] : [data.resolution])];
+}
+
+describe('a stream', () => {
+  it('is refused without the right to read, to an id that is none of its own, and over a method it has not', async () => {
+    const api = await service({ behaviours: { asks } });
+    const run = await api.run('asks', 'Go');
+    const limited = await api.withToken({ scopes: ['runs:write'] });
+    for (const path of [`/v2/runs/${run.id}/events`, `/v2/teams/${api.service.teamId}/events`]) {
+      expect((await limited.send('GET', path)).status, path).toBe(403);
+      expect((await api.send('GET', path, { headers: { authorization: 'Bearer wrong' } })).status, path).toBe(401);
+      expect((await api.send('GET', path, { headers: resuming('nonsense') })).body, path).toMatchObject({ error: 'invalid_request' });
+      expect((await api.send('POST', path)).status, path).toBe(405);
+      expect((await api.send('HEAD', path)).headers['content-type'], path).toContain('text/event-stream');
+    }
+    expect((await open(api, '00000000-0000-4000-8000-000000000000')).status).toBe(404);
+  });
+
+  it('ends when its token is revoked or has expired, and when its team is removed', async () => {
+    const clock = new ManualClock();
+    const api = await service({ behaviours: { asks }, clock, httpLimits: { heartbeatMilliseconds: 20 } });
+    const { token, secret } = await api.ok('createLocalToken', { body: { name: 'revoked' } });
+    const expiring = await api.withToken({ expires_in_seconds: 60 });
+    const other = await api.inNewTeam();
+    const readers = [await openTeam(api.as(secret)), await openTeam(expiring), await openTeam(other)];
+    const [revoked, expired, removed] = readers.map((reader) => reader.rest());
+    await api.ok('revokeLocalToken', { params: { token_id: token.id } });
+    expect(await revoked).toEqual([]);
+    await api.ok('deleteLocalTeam', { params: { team_id: other.service.teamId } });
+    expect(await removed).toEqual([]);
+    clock.advance(61_000);
+    expect(await expired).toEqual([]);
+  });
+
+  it('is one of so many, for a credential and in all; its place is free when its reader has left', async () => {
+    const api = await service({ behaviours: { asks }, httpLimits: { streams: 3, streamsPerCredential: 2 } });
+    const other = await api.withToken();
+    const [first] = [await openTeam(api), await openTeam(api)];
+    const refused = await openTeam(api);
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '30']);
+    await openTeam(other);
+    const full = await openTeam(other);
+    expect([full.status, full.headers['retry-after']]).toEqual([503, '30']);
+    first?.close();
+    await expect.poll(async () => (await openTeam(other)).status).toBe(200);
+  });
+
+  it('ends at once with the service, also for a reader that takes nothing', async () => {
+    const long: Behaviour = async (host) => {
+      for (let index = 0; index < 40; index += 1) await host.emit([{ kind: 'text', id: `m${index}`, text: `${index}`.repeat(500_000) }]);
+      return { status: 'waiting', step: 'ask', request: { type: 'approval', title: 'Really?' } };
+    };
+    const api = await service({ behaviours: { asks, long } });
+    const run = await api.run('asks', 'Go');
+    const reader = await open(api, run.id);
+    await reader.until('human_request.pending');
+    const large = await api.run('long');
+    await api.until(large.id, 'waiting');
+    const stuck = await dial(api);
+    stuck.pause();
+    stuck.write(`GET /v2/runs/${large.id}/events HTTP/1.1\r\n${auth(api)}\r\n`);
+    await new Promise<void>((resolve) => stuck.once('readable', resolve));
+    await promptly(() => api.service.close(), 3_000);
+    expect(await reader.rest()).toEqual([]);
+    expect(reader.text.endsWith('retry: 1000\n\n')).toBe(true);
+  });
+
+  it('holds little of what its reader has not taken', async () => {
+    const size = 500_000;
+    const count = 20;
+    const long: Behaviour = async (host) => {
+      for (let index = 0; index < count; index += 1) await host.emit([{ kind: 'text', id: `m${index}`, text: 'x'.repeat(size) }]);
+      return { status: 'completed' };
+    };
+    const api = await service({ behaviours: { long } });
+    const run = await api.run('long');
+    await api.until(run.id, 'completed');
+    const responses: ServerResponse[] = [];
+    const began = (message: unknown): void => void responses.push((message as { response: ServerResponse }).response);
+    subscribe('http.server.request.start', began);
+    afterTest(() => unsubscribe('http.server.request.start', began));
+    const sockets = await Promise.all(Array.from({ length: 10 }, () => dial(api)));
+    for (const socket of sockets) {
+      socket.pause();
+      socket.write(`GET /v2/runs/${run.id}/events HTTP/1.1\r\n${auth(api)}\r\n`);
+    }
+    await Promise.all(sockets.map((socket) => new Promise<void>((resolve) => socket.once('readable', resolve))));
+    const reader = await open(api, run.id);
+    expect((await reader.rest()).filter(({ type }) => type === 'message')).toHaveLength(count);
+    // While one reader took all of it, the others took next to nothing: each has at most what was handed on last and the next event.
+    const held = responses.map((response) => (response.socket?.writableLength ?? 0) + response.writableLength);
+    expect(Math.max(...held)).toBeGreaterThan(0);
+    expect(Math.max(...held)).toBeLessThan(3 * size);
+  });
+
+  it('is described in the OpenAPI document', async () => {
+    const api = await service();
+    const document = parse((await api.send('GET', '/v2/openapi.json')).text) as {
+      paths: Record<string, { get: { responses: Record<string, { content: object }> } }>;
+    };
+    for (const path of ['/v2/runs/{run_id}/events', '/v2/teams/{teamId}/events'])
+      expect(Object.keys(document.paths[path]?.get.responses['200']?.content ?? {})).toEqual(['text/event-stream']);
+  });
+});
