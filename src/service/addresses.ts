@@ -14,8 +14,22 @@ export function parseAddress(text: string): Address | undefined {
 /** `::a.b.c.d` is no address of the internet any more (RFC 4291, 2.5.5.1), and the library takes it for one. */
 const compatible: [Address, number] = [ipaddr.IPv6.parse('::'), 96];
 
-/** The name of an address's range: `unicast` is the public internet; `loopback`, `private`, `linkLocal` ... are not. */
+/**
+ * Addresses at which clouds hand out credentials and settings to their machines, beyond the link-local ones: Azure's WireServer,
+ * Alibaba's metadata, and those over IPv6 of AWS, Google, Oracle and Scaleway. They lie in ranges that are harmless elsewhere.
+ */
+const cloudServices: Network[] = [
+  '168.63.129.16',
+  '100.100.100.200',
+  'fd00:ec2::/32',
+  'fd20:ce::254',
+  'fd00:c1::a9fe:a9fe',
+  'fd00:42::42',
+].map((word) => parseNetwork(word) as Network);
+
+/** The name of an address's range: `unicast` is the public internet; `loopback`, `private`, `linkLocal`, `cloud` ... are not. */
 export function rangeOf(address: Address): string {
+  if (cloudServices.some((network) => isIn(address, network))) return 'cloud';
   const range = address.range();
   return range === 'unicast' && address.kind() === 'ipv6' && address.match(...compatible) ? 'reserved' : range;
 }
@@ -39,5 +53,6 @@ export function parseNetwork(word: string): Network | undefined {
 }
 
 /** Whether an address belongs to a network. */
-export const isIn = (address: Address, [network, bits]: Network): boolean =>
-  network.kind() === address.kind() && address.match(network, bits);
+export function isIn(address: Address, [network, bits]: Network): boolean {
+  return network.kind() === address.kind() && address.match(network, bits);
+}

@@ -42,7 +42,7 @@ export interface ServiceOptions {
   /** Those of other teams, by name or id. */
   teamPlans?: ReadonlyMap<string, Plan>;
   webhooks?: {
-    /** Hosts, addresses and ranges that webhooks may be sent to beside this machine; `public` for the whole internet. */
+    /** Hosts, addresses and ranges that webhooks may be sent to; `loopback` for this machine, `public` for the whole internet. Default none. */
     allow?: readonly string[];
     /** Factor on all waits between attempts. Default 1. */
     timeScale?: number;
@@ -52,7 +52,7 @@ export interface ServiceOptions {
     lookup?: Lookup;
   };
   connections?: {
-    /** Hosts, addresses and ranges of MCP servers, and of what authorizes for them, beside this machine; `public` for the whole internet. */
+    /** Hosts, addresses and ranges of MCP servers, and of what authorizes for them, in the same words. Default none. */
     allow?: readonly string[];
     /** Default the system's. */
     lookup?: Lookup;

@@ -41,7 +41,7 @@ import { createLog, errorFields } from './log.ts';
 import { Readiness } from './operating/readiness.ts';
 import { ServiceMetrics } from './operating/service-metrics.ts';
 import { GuardedAgent } from './outbound/guarded-agent.ts';
-import { HostRules } from './outbound/host-rules.ts';
+import { HostRules, wordFor } from './outbound/host-rules.ts';
 import { savePlans } from './plans/given-plans.ts';
 import { scriptRuntime } from './runtimes/script/script-runtime.ts';
 import { systemPath } from './sandbox/exec.ts';
@@ -166,7 +166,7 @@ function createEngine(
         rules: new HostRules(options.connections?.allow, 'connection'),
         lookup: options.connections?.lookup,
         deadline: probeLimit,
-        refused: (host) => `the service may not connect to ${host}; --allow-connection-host would let it`,
+        refused: (host) => `the service may not connect to ${host}; to allow that, start it with --allow-connection-host ${wordFor(host)}`,
       }),
       box,
       renewals: new Map(),

@@ -278,6 +278,25 @@ async function serving<Result>(folder: string, argv: readonly string[], work: ()
   return result as Promise<Result>;
 }
 
+it.each([
+  { flags: [], status: 400 },
+  { flags: ['--allow-webhook-host', 'public'], status: 400 },
+  { flags: ['--allow-webhook-host', 'loopback'], status: 201 },
+])('serve $flags answers $status to a webhook for its own machine', async ({ flags, status }) => {
+  const folder = await temporaryFolder();
+  const asked = await serving(folder, ['--data-dir', 'own', ...flags], async () => {
+    const { url, team_id, webhook_hosts } = JSON.parse(await readFile(path.join(folder, 'own/service.json'), 'utf8'));
+    expect(webhook_hosts).toEqual(flags.slice(1));
+    const token = (await readFile(path.join(folder, 'own/token'), 'utf8')).trim();
+    return fetch(`${url}/v2/teams/${team_id}/webhooks`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'one' },
+      body: JSON.stringify({ url: `${url}/internal` }),
+    });
+  });
+  expect(asked.status).toBe(status);
+});
+
 describe('local reset', () => {
   it('deletes what a service keeps, and nothing else that is in its directory', async () => {
     const folder = await temporaryFolder();

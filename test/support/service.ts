@@ -7,6 +7,7 @@ import { type Service, type ServiceOptions, startService } from '../../src/servi
 import { checkDeclaredResult } from './declared-result.ts';
 import { putEmptyDatabase } from './empty-database.ts';
 import { eventually } from './eventually.ts';
+import { reachingTests } from './outbound.ts';
 import { type CliOptions, type CliResult, runCli } from './run-cli.ts';
 import { temporaryFolder, whenDone } from './temporary.ts';
 
@@ -30,7 +31,7 @@ export async function startTestService(options: Partial<ServiceOptions> = {}): P
   await mkdir(path.join(folder, 'home'));
   const dataDirectory = path.join(folder, 'service');
   await putEmptyDatabase(dataDirectory);
-  const service = await startService({ exec: 'host', ...options, dataDirectory });
+  const service = await startService({ exec: 'host', ...options, ...reachingTests(options), dataDirectory });
   whenDone(() => service.close());
   return new TestService(folder, service);
 }

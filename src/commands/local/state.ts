@@ -24,9 +24,9 @@ export interface LocalState {
   exec: 'host' | 'off';
   /** Whether runs may browse; absent when an older version wrote the state. */
   browse?: BrowsePolicy;
-  /** Where webhooks may go beside this machine; absent when an older version wrote the state. */
+  /** Where webhooks may go; absent when an older version wrote the state. */
   webhook_hosts?: string[];
-  /** Where connections may go beside this machine; the same. */
+  /** Where connections may go; the same. */
   connection_hosts?: string[];
   /** How long runs, and the files of runs, are kept after their end: a duration or `off`; absent when an older version wrote the state. */
   retention?: string;

@@ -2,10 +2,9 @@ import path from 'node:path';
 import { defineCommand } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
-import { connectionsInWords } from './connection-flags.ts';
+import { hostsInWords, ownMachine } from './outbound-hosts.ts';
 import { retentionInWords } from './retention.ts';
 import { browseInWords, dataDirFlag, defaultDataDirectory, execInWords, findService, type LocalState, localProfile } from './state.ts';
-import { webhooksInWords } from './webhook-flags.ts';
 
 interface LocalStatus {
   running: boolean;
@@ -88,8 +87,8 @@ export default defineCommand({
     Version: status.version ?? undefined,
     Commands: status.exec === null ? undefined : execInWords(status.exec),
     Browsing: status.browse === null ? undefined : browseInWords(status.browse),
-    Webhooks: webhooksInWords(status.webhook_hosts),
-    Connections: connectionsInWords(status.connection_hosts),
+    Webhooks: hostsInWords(status.webhook_hosts),
+    Connections: hostsInWords(status.connection_hosts),
     Kept: retentionInWords(status.retention, status.sandbox_retention),
   })),
   async run(context, input): Promise<LocalStatus> {
@@ -101,7 +100,7 @@ export default defineCommand({
     const { served, state } = found;
     const own = Object.fromEntries(Object.keys(nothing).flatMap((key) => (key in state ? [[key, state[key as keyof LocalState]]] : [])));
     // What a state of an older version does not say.
-    const older: Partial<LocalStatus> = { browse: 'off', webhook_hosts: [], connection_hosts: [] };
+    const older: Partial<LocalStatus> = { browse: 'off', webhook_hosts: [ownMachine], connection_hosts: [ownMachine] };
     const how: Partial<LocalStatus> = served ? { started_with: 'serve' } : { started_with: 'up', profile: localProfile };
     return { ...nothing, ...older, ...own, ...how, running: true };
   },

@@ -14,13 +14,8 @@ import { choice, defineCommand, flag, integer, text } from '../define.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { browsingOptions, namedChromium } from './browsing.ts';
-import {
-  type ConnectionInput,
-  connectionArguments,
-  connectionOptions,
-  connectionsInWords,
-  differsInConnections,
-} from './connection-flags.ts';
+import { type ConnectionInput, connectionArguments, connectionOptions, differsInConnections } from './connection-flags.ts';
+import { hostsInWords } from './outbound-hosts.ts';
 import { planFlags, planOptions } from './plans.ts';
 import { differsInRetention, type RetentionInput, retentionArguments, retentionOptions } from './retention.ts';
 import {
@@ -36,7 +31,7 @@ import {
   stateFile,
   tokenFile,
 } from './state.ts';
-import { differsInWebhooks, type WebhookInput, webhookArguments, webhookOptions, webhooksInWords } from './webhook-flags.ts';
+import { differsInWebhooks, type WebhookInput, webhookArguments, webhookOptions } from './webhook-flags.ts';
 
 /** How long a start may take before it counts as failed, and how often to look. */
 const startMilliseconds = 15_000;
@@ -86,8 +81,8 @@ export default defineCommand({
     Profile: `${state.profile} (selected)`,
     Commands: execInWords(state.exec),
     Browsing: browseInWords(state.browse),
-    Webhooks: webhooksInWords(state.webhook_hosts),
-    Connections: connectionsInWords(state.connection_hosts),
+    Webhooks: hostsInWords(state.webhook_hosts),
+    Connections: hostsInWords(state.connection_hosts),
   })),
   async run(context, input) {
     const running = await runningService(context);

@@ -1,12 +1,13 @@
 /** The flags that say where a service may send webhooks, and how fast it tries again. */
 import { UsageError } from '../../base/errors.ts';
 import { text, texts } from '../define.ts';
+import { withOwnMachine } from './outbound-hosts.ts';
 import type { LocalState } from './state.ts';
 
 export const webhookOptions = {
   allowWebhookHost: texts(
     'HOST|CIDR',
-    'Let webhooks go there too: a name, *.NAME, an address, a range, or public for the internet (default: this machine alone); may be repeated',
+    'Let webhooks go there: a name, *.NAME, an address, a range, loopback for this machine, or public for the internet; may be repeated (default: nowhere; `local up` adds loopback)',
   ),
   webhookTimeScale: text('N', 'Multiply the waits between attempts of a webhook by this, for tests (default 1)', { check: scaleCheck }),
 } as const;
@@ -27,16 +28,12 @@ export const webhookSettings = ({ allowWebhookHost, webhookTimeScale }: WebhookI
   ...(webhookTimeScale === undefined ? {} : { timeScale: Number(webhookTimeScale) }),
 });
 
-/** As `aops serve` takes them. */
+/** As `local up` hands them to `aops serve`. */
 export const webhookArguments = ({ allowWebhookHost, webhookTimeScale }: WebhookInput): string[] => [
-  ...allowWebhookHost.flatMap((host) => ['--allow-webhook-host', host]),
+  ...withOwnMachine(allowWebhookHost).flatMap((host) => ['--allow-webhook-host', host]),
   ...(webhookTimeScale === undefined ? [] : ['--webhook-time-scale', webhookTimeScale]),
 ];
 
 /** Whether a running service lacks something that is asked for. */
 export const differsInWebhooks = ({ webhook_hosts = [] }: LocalState, { allowWebhookHost, webhookTimeScale }: WebhookInput): boolean =>
   webhookTimeScale !== undefined || allowWebhookHost.some((host) => !webhook_hosts.includes(host));
-
-/** For people; nothing where only this machine is told. */
-export const webhooksInWords = (hosts: readonly string[] | null | undefined): string | undefined =>
-  hosts?.length ? `go to this machine and to ${hosts.join(', ')}` : undefined;

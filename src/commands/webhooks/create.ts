@@ -8,7 +8,7 @@ import { webhookRecord } from './record.ts';
 export default defineCommand({
   summary: 'Tell a URL what happens',
   description:
-    'Each event is a POST with a JSON body, signed as Standard Webhooks 1.0 has it. Deliveries come at least once and in no order: look at webhook-id to tell repeats. A local service delivers to this machine alone unless it was started with --allow-webhook-host.',
+    'Each event is a POST with a JSON body, signed as Standard Webhooks 1.0 has it. Deliveries come at least once and in no order: look at webhook-id to tell repeats. Where a local service may deliver to is said when it is started, with --allow-webhook-host; one that `aops local up` started delivers to this machine.',
   arguments: { url: argument('Where to send events', address) },
   options: { event: eventOption, description: descriptionOption },
   operations: ['createTeamWebhook'],

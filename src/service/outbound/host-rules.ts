@@ -1,16 +1,24 @@
 /**
  * Where the service may connect to because others said so: webhooks, connections. An address is judged when it is about to be
- * dialled, so a name that changes its mind between the check and the connection gains nothing. Loopback is always allowed,
- * everything else only when the operator said so.
+ * dialled, so a name that changes its mind between the check and the connection gains nothing. Nothing is allowed but what the
+ * operator named, not even loopback: on a server, what listens there is often protected by that alone.
  */
 import { UsageError } from '../../base/errors.ts';
 import { isIn, type Network, parseAddress, parseNetwork, rangeOf } from '../addresses.ts';
 
 /** Every address of the public internet. */
 const publicWord = 'public';
+/** This machine: 127.0.0.0/8 and ::1. */
+const loopbackWord = 'loopback';
 
 /** What a name that was allowed may resolve to. The rest (link-local, multicast, reserved ...) needs a range of its own. */
 const namedRanges = new Set(['loopback', 'private', 'uniqueLocal', 'carrierGradeNat']);
+
+/** The word that would let a service reach a host, as short as possible. */
+export function wordFor(host: string): string {
+  const address = parseAddress(host);
+  return address !== undefined && rangeOf(address) === 'loopback' ? loopbackWord : host;
+}
 
 /** What rules are for, in the error about a word that is none: `webhook`, `connection`. */
 export type RulesFor = 'webhook' | 'connection';
@@ -20,6 +28,7 @@ export class HostRules {
   readonly #suffixes: string[] = [];
   readonly #networks: Network[] = [];
   #public = false;
+  #loopback = false;
 
   /** @throws UsageError `webhook_host_invalid`, `connection_host_invalid` for a word that is no host, address, range or `public` */
   constructor(words: readonly string[] = [], use: RulesFor = 'webhook') {
@@ -31,7 +40,7 @@ export class HostRules {
     const parsed = parseAddress(address);
     if (parsed === undefined) return false;
     const range = rangeOf(parsed);
-    if (range === 'loopback') return true;
+    if (this.#loopback && range === 'loopback') return true;
     if (this.#networks.some((network) => isIn(parsed, network))) return true;
     if (this.#public && range === 'unicast') return true;
     return this.#allowsName(host) && (range === 'unicast' || namedRanges.has(range));
@@ -46,13 +55,14 @@ export class HostRules {
     const text = word.trim().toLowerCase().replace(/\.$/, '');
     const network = parseNetwork(text);
     if (text === publicWord) this.#public = true;
+    else if (text === loopbackWord) this.#loopback = true;
     else if (network !== undefined) this.#networks.push(network);
     else if (hostName.test(text)) this.#names.add(text);
     else if (text.startsWith('*.') && hostName.test(text.slice(2))) this.#suffixes.push(text.slice(1));
     else
       throw new UsageError(
-        `"${word}" is no host that a ${use} could go to.`,
-        'Give a name (hooks.example.com), all below one (*.example.com), an address, a range (10.0.0.0/8), or the word public.',
+        `"${word}" is not a host that a ${use} could go to.`,
+        'Give a name (hooks.example.com), all below one (*.example.com), an address, a range (10.0.0.0/8), loopback, or public.',
         `${use}_host_invalid`,
       );
   }

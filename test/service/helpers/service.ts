@@ -8,6 +8,7 @@ import { schemasOf } from '../../../src/interface/schemas.ts';
 import type { Body, Params, Query, Response, Run, RunStatus } from '../../../src/interface/types.ts';
 import { type Service, type ServiceOptions, startService } from '../../../src/service/service.ts';
 import { putEmptyDatabase } from '../../support/empty-database.ts';
+import { reachingTests } from '../../support/outbound.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { type Behaviour, testRuntime } from './runtime.ts';
 
@@ -18,7 +19,7 @@ export async function started({ behaviours = {}, ...options }: TestOptions = {})
   const dataDirectory = options.dataDirectory ?? (await temporaryDirectory());
   if (options.dataDirectory === undefined) await putEmptyDatabase(dataDirectory);
   const runtimes = [testRuntime({ done: async () => ({ status: 'completed' }), ...behaviours })];
-  const service = await startService({ exec: 'off', runtimes, ...options, dataDirectory });
+  const service = await startService({ exec: 'off', runtimes, ...options, ...reachingTests(options), dataDirectory });
   afterTest(() => service.close());
   return new Api(service, dataDirectory);
 }

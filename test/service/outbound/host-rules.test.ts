@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HostRules } from '../../../src/service/outbound/host-rules.ts';
+import { HostRules, wordFor } from '../../../src/service/outbound/host-rules.ts';
 
 const loopback = ['127.0.0.1', '127.255.0.9', '::1', '::ffff:127.0.0.1', '::ffff:7f00:1', '[::1]'];
 const publicAddresses = ['8.8.8.8', '2606:4700::1111', '::ffff:8.8.8.8'];
@@ -34,33 +34,44 @@ const never = [
   '2001::1',
   '2001:db8::1',
   '100::1',
+  // What clouds tell their machines.
+  '168.63.129.16',
+  '100.100.100.200',
+  'fd00:ec2::254',
+  'fd20:ce::254',
+  'fd00:c1::a9fe:a9fe',
+  'fd00:42::42',
 ];
 
 const allowed = (rules: HostRules, addresses: string[], host = 'hooks.example.com') =>
   addresses.filter((address) => rules.allows(host, address));
 
 describe('without words', () => {
-  it('only loopback may be reached', () => {
+  it('nothing may be reached, not even this machine', () => {
     const rules = new HostRules();
-    expect(allowed(rules, [...loopback, ...publicAddresses, ...internal, ...never])).toEqual(loopback);
-    expect(allowed(rules, ['nonsense', '', '127.0.0.1.', '256.1.1.1'])).toEqual([]);
+    expect(allowed(rules, [...loopback, ...publicAddresses, ...internal, ...never])).toEqual([]);
+    expect(allowed(rules, ['127.0.0.1'], 'localhost')).toEqual([]);
+    expect(allowed(new HostRules(['loopback']), ['nonsense', '', '127.0.0.1.', '256.1.1.1'])).toEqual([]);
   });
 });
 
 describe('a word', () => {
   it.each([
-    ['public', [...loopback, ...publicAddresses]],
-    ['10.0.0.0/8', [...loopback, '10.1.2.3']],
-    ['192.168.1.1', [...loopback, '192.168.1.1']],
-    ['[fd12::1]', [...loopback, 'fd12::1']],
-    ['fd00::/8', [...loopback, 'fd12::1']],
-    ['::ffff:8.8.8.8', [...loopback, '8.8.8.8', '::ffff:8.8.8.8']],
-    ['169.254.0.0/16', [...loopback, '169.254.169.254', '::ffff:169.254.169.254']],
+    ['loopback', loopback],
+    ['public', publicAddresses],
+    ['127.0.0.1', ['127.0.0.1', '::ffff:127.0.0.1', '::ffff:7f00:1']],
+    ['10.0.0.0/8', ['10.1.2.3']],
+    ['192.168.1.1', ['192.168.1.1']],
+    ['[fd12::1]', ['fd12::1']],
+    ['fd00::/8', ['fd12::1', ...never.filter((address) => address.startsWith('fd'))]],
+    ['::ffff:8.8.8.8', ['8.8.8.8', '::ffff:8.8.8.8']],
+    ['169.254.0.0/16', ['169.254.169.254', '::ffff:169.254.169.254']],
+    ['168.63.129.16', ['168.63.129.16']],
     ['hooks.example.com', [...loopback, ...publicAddresses, ...internal]],
     ['HOOKS.example.com.', [...loopback, ...publicAddresses, ...internal]],
     ['*.example.com', [...loopback, ...publicAddresses, ...internal]],
-    ['example.com', loopback],
-    ['*.hooks.example.com', loopback],
+    ['example.com', []],
+    ['*.hooks.example.com', []],
   ])('%s opens what it names, and no more', (word, expected) => {
     expect(allowed(new HostRules([word]), [...loopback, ...publicAddresses, ...internal, ...never])).toEqual(expected);
   });
@@ -79,4 +90,14 @@ describe('a word', () => {
       expect(() => new HostRules([word])).toThrow(expect.objectContaining({ code: 'webhook_host_invalid', exit: 2 }));
     },
   );
+});
+
+it.each([
+  ['127.0.0.1', 'loopback'],
+  ['[::1]', 'loopback'],
+  ['10.0.0.7', '10.0.0.7'],
+  ['localhost', 'localhost'],
+])('what would open %s is %s', (host, word) => {
+  expect(wordFor(host)).toBe(word);
+  expect(new HostRules([word]).allows(host, host === 'localhost' ? '127.0.0.1' : host)).toBe(true);
 });

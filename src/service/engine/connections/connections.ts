@@ -5,6 +5,7 @@ import { keptHeaders, sealedHeaders } from '../../connections/secrets.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { checkOutboundUrl } from '../../outbound/check-url.ts';
+import { wordFor } from '../../outbound/host-rules.ts';
 import { findConnection, insertConnection, listConnectionRows, updateConnectionRow } from '../../store/connections.ts';
 import type { Queries } from '../../store/database.ts';
 import type { ConnectionAuth, ConnectionRow } from '../../store/schema.ts';
@@ -134,7 +135,7 @@ export const checkServerUrl = (engine: Pick<Engine, 'connections'>, text: string
     field,
     code: 'connection_host_not_allowed',
     refused: (host) =>
-      `names ${host}, where this service may not connect to; it connects to this machine alone unless it was started with --allow-connection-host ${host}`,
+      `names ${host}, to which this service may not connect; to allow that, start it with --allow-connection-host ${wordFor(host)}`,
   });
 
 /** Whether a change would leave stored secrets as they are. */

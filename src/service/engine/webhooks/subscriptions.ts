@@ -4,6 +4,7 @@ import { allEvents } from '../../../interface/webhook-events.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { checkOutboundUrl } from '../../outbound/check-url.ts';
+import { wordFor } from '../../outbound/host-rules.ts';
 import type { Queries } from '../../store/database.ts';
 import { cancelDeliveries } from '../../store/deliveries.ts';
 import type { WebhookRow } from '../../store/schema.ts';
@@ -109,7 +110,7 @@ export const checkWebhookUrl = (engine: Pick<Engine, 'webhooks'>, text: string, 
     field,
     code: 'webhook_host_not_allowed',
     refused: (host) =>
-      `names ${host}, where this service may not send webhooks; it delivers to this machine alone unless it was started with --allow-webhook-host ${host}`,
+      `names ${host}, where this service may not send webhooks; to allow that, start it with --allow-webhook-host ${wordFor(host)}`,
   });
 
 const eventList = (events: readonly string[]): string[] => (events.includes(allEvents) ? [allEvents] : [...new Set(events)]);

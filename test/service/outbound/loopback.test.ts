@@ -1,0 +1,112 @@
+/** A service that was told nothing sends nothing to its own machine, whoever asks and however the address is written. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Lookup } from '../../../src/service/outbound/guarded-agent.ts';
+import { afterTest } from '../../support/temporary.ts';
+import type { Receiver } from '../../support/webhook-receiver.ts';
+import { type Api, started } from '../helpers/service.ts';
+import { delivery, failure, receiver } from '../helpers/webhooks.ts';
+
+/** Names of every rule but that of this machine. */
+const strict = { webhooks: { allow: ['public'] }, connections: { allow: ['public'] } };
+/** Asked before and after: a name that changes its mind. */
+const changing = (first: string, then: string): Lookup => {
+  let asked = 0;
+  return (_, __, done) => {
+    asked += 1;
+    done(null, [{ address: asked === 1 ? first : then, family: 4 }]);
+  };
+};
+
+let hook: Receiver;
+/** Whatever a test did, nothing came. */
+afterEach(() => expect(hook.received).toEqual([]));
+
+async function happen(service: Api) {
+  const run = await service.run();
+  await service.until(run.id, 'completed');
+  return delivery(service, ({ attempt_count }) => attempt_count > 0);
+}
+
+describe('webhooks', () => {
+  it.each([
+    'http://127.0.0.1:PORT/',
+    'http://127.1:PORT/',
+    'http://[::1]:PORT/',
+    'http://[::ffff:127.0.0.1]:PORT/',
+    'http://localhost:PORT/',
+  ])('are not registered for %s', async (url) => {
+    hook = await receiver();
+    for (const options of [{ webhooks: { allow: [] } }, strict]) {
+      const service = await started(options);
+      const refused = await service.call('createTeamWebhook', { body: { url: url.replace('PORT', new URL(hook.url).port) } });
+      expect(failure(refused)).toEqual([400, 'webhook_host_not_allowed']);
+      expect(refused.text).toContain(`--allow-webhook-host ${url.includes('localhost') ? 'localhost' : 'loopback'}`);
+    }
+  });
+
+  it('are not sent to a name that has become this machine since', async () => {
+    hook = await receiver();
+    const { port } = new URL(hook.url);
+    const service = await started({ webhooks: { ...strict.webhooks, lookup: changing('8.8.8.8', '127.0.0.1') } });
+    await service.ok('createTeamWebhook', { body: { url: `http://rebind.test:${port}/`, events: ['run.completed'] } });
+    expect(await happen(service)).toMatchObject({ last_status_code: null, last_error: 'webhooks may not be sent to rebind.test' });
+  });
+
+  it('are not sent to an address that was allowed when they were registered', async () => {
+    hook = await receiver();
+    const before = await started({ webhooks: { allow: ['loopback'] } });
+    await before.ok('createTeamWebhook', { body: { url: hook.url, events: ['run.completed'] } });
+    await before.service.close();
+    const service = await started({ ...strict, dataDirectory: before.dataDirectory });
+    const { id, last_error } = await happen(service);
+    expect(last_error).toBe('webhooks may not be sent to 127.0.0.1');
+    const { delivery: seen } = await service.ok('getWebhookDelivery', { params: { deliveryId: id } });
+    expect(seen.attempts).toMatchObject([{ status_code: null, response_body: null }]);
+  });
+});
+
+describe('connections', () => {
+  const asking = async () => {
+    hook = await receiver();
+    return { service: await started({ connections: { allow: [] } }), url: hook.url };
+  };
+
+  it('are not made, probed, checked or authorized on this machine', async () => {
+    const { service, url } = await asking();
+    const body = { name: 'inside', provider: 'user', auth_method: 'url', server_url: url } as const;
+    for (const refused of [
+      await service.call('createConnection', { body }),
+      await service.call('probeMcpServer', { body: { server_url: url } }),
+      await service.call('checkMcpOAuth', { body: { mcp_server_url: url } }),
+      await service.call('authorizeMcpOAuth', { body: { name: 'inside', mcp_server_url: url } }),
+    ])
+      expect(failure(refused)).toEqual([400, 'connection_host_not_allowed']);
+  });
+
+  it('do not follow a server elsewhere to an authorization server on this machine', async () => {
+    hook = await receiver();
+    const headers = { 'www-authenticate': `Bearer resource_metadata="${hook.url}"` };
+    const server = createServer((_, response) => void response.writeHead(401, headers).end());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    afterTest(() => new Promise((resolve) => server.close(resolve)));
+    const lookup: Lookup = (_, __, done) => done(null, [{ address: '127.0.0.1', family: 4 }]);
+    const service = await started({ connections: { allow: ['elsewhere.test'], lookup } });
+    const url = `http://elsewhere.test:${(server.address() as AddressInfo).port}/mcp`;
+    const checked = await service.call('checkMcpOAuth', { body: { mcp_server_url: url } });
+    expect(checked.body).toEqual({ supports_dcr: false });
+  });
+
+  it('are not used any more at an address that was allowed when they were made', async () => {
+    hook = await receiver();
+    const before = await started();
+    const { id } = await before.ok('createConnection', {
+      body: { name: 'inside', provider: 'user', auth_method: 'url', server_url: hook.url },
+    });
+    await before.service.close();
+    const service = await started({ ...strict, dataDirectory: before.dataDirectory });
+    const { error } = await service.ok('listConnectionTools', { params: { connection_id: id } });
+    expect(error).toContain('may not connect to 127.0.0.1');
+  });
+});
