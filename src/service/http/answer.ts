@@ -4,6 +4,7 @@ import { Buffer } from 'node:buffer';
 import { STATUS_CODES } from 'node:http';
 import type { Readable } from 'node:stream';
 import { ServiceError } from '../errors.ts';
+import { DamagedDataError } from '../store/damaged-data.ts';
 
 export interface Answer {
   readonly status: number;
@@ -25,6 +26,7 @@ export const jsonText = (status: number, body: string): Answer => ({ status, hea
 
 /** The answer to a failure: `{error, message, scope?, details?}` (interface part 7). What is not a ServiceError is a 500 that tells nothing. */
 export function errorAnswer(error: unknown): Answer {
+  if (error instanceof DamagedDataError) return jsonAnswer(500, { error: error.code, message: error.message });
   if (!(error instanceof ServiceError)) {
     const message = isProgramGone(error)
       ? 'The program of this service was replaced while it ran, as by an update of aops. Restart the service: `aops local down`, then `aops local up`.'

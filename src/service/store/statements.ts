@@ -1,4 +1,5 @@
 /** Statements of one libsql database, prepared once, and what running them has to mind. */
+import type { Buffer } from 'node:buffer';
 import {
   DeleteQueryNode,
   InsertQueryNode,
@@ -9,6 +10,8 @@ import {
   UpdateQueryNode,
 } from 'kysely';
 import type { Database as LibsqlDatabase, Statement } from 'libsql';
+import { damageIn } from './damaged-data.ts';
+import { type Packing, packing, type ResultColumn } from './packed-rows.ts';
 import type { FirstRowQuery } from './prepared.ts';
 
 /** `other` is what may not be part of a transaction, or change anything: SQL written by hand. */
@@ -16,8 +19,11 @@ export type StatementKind = 'read' | 'write' | 'other';
 
 interface Prepared {
   readonly statement: Statement;
-  /** Makes a row of its values; undefined when it returns none. */
-  readonly row: ((values: readonly unknown[]) => never) | undefined;
+  /** Of a query: a row for each of its rows, not one for all. Made when it is needed. */
+  each?: Statement;
+  readonly packing?: Packing;
+  /** Makes a row of the values of a statement that was written by hand; undefined when it returns none. */
+  readonly row?: (values: readonly unknown[]) => never;
 }
 
 /** Preparing takes longer than executing; so many are kept, which is more than there are but for lists of many lengths. */
@@ -31,39 +37,70 @@ export class Statements {
     this.#database = database;
   }
 
-  run({ sql, parameters, query, firstRowOnly }: FirstRowQuery): QueryResult<never> {
-    const byHand = kindOf(query) === 'other';
-    // It may change the schema that the others were prepared for.
-    if (byHand) this.#prepared.clear();
-    const { statement, row } = byHand ? this.#prepare(sql) : this.#keep(sql);
-    const values = parameters.map(bindable);
-    if (row !== undefined) {
-      // A change that returns rows has to be seen to its end.
-      if (!firstRowOnly || kindOf(query) !== 'read') return { rows: (statement.all(values) as unknown[][]).map(row) };
-      const first = statement.get(values) as unknown[] | undefined;
-      return { rows: first === undefined ? [] : [row(first)] };
+  /** Throws what SQLite has against it, and DamagedDataError for what cannot be read any more. */
+  run(query: FirstRowQuery): QueryResult<never> {
+    try {
+      return this.#run(query);
+    } catch (error) {
+      throw damageIn(error);
     }
+  }
+
+  #run({ sql, parameters, query, firstRowOnly }: FirstRowQuery): QueryResult<never> {
+    const kind = kindOf(query);
+    // It may change the schema that the others were prepared for.
+    if (kind === 'other') this.#prepared.clear();
+    const prepared = kind === 'other' ? this.#byHand(sql) : this.#keep(sql, query);
+    const { statement, packing, row } = prepared;
+    const values = parameters.map(bindable);
+    if (packing !== undefined) {
+      // A change that returns rows has to be seen to its end.
+      if (kind === 'write') return { rows: (statement.all(values) as [Buffer][]).flatMap(([bytes]) => packing.unpack(bytes)) };
+      if (!firstRowOnly) return { rows: packing.unpack((statement.get(values) as [Buffer | null])[0]) };
+      prepared.each ??= this.#database.prepare(packing.each).raw(true);
+      const first = prepared.each.get(values) as [Buffer] | undefined;
+      return { rows: first === undefined ? [] : packing.unpack(first[0]) };
+    }
+    if (row !== undefined) return { rows: (statement.all(values) as unknown[][]).map(row) };
     const { changes, lastInsertRowid } = statement.run(values);
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
   }
 
-  #keep(sql: string): Prepared {
+  #keep(sql: string, query: OperationNode): Prepared {
     let prepared = this.#prepared.get(sql);
     if (prepared === undefined) {
-      prepared = this.#prepare(sql);
+      prepared = this.#prepare(sql, query);
       if (this.#prepared.size >= kept) this.#prepared.delete(this.#prepared.keys().next().value as string);
       this.#prepared.set(sql, prepared);
     }
     return prepared;
   }
 
-  #prepare(sql: string): Prepared {
+  #prepare(sql: string, query: OperationNode): Prepared {
     const statement = this.#database.prepare(sql);
-    if (!statement.reader) return { statement, row: undefined };
-    // Rows as arrays are made in less time than objects.
+    if (!statement.reader) return { statement };
+    const packed = packing(sql, statement.columns() as ResultColumn[]);
+    const packedSql = kindOf(query) === 'read' ? packed.all : withReturned(sql, query, packed.returned);
+    return { statement: this.#database.prepare(packedSql).raw(true), packing: packed };
+  }
+
+  /** Its rows are those of SQLite itself, such as those of a pragma. */
+  #byHand(sql: string): Prepared {
+    const statement = this.#database.prepare(sql);
+    if (!statement.reader) return { statement };
     statement.raw(true);
     return { statement, row: rowMaker((statement.columns() as { name: string }[]).map(({ name }) => name)) };
   }
+}
+
+/** A change that returns rows, with another end. */
+function withReturned(sql: string, query: OperationNode, returned: string): string {
+  const { returning } = query as { returning?: { selections: readonly { selection: OperationNode }[] } };
+  const plain = ['SelectAllNode', 'ReferenceNode', 'ColumnNode'];
+  if (returning === undefined || !returning.selections.every(({ selection }) => plain.includes(selection.kind)))
+    throw new Error('A change returns columns alone.');
+  const word = ' returning ';
+  return `${sql.slice(0, sql.lastIndexOf(word) + word.length)}${returned}`;
 }
 
 export function kindOf(query: OperationNode): StatementKind {

@@ -1,0 +1,139 @@
+/**
+ * Rows as SQLite packs them into one value, and their way back. libsql aborts the whole process when it is to return a text
+ * that is not valid UTF-8, as a damaged disk can make of any. So no text is returned as such: the values of all rows are joined
+ * into one blob, with a NUL character between any two, and checked before they are decoded. NUL characters are in no stored text
+ * (see `bindable`). For the rows of a list this takes no longer than to have each value made by libsql.
+ */
+import { type Buffer, isAscii, isUtf8 } from 'node:buffer';
+import { DamagedDataError } from './damaged-data.ts';
+
+/** A column of a result, as libsql describes it. */
+export interface ResultColumn {
+  readonly name: string;
+  readonly table: string | null;
+  /** As it was declared; null for an expression. */
+  readonly type: string | null;
+}
+
+/** How SQLite packs the rows of a query, and what unpacks them. */
+export interface Packing {
+  /** All rows of a query in one row. */
+  readonly all: string;
+  /** A row for each row of the query. */
+  readonly each: string;
+  /** For the end of a change, in place of the columns that it returns. */
+  readonly returned: string;
+  unpack(bytes: Buffer | null): never[];
+}
+
+/** @param sql a query that only reads; of a change nothing but `returned` is of use */
+export function packing(sql: string, columns: readonly ResultColumn[]): Packing {
+  const names = columns.map((_, index) => `c${index}`);
+  const source = `with packed(${names.join(', ')}) as (${sql})`;
+  const row = packedRow(columns, names);
+  return {
+    all: `${source} select cast(group_concat(${row}, char(0)) as blob) from packed`,
+    each: `${source} select cast(${row} as blob) from packed`,
+    returned: `cast(${packedRow(
+      columns,
+      columns.map(({ name }) => `"${name}"`),
+    )} as blob)`,
+    unpack: unpacker(columns),
+  };
+}
+
+/** Columns whose nulls fit in one number that JavaScript's operators on bits take. */
+const masked = 30;
+/** SQLite takes 127 arguments of a function. */
+const mostArguments = 100;
+
+/** What a column was declared to hold (https://www.sqlite.org/datatype3.html#determination_of_column_affinity), where it matters. */
+const isNumber = ({ type }: ResultColumn): boolean => /int/i.test(type ?? '');
+const isText = (column: ResultColumn): boolean => !isNumber(column) && /char|clob|text/i.test(column.type ?? '');
+const isDeclared = (column: ResultColumn): boolean => isNumber(column) || isText(column);
+
+/** One text for a row: which columns are null, as numbers, and then the value of each. */
+function packedRow(columns: readonly ResultColumn[], names: readonly string[]): string {
+  const masks: string[] = [];
+  for (let first = 0; first < columns.length; first += masked)
+    masks.push(
+      names
+        .slice(first, first + masked)
+        .map((name, bit) => `(${name} is null) * ${2 ** bit}`)
+        .join(' + '),
+    );
+  const values = columns.map((column, index) => {
+    const name = names[index] as string;
+    // What an expression results in is known of each value alone. Fractions are written so that they are read as the same.
+    return isDeclared(column)
+      ? name
+      : `case typeof(${name}) when 'real' then printf('r%!.17g', ${name}) else substr(typeof(${name}), 1, 1) || ${name} end`;
+  });
+  return joined([...masks, ...values].flatMap((value, index) => (index === 0 ? [value] : ['char(0)', value])));
+}
+
+/** Nulls among the values are left out by SQLite's concat, the characters between them are not. */
+function joined(values: readonly string[]): string {
+  if (values.length <= mostArguments) return `concat(${values.join(', ')})`;
+  const parts: string[] = [];
+  for (let at = 0; at < values.length; at += mostArguments) parts.push(joined(values.slice(at, at + mostArguments)));
+  return joined(parts);
+}
+
+/** A function made for these columns fills an object several times faster than a loop over their names. */
+function unpacker(columns: readonly ResultColumn[]): (bytes: Buffer | null) => never[] {
+  const maskCount = Math.ceil(columns.length / masked);
+  const width = maskCount + columns.length;
+  const fields = columns.map((column, index) => {
+    const part = `parts[at + ${maskCount + index}]`;
+    const value = isText(column) ? part : isNumber(column) ? `number(${part})` : `tagged(${part})`;
+    return `${JSON.stringify(column.name)}: (parts[at${index < masked ? '' : ` + ${Math.floor(index / masked)}`}] & ${2 ** (index % masked)}) ? null : ${value}`;
+  });
+  const row = new Function('number', 'tagged', `return (parts, at) => ({ ${fields.join(', ')} });`)(number, tagged) as (
+    parts: readonly string[],
+    at: number,
+  ) => never;
+  return (bytes) => {
+    if (bytes === null) return [];
+    const text = isAscii(bytes) ? bytes.toString('latin1') : isUtf8(bytes) ? bytes.toString() : undefined;
+    if (text === undefined) throw damagedRow(bytes, columns, width);
+    const parts = text.split('\0');
+    if (parts.length % width !== 0) throw new DamagedDataError(`a text in ${tablesOf(columns)} has a NUL character in it`);
+    const rows: never[] = [];
+    for (let at = 0; at < parts.length; at += width) rows.push(row(parts, at));
+    return rows;
+  };
+}
+
+function number(part: string): number {
+  const value = Number(part);
+  if (Number.isNaN(value)) throw new DamagedDataError('a number is stored as something else');
+  return value;
+}
+
+/** The value of an expression, with the first letter of its type before it. */
+const tagged = (part: string): unknown => (part.startsWith('t') || part.startsWith('b') ? part.slice(1) : Number(part.slice(1)));
+
+/** Says which row it is, of which column, as far as the rest of the row tells. */
+function damagedRow(bytes: Buffer, columns: readonly ResultColumn[], width: number): DamagedDataError {
+  const maskCount = width - columns.length;
+  const parts: Buffer[] = [];
+  for (let at = 0, end = 0; at <= bytes.length; at = end + 1) {
+    end = bytes.indexOf(0, at);
+    if (end < 0) end = bytes.length;
+    parts.push(bytes.subarray(at, end));
+  }
+  const bad = parts.findIndex((part) => !isUtf8(part));
+  const first = bad - (bad % width);
+  const column = columns[(bad % width) - maskCount];
+  const known = ['run_id', 'id', 'seq'].flatMap((name) => {
+    const index = columns.findIndex((one) => one.name === name);
+    const value = index < 0 ? undefined : parts[first + maskCount + index];
+    return value === undefined || value.length === 0 || !isUtf8(value) ? [] : [`${name} ${value.toString()}`];
+  });
+  const where = known.length === 0 ? '' : ` (${known.join(', ')})`;
+  return new DamagedDataError(`"${column?.name}" of a row of ${column?.table ?? tablesOf(columns)}${where} is not valid text`);
+}
+
+const tablesOf = (columns: readonly ResultColumn[]): string =>
+  [...new Set(columns.flatMap(({ table }) => table ?? []))].join(', ') || 'the database';
