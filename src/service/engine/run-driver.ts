@@ -2,20 +2,21 @@
 import { errorFields } from '../log.ts';
 import type { Outcome } from '../runtimes/runtime.ts';
 import { procedureText } from '../store/builds.ts';
-import { holdsJob, releaseJob, yieldJob } from '../store/jobs.ts';
+import { type ClaimedJob, holdsJob, releaseJob, yieldJob } from '../store/jobs.ts';
 import { claimRunJob } from '../store/run-queue.ts';
 import { changeRun, isTerminal, runById } from '../store/runs.ts';
 import { reviveSandbox } from '../store/sandboxes.ts';
-import type { JobRow, RunRow } from '../store/schema.ts';
+import type { RunRow } from '../store/schema.ts';
 import { isoTime } from '../store/time.ts';
 import type { Engine } from './engine.ts';
+import { countInterruptions } from './interruptions.ts';
 import { RunLostError, RunSession } from './run-session.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import { recordRunEvents, runEvent } from './webhooks/run-events.ts';
 import { JobAborted, type JobClaim } from './worker.ts';
 
 /** Advances the run of a claimed job as far as it goes. Throws only what is not the run's own failure. */
-export async function driveRun(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+export async function driveRun(engine: Engine, job: ClaimedJob, signal: AbortSignal): Promise<void> {
   try {
     const session = await openSession(engine, job, signal);
     if (session === undefined) return;
@@ -33,22 +34,29 @@ export async function driveRun(engine: Engine, job: JobRow, signal: AbortSignal)
 export const claimRun: JobClaim = (store, kind, by) => claimRunJob(store.early, kind, by);
 
 /** Everything up to the point where the runtime takes over; undefined when there is nothing to execute. */
-async function openSession(engine: Engine, job: JobRow, signal: AbortSignal): Promise<RunSession | undefined> {
-  const run = await enter({ ...engine, store: engine.store.early }, job, 'starting');
-  if (run === undefined) return undefined;
-  const sandbox = await engine.sandboxes.create(run.sandbox_id);
+async function openSession(engine: Engine, job: ClaimedJob, signal: AbortSignal): Promise<RunSession | undefined> {
+  const starting = await enter({ ...engine, store: engine.store.early }, job, 'starting');
+  if (starting === undefined) return undefined;
+  const sandbox = await engine.sandboxes.create(starting.run.sandbox_id);
   // From here on it is on the disk whose run this is.
-  const running = await enter(engine, job, 'running');
-  if (running === undefined) return undefined;
-  const agent = await engine.store.selectFrom('agents').select('name').where('id', '=', run.agent_id).executeTakeFirstOrThrow();
-  const procedure = await procedureText(engine.store, run.procedure_hash);
-  const session = new RunSession({ engine, claim: job, run: running, agentName: agent.name, procedure, sandbox, signal });
+  const entered = await enter(engine, job, 'running');
+  if (entered === undefined) return undefined;
+  const { run: running, interruptions } = entered;
+  const agent = await engine.store.selectFrom('agents').select('name').where('id', '=', running.agent_id).executeTakeFirstOrThrow();
+  const procedure = await procedureText(engine.store, running.procedure_hash);
+  const session = new RunSession({ engine, claim: job, run: running, agentName: agent.name, procedure, sandbox, interruptions, signal });
   await session.load();
   return session;
 }
 
+interface Entered {
+  run: RunRow;
+  /** How often it has been interrupted since it last got anywhere; counted when it is `running`. */
+  interruptions: number;
+}
+
 /** Moves a run on to `starting` or `running`. A run that was under way already keeps its status. */
-async function enter(engine: Engine, job: JobRow, status: 'starting' | 'running'): Promise<RunRow | undefined> {
+async function enter(engine: Engine, job: ClaimedJob, status: 'starting' | 'running'): Promise<Entered | undefined> {
   let told = false;
   const entered = await engine.store.transaction().execute(async (trx) => {
     const run = (await holdsJob(trx, job)) ? await runById(trx, job.subject_id) : undefined;
@@ -62,13 +70,14 @@ async function enter(engine: Engine, job: JobRow, status: 'starting' | 'running'
     const starts = status === 'running' && run.started_at === null;
     const changed = await changeRun(trx, run.id, from, { status, started_at: starts ? now : run.started_at, updated_at: now });
     if (starts && changed !== undefined) told = await recordRunEvents(engine.clock, trx, changed, [runEvent(trx, 'run.started', changed)]);
-    return changed ?? run;
+    const interruptions = status === 'running' ? await countInterruptions(trx, job, run) : 0;
+    return { run: changed ?? run, interruptions };
   });
   if (told) engine.worker.wake();
   return entered;
 }
 
-async function advance(engine: Engine, session: RunSession, job: JobRow, signal: AbortSignal): Promise<Outcome> {
+async function advance(engine: Engine, session: RunSession, job: ClaimedJob, signal: AbortSignal): Promise<Outcome> {
   const run = await runById(engine.store, job.subject_id);
   const runtime = engine.runtimes.get(run?.runtime ?? '');
   if (runtime === undefined) return { status: 'failed', error: `The runtime "${run?.runtime}" is not available in this service.` };
@@ -82,7 +91,7 @@ async function advance(engine: Engine, session: RunSession, job: JobRow, signal:
 }
 
 /** After an abort: at shutdown the run keeps its place and goes on at the next start; a stopped or lost one is not ours to touch. */
-async function giveBack(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+async function giveBack(engine: Engine, job: ClaimedJob, signal: AbortSignal): Promise<void> {
   if (!(signal.reason instanceof JobAborted) || signal.reason.reason !== 'shutdown') return;
   await yieldJob(engine.store, job, engine.clock.now());
 }

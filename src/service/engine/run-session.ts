@@ -42,6 +42,7 @@ export interface SessionParts {
   agentName: string;
   procedure: string;
   sandbox: Sandbox;
+  interruptions: number;
   signal: AbortSignal;
 }
 
@@ -49,6 +50,7 @@ export class RunSession implements RunHost {
   readonly run: RunHost['run'];
   readonly procedure: string;
   readonly sandbox: Sandbox;
+  readonly interruptions: number;
   readonly exec: 'host' | 'off';
   readonly browsing: RunHost['browsing'];
   readonly connections: RunHost['connections'];
@@ -74,6 +76,7 @@ export class RunSession implements RunHost {
     this.run = { id: parts.run.id, teamId: parts.run.team_id, number: parts.run.run_number, agentName: parts.agentName };
     this.procedure = parts.procedure;
     this.sandbox = parts.sandbox;
+    this.interruptions = parts.interruptions;
     this.exec = parts.engine.exec;
     this.browsing = parts.engine.browsing;
     this.connections = runConnections(parts.engine, parts.run);

@@ -7,17 +7,26 @@ import { type Clock, steadyTime, systemClock } from '../../base/clock.ts';
 import { deferred } from '../../base/deferred.ts';
 import { errorFields, type Log } from '../log.ts';
 import type { Store } from '../store/database.ts';
-import { type Claim, type ClaimBy, claimJob, firstDueTimes, keepDue, nextDueTime, prolongLease, releaseJob } from '../store/jobs.ts';
-import type { JobRow } from '../store/schema.ts';
+import {
+  type Claim,
+  type ClaimBy,
+  type ClaimedJob,
+  claimJob,
+  firstDueTimes,
+  keepDue,
+  nextDueTime,
+  prolongLease,
+  releaseJob,
+} from '../store/jobs.ts';
 
 /** Works on one claimed job and releases it. When it throws instead, the job is tried again later. */
-export type JobHandler = (job: JobRow, signal: AbortSignal) => Promise<void>;
+export type JobHandler = (job: ClaimedJob, signal: AbortSignal) => Promise<void>;
 
 /**
  * Takes the job that is to be worked on next, or undefined when none may be. One that uses the early store leaves it to the handler
  * to see the claim to the disk before it does anything that is not in the database.
  */
-export type JobClaim = (store: Store, kind: string, by: ClaimBy) => Promise<JobRow | undefined>;
+export type JobClaim = (store: Store, kind: string, by: ClaimBy) => Promise<ClaimedJob | undefined>;
 
 /** Why a rest ends; made once, where each abort would make an error of its own. */
 const awake = new Error('The worker was woken.');
@@ -184,7 +193,7 @@ export class Worker {
     return Number.POSITIVE_INFINITY;
   }
 
-  #begin(job: JobRow, leaseUntil: number): void {
+  #begin(job: ClaimedJob, leaseUntil: number): void {
     const slots = this.#kinds.get(job.kind) as Slots;
     const key = keyOf(job.kind, job.subject_id);
     const previous = this.#active.get(key);
@@ -201,7 +210,7 @@ export class Worker {
     });
   }
 
-  async #execute(job: JobRow, run: JobHandler, signal: AbortSignal, previous: Active | undefined): Promise<void> {
+  async #execute(job: ClaimedJob, run: JobHandler, signal: AbortSignal, previous: Active | undefined): Promise<void> {
     // A stopped handler may still be ending when its subject is resumed: the two must not overlap.
     await previous?.done;
     try {

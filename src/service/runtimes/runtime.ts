@@ -126,6 +126,11 @@ export interface RunHost {
   /** Undefined for a run without a case, or one whose case is gone. */
   readonly case?: RunCase | undefined;
   readonly sandbox: Sandbox;
+  /**
+   * How often the service ended without being stopped since this run last completed a step: the step that comes now was being done
+   * each time, and may be what ends it.
+   */
+  readonly interruptions: number;
   /** Whether commands may be executed, and how. */
   readonly exec: 'host' | 'off';
   /** Whether and with what pages may be browsed. */

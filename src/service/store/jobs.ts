@@ -95,16 +95,16 @@ export interface ClaimBy {
 }
 
 /** Takes the job of a kind that is due first, expired leases before queued work, which could otherwise starve them. */
-export async function claimJob(db: Queries, kind: string, by: ClaimBy): Promise<JobRow | undefined> {
+export async function claimJob(db: Queries, kind: string, by: ClaimBy): Promise<ClaimedJob | undefined> {
   return (await takeFirst(db, { kind, status: 'running' }, by)) ?? takeFirst(db, { kind, status: 'queued' }, by);
 }
 
 /** Takes the job of a kind whose lease ended first. */
-export const takeAbandoned = (db: Queries, kind: string, by: ClaimBy): Promise<JobRow | undefined> =>
+export const takeAbandoned = (db: Queries, kind: string, by: ClaimBy): Promise<ClaimedJob | undefined> =>
   takeFirst(db, { kind, status: 'running' }, by);
 
 /** Looks before it takes: mostly there is nothing, and a change that changes nothing still takes the way of one. */
-async function takeFirst(db: Queries, of: { kind: string; status: JobStatus }, by: ClaimBy): Promise<JobRow | undefined> {
+async function takeFirst(db: Queries, of: { kind: string; status: JobStatus }, by: ClaimBy): Promise<ClaimedJob | undefined> {
   for (;;) {
     const found = await firstDue.first(db, { ...of, now: by.now });
     const job = found === undefined ? undefined : await takeJob(db, found, by);
@@ -114,12 +114,22 @@ async function takeFirst(db: Queries, of: { kind: string; status: JobStatus }, b
 }
 
 /** Makes a job the claimer's as it was found; undefined when somebody else was faster. */
-export const takeJob = (db: Queries, { id, epoch, status }: Found, { owner, now, lease }: ClaimBy): Promise<JobRow | undefined> =>
-  taken.first(db, { id, epoch, status, owner, until: now + lease });
+export async function takeJob(db: Queries, found: Found, { owner, now, lease }: ClaimBy): Promise<ClaimedJob | undefined> {
+  const { id, epoch, status } = found;
+  const job = await taken.first(db, { id, epoch, status, owner, until: now + lease });
+  return job && { ...job, interrupted: status === 'running' && found.owner != null && found.owner !== owner };
+}
 
-type Found = Pick<JobRow, 'id' | 'epoch' | 'status'>;
+/** A job that is the claimer's. */
+export type ClaimedJob = JobRow & {
+  /** Whether a process ended while it worked on the job, without giving it back. */
+  readonly interrupted: boolean;
+};
 
-const taken = prepared((db, { id, epoch, status, owner, until }: Found & { owner: string; until: number }) =>
+type Found = Pick<JobRow, 'id' | 'epoch' | 'status'> & Partial<Pick<JobRow, 'owner'>>;
+type Taking = Pick<JobRow, 'id' | 'epoch' | 'status'> & { owner: string; until: number };
+
+const taken = prepared((db, { id, epoch, status, owner, until }: Taking) =>
   db
     .updateTable('jobs')
     .set((set) => ({ status: 'running', owner, due_at: until, epoch: set('epoch', '+', 1), attempts: set('attempts', '+', 1) }))
@@ -132,7 +142,7 @@ const taken = prepared((db, { id, epoch, status, owner, until }: Found & { owner
 const firstDue = prepared((db, { kind, status, now }: { kind: string; status: JobStatus; now: number }) =>
   db
     .selectFrom('jobs')
-    .select(['id', 'epoch', 'status'])
+    .select(['id', 'epoch', 'status', 'owner'])
     .where('kind', '=', kind)
     .where('status', '=', status)
     .where('due_at', '<=', now)
@@ -165,6 +175,13 @@ const released = prepared(
   (values) => namesOf(values).join(),
 );
 
+/** What is kept with a claimed job, as JSON, until it is made due anew. */
+export async function noteOnJob(db: Queries, claim: Claim, payload: unknown): Promise<void> {
+  await held(db, claim)
+    .set({ payload: JSON.stringify(payload) })
+    .execute();
+}
+
 /** Gives a claimed job up where it stands: whoever looks next goes on with it, before anything that is queued. */
 export async function yieldJob(db: Queries, claim: Claim, now: number): Promise<void> {
   await held(db, claim)
@@ -184,10 +201,10 @@ export async function revokeJob(db: Queries, kind: string, subjectId: string): P
 
 /**
  * Ends the leases of the jobs that another process was working on, so that they are taken over now. For a process that knows it
- * is the only one.
+ * is the only one. The jobs keep their owner: who takes one over is told that it was interrupted.
  */
 export async function reclaimJobs(db: Queries, now: number): Promise<number> {
-  const result = await db.updateTable('jobs').set({ owner: null, due_at: now }).where('status', '=', 'running').executeTakeFirst();
+  const result = await db.updateTable('jobs').set({ due_at: now }).where('status', '=', 'running').executeTakeFirst();
   return Number(result.numUpdatedRows);
 }
 

@@ -6,16 +6,16 @@
 import type { ExpressionBuilder } from 'kysely';
 import { defaultPlan } from '../plans/plan.ts';
 import type { Queries } from './database.ts';
-import { type ClaimBy, takeAbandoned, takeJob } from './jobs.ts';
+import { type ClaimBy, type ClaimedJob, takeAbandoned, takeJob } from './jobs.ts';
 import { prepared } from './prepared.ts';
-import type { Database, JobRow } from './schema.ts';
+import type { Database } from './schema.ts';
 import { lockTeam } from './teams.ts';
 
 /**
  * Takes the run job that has been due for longest among the teams with room. One whose worker fell silent comes first, and
  * needs no room: it has its place already.
  */
-export async function claimRunJob(db: Queries, kind: string, by: ClaimBy): Promise<JobRow | undefined> {
+export async function claimRunJob(db: Queries, kind: string, by: ClaimBy): Promise<ClaimedJob | undefined> {
   const abandoned = await takeAbandoned(db, kind, by);
   if (abandoned !== undefined) return abandoned;
   for (;;) {

@@ -10,6 +10,7 @@ import {
   reclaimJobs,
   releaseJob,
   revokeJob,
+  yieldJob,
 } from '../../../src/service/store/jobs.ts';
 import type { JobRow } from '../../../src/service/store/schema.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
@@ -102,6 +103,19 @@ describe('a job', () => {
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
     await claimJob(db, 'k', by(0));
     expect(await reclaimJobs(db, 5)).toBe(1);
-    expect(await claimJob(db, 'k', by(5))).toBeDefined();
+    expect(await claimJob(db, 'k', { ...by(5), owner: 'next' })).toMatchObject({ interrupted: true });
+  });
+
+  it('says whether somebody ended in the middle of it', async () => {
+    const db = await store();
+    await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
+    const first = await claimJob(db, 'k', by(0));
+    expect(first).toMatchObject({ interrupted: false });
+    // Its own, after a pause of the process.
+    const own = await claimJob(db, 'k', by(1_000_000));
+    expect(own).toMatchObject({ interrupted: false });
+    await yieldJob(db, own as JobRow, 1_000_000);
+    expect(await claimJob(db, 'k', { ...by(1_000_000), owner: 'next' })).toMatchObject({ interrupted: false });
+    expect(await claimJob(db, 'k', { ...by(2_000_000), owner: 'third' })).toMatchObject({ interrupted: true });
   });
 });

@@ -42,6 +42,25 @@ export function parseProcedure(text: string): Procedure {
   return { steps };
 }
 
+/** Procedures that were read lately, by their text; the one that was used last comes last. */
+const known = new Map<string, Procedure>();
+/** Characters of their texts. */
+const mostKnown = 4_000_000;
+let knownLength = 0;
+
+/** The same for a procedure that is executed: it is read again for each pass of each run. Nobody changes what is given. */
+export function readProcedure(text: string): Procedure {
+  const procedure = known.get(text) ?? parseProcedure(text);
+  if (!known.delete(text)) knownLength += text.length;
+  known.set(text, procedure);
+  for (const oldest of known.keys()) {
+    if (knownLength <= mostKnown) break;
+    known.delete(oldest);
+    knownLength -= oldest.length;
+  }
+  return procedure;
+}
+
 type Report = (finding: Finding, line?: number) => void;
 
 const below = (step: Step, path: Path): Path => ['steps', step.number - 1, ...path];

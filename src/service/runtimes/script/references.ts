@@ -1,7 +1,7 @@
 /** Checks the templates and conditions of a procedure: their syntax, and that what they read is there when their step runs. */
 import type { Finding } from './payload.ts';
 import { oneOf, suggestion } from './problems.ts';
-import { conditionKey, type Step } from './schema.ts';
+import { conditionKey, mostOutputs, type Step } from './schema.ts';
 import { checkCommand } from './shell.ts';
 import type { Path } from './source.ts';
 import { conditionReferences, type Reference, TemplateError, templateReferences } from './template.ts';
@@ -29,10 +29,14 @@ const roots: Record<string, readonly string[] | undefined> = {
 export function checkTexts(steps: readonly Step[], otherIds: ReadonlySet<string>): Map<Step, TextFinding[]> {
   const known = { answers: [] as string[], steps: [] as string[] };
   const found = new Map<Step, TextFinding[]>();
+  let outputs = 0;
   for (const step of steps) {
     const findings: TextFinding[] = [];
     const check = (path: Path, text: string, read: (text: string) => Reference[]): void => {
       try {
+        const count = text.split(/\{[{%]/).length - 1;
+        outputs += count;
+        requireReadable(count, outputs);
         for (const reference of read(text)) {
           const message = otherIds.has(reference.path[1] ?? '') ? undefined : unknownReference(reference, known, steps);
           if (message !== undefined) findings.push({ message, path, line: reference.line - 1 });
@@ -53,6 +57,13 @@ export function checkTexts(steps: readonly Step[], otherIds: ReadonlySet<string>
     if (findings.length > 0) found.set(step, findings);
   }
   return found;
+}
+
+/** Throws a TemplateError when a template, or all of them up to it, have too many outputs and tags. */
+function requireReadable(count: number, total: number): void {
+  if (count > mostOutputs.template) throw new TemplateError(`a template has at most ${mostOutputs.template} outputs and tags`);
+  if (total > mostOutputs.procedure)
+    throw new TemplateError(`the templates of a procedure have at most ${mostOutputs.procedure} outputs and tags`);
 }
 
 export const idOf = (step: Step): string | undefined =>

@@ -6,6 +6,8 @@ import { Closed } from '../../../interface/schemas/common.ts';
 /** Limits of a procedure. Bytes of its text, and steps. */
 export const longestProcedure = 1024 * 1024;
 export const mostSteps = 1_000;
+/** Outputs and tags of one template, and of all templates: reading very many takes seconds. */
+export const mostOutputs = { template: 1_000, procedure: 10_000 };
 /** The longest time a `tool` step may ask its connection for, and what it gets without asking. Milliseconds. */
 export const longestTool = 600_000;
 export const defaultTool = 60_000;

@@ -10,14 +10,14 @@ import { scriptBuilder } from './builder/builder.ts';
 import { exec, failedCall, screenshot, tool, write } from './calls.ts';
 import { createCase, postponeCase, queuesOf, settleCase } from './cases.ts';
 import { connectedTool, connectionsOf } from './connected-tool.ts';
-import { parseProcedure } from './parse.ts';
+import { parseProcedure, readProcedure } from './parse.ts';
 import { remember } from './remember.ts';
 import { condition, text } from './rendering/parts.ts';
 import { defaultLimits, PassRendering, type RenderLimits } from './rendering/pass.ts';
 import { RenderPool } from './rendering/pool.ts';
 import { approve, ask } from './requests.ts';
 import { type Procedure, type Step, stepDescription, stepKinds } from './schema.ts';
-import { asStepError, type Done, type Entry, type Pause, StepError, Turn } from './turn.ts';
+import { asStepError, type Done, type Entry, nameOf, type Pause, StepError, Turn } from './turn.ts';
 
 export interface ScriptOptions {
   pool: RenderPool;
@@ -36,10 +36,10 @@ export const createScriptRuntime = ({ pool, limits = defaultLimits }: ScriptOpti
   })),
   validate: (procedure) => void parseProcedure(procedure),
   advance: (host) => advance(host, new PassRendering(pool, { limits, lane: host.run.teamId, signal: host.signal })),
-  queuesOf: (procedure) => queuesOf(parseProcedure(procedure)),
+  queuesOf: (procedure) => queuesOf(readProcedure(procedure)),
   // Not every procedure uses one, and reading it takes its time.
-  connectionsOf: (procedure) => (procedure.includes('connection') ? connectionsOf(parseProcedure(procedure)) : []),
-  countSteps: (procedure) => parseProcedure(procedure).steps.length,
+  connectionsOf: (procedure) => (procedure.includes('connection') ? connectionsOf(readProcedure(procedure)) : []),
+  countSteps: (procedure) => readProcedure(procedure).steps.length,
   builder: scriptBuilder,
 });
 
@@ -49,7 +49,7 @@ async function advance(host: RunHost, rendering: PassRendering): Promise<Outcome
   host.signal.throwIfAborted();
   let procedure: Procedure;
   try {
-    procedure = parseProcedure(host.procedure);
+    procedure = readProcedure(host.procedure);
   } catch (error) {
     if (error instanceof ServiceError) return { status: 'failed', error: `The procedure is not valid: ${error.message}` };
     throw error;
@@ -63,12 +63,17 @@ async function advance(host: RunHost, rendering: PassRendering): Promise<Outcome
   }
 }
 
+/** How often a step may be interrupted by an end of the service before it is given up. */
+const mostInterruptions = 5;
+
 async function follow(procedure: Procedure, turn: Turn): Promise<Outcome> {
+  let { interruptions } = turn.host;
   for (const step of procedure.steps) {
     turn.host.signal.throwIfAborted();
     let entry = turn.entryOf(step);
     if (!entry) {
-      const done = await attempt(step, turn);
+      const done = interruptions < mostInterruptions ? await attempt(step, turn) : givenUp(step, interruptions);
+      interruptions = 0;
       if ('status' in done) return done;
       entry = await complete(step, done, turn);
     }
@@ -77,6 +82,11 @@ async function follow(procedure: Procedure, turn: Turn): Promise<Outcome> {
   }
   return { status: 'completed' };
 }
+
+const givenUp = (step: Step, interruptions: number): Done => {
+  const error = `${nameOf(step)} was given up: the service ended ${interruptions} times in a row while it was being done.`;
+  return { entry: { ends: { status: 'failed', error } } };
+};
 
 /** Does a step whose condition holds. What is wrong with the procedure fails the run; anything else is thrown on, for the engine to try again. */
 async function attempt(step: Step, turn: Turn): Promise<Done | Pause> {

@@ -6,6 +6,7 @@
 import { type Expression, Liquid, LiquidError, Output, type Template, TypeGuards, toValueSync, Value } from 'liquidjs';
 import { firstLine } from '../../../base/values.ts';
 import type { Position } from './problems.ts';
+import { countLinesOnce } from './token-positions.ts';
 
 /** What templates see. */
 export interface Scope {
@@ -45,6 +46,8 @@ export class TemplateError extends Error {
     this.position = position;
   }
 }
+
+countLinesOnce();
 
 const tags = new Set(['assign', 'break', 'case', 'comment', 'continue', 'for', 'if', 'raw', 'unless', '#']);
 
@@ -138,8 +141,10 @@ function checkExpression({ postfix }: Expression): void {
   let wantsValue = true;
   for (const token of postfix.toSorted((a, b) => a.begin - b.begin)) {
     const text = token.getText();
-    const [line, column] = token.getPosition() as [number, number];
-    const wrong = (message: string): TemplateError => new TemplateError(message, { line, column });
+    const wrong = (message: string): TemplateError => {
+      const [line, column] = token.getPosition() as [number, number];
+      return new TemplateError(message, { line, column });
+    };
     const isOperator = TypeGuards.isOperatorToken(token);
     const isNot = isOperator && token.operator === 'not';
     if (isOperator && !isNot) {

@@ -57,6 +57,7 @@ export class TestHost implements RunHost {
   readonly procedure: string;
   readonly userMessages: string[];
   readonly sandbox: Sandbox;
+  readonly interruptions = 0;
   readonly exec: 'host' | 'off';
   readonly browsing: Browsing;
   readonly connections: RunHost['connections'] = { open: (name) => Promise.reject(notFound('connection', name)) };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../../src/service/errors.ts';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
+import { promptly } from '../../../support/promptly.ts';
 
 function problemsOf(text: string): string[] {
   try {
@@ -336,5 +337,30 @@ describe('templates and conditions', () => {
 
   it('knows names that the template itself makes', () => {
     expect(ofStep('  - say: "{% assign x = message %}{% for m in messages %}{{ m }}{{ x }}{{ forloop.index }}{% endfor %}"')).toEqual([]);
+  });
+});
+
+describe('very many outputs', () => {
+  it('are refused before anybody waits for them to be read', async () => {
+    const many = (count: number): string => '{{ message }}'.repeat(count);
+    await promptly(() => {
+      expect(ofStep('  - say: "{{ message }}"', `  - say: "${many(70_000)}"`)).toEqual([
+        '4:10 a template has at most 1000 outputs and tags',
+      ]);
+      expect(
+        ofStep(
+          `  - write: { path: a, json: [${Array(11)
+            .fill(`"${many(1_000)}"`)
+            .join(', ')}] }`,
+        ),
+      ).toEqual([expect.stringMatching(/^3:\d+ the templates of a procedure have at most 10000 outputs and tags$/)]);
+    });
+    expect(ofStep(`  - say: "${many(1_000)}"`)).toEqual([]);
+  });
+
+  it('are told the place of what is wrong, however far down', () => {
+    expect(ofStep('  - say: |', '      one', '      {{ message }}', '      {{ a b }}', '      {{ message }}')).toEqual([
+      expect.stringContaining('6:'),
+    ]);
   });
 });
