@@ -8,10 +8,11 @@ import { browsingOptions, namedChromium } from './local/browsing.ts';
 import { firstCertificate, reloadTls } from './local/certificate.ts';
 import { connectionOptions, connectionSettings } from './local/connection-flags.ts';
 import { listeningOptions, listeningSettings } from './local/listening.ts';
+import { boundedLog } from './local/log-file.ts';
 import { planOptions, readPlans } from './local/plans.ts';
 import { retentionOptions, retentionSettings, retentionState } from './local/retention.ts';
 import { logOptions, serviceLog } from './local/service-log.ts';
-import { defaultDataDirectory, removeState, serviceFile, tokenFile, writeState } from './local/state.ts';
+import { defaultDataDirectory, logFile, removeState, serviceFile, tokenFile, writeState } from './local/state.ts';
 import { webhookOptions, webhookSettings } from './local/webhook-flags.ts';
 
 /** Milliseconds for what is still open when the service has ended. */
@@ -50,7 +51,7 @@ export default defineCommand({
     const exec = input.exec ?? 'off';
     const browse = input.browse ?? 'off';
     const chromium = await namedChromium(context, input.chromium);
-    const log = serviceLog(context.terminal, input.logFormat);
+    const log = serviceLog(context.terminal, input.logFormat, boundedLog(logFile(dataDirectory)));
     const listening = await listeningSettings(context, input);
     const service = await startService({
       dataDirectory,

@@ -1,7 +1,8 @@
 /** `aops local logs`: what is in the log, for people and for programs. */
-import { appendFile, mkdir, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { earlierLog, keepWithin, LogReader } from '../../src/commands/local/log-file.ts';
 import { type CliOptions, runCli } from '../support/run-cli.ts';
 import { folderEnv } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -42,5 +43,51 @@ describe('local logs', () => {
   it('does not cut a character that is read in two pieces', async () => {
     await appendFile(file, `${'ä'.repeat(100_001)}\n`);
     expect((await logs(['--tail', '1'])).stdout).toBe(`${'ä'.repeat(100_001)}\n`);
+  });
+});
+
+describe('a log file that has grown', () => {
+  const newLog = async (): Promise<{ name: string; env: Record<string, string> }> => {
+    const own = await temporaryFolder();
+    const name = path.join(own, 'data', 'local', 'service.log');
+    await mkdir(path.dirname(name), { recursive: true });
+    return { name, env: { ...folderEnv(own), NO_COLOR: '1' } };
+  };
+
+  it('is emptied, and what was in it stays in the file beside it', async () => {
+    const { name, env } = await newLog();
+    await writeFile(name, 'one\ntwo\n');
+    keepWithin(name, 100);
+    expect(await readFile(name, 'utf8')).toBe('one\ntwo\n');
+    keepWithin(name, 5);
+    await appendFile(name, 'three\n');
+    expect([await readFile(earlierLog(name), 'utf8'), await readFile(name, 'utf8')]).toEqual(['one\ntwo\n', 'three\n']);
+    expect((await runCli(['local', 'logs'], { env })).stdout).toBe('one\ntwo\nthree\n');
+    expect((await runCli(['local', 'logs', '--tail', '2'], { env })).stdout).toBe('two\nthree\n');
+    await appendFile(name, 'four\n');
+    keepWithin(name, 5);
+    expect((await runCli(['local', 'logs'], { env })).stdout).toBe('three\nfour\n');
+  });
+
+  it('is followed without a line lost or shown twice, whenever it is emptied', async () => {
+    const { name } = await newLog();
+    await writeFile(earlierLog(name), 'zero\n');
+    await writeFile(name, 'one\n');
+    const reader = await LogReader.open(name);
+    const all = async (): Promise<string> => {
+      let text = '';
+      for (let bytes = await reader.read(); bytes.length > 0; bytes = await reader.read()) text += bytes.toString();
+      return text;
+    };
+    expect(await all()).toBe('zero\none\n');
+    await appendFile(name, 'two\n');
+    keepWithin(name, 1);
+    await appendFile(name, 'x\n');
+    expect(await all()).toBe('two\nx\n');
+    keepWithin(name, 1);
+    expect(await all()).toBe('');
+    await appendFile(name, 'y\n');
+    expect(await all()).toBe('y\n');
+    await reader.close();
   });
 });

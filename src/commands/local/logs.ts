@@ -1,8 +1,8 @@
-import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { isAbsent, readFailure } from '../../base/read-failure.ts';
 import { defineCommand, flag, integer } from '../define.ts';
+import { LogReader } from './log-file.ts';
 import { parsableLine, readableLine } from './service-log.ts';
 import { dataDirFlag, defaultDataDirectory, findService, logFile } from './state.ts';
 
@@ -31,7 +31,7 @@ export default defineCommand({
     }
     const directory = input.dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, input.dataDir);
     const name = logFile(found?.state.data_dir ?? directory);
-    const file = await open(name).catch((error: unknown) => {
+    const log = await LogReader.open(name).catch((error: unknown) => {
       if (!isAbsent(error)) throw readFailure(error, name);
       throw new AopsError('There is no log yet.', {
         code: 'log_not_found',
@@ -45,19 +45,18 @@ export default defineCommand({
       for (const line of lines) await context.terminal.line(shown(line));
     };
     try {
-      const buffer = Buffer.alloc(65_536);
       // A character may begin in one piece and end in the next.
       const decoder = new TextDecoder();
       let rest = '';
       /** Held back until the end was seen, of which they may be too far. */
       let held: string[] | undefined = input.tail === undefined ? undefined : [];
       for (;;) {
-        const { bytesRead } = await file.read(buffer, 0, buffer.length, null);
-        const lines = (rest + decoder.decode(buffer.subarray(0, bytesRead), { stream: true })).split('\n');
+        const bytes = await log.read();
+        const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
         rest = lines.pop() ?? '';
         if (held === undefined) await show(lines);
         else held = [...held, ...lines].slice(-(input.tail as number));
-        if (bytesRead > 0) continue;
+        if (bytes.length > 0) continue;
         await show(held ?? []);
         held = undefined;
         if (!input.follow) break;
@@ -65,7 +64,7 @@ export default defineCommand({
       }
       if (rest !== '') await show([rest]);
     } finally {
-      await file.close();
+      await log.close();
     }
   },
 });

@@ -7,7 +7,7 @@ export const logOptions = {
   logFormat: choice(['text', 'json'], 'How the log is written (default text on a terminal, json elsewhere)'),
   logLevel: choice(
     ['debug', 'info', 'warn', 'error'],
-    'Log what is as important as this (default info, which has a line for each request)',
+    'Log what is as important as this (default info, which has a line for each request but those that watch)',
   ),
 } as const;
 
@@ -17,11 +17,17 @@ export interface ServiceLog {
   flush(): void;
 }
 
-export function serviceLog(terminal: Terminal, format: 'text' | 'json' = terminal.err.isTTY ? 'text' : 'json'): ServiceLog {
+/** @param bound keeps the file that stderr goes to within its size */
+export function serviceLog(
+  terminal: Terminal,
+  format: 'text' | 'json' = terminal.err.isTTY ? 'text' : 'json',
+  bound: () => void = () => undefined,
+): ServiceLog {
   let lines: string[] = [];
   const flush = (): void => {
     if (lines.length > 0) terminal.note(lines.join('\n'));
     lines = [];
+    bound();
   };
   return {
     flush,

@@ -17,7 +17,7 @@ const unpackedFolder = 'unpacked';
 /** In the order in which they take their places. */
 const parts = ['sandboxes', 'files', ...keyNames, databaseName] as const;
 /** What file systems put at the top of a disk, and what a start that was refused has left. */
-const unimportant = ['lost+found', '.DS_Store', 'service.log'];
+const unimportant = ['lost+found', '.DS_Store', 'service.log', 'service.log.1'];
 /** A lock is refreshed more often than this; one that grew older was left by a process that was killed. */
 const lockTimes = { staleMilliseconds: 5_000, waitMilliseconds: 7_000 };
 
