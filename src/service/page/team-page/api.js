@@ -1,5 +1,7 @@
 /** The interface of the service, called as every client calls it: a Bearer token, idempotency keys, and patience when it asks for some. */
 
+import { Events } from './events.js';
+
 /** The service answered with an error. */
 export class ApiError extends Error {
   /** @param {number} status @param {{ error?: string, message?: string, scope?: string }} body @param {number} retryAfter seconds */
@@ -50,6 +52,11 @@ export class Api {
    */
   post(path, body, key) {
     return this.#send('POST', path, { body, key });
+  }
+
+  /** A stream of events. @param {string} path @param {() => void} changed there may be something new to read */
+  events(path, changed) {
+    return new Events(this.#token, path, changed);
   }
 
   /** Ends the session that the token is of; a pasted token stays valid. */

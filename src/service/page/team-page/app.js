@@ -13,6 +13,10 @@ import { nameText, refreshMoments } from './words.js';
 
 /** Milliseconds between looks at what waits, while it is not in view. */
 const inboxPace = 5_000;
+/** Milliseconds between looks while streams of events say when there is something new. */
+const streamedPace = 60_000;
+/** Milliseconds between looks that events ask for: those of a moment are read together. */
+const eventPace = 400;
 
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
 const bar = /** @type {HTMLElement} */ (document.getElementById('bar'));
@@ -25,6 +29,11 @@ class TeamPage {
   waiting = [];
   waitingCount = 0;
   #waitingRead = 0;
+  /** What is asked in the team, and which runs there are. @type {import('./events.js').Events | undefined} */
+  #events;
+  #eventRead = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #soon;
   #poller;
   #banner;
   #badge = el('span', { class: 'badge', hidden: true });
@@ -52,12 +61,33 @@ class TeamPage {
       signedOut: () => this.#leave('You are signed out: the session has ended.'),
       failed: (error) => this.#fail(error),
     });
+    if (session.may('runs:read'))
+      this.#events = session.api.events(`/v2/teams/${encodeURIComponent(session.teamId)}/events?include=runs`, () =>
+        this.#requestsChanged(),
+      );
   }
 
   /** Reads anew, now. */
   wake() {
     this.#waitingRead = 0;
     this.#poller?.wake();
+  }
+
+  /** Reads anew soon. */
+  changed() {
+    this.#soon ??= setTimeout(
+      () => {
+        this.#soon = undefined;
+        this.#eventRead = Date.now();
+        this.#poller.wake();
+      },
+      Math.max(0, this.#eventRead + eventPace - Date.now()),
+    );
+  }
+
+  #requestsChanged() {
+    this.#waitingRead = 0;
+    this.changed();
   }
 
   /** @param {AbortSignal} signal */
@@ -77,7 +107,8 @@ class TeamPage {
     }
     const pace = await this.#view.refresh(signal);
     this.#showTitle();
-    return Math.min(pace, inboxPace);
+    if (this.#events?.isOpen !== true) return Math.min(pace, inboxPace);
+    return this.#view.isStreamed?.() === false ? pace : streamedPace;
   }
 
   /** @param {string} hash @returns {import('./types.d.ts').View} */
@@ -159,6 +190,8 @@ class TeamPage {
     removeEventListener('hashchange', this.#navigated);
     clearInterval(this.#clock);
     this.#view.close?.();
+    this.#events?.close();
+    clearTimeout(this.#soon);
     this.#poller.end();
     this.#banner.close();
     bar.hidden = true;

@@ -43,6 +43,8 @@ export class RunView {
   /** Messages are read from here on; undefined before the first time. @type {number | undefined} */
   #offset;
   #first = 0;
+  /** What happens in the run, while it goes on. @type {import('./events.js').Events | undefined} */
+  #events;
 
   /**
    * @param {import('./types.d.ts').App} app @param {string} id
@@ -83,7 +85,10 @@ export class RunView {
 
   title = () => this.#known.name || 'Run';
 
+  isStreamed = () => this.#events?.isOpen === true;
+
   close() {
+    this.#events?.close();
     this.#timeline.close();
   }
 
@@ -96,6 +101,7 @@ export class RunView {
       /** @type {{ run: Run, pending_human_request: HumanRequest | null }} */
       const { run, pending_human_request: request } = await api.get(path, {}, signal);
       if (this.#known.name === '') await this.#readName(run, signal);
+      this.#follow(run);
       this.#showHead(run);
       if (this.#other === undefined) await this.#showTimeline(run, request, signal);
       else await this.#other.refresh(signal, run);
@@ -104,6 +110,17 @@ export class RunView {
       if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 400)) throw error;
       this.#showMissing(error);
       return 30_000;
+    }
+  }
+
+  /** A stream ends with the run; a message continues both. @param {Run} run */
+  #follow(run) {
+    if (isFinal(run.status)) {
+      this.#events?.close();
+      this.#events = undefined;
+    } else {
+      const path = `/v2/runs/${encodeURIComponent(this.#id)}/events?from=now`;
+      this.#events ??= this.#app.session.api.events(path, () => this.#app.changed());
     }
   }
 

@@ -15,6 +15,8 @@ export interface View {
   readonly title: () => string;
   /** Reads what is new. Resolves to the milliseconds until the next time. */
   refresh(signal: AbortSignal): Promise<number>;
+  /** Whether a stream of its own says when there is something new; left out where that of the team does. */
+  isStreamed?(): boolean;
   /** It is no longer shown. */
   close?(): void;
 }
@@ -24,6 +26,8 @@ export interface App {
   readonly session: Session;
   /** Reads again, now. */
   wake(): void;
+  /** Reads again soon: an event said that there may be something new. */
+  changed(): void;
   /** The requests that wait, as they were last read. */
   readonly waiting: readonly RunListItem[];
   /** How many there are of them; so many may not have been read. */

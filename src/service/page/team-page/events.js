@@ -1,0 +1,104 @@
+/**
+ * Streams of events, which say that there is something to read. They are read with fetch: the browser's own EventSource cannot send
+ * the token. Where there is none the page polls.
+ */
+
+/** Milliseconds without a sign of life, after which a stream is given up; the service sends one every 15 s. */
+const patience = 45_000;
+/** Milliseconds until a stream is opened again, after one failure, two, and so on. */
+const pauses = [1_000, 2_000, 5_000, 15_000, 30_000];
+
+/** What is being read, until it is closed. */
+export class Events {
+  #token;
+  #path;
+  #changed;
+  #closed = new AbortController();
+  #failures = 0;
+  #lastId = '';
+  /** Whether the stream is open: then it says when there is something new. */
+  isOpen = false;
+
+  /**
+   * @param {string} token @param {string} path
+   * @param {() => void} changed there may be something new, or the stream was opened or has ended
+   */
+  constructor(token, path, changed) {
+    this.#token = token;
+    this.#path = path;
+    this.#changed = changed;
+    void this.#follow();
+  }
+
+  close() {
+    this.isOpen = false;
+    this.#closed.abort();
+  }
+
+  async #follow() {
+    const { signal } = this.#closed;
+    while (!signal.aborted) {
+      const isOffered = await this.#read(signal).catch(() => true);
+      if (signal.aborted) return;
+      const wasOpen = this.isOpen;
+      this.isOpen = false;
+      if (wasOpen) this.#changed();
+      if (!isOffered) return;
+      const pause = pauses[Math.min(this.#failures++, pauses.length - 1)] ?? 30_000;
+      await new Promise((resolve) => setTimeout(resolve, pause * (1 + Math.random() / 2)));
+    }
+  }
+
+  /** Reads until the stream ends. @param {AbortSignal} signal @returns {Promise<boolean>} whether it is worth trying again */
+  async #read(signal) {
+    const broken = new AbortController();
+    const alive = () => setTimeout(() => broken.abort(), patience);
+    let timer = alive();
+    try {
+      const response = await fetch(this.#path, {
+        headers: {
+          Authorization: `Bearer ${this.#token}`,
+          Accept: 'text/event-stream',
+          ...(this.#lastId === '' ? {} : { 'Last-Event-ID': this.#lastId }),
+        },
+        signal: AbortSignal.any([signal, broken.signal]),
+        cache: 'no-store',
+        credentials: 'omit',
+        redirect: 'error',
+        referrerPolicy: 'no-referrer',
+      });
+      const isStream = response.headers.get('Content-Type')?.startsWith('text/event-stream') === true;
+      if (response.status !== 200 || !isStream || response.body === null) return response.status === 429 || response.status >= 500;
+      this.isOpen = true;
+      this.#changed();
+      const lines = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = '';
+      for (;;) {
+        const { done, value } = await lines.read();
+        if (done) return true;
+        clearTimeout(timer);
+        timer = alive();
+        rest = this.#take(rest + value);
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Notes ids and tells of events; what they say is read anew. @param {string} text @returns {string} the line that is not complete */
+  #take(text) {
+    const lines = text.split('\n');
+    const rest = lines.pop() ?? '';
+    let isNew = false;
+    for (const line of lines) {
+      if (line.startsWith('id: ')) this.#lastId = line.slice(4);
+      else if (line.startsWith('data:')) isNew = true;
+    }
+    if (isNew) {
+      this.#failures = 0;
+      this.#changed();
+    }
+    // A line of data may be long, and only its beginning counts.
+    return rest.startsWith('data:') ? 'data:' : rest;
+  }
+}
