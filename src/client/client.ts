@@ -8,14 +8,16 @@ import { anySignal, sharedSignal } from '../base/abort.ts';
 import { type Clock, steadyTime, systemClock } from '../base/clock.ts';
 import { AopsError, type ErrorDetails } from '../base/errors.ts';
 import type { Dispatcher } from '../base/undici.ts';
-import { operation } from '../interface/operations.ts';
-import type { Input, JsonOperationId, Response } from '../interface/types.ts';
+import { type OperationId, operation } from '../interface/operations.ts';
+import type { Input, JsonOperationId, Response, StreamOperationId } from '../interface/types.ts';
 import { checkAnswer } from './answers.ts';
 import { backoff, retryPolicy } from './backoff.ts';
 import { abandonedChange, DeadlineError, NotOfferedError, OutcomeUnknownError, RateLimitedError, ServiceAnswerError } from './errors.ts';
+import type { EventReader } from './event-reader.ts';
+import { NoStreamError, openStream } from './event-streams.ts';
 import { ChangeKeys, checkedIdempotencyKey, newIdempotencyKey, replacementKey } from './idempotency.ts';
 import { Pacer } from './limits/pacing.ts';
-import { RateGate } from './limits/rate-gate.ts';
+import { type Allowance, RateGate } from './limits/rate-gate.ts';
 import { header, type ResponseHeaders, retryAfter, serverTime, spread } from './limits/rate-limit.ts';
 import { openDispatcher } from './network/network.ts';
 import type { CallOptions, ClientEvent, ClientOptions } from './options.ts';
@@ -25,7 +27,7 @@ import { isReplayed, readJson, readMedia } from './response.ts';
 import { RetryBudget } from './retry-budget.ts';
 import { followConnections, Sending } from './sending.ts';
 import { timeLimited } from './time-limit.ts';
-import { attempt, type Outcome, type TransportResponse } from './transport.ts';
+import { attempt, failure, type Outcome, type TransportResponse } from './transport.ts';
 
 export type { CallOptions, ClientEvent, ClientOptions } from './options.ts';
 
@@ -41,6 +43,8 @@ export class Client {
   readonly #random: () => number;
   readonly #maxWait: number;
   #keys: ChangeKeys | undefined;
+  /** Operations that this service does not offer as streams. */
+  readonly #withoutStreams = new Set<OperationId>();
   readonly #waitListeners = new Set<(milliseconds: number) => void>();
   #dispatcher: Promise<Dispatcher> | undefined;
   readonly #closed = new AbortController();
@@ -116,7 +120,7 @@ export class Client {
     const signal = anySignal([this.#signal, options.signal]);
     const settled = options.confidential ? async () => undefined : await this.#noteChange(request, progress);
     try {
-      const response = await this.#perform(request, progress, signal);
+      const response = await this.#perform(request, progress, signal, options.once === true);
       await settled();
       const repeated = this.#options.idempotencyKey !== undefined && progress.retries === 0 && isReplayed(response);
       if (repeated) this.#emit({ type: 'replayed', method: request.method, path: request.path });
@@ -138,7 +142,7 @@ export class Client {
   }
 
   /** Attempts until the policy is content or gives up. */
-  async #perform(request: ServiceRequest, progress: Progress, signal: AbortSignal): Promise<TransportResponse> {
+  async #perform(request: ServiceRequest, progress: Progress, signal: AbortSignal, once: boolean): Promise<TransportResponse> {
     for (;;) {
       await unlessLeftOpen(progress, signal, () => this.#pacer.enter(signal, detailsOf(request, progress)));
       const { outcome, authorization } = await this.#sendOnce(request, progress, signal).finally(() => this.#gate.leave());
@@ -150,7 +154,7 @@ export class Client {
         maxWaitMilliseconds: this.#maxWait,
         now: this.#gate.server.now(),
         affordable: this.#budget.affordable,
-        once: this.#budget.never,
+        once: once || this.#budget.never,
         random: this.#random,
       });
       progress.ambiguous ||= leavesOpen(outcome);
@@ -179,6 +183,77 @@ export class Client {
     } finally {
       sending.end();
     }
+  }
+
+  /**
+   * Opens a stream of events, continuing after the event with an id. It is tried once.
+   * @throws NoStreamError when there is none, what undici says of the connection, RateLimitedError, or the signal's reason
+   */
+  async openEvents<Id extends StreamOperationId>(
+    id: Id,
+    input: Input<Id>,
+    { lastEventId, signal: given }: { lastEventId: string | undefined; signal: AbortSignal },
+  ): Promise<EventReader> {
+    if (this.#withoutStreams.has(id)) throw new NoStreamError('the service has no stream of events', { final: true });
+    const signal = anySignal([this.#signal, given]);
+    const request = operationRequest(id, input);
+    for (let refreshed = false; ; refreshed = true) {
+      await this.#pacer.enter(signal, { method: request.method, path: request.path });
+      const authorization = await this.#options.credential.authorization(signal).catch((error: unknown) => {
+        this.#gate.leave();
+        throw error;
+      });
+      try {
+        return await this.#openOnce(request, { authorization, lastEventId, signal });
+      } catch (error) {
+        if (!(error instanceof NoStreamError)) throw error;
+        if (error.final) this.#withoutStreams.add(id);
+        const fresh = error.status === 401 && !refreshed && (await this.#options.credential.refresh?.(authorization, signal));
+        if (!fresh) throw error;
+      } finally {
+        this.#gate.leave();
+      }
+    }
+  }
+
+  async #openOnce(
+    request: ServiceRequest,
+    { authorization, lastEventId, signal }: { authorization: string; lastEventId: string | undefined; signal: AbortSignal },
+  ): Promise<EventReader> {
+    const { origin, prefix } = this.#base;
+    const path = prefix + request.path;
+    const headers = {
+      accept: 'text/event-stream',
+      'accept-encoding': 'identity',
+      'user-agent': this.#options.userAgent,
+      ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+    };
+    const started = steadyTime(this.#clock);
+    const trace = { type: 'trace', method: request.method, url: origin + path } as const;
+    const requestHeaders = { ...headers, authorization: `${authorization.split(' ', 1)[0]} ***` };
+    const took = (): number => Math.round(steadyTime(this.#clock) - started);
+    try {
+      return await openStream(
+        await this.dispatcher(),
+        { origin, path, headers: { ...headers, authorization } },
+        {
+          clock: this.#clock,
+          signal,
+          onHead: (head) => {
+            this.#gate.observe(head.headers, started, steadyTime(this.#clock));
+            this.#emit({ ...trace, requestHeaders, milliseconds: took(), status: head.status, responseHeaders: head.headers });
+          },
+        },
+      );
+    } catch (error) {
+      if (!(error instanceof NoStreamError)) this.#emit({ ...trace, requestHeaders, milliseconds: took(), reason: failure(error).reason });
+      throw error;
+    }
+  }
+
+  /** What is left of the rate limit, of which all who use the credential take; undefined when the service does not say. */
+  get allowance(): Allowance | undefined {
+    return this.#gate.allowance;
   }
 
   /** Tells `listener` of waits for the rate limit, in milliseconds, until the returned function is called. */

@@ -86,6 +86,9 @@ export class NotOfferedError extends AopsError {
 
 /** The service could not be reached, or did not answer usably, after all attempts. */
 export class UnavailableError extends AopsError {
+  /** Trying again does not help, as with a certificate that is not trusted. */
+  final = false;
+
   constructor(message: string, details: ErrorDetails, cause?: unknown, hint?: string) {
     super(message, { code: 'service_unavailable', exit: exitCodes.unavailable, details, cause, ...(hint === undefined ? {} : { hint }) });
   }

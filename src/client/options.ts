@@ -61,6 +61,8 @@ export interface CallOptions {
   keys?: { key: string; commandKey: string };
   /** In addition to the client's own signal. */
   signal?: AbortSignal;
+  /** It is not tried again when it fails; only waits for the rate limit are waited for. The caller has a patience of its own. */
+  once?: boolean;
   /** The body holds secrets: it is kept nowhere, so only the same command can settle the change later. */
   confidential?: boolean;
 }

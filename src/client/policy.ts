@@ -151,7 +151,7 @@ function afterRateLimit(response: TransportResponse, situation: Situation, error
 function afterFailure(failure: Failure, situation: Situation): Decision {
   const { progress, details, baseUrl } = situation;
   if (failure.stale && progress.key !== undefined && !progress.resent) return { next: 'resend', reason: failure.reason };
-  const hopeless = failure.final || (failure.retries ?? retryPolicy.retries) <= progress.retries;
+  const hopeless = situation.once || failure.final || (failure.retries ?? retryPolicy.retries) <= progress.retries;
   const again = hopeless ? undefined : retry(situation, failure.reason);
   if (again) return again;
   const reason = `${failure.reason}${hopeless ? '' : exhausted(situation)}.`;
@@ -159,7 +159,9 @@ function afterFailure(failure: Failure, situation: Situation): Decision {
     return { next: 'fail', error: new OutcomeUnknownError(reason, details, failure.cause) };
   const address = new URL(baseUrl);
   const hint = failure.hint ?? adviceOn(failure, address);
-  return { next: 'fail', error: new UnavailableError(`Could not reach ${address.origin}: ${reason}`, details, failure.cause, hint) };
+  const error = new UnavailableError(`Could not reach ${address.origin}: ${reason}`, details, failure.cause, hint);
+  error.final = failure.final;
+  return { next: 'fail', error };
 }
 
 /** What a network that wants a sign-in answers, and any other program at the address. */
@@ -178,7 +180,7 @@ function adviceOn({ cause }: Failure, { protocol, hostname }: URL): string {
 
 function retry(situation: Situation, reason: string, asked = 0): Decision | undefined {
   const { progress, random, maxWaitMilliseconds } = situation;
-  if (!mayRetry(situation) || asked > maxWaitMilliseconds) return undefined;
+  if (situation.once || !mayRetry(situation) || asked > maxWaitMilliseconds) return undefined;
   return { next: 'retry', waitMilliseconds: Math.max(spread(asked, random), backoff(progress.retries, random)), reason };
 }
 

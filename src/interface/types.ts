@@ -15,6 +15,10 @@ export type Response<Id extends OperationId> = SchemasOf<Id> extends { response:
 export type MediaOperationId = {
   [Id in OperationId]: (typeof operations)[Id] extends { produces: string } ? Id : never;
 }[OperationId];
+/** Operations that answer with a stream of events. */
+export type StreamOperationId = {
+  [Id in OperationId]: (typeof operations)[Id] extends { produces: 'text/event-stream' } ? Id : never;
+}[OperationId];
 export type JsonOperationId = Exclude<OperationId, MediaOperationId>;
 
 /** Everything an operation is called with; parts an operation does not take are absent. */

@@ -1,38 +1,71 @@
-/** How often to look: fast while things move, slower while nothing does, at once when something is known to come. */
-import type { Clock } from '../base/clock.ts';
+/**
+ * How often to poll: fast while something happens, slower while nothing does, at once when something is known to have happened.
+ * Never more than 60 requests in any minute, and slower before the rate limit of the credential is used up, of which others take too.
+ */
+import { type Clock, steadyTime } from '../base/clock.ts';
+import type { Allowance } from '../client/limits/rate-gate.ts';
+import { spread } from '../client/limits/rate-limit.ts';
 
 export interface PaceOptions {
   /** Shortest and longest pause, in milliseconds. */
   minimum?: number;
   maximum?: number;
+  /** Source of jitter, in [0, 1). */
+  random?: () => number;
 }
 
 const growth = 1.4;
+/** Requests that may follow one another quickly, and those that are added in a minute: together 60, one a second. */
+const burst = 20;
+const addedPerMinute = 40;
+/** Requests that may be made beyond that and are saved later. */
+const mostOwed = 2;
+/** Pause while something else says when there is something to read, in milliseconds. */
+const restingPause = 30_000;
 
 export class Pace {
   readonly #clock: Clock;
   readonly #minimum: number;
   readonly #maximum: number;
+  readonly #random: () => number;
   #interval: number;
   #hurry = new AbortController();
+  #requests = burst;
+  #countedAt: number;
+  #resting = false;
 
-  constructor(clock: Clock, { minimum = 250, maximum = 2_500 }: PaceOptions = {}) {
+  constructor(clock: Clock, { minimum = 250, maximum = 3_000, random = Math.random }: PaceOptions = {}) {
     this.#clock = clock;
     this.#minimum = minimum;
     this.#maximum = maximum;
+    this.#random = random;
     this.#interval = minimum;
+    this.#countedAt = steadyTime(clock);
+  }
+
+  /** Counts a request. */
+  spend(): void {
+    this.#refill();
+    // Catching up with much at once is not polling, and does not delay the next look for long.
+    this.#requests = Math.max(-mostOwed, this.#requests - 1);
+  }
+
+  /** Whether something else says when to look: pauses are long then. */
+  rest(resting: boolean): void {
+    this.#resting = resting;
   }
 
   /**
    * Waits before the next look.
    * @param moved whether the last one brought anything
+   * @param allowance what is left of the rate limit
    * @throws the signal's reason
    */
-  async pause(moved: boolean, signal: AbortSignal): Promise<void> {
+  async pause(moved: boolean, signal: AbortSignal, allowance?: Allowance): Promise<void> {
     this.#interval = moved ? this.#minimum : Math.min(this.#maximum, this.#interval * growth);
     const { signal: hurried } = this.#hurry;
     try {
-      await this.#clock.sleep(this.#interval, AbortSignal.any([signal, hurried]));
+      await this.#clock.sleep(this.#wait(allowance), AbortSignal.any([signal, hurried]));
     } catch (error) {
       signal.throwIfAborted();
       if (!hurried.aborted) throw error;
@@ -45,4 +78,31 @@ export class Pace {
   hurry(): void {
     this.#hurry.abort();
   }
+
+  #wait(allowance: Allowance | undefined): number {
+    if (this.#resting) return restingPause;
+    this.#refill();
+    const untilAffordable = ((1 - this.#requests) * 60_000) / addedPerMinute;
+    return stretched(Math.max(this.#interval, untilAffordable), allowance, this.#random);
+  }
+
+  #refill(): void {
+    const now = steadyTime(this.#clock);
+    this.#requests = Math.min(burst, this.#requests + ((now - this.#countedAt) * addedPerMinute) / 60_000);
+    this.#countedAt = now;
+  }
+}
+
+/** The part of a rate limit that is left for whoever does more than poll. */
+const reserve = 0.1;
+
+/** Whether so little is left of the rate limit that polling stops until the window ends. */
+export const isNearlyUsedUp = ({ remaining, limit }: Allowance): boolean => remaining < limit * reserve;
+
+/** A pause that is the longer the less is left of the rate limit, in milliseconds. */
+export function stretched(milliseconds: number, allowance: Allowance | undefined, random: () => number): number {
+  if (allowance === undefined) return milliseconds;
+  if (isNearlyUsedUp(allowance)) return Math.max(milliseconds, spread(allowance.milliseconds, random));
+  const left = allowance.remaining / allowance.limit;
+  return milliseconds * (left >= 0.5 ? 1 : left >= 0.25 ? 2 : 4);
 }

@@ -1,52 +1,85 @@
-/** Looking again and again: fast while things move, slower while nothing does, through short absences of the service. */
+/** Following something: by its stream of events where there is one, otherwise by polling, through short absences of the service. */
 import type { Clock } from '../base/clock.ts';
-import { AopsError, exitCodes } from '../base/errors.ts';
 import type { Client } from '../client/client.ts';
+import type { Input, JsonOperationId, Response } from '../interface/types.ts';
+import { Absence, type Outage } from './absence.ts';
 import type { WaitingBody } from './events.ts';
-import { Pace } from './pace.ts';
-import { withWaits } from './rate-limit-waits.ts';
+import { isNearlyUsedUp, Pace } from './pace.ts';
+import { waiting, withWaits } from './rate-limit-waits.ts';
+import type { Streamed } from './streamed.ts';
 
 export interface WatchOptions {
   clock: Clock;
   signal: AbortSignal;
-  /** How often to look; whoever holds it may hurry the next look. */
+  /** How often to poll; whoever holds it may hurry the next look. */
   pace?: Pace;
+  /** Is told once when the service cannot be reached, and once with undefined when it answers again. */
+  onOutage?: (outage: Outage | undefined) => void;
 }
 
-/** How long a service that has answered may be away, such as for a restart, before following ends. Milliseconds. */
-const longestAbsence = 60_000;
+/** Calls an operation as part of polling: it is tried once, and counts towards the pace. */
+export type Call = <Id extends JsonOperationId>(id: Id, input: Input<Id>) => Promise<Response<Id>>;
 
 /**
- * What one look after the other brings; ends when its reader leaves.
+ * What a stream brings, or one look after the other; ends when its reader leaves.
  * @throws whatever a look throws, and the signal's reason
  */
 export async function* polled<Body extends { type: string }>(
-  client: Pick<Client, 'onWaiting'>,
-  { clock, signal, pace = new Pace(clock) }: WatchOptions,
-  look: () => AsyncGenerator<Body, void, undefined>,
+  client: Pick<Client, 'onWaiting' | 'call' | 'allowance'>,
+  { clock, signal, pace = new Pace(clock), onOutage }: WatchOptions,
+  look: (call: Call) => AsyncGenerator<Body, void, undefined>,
+  stream?: Streamed<Body>,
 ): AsyncGenerator<Body | WaitingBody, void, undefined> {
-  const absence = new Absence(clock);
+  const absence = new Absence(clock, onOutage);
+  const call = callAtPace(client, pace, signal);
+  const answered = (): void => {
+    if (absence.over()) stream?.retry();
+  };
   for (;;) {
+    if (stream?.wait === 0) {
+      yield* withWaits(
+        client,
+        clock,
+        stream.read(signal, () => absence.over()),
+      );
+    }
     let moved = false;
     try {
-      for await (const body of withWaits(client, clock, look())) {
-        moved ||= body.type !== 'rate_limit.waiting';
+      for await (const body of withWaits(client, clock, look(call))) {
+        // What a look has found is not undone by its failure.
+        if (body.type !== 'rate_limit.waiting') {
+          moved = true;
+          answered();
+        }
         yield body;
       }
-      absence.over();
+      answered();
     } catch (error) {
       if (!absence.passes(error)) throw error;
     }
-    await pace.pause(moved, signal);
+    const { allowance } = client;
+    if (allowance !== undefined && isNearlyUsedUp(allowance)) yield waiting(clock, allowance.milliseconds);
+    await pace.pause(moved, signal, allowance);
   }
 }
 
+/** Calls of operations that poll at a pace, ended by the signal. */
+export const callAtPace =
+  (client: Pick<Client, 'call'>, pace: Pace, signal: AbortSignal): Call =>
+  (id, input) => {
+    pace.spend();
+    return client.call(id, input, { signal, once: true });
+  };
+
 /**
- * The same look, which is repeated while a service that has answered it before is away for a moment.
+ * The same look, which is repeated while the service is away for a moment.
  * @throws whatever the look throws, and the signal's reason
  */
-export function patient<Seen>(look: () => Promise<Seen>, { clock, signal }: Omit<WatchOptions, 'pace'>): () => Promise<Seen> {
-  const absence = new Absence(clock);
+export function patient<Seen>(
+  look: () => Promise<Seen>,
+  { clock, signal, onOutage }: Pick<WatchOptions, 'clock' | 'signal' | 'onOutage'>,
+): () => Promise<Seen> {
+  const absence = new Absence(clock, onOutage);
   return async () => {
     const pace = new Pace(clock);
     for (;;) {
@@ -60,24 +93,4 @@ export function patient<Seen>(look: () => Promise<Seen>, { clock, signal }: Omit
       await pace.pause(false, signal);
     }
   };
-}
-
-/** For how long a service has not answered that did before. */
-class Absence {
-  readonly #clock: Clock;
-  #answered: number | undefined;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  over(): void {
-    this.#answered = this.#clock.now();
-  }
-
-  /** Whether the service may be back in a moment: what was read so far stays read. */
-  passes(error: unknown): boolean {
-    if (this.#answered === undefined || !(error instanceof AopsError) || error.exit !== exitCodes.unavailable) return false;
-    return this.#clock.now() - this.#answered <= longestAbsence;
-  }
 }

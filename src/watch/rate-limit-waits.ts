@@ -3,6 +3,12 @@ import type { Clock } from '../base/clock.ts';
 import type { Client } from '../client/client.ts';
 import type { WaitingBody } from './events.ts';
 
+/** The event of a wait for the rate limit. */
+export const waiting = (clock: Clock, milliseconds: number): WaitingBody => ({
+  type: 'rate_limit.waiting',
+  data: { wait_seconds: Math.ceil(milliseconds / 1_000), until: new Date(clock.now() + milliseconds).toISOString() },
+});
+
 /** The events, and between them those of waits for the rate limit, as they come. */
 export async function* withWaits<Body>(
   client: Pick<Client, 'onWaiting'>,
@@ -12,8 +18,7 @@ export async function* withWaits<Body>(
   const waits: WaitingBody[] = [];
   let wake = (): void => undefined;
   const stop = client.onWaiting((milliseconds) => {
-    const until = new Date(clock.now() + milliseconds).toISOString();
-    waits.push({ type: 'rate_limit.waiting', data: { wait_seconds: Math.ceil(milliseconds / 1_000), until } });
+    waits.push(waiting(clock, milliseconds));
     wake();
   });
   try {
@@ -34,5 +39,7 @@ export async function* withWaits<Body>(
     }
   } finally {
     stop();
+    // A stream is closed by it. Not waited for: an event may be on its way that never comes.
+    void events.return().catch(() => undefined);
   }
 }

@@ -2,7 +2,7 @@
 import type { Client } from '../client/client.ts';
 import type { Artifact, ArtifactMessage, HumanRequest } from '../interface/types.ts';
 import type { WaitingBody } from './events.ts';
-import { polled, type WatchOptions } from './polled.ts';
+import { type Call, polled, type WatchOptions } from './polled.ts';
 
 interface Payloads {
   'artifact.status': { status: string; previous: string | null };
@@ -44,7 +44,7 @@ export async function* watchArtifact(
 ): AsyncGenerator<ArtifactEvent, void, undefined> {
   const state: State = { status: null, asking: undefined, seen: new Set(), isFirst: true };
   let seq = 0;
-  for await (const body of polled(client, options, () => look(client, artifactId, since, state, options.signal))) {
+  for await (const body of polled(client, options, (call) => look(call, artifactId, since, state))) {
     seq += 1;
     const ts = new Date(options.clock.now()).toISOString();
     yield { v: 1, seq, type: body.type, artifact_id: artifactId, ts, data: body.data } as ArtifactEvent;
@@ -52,17 +52,11 @@ export async function* watchArtifact(
   }
 }
 
-async function* look(
-  client: Client,
-  artifactId: string,
-  since: string | undefined,
-  state: State,
-  signal: AbortSignal,
-): AsyncGenerator<Body, void, undefined> {
+async function* look(call: Call, artifactId: string, since: string | undefined, state: State): AsyncGenerator<Body, void, undefined> {
   const params = { artifactId };
   // The artifact first: when it has ended, all that was said is there to be read.
-  const { artifact } = await client.call('getArtifact', { params }, { signal });
-  const { data } = await client.call('listArtifactMessages', { params, query: { limit: pageSize } }, { signal });
+  const { artifact } = await call('getArtifact', { params });
+  const { data } = await call('listArtifactMessages', { params, query: { limit: pageSize } });
   if (state.isFirst) {
     const from = since === undefined ? data.length : data.findIndex(({ id }) => id === since) + 1;
     for (const { id } of data.slice(0, from)) state.seen.add(id);

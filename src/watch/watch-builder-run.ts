@@ -5,7 +5,7 @@
 import type { Client } from '../client/client.ts';
 import type { BuilderRun, BuilderRunProgress, HumanRequest } from '../interface/types.ts';
 import type { WaitingBody } from './events.ts';
-import { polled, type WatchOptions } from './polled.ts';
+import { type Call, polled, type WatchOptions } from './polled.ts';
 
 interface Payloads {
   'builder_run.status': { status: string; previous: string | null };
@@ -49,7 +49,7 @@ export async function* watchBuilderRun(
 ): AsyncGenerator<BuilderRunEvent, void, undefined> {
   const state: State = { status: null, phase: null, asking: undefined };
   let seq = 0;
-  for await (const body of polled(client, options, () => look(client, ids, state, options.signal))) {
+  for await (const body of polled(client, options, (call) => look(call, ids, state))) {
     seq += 1;
     const ts = new Date(options.clock.now()).toISOString();
     yield { v: 1, seq, type: body.type, builder_run_id: ids.builderRunId, ts, data: body.data } as BuilderRunEvent;
@@ -57,14 +57,14 @@ export async function* watchBuilderRun(
   }
 }
 
-async function* look(client: Client, ids: BuilderRunIds, state: State, signal: AbortSignal): AsyncGenerator<Body, void, undefined> {
-  const progress = await client.call('getBuilderRunStatus', { params: { builder_run_id: ids.builderRunId } }, { signal });
+async function* look(call: Call, ids: BuilderRunIds, state: State): AsyncGenerator<Body, void, undefined> {
+  const progress = await call('getBuilderRunStatus', { params: { builder_run_id: ids.builderRunId } });
   const { phase } = progress;
   if (typeof phase === 'string' && phase !== state.phase) yield { type: 'builder_run.phase', data: { phase } };
   state.phase = phase;
   const working = progress.status === 'running';
   // Everything but work is told in full by the builder run itself.
-  const run = working ? undefined : await client.call('getLatestBuilderRun', { params: { build_id: ids.buildId } }, { signal });
+  const run = working ? undefined : await call('getLatestBuilderRun', { params: { build_id: ids.buildId } });
   const own = run?.id === ids.builderRunId ? run : undefined;
   const questions = own && questionsOf(own);
   // It was asked for later, and may have moved on since.

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../src/watch/events.ts';
 import { eventually } from '../support/eventually.ts';
-import { isAlive, kill, Machine } from '../support/machine.ts';
+import { isAlive, kill, Machine, type Started } from '../support/machine.ts';
 
 /** A machine of its own for each test, with a service: they are killed independently of each other. */
 async function started(): Promise<Machine> {
@@ -119,6 +119,39 @@ describe.concurrent('kill -9 of the service', () => {
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
     expect(events.filter(({ type }) => type === 'human_request.pending')).toHaveLength(1);
     expect(events.at(-1)).toMatchObject({ type: 'run.finished', data: { run: { status: 'completed' } } });
+  });
+});
+
+describe.concurrent('a run that is watched while its service is killed, stopped and started', () => {
+  it('is shown with every message once and in order, and the outages are said once each', async () => {
+    const machine = await started();
+    const steps = Array.from({ length: 24 }, (_, index) => `- say: "m${index}"\n- sleep: 150ms`).join('\n');
+    await machine.agent('talking', `${steps}\n- approve: { id: end, title: "Enough?" }`);
+    const run = await machine.startRun('talking');
+    const follow = (): Started => machine.start('aops', ['runs', 'watch', run, '--on-request', 'wait', '-o', 'ndjson']);
+    const watching = [follow(), follow()];
+    for (const text of ['m3', 'm9']) {
+      for (const watched of watching) await watched.says(`"text_content":"${text}"`);
+      await killService(machine);
+      expect((await machine.aops('local', 'up')).code).toBe(0);
+    }
+    for (const watched of watching) await watched.says('"text_content":"m15"');
+    expect((await machine.aops('local', 'down')).code).toBe(0);
+    expect((await machine.aops('local', 'up')).code).toBe(0);
+    for (const watched of watching) await watched.says('human_request.pending');
+    expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
+    const { messages } = await machine.json<{ messages: { id: string }[] }>('api', `/v2/runs/${run}/messages?limit=50`);
+    for (const watched of watching) {
+      const { code, stdout } = await watched.finished;
+      expect(code).toBe(0);
+      const events = stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as RunEvent);
+      expect(events.flatMap((event) => (event.type === 'message' ? [event.data.message.id] : []))).toEqual(messages.map(({ id }) => id));
+      expect(events.filter(({ type }) => type === 'human_request.pending')).toHaveLength(1);
+      expect(events.at(-1)?.type).toBe('run.finished');
+    }
   });
 });
 

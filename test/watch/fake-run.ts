@@ -1,5 +1,6 @@
 /** A run as the service would tell it, changed by a script between looks: the two operations that watching needs. */
 import type { Client } from '../../src/client/client.ts';
+import { NoStreamError } from '../../src/client/event-streams.ts';
 import type { HumanRequest, RunMessage } from '../../src/interface/types.ts';
 
 export interface Told {
@@ -33,6 +34,9 @@ export class FakeRun {
   hold: (milliseconds: number) => void = () => undefined;
   readonly client = {
     call: (id: string, input: never) => this.#call(id, input),
+    openEvents: async () => {
+      throw new NoStreamError('no stream', { final: true });
+    },
     onWaiting: (listener: (milliseconds: number) => void) => {
       this.hold = listener;
       return () => undefined;

@@ -64,10 +64,10 @@ describe('watching', () => {
     const run = new FakeRun();
     run.beforeLook = (look, told) => {
       if (look === 0) Object.assign(told, { messages: ['a'] });
-      if (look === 1) run.hold(2_400);
+      if (look === 2) run.hold(2_400);
       if (look === 2) Object.assign(told, { messages: ['a', 'b'], status: 'completed' });
     };
-    run.beforePage = (page) => page === 2 && run.hold(9_000);
+    run.beforePage = (_, told) => void (told.status === 'completed' && run.hold(9_000));
     const events = await watched(run);
     expect(inShort(events)).toEqual(['a', 'null>running', 'wait 3', 'wait 9', 'b', 'running>completed', 'finished completed']);
     expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7]);
@@ -255,9 +255,13 @@ describe('trouble', () => {
     const page = (ids: string[], total: number) => json(200, { messages: ids.map((id) => ({ id })), total, limit: 50, offset: 0 });
     const look = (status: string) => json(200, { run: { id: 'r1', status }, pending_human_request: null });
     const server = await scripted(
+      // The stream of events is not offered.
+      json(404, { error: 'route_not_found' }),
       look('running'),
       page(['a', 'b'], 2),
       json(503, { error: 'unavailable' }),
+      page(['b'], 2),
+      page(['b'], 2),
       look('completed'),
       json(429, { error: 'rate_limited' }, { 'retry-after': '1' }),
       page(['b', 'c'], 3),
@@ -268,8 +272,7 @@ describe('trouble', () => {
     expect(inShort(events)).toEqual(['a', 'b', 'null>running', 'wait 2', 'c', 'running>completed', 'finished completed']);
     expect(server.requests.map(({ path }) => path).filter((path) => path.includes('messages'))).toEqual([
       '/v2/runs/r1/messages?limit=50&offset=0',
-      '/v2/runs/r1/messages?limit=50&offset=1',
-      '/v2/runs/r1/messages?limit=50&offset=1',
+      ...Array.from({ length: 5 }, () => '/v2/runs/r1/messages?limit=50&offset=1'),
     ]);
   });
 
@@ -301,7 +304,11 @@ describe('the pace', () => {
       if (look === 14) now.status = 'completed';
     };
     await watched(run, clock);
-    expect(clock.slept.map(Math.round)).toEqual([250, 350, 490, 686, 960, 1345, 1882, 2500, 2500, 2500, 2500, 2500, 250, 350]);
+    expect(clock.slept.map(Math.round)).toEqual([
+      ...[250, 350, 490, 686, 960, 1345, 1882, 2635],
+      ...Array.from({ length: 8 }, () => 3_000),
+      ...[250, 350, 490],
+    ]);
   });
 
   it('can be hurried, during a pause and before one', async () => {

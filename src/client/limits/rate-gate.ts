@@ -11,6 +11,15 @@ import type { SharedLimits } from './shared-limits.ts';
 /** What a request may do now. `busy`: another one has to come back first. */
 export type Look = { next: 'go' } | { next: 'busy' } | { next: 'hold'; milliseconds: number; asked: number };
 
+/** What is left of a rate limit. */
+export interface Allowance {
+  /** Requests left, and requests in a window. */
+  remaining: number;
+  limit: number;
+  /** Until the window ends. */
+  milliseconds: number;
+}
+
 interface Window extends Limits {
   /** When a request may be sent again, at the latest; `asked` without the spread. */
   end: number;
@@ -45,6 +54,14 @@ export class RateGate {
     this.#random = random;
     this.#shared = shared;
     this.server = new ServerClock(clock);
+  }
+
+  /** What the newest answer said of the window, until it ends. */
+  get allowance(): Allowance | undefined {
+    const now = steadyTime(this.#clock);
+    const { remaining, limit, end } = this.#window ?? {};
+    if (remaining === undefined || limit === undefined || end === undefined || end <= now) return undefined;
+    return { remaining, limit, milliseconds: end - now };
   }
 
   /** Takes a unit when the answer is `go`; `leave` gives it back. */
@@ -113,7 +130,7 @@ export class RateGate {
     if (known !== undefined && limits.resetAt < known.resetAt - tolerance) return;
     const same = known !== undefined && limits.resetAt <= known.resetAt + tolerance;
     if (same && limits.remaining >= known.remaining) return;
-    this.#window = same ? { ...known, remaining: limits.remaining } : this.#newWindow(limits);
+    this.#window = same ? { ...known, remaining: limits.remaining, limit: limits.limit ?? known.limit } : this.#newWindow(limits);
     this.#tellOthers(this.#window);
   }
 

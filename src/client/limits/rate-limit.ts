@@ -45,6 +45,8 @@ export interface Limits {
   remaining: number;
   /** When it ends, in milliseconds of the service's clock. */
   resetAt: number;
+  /** Requests in a window, where the service says so. */
+  limit?: number | undefined;
   /** False when the end was given as a distance, which wobbles by its grain. */
   exact: boolean;
 }
@@ -63,9 +65,9 @@ export function readLimits(headers: ResponseHeaders, serverNow: number): Limits 
   const left = wholeNumber(remaining ?? '');
   const end = resetTime(reset, serverNow);
   // Some services describe their policy after the number: `100, 100;w=60`.
-  const known = limit === undefined || wholeNumber(limit.split(',')[0] ?? '') !== undefined;
-  if (left === undefined || end === undefined || !known) return undefined;
-  return { remaining: left, ...end };
+  const total = wholeNumber(limit?.split(',')[0] ?? '');
+  if (left === undefined || end === undefined || (limit !== undefined && total === undefined)) return undefined;
+  return { remaining: left, ...(total === undefined ? {} : { limit: total }), ...end };
 }
 
 /** Milliseconds until the window ends, when `RateLimit-Reset` says so usably; never negative. */

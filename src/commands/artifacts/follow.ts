@@ -10,6 +10,7 @@ import { type ArtifactEvent, watchArtifact } from '../../watch/watch-artifact.ts
 import type { Context } from '../context.ts';
 import { flag } from '../define.ts';
 import { Asking } from '../following/asking.ts';
+import { outageNotes } from '../following/outage.ts';
 import { type FollowOptions, followFlags, followOptions, type Requester, responderHere } from '../following/responder.ts';
 import { newStreamSink, type Seen } from '../following/stream-sinks.ts';
 import { forPeople } from '../program/present.ts';
@@ -49,7 +50,7 @@ export async function followArtifact(
   const signal = AbortSignal.any([context.signal, stop.signal]);
   let said: string | undefined;
   try {
-    for await (const event of watchArtifact(client, id, since, { clock: context.clock, signal, pace })) {
+    for await (const event of watchArtifact(client, id, since, { clock: context.clock, signal, pace, onOutage: outageNotes(context) })) {
       if (event.type === 'artifact.message' && event.data.message.role === 'assistant') said = event.data.message.content;
       if (event.type === 'artifact.asking') asking.pending(event.data.questions);
       if (event.type === 'artifact.answered') await asking.resolved(true);

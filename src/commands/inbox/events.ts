@@ -17,9 +17,8 @@ export type InboxEvent = {
 /** Goes on until the signal is aborted. @throws the signal's reason */
 export async function* watchInbox(
   load: () => Promise<PendingRequest[]>,
-  { clock, signal }: { clock: Clock; signal: AbortSignal },
+  { clock, signal, pace = new Pace(clock) }: { clock: Clock; signal: AbortSignal; pace?: Pace },
 ): AsyncGenerator<InboxEvent, never, undefined> {
-  const pace = new Pace(clock);
   let known = new Map<string, PendingRequest>();
   let seq = 0;
   for (;;) {

@@ -1,7 +1,11 @@
 import { UsageError } from '../../base/errors.ts';
-import { patient } from '../../watch/polled.ts';
+import type { Client } from '../../client/client.ts';
+import { Pace } from '../../watch/pace.ts';
+import { callAtPace, patient } from '../../watch/polled.ts';
+import { teamChanges } from '../../watch/stream-changes.ts';
 import type { Context } from '../context.ts';
 import { defineCommand, flag, text } from '../define.ts';
+import { outageNotes } from '../following/outage.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput, timeColumn } from '../output.ts';
 import { forPeople } from '../program/present.ts';
@@ -45,20 +49,25 @@ export default defineCommand({
       throw new UsageError('--watch prints events as they come.', 'Use -o ndjson, without --fields and --jq.');
     const client = await context.client();
     const agent = input.agent === undefined ? undefined : await agentId(context, input.agent);
-    const once: Load = () => pendingRequests(client, context.teamId(), agent);
-    const load = input.watch ? patient(once, context) : once;
-    if (plain && terminal.interactive && terminal.out.isTTY) {
-      const sitting = new Sitting(context, client, load);
-      return input.watch ? sitting.follow() : sitting.pick(empty).then(() => undefined);
+    const { clock, signal } = context;
+    const teamId = context.teamId();
+    const isSitting = plain && terminal.interactive && terminal.out.isTTY;
+    if (!input.watch) {
+      const once: Load = () => pendingRequests(client, teamId, agent);
+      return isSitting ? new Sitting(context, client, once).pick(empty).then(() => undefined) : wholeList(await once());
     }
-    return input.watch ? printEvents(context, load) : wholeList(await load());
+    const pace = new Pace(clock);
+    const polling = { call: callAtPace(client, pace, signal) } as Pick<Client, 'call'>;
+    const load = patient(() => pendingRequests(polling, teamId, agent), { clock, signal, onOutage: outageNotes(context) });
+    teamChanges(client, teamId, { clock, signal }).hurry(pace);
+    return isSitting ? new Sitting(context, client, load).follow(pace) : printEvents(context, load, pace);
   },
 });
 
-async function printEvents(context: Context, load: Load): Promise<undefined> {
+async function printEvents(context: Context, load: Load, pace: Pace): Promise<undefined> {
   const { terminal, clock, signal, format } = context;
   const view = { tty: terminal.out.isTTY, width: terminal.out.columns, now: clock.now() };
-  for await (const event of watchInbox(load, { clock, signal })) {
+  for await (const event of watchInbox(load, { clock, signal, pace })) {
     if (format === 'ndjson') await terminal.json(event);
     else await terminal.line(eventLine(event, view));
   }

@@ -13,7 +13,11 @@ export interface PendingRequest extends HumanRequest {
 }
 
 /** All pending requests, the oldest first. A run that stopped asking in between is left out. */
-export async function pendingRequests(client: Client, teamId: string, agentId: string | undefined): Promise<PendingRequest[]> {
+export async function pendingRequests(
+  client: Pick<Client, 'call'>,
+  teamId: string,
+  agentId: string | undefined,
+): Promise<PendingRequest[]> {
   const found: PendingRequest[] = [];
   const runs = pagedRows(async (limit, offset) => {
     const query = { status: 'waiting' as const, limit, offset, ...(agentId === undefined ? {} : { agent_id: agentId }) };

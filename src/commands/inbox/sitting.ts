@@ -1,7 +1,7 @@
 /** A person answering at the terminal: one request after the other, until none is left or they have enough. */
 import type { Client } from '../../client/client.ts';
 import { relativeTime } from '../../terminal/relative-time.ts';
-import { Pace } from '../../watch/pace.ts';
+import type { Pace } from '../../watch/pace.ts';
 import type { Context } from '../context.ts';
 import { answerHere } from '../runs/answer-here.ts';
 import type { PendingRequest } from './pending.ts';
@@ -34,11 +34,10 @@ export class Sitting {
   }
 
   /** Each request is asked as it comes, the oldest first; ends with Ctrl-C. */
-  async follow(): Promise<never> {
-    const { clock, signal, terminal } = this.#context;
+  async follow(pace: Pace): Promise<never> {
+    const { signal, terminal } = this.#context;
     const { statusLine } = await import('../../terminal/progress.ts');
     const line = await statusLine(terminal);
-    const pace = new Pace(clock);
     line?.start(() => `Waiting for requests  ${this.#answered} answered`);
     try {
       for (;;) {
@@ -48,7 +47,7 @@ export class Sitting {
           await this.#answer(next);
           line?.show();
         }
-        await pace.pause(next !== undefined, signal);
+        await pace.pause(next !== undefined, signal, this.#client.allowance);
       }
     } finally {
       line?.stop();

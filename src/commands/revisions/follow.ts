@@ -8,6 +8,7 @@ import { type BuilderRunIds, watchBuilderRun } from '../../watch/watch-builder-r
 import type { Context } from '../context.ts';
 import { flag } from '../define.ts';
 import { Asking } from '../following/asking.ts';
+import { outageNotes } from '../following/outage.ts';
 import { type FollowOptions, followFlags, followOptions, responderHere } from '../following/responder.ts';
 import { recordOutput, status } from '../output.ts';
 import { forPeople, viewOf } from '../program/present.ts';
@@ -69,7 +70,7 @@ export async function followBuilderRun(context: Context, ids: BuilderRunIds, opt
   const signal = AbortSignal.any([context.signal, stop.signal]);
   let reviewing = false;
   try {
-    for await (const event of watchBuilderRun(client, ids, { clock: context.clock, signal, pace })) {
+    for await (const event of watchBuilderRun(client, ids, { clock: context.clock, signal, pace, onOutage: outageNotes(context) })) {
       await sink.event(event);
       if (event.type === 'builder_run.asking') asking.pending(event.data.questions);
       if (event.type === 'builder_run.answered') await asking.resolved(true);

@@ -3,7 +3,8 @@ import type { Client } from '../../client/client.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
 import type { HumanRequest } from '../../interface/types.ts';
 import { Pace } from '../../watch/pace.ts';
-import { patient } from '../../watch/polled.ts';
+import { callAtPace, patient } from '../../watch/polled.ts';
+import { runChanges } from '../../watch/stream-changes.ts';
 import type { Context } from '../context.ts';
 import { LeftPending, respond, responderHere } from '../following/responder.ts';
 import { runRequester } from './requester.ts';
@@ -35,7 +36,7 @@ export async function answerHere(context: Context, client: Client, runId: string
 }
 
 /** What a run asks; null when it asks nothing, or is no longer there. */
-export async function requestOf(client: Client, runId: string): Promise<HumanRequest | null> {
+export async function requestOf(client: Pick<Client, 'call'>, runId: string): Promise<HumanRequest | null> {
   try {
     return (await client.call('getRun', { params: { run_id: runId } })).pending_human_request;
   } catch (error) {
@@ -54,9 +55,11 @@ async function watchRequest(
   over: AbortSignal,
 ): Promise<void> {
   const pace = new Pace(clock, { minimum: 1_000 });
-  const look = patient(() => requestOf(client, runId), { clock, signal: over });
+  const polling = { call: callAtPace(client, pace, over) } as Pick<Client, 'call'>;
+  const look = patient(() => requestOf(polling, runId), { clock, signal: over });
+  runChanges(client, runId, { clock, signal: over }).hurry(pace);
   try {
-    while ((await look())?.id === request.id) await pace.pause(false, over);
+    while ((await look())?.id === request.id) await pace.pause(false, over, client.allowance);
     if (!over.aborted) withdrawn.abort();
   } catch {
     // The prompt has ended, or the service cannot be reached: sending the answer then reports it.

@@ -4,11 +4,13 @@ import type { Run } from '../../interface/types.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
 import type { Styles } from '../../terminal/style.ts';
 import { widthFor, wrapWords } from '../../terminal/width.ts';
+import type { Outage } from '../../watch/absence.ts';
 import type { RunEvent } from '../../watch/events.ts';
 import { Pace } from '../../watch/pace.ts';
 import { watchRun } from '../../watch/watch-run.ts';
 import type { Context } from '../context.ts';
 import { Asking } from '../following/asking.ts';
+import { outageNotes } from '../following/outage.ts';
 import { type FollowOptions, responderHere } from '../following/responder.ts';
 import { ResultError } from '../result-error.ts';
 import { outcomeError } from './outcome.ts';
@@ -29,7 +31,12 @@ export async function followRun(context: Context, runId: string, options: Follow
   const pace = new Pace(context.clock);
   const asking = new Asking(responderHere(context, options), runRequester(client, runId), { sink, stop, pace });
   try {
-    for await (const event of watchRun(client, runId, { clock: context.clock, signal, pace })) {
+    const note = outageNotes(context);
+    const onOutage = (outage: Outage | undefined): void => {
+      note(outage);
+      sink.outage(outage);
+    };
+    for await (const event of watchRun(client, runId, { clock: context.clock, signal, pace, onOutage })) {
       await sink.event(event);
       await observe(asking, event);
       if (event.type === 'run.finished') return event.data.run;

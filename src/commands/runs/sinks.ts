@@ -6,12 +6,15 @@ import type { StatusLine } from '../../terminal/progress.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Terminal } from '../../terminal/streams.ts';
 import type { Styles } from '../../terminal/style.ts';
+import type { Outage } from '../../watch/absence.ts';
 import type { RunEvent } from '../../watch/events.ts';
 import type { HeldSink } from '../following/asking.ts';
 import type { Transcript } from './transcript.ts';
 
 export interface Sink extends HeldSink {
   event(event: RunEvent): Promise<void>;
+  /** The service cannot be reached, or answers again: what the run does is not known meanwhile. */
+  outage(outage: Outage | undefined): void;
   /** Leaves the terminal tidy. */
   close(): void;
 }
@@ -27,6 +30,7 @@ export class NdjsonSink implements Sink {
   event(event: RunEvent): Promise<void> {
     return this.#terminal.json(event);
   }
+  outage(): void {}
   hold(): void {}
   async resume(): Promise<void> {}
   close(): void {}
@@ -47,6 +51,7 @@ export class TranscriptSink implements Sink {
   #status = 'starting';
   #held: RunEvent[] | undefined;
   #skipResponse = false;
+  #outage: Outage | undefined;
 
   /** @param prompts whether what the run asks is asked here */
   constructor(
@@ -78,6 +83,11 @@ export class TranscriptSink implements Sink {
     this.#live?.refresh();
   }
 
+  outage(outage: Outage | undefined): void {
+    this.#outage = outage;
+    this.#live?.refresh();
+  }
+
   hold(): void {
     this.#held = [];
     this.#live?.hide();
@@ -97,6 +107,7 @@ export class TranscriptSink implements Sink {
 
   #headline(): string {
     const { status, dim } = this.#styles;
+    if (this.#outage) return dim(`no answer from the service for ${formatDuration(this.#clock.now() - this.#outage.since)}`);
     const activity = this.#transcript.activity;
     return `${status(this.#status)} ${dim(formatDuration(this.#clock.now() - this.#started))}${activity ? `  ${dim(activity)}` : ''}`;
   }

@@ -3,6 +3,7 @@ import type { Run } from '../../interface/types.ts';
 import { isFinal } from '../../watch/run-status.ts';
 import { watchRun } from '../../watch/watch-run.ts';
 import { argument, choice, defineCommand } from '../define.ts';
+import { outageNotes } from '../following/outage.ts';
 import { recordOutput, status, time } from '../output.ts';
 import { runId } from '../resolve.ts';
 import { returns } from '../result.ts';
@@ -27,7 +28,7 @@ export default defineCommand({
   async run(context, input) {
     const client = await context.client();
     const id = await runId(context, input.run);
-    for await (const event of watchRun(client, id, { clock: context.clock, signal: context.signal })) {
+    for await (const event of watchRun(client, id, { clock: context.clock, signal: context.signal, onOutage: outageNotes(context) })) {
       const asks = input.for === 'waiting' && event.type === 'human_request.pending';
       if (event.type !== 'run.finished' && !asks) continue;
       const run = await readRun(client, id);

@@ -5,6 +5,10 @@ import { Words } from './common.ts';
 
 export const eventSchemas = {
   streamRunEvents: {
+    query: Type.Object({
+      /** `now` leaves out what has happened already. */
+      from: Type.Optional(Words(['now'])),
+    }),
     response: Type.String({
       description:
         'Server-sent events until the run has ended: message {message}, run.status {status, previous}, human_request.pending {human_request}, human_request.resolved {human_request_id, title, resolution}, and run.finished {run}, which is the last. Each has an id; a request with it as Last-Event-ID continues after that event, and is answered 204 after the last one.',

@@ -3,6 +3,11 @@
  * its readers and can continue a stream after a restart.
  */
 import { ServiceError } from '../errors.ts';
+import type { Queries } from '../store/database.ts';
+import { pendingRequest } from '../store/human-requests.ts';
+import { countMessages, messageIdAt } from '../store/messages.ts';
+import { isTerminal } from '../store/runs.ts';
+import type { RunRow } from '../store/schema.ts';
 
 export interface RunPosition {
   /** Number of the last message, 0 before the first. */
@@ -18,6 +23,13 @@ export interface RunPosition {
 }
 
 export const runStart = (): RunPosition => ({ seq: 0, mark: '', status: null, request: null, finished: false });
+
+/** The position of a reader who wants only what happens from now on. */
+export async function runPresent(db: Queries, run: Pick<RunRow, 'id' | 'status'>): Promise<RunPosition> {
+  const [request, seq] = [await pendingRequest(db, run.id), await countMessages(db, run.id)];
+  const mark = markOf((await messageIdAt(db, run.id, seq)) ?? '');
+  return { seq, mark, status: run.status, request: request?.id ?? null, finished: isTerminal(run.status) };
+}
 
 /** How much of a message's id a position has. */
 const markLength = 8;

@@ -6,7 +6,7 @@ import type { Topics } from '../../events/change-feed.ts';
 import type { EventSource } from '../../events/event-source.ts';
 import { eventStream } from '../../events/event-stream.ts';
 import { RunEvents } from '../../events/run-events.ts';
-import { runPosition, runStart } from '../../events/run-position.ts';
+import { runPosition, runPresent, runStart } from '../../events/run-position.ts';
 import { TeamEvents } from '../../events/team-events.ts';
 import { teamPosition, teamStart } from '../../events/team-position.ts';
 import { errorFields } from '../../log.ts';
@@ -26,10 +26,12 @@ export const eventRoutes: { readonly [Id in keyof typeof eventOperations]: RawHa
   async streamRunEvents(context, request) {
     const run = await requireRun(context, request.params.run_id ?? '');
     const given = lastEventId(request);
-    const position = given === undefined ? runStart() : runPosition(given);
+    const { from } = readQuery(eventSchemas.streamRunEvents.query, request.search) as { from?: 'now' };
+    const { store } = context.engine;
+    const position = given !== undefined ? runPosition(given) : from === 'now' ? await runPresent(store, run) : runStart();
     // Everything was read, also the end: "No Content" makes browsers stop connecting.
     if (position.finished && isTerminal(run.status) && run.status === position.status) return { status: 204, headers: {}, body: '' };
-    const source = new RunEvents(context.engine.store, { teamId: context.teamId, id: run.id }, position);
+    const source = new RunEvents(store, { teamId: context.teamId, id: run.id }, position);
     return streamAnswer(context, request, source, { tables: accessTables, ids: [run.id] });
   },
 

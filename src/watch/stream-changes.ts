@@ -1,0 +1,63 @@
+/** Hurries whoever polls as soon as a stream of events says that something has changed. Without a stream they keep their own pace. */
+import type { Clock } from '../base/clock.ts';
+import type { Client } from '../client/client.ts';
+import type { EventReader } from '../client/event-reader.ts';
+import type { Pace } from './pace.ts';
+import { Streamed } from './streamed.ts';
+
+interface Options {
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+export class StreamChanges {
+  readonly #paces = new Set<Pace>();
+  #isOpen = false;
+
+  /** Follows the stream until the signal is aborted. */
+  constructor(open: (lastEventId: string | undefined) => Promise<EventReader>, { clock, signal }: Options) {
+    // Ends with the signal alone.
+    this.#follow(new Streamed<true>({ clock, open, bodies: () => [true] }), clock, signal).catch(() => undefined);
+  }
+
+  /** Hurries a pace from now on. */
+  hurry(pace: Pace): void {
+    this.#paces.add(pace);
+    pace.rest(this.#isOpen);
+  }
+
+  async #follow(stream: Streamed<true>, clock: Clock, signal: AbortSignal): Promise<void> {
+    while (stream.wait !== Number.POSITIVE_INFINITY) {
+      if (stream.wait > 0) await clock.sleep(stream.wait, signal);
+      for await (const _ of stream.read(signal, () => this.#set(true))) this.#wake();
+      this.#set(false);
+    }
+  }
+
+  /** What happened before the stream was open is found by looking once more. */
+  #set(isOpen: boolean): void {
+    const changed = this.#isOpen !== isOpen;
+    this.#isOpen = isOpen;
+    for (const pace of this.#paces) pace.rest(isOpen);
+    if (changed) this.#wake();
+  }
+
+  #wake(): void {
+    for (const pace of this.#paces) pace.hurry();
+  }
+}
+
+/** What is asked and settled in a team. */
+export const teamChanges = (client: Pick<Client, 'openEvents'>, teamId: string, options: Options): StreamChanges =>
+  new StreamChanges(
+    (lastEventId) => client.openEvents('streamTeamEvents', { params: { teamId } }, { lastEventId, signal: options.signal }),
+    options,
+  );
+
+/** What happens in a run from now on. */
+export const runChanges = (client: Pick<Client, 'openEvents'>, runId: string, options: Options): StreamChanges =>
+  new StreamChanges(
+    (lastEventId) =>
+      client.openEvents('streamRunEvents', { params: { run_id: runId }, query: { from: 'now' } }, { lastEventId, signal: options.signal }),
+    options,
+  );

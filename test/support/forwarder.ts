@@ -1,0 +1,83 @@
+/** A proxy in front of a service, as there may be one: with or without streams of events, and with connections that break. */
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { afterTest } from './temporary.ts';
+
+export class Forwarder {
+  readonly url: string;
+  /** Paths of the requests that were passed on, with what of them is a query. */
+  readonly requests: string[] = [];
+  /** Whether streams of events are passed on; answered 404 otherwise, as by a service that has none. */
+  streams = true;
+  /** Whether anything is passed on; connections are reset otherwise. */
+  up = true;
+  /** Events that a stream passes on before it breaks in the middle of the next. */
+  eventsPerStream = Number.POSITIVE_INFINITY;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(port: number) {
+    this.url = `http://127.0.0.1:${port}`;
+  }
+
+  /** Listens until the end of the test. */
+  static async to(target: string): Promise<Forwarder> {
+    const server = http.createServer((request, response) => forwarder.#pass(target, request, response));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const forwarder = new Forwarder((server.address() as AddressInfo).port);
+    server.on('connection', (socket) => {
+      if (!forwarder.up) socket.destroy();
+      forwarder.#sockets.add(socket);
+      socket.once('close', () => forwarder.#sockets.delete(socket));
+    });
+    afterTest(() => {
+      forwarder.cut();
+      server.close();
+    });
+    return forwarder;
+  }
+
+  /** Breaks all connections. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Goes away, as a service that was killed. */
+  goDown(): void {
+    this.up = false;
+    this.cut();
+  }
+
+  #pass(target: string, request: IncomingMessage, response: ServerResponse): void {
+    const path = request.url ?? '';
+    this.requests.push(path);
+    const isStream = path.split('?')[0]?.endsWith('/events') ?? false;
+    if (isStream && !this.streams) {
+      response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not found</h1>');
+      return;
+    }
+    const onward = http.request(`${target}${path}`, {
+      method: request.method,
+      headers: { ...request.headers, host: new URL(target).host },
+    });
+    request.pipe(onward);
+    onward.once('error', () => response.destroy());
+    response.once('close', () => onward.destroy());
+    onward.once('response', (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      response.flushHeaders();
+      let left = this.eventsPerStream;
+      answer.on('data', (chunk: Buffer) => {
+        const events = isStream ? chunk.toString().split('\nevent: ').length - 1 : 0;
+        left -= events;
+        if (left >= 0) response.write(chunk);
+        else {
+          // Half of it gets through.
+          response.write(chunk.subarray(0, chunk.length / 2));
+          setImmediate(() => response.destroy());
+        }
+      });
+      answer.once('end', () => response.end());
+      answer.once('error', () => response.destroy());
+    });
+  }
+}

@@ -1,0 +1,156 @@
+/** How many requests polling makes, and that many who poll with one credential leave some of its rate limit for others. */
+import { describe, expect, it } from 'vitest';
+import type { Client } from '../../src/client/client.ts';
+import { isNearlyUsedUp, stretched } from '../../src/watch/pace.ts';
+import { watchRun } from '../../src/watch/watch-run.ts';
+import { FakeRun } from './fake-run.ts';
+
+/** Time in which many sleep: it goes on to the one that wakes first. */
+class SharedTime {
+  time = Date.parse('2026-07-18T09:00:00.000Z');
+  readonly #sleepers: { until: number; order: number; wake: () => void }[] = [];
+  #order = 0;
+
+  now = (): number => this.time;
+
+  sleep = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+      this.#sleepers.push({ until: this.time + milliseconds, order: this.#order++, wake: resolve });
+    });
+
+  /** Lets time pass until then, waking everybody in turn. */
+  async goTo(end: number): Promise<void> {
+    for (;;) {
+      // What was woken goes back to sleep first.
+      for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      this.#sleepers.sort((a, b) => a.until - b.until || a.order - b.order);
+      const next = this.#sleepers[0];
+      if (next === undefined || next.until > end) break;
+      this.#sleepers.shift();
+      this.time = Math.max(this.time, next.until);
+      next.wake();
+    }
+    this.time = end;
+  }
+}
+
+/** A rate limit of a service: windows of a minute. */
+class Limit {
+  used = 0;
+  most = 0;
+  refused = 0;
+  readonly #clock: SharedTime;
+  readonly #limit: number;
+  #window = 0;
+
+  constructor(clock: SharedTime, limit: number) {
+    this.#clock = clock;
+    this.#limit = limit;
+  }
+
+  take(): void {
+    const window = Math.floor(this.#clock.now() / 60_000);
+    if (window !== this.#window) this.used = 0;
+    this.#window = window;
+    this.used += 1;
+    this.most = Math.max(this.most, this.used);
+    if (this.used > this.#limit) this.refused += 1;
+  }
+
+  get allowance() {
+    return { remaining: Math.max(0, this.#limit - this.used), limit: this.#limit, milliseconds: 60_000 - (this.#clock.now() % 60_000) };
+  }
+}
+
+/** Watches a fake run whose requests count; says when each was made. */
+function watching(clock: SharedTime, limit: Limit, change: (run: FakeRun, request: number) => void = () => undefined) {
+  const run = new FakeRun();
+  const { client } = run;
+  const requests: number[] = [];
+  const counted = {
+    onWaiting: client.onWaiting,
+    openEvents: client.openEvents,
+    get allowance() {
+      return limit.allowance;
+    },
+    call: (id: never, input: never) => {
+      limit.take();
+      requests.push(clock.now());
+      change(run, requests.length);
+      return client.call(id, input);
+    },
+  } as unknown as Client;
+  const stop = new AbortController();
+  const all = (async () => {
+    for await (const _ of watchRun(counted, 'r1', { clock, signal: stop.signal }));
+  })().catch(() => undefined);
+  const end = (): Promise<void> => {
+    stop.abort();
+    return all;
+  };
+  return { run, requests, stop: end };
+}
+
+/** The most requests in any minute. */
+const mostInAMinute = (times: readonly number[]): number =>
+  Math.max(...times.map((begin) => times.filter((time) => time >= begin && time < begin + 60_000).length));
+
+describe('polling', () => {
+  it('makes at most 60 requests in any minute while a run says something all the time', async () => {
+    const clock = new SharedTime();
+    let count = 0;
+    const { requests, stop } = watching(clock, new Limit(clock, 100_000), (run) => run.told.messages.push(`m${count++}`));
+    await clock.goTo(clock.now() + 10 * 60_000);
+    await stop();
+    expect(mostInAMinute(requests)).toBeLessThanOrEqual(60);
+    expect(requests.length).toBeGreaterThan(10 * 30);
+  });
+
+  it.each(['waiting', 'pending', 'not_started'])('makes at most 30 requests in any minute while a run is %s', async (status) => {
+    const clock = new SharedTime();
+    const { run, requests, stop } = watching(clock, new Limit(clock, 100_000));
+    run.told.status = status;
+    await clock.goTo(clock.now() + 5 * 60_000);
+    await stop();
+    expect(mostInAMinute(requests)).toBeLessThanOrEqual(30);
+    expect(requests.length).toBeGreaterThan(5 * 15);
+  });
+
+  it.each([50, 100])(
+    'of %i runs with one credential never meets its rate limit of 3,000 a minute',
+    async (watchers) => {
+      const clock = new SharedTime();
+      const limit = new Limit(clock, 3_000);
+      let count = 0;
+      const all = Array.from({ length: watchers }, () => watching(clock, limit, (run) => run.told.messages.push(`m${count++}`)));
+      await clock.goTo(clock.now() + 3 * 60_000);
+      await Promise.all(all.map(({ stop }) => stop()));
+      expect(limit.refused).toBe(0);
+      // Some of it is left for those who do more than look.
+      expect(limit.most).toBeLessThanOrEqual(3_000 * 0.97);
+      expect(limit.most).toBeGreaterThan(1_000);
+    },
+    120_000,
+  );
+});
+
+describe('a pause', () => {
+  const allowance = (remaining: number) => ({ remaining, limit: 1_000, milliseconds: 40_000 });
+  const half = (): number => 0.5;
+
+  it('is the longer the less is left of the rate limit, and lasts until the window ends when next to nothing is', () => {
+    expect(stretched(500, undefined, half)).toBe(500);
+    expect([1_000, 500, 499, 250, 249, 100].map((left) => stretched(500, allowance(left), half))).toEqual([
+      500, 500, 1_000, 1_000, 2_000, 2_000,
+    ]);
+    expect(stretched(500, allowance(99), half)).toBe(42_000);
+    expect(stretched(500, allowance(0), half)).toBe(42_000);
+    expect(stretched(50_000, allowance(0), half)).toBe(50_000);
+  });
+
+  it('is said to be a wait for the rate limit only when it is one', () => {
+    expect([1_000, 100, 99, 1, 0].map((left) => isNearlyUsedUp(allowance(left)))).toEqual([false, false, true, true, true]);
+  });
+});

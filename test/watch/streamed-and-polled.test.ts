@@ -1,0 +1,222 @@
+/** Watching a run of the real service: the same events in the same order, by its stream or by polling, whatever happens on the way. */
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { bearerCredential } from '../../src/client/access/credential.ts';
+import { Client } from '../../src/client/client.ts';
+import type { Outage } from '../../src/watch/absence.ts';
+import type { RunEvent } from '../../src/watch/events.ts';
+import { watchRun } from '../../src/watch/watch-run.ts';
+import { failureOf } from '../client/harness.ts';
+import { type Behaviour, Gate } from '../service/helpers/runtime.ts';
+import { type Api, started } from '../service/helpers/service.ts';
+import { Forwarder } from '../support/forwarder.ts';
+import { promptly } from '../support/promptly.ts';
+import { afterTest } from '../support/temporary.ts';
+
+const said = (text: string) => ({ kind: 'text' as const, id: text, text });
+
+const asks: Behaviour = async (host) => {
+  if (host.answer('ask') === undefined) {
+    await host.emit([said('Before')]);
+    return { status: 'waiting', step: 'ask', request: { type: 'approval', title: 'Really?' } };
+  }
+  await host.emit([said('After')]);
+  return { status: 'completed' };
+};
+
+interface Watched {
+  events: RunEvent[];
+  /** Resolves to all events when the run has ended. */
+  end: Promise<RunEvent[]>;
+  outages: (Outage | undefined)[];
+  stop: AbortController;
+}
+
+function clientOf(url: string, token: string): Client {
+  const client = new Client({ baseUrl: url, credential: bearerCredential(token), userAgent: 'aops/test' });
+  afterTest(() => client.close());
+  return client;
+}
+
+/** Begins to watch; the test ends without waiting for it. */
+function watch(url: string, api: Api, runId: string): Watched {
+  const stop = new AbortController();
+  const watched: Watched = { events: [], end: Promise.resolve([]), outages: [], stop };
+  const onOutage = (outage: Outage | undefined): void => void watched.outages.push(outage);
+  const all = async (): Promise<RunEvent[]> => {
+    const client = clientOf(url, api.service.token);
+    for await (const event of watchRun(client, runId, { clock: systemClock, signal: stop.signal, onOutage })) watched.events.push(event);
+    return watched.events;
+  };
+  watched.end = all();
+  watched.end.catch(() => undefined);
+  afterTest(() => stop.abort(new Error('The test is over.')));
+  return watched;
+}
+
+const until = (watched: Watched, type: RunEvent['type']): Promise<void> =>
+  expect.poll(() => watched.events.some((event) => event.type === type), { timeout: 20_000 }).toBe(true) as unknown as Promise<void>;
+
+function inShort(event: RunEvent): string {
+  switch (event.type) {
+    case 'message':
+      return event.data.message.text_content ?? event.data.message.type;
+    case 'run.status':
+      return `> ${event.data.status}`;
+    case 'human_request.pending':
+      return `? ${event.data.human_request.title}`;
+    case 'human_request.resolved':
+      return `${event.data.resolution}: ${event.data.title}`;
+    case 'run.finished':
+      return `finished ${event.data.run.status}`;
+    default:
+      return event.type;
+  }
+}
+
+/** Without the statuses that one may miss who looks now and then. */
+const lasting = (events: RunEvent[]): string[] =>
+  events.map(inShort).filter((event) => !/^> (not_started|pending|starting|running)$/.test(event));
+
+async function approve(api: Api, runId: string): Promise<void> {
+  const { pending_human_request: request } = await api.ok('getRun', { params: { run_id: runId } });
+  await api.ok('respondToHumanRequest', { params: { run_id: runId, request_id: request?.id ?? '' }, body: { approved: true } });
+}
+
+describe.each([
+  { how: 'by its stream', streams: true },
+  { how: 'by polling', streams: false },
+])('a run that is watched $how', ({ streams }) => {
+  async function setUp(behaviours: Record<string, Behaviour>): Promise<{ api: Api; proxy: Forwarder }> {
+    const api = await started({ behaviours });
+    const proxy = await Forwarder.to(api.service.url);
+    proxy.streams = streams;
+    return { api, proxy };
+  }
+
+  it('is told from its first message to its end', async () => {
+    const { api, proxy } = await setUp({ asks });
+    const run = await api.run('asks', 'Go');
+    const watched = watch(proxy.url, api, run.id);
+    await until(watched, 'human_request.pending');
+    await approve(api, run.id);
+    const events = await watched.end;
+    const told = lasting(events);
+    expect(told.filter((event) => event !== 'answered: Really?')).toEqual([
+      ...['Go', 'Before', '> waiting', '? Really?', 'Approved: Really?', 'After', '> completed', 'finished completed'],
+    ]);
+    expect(told.indexOf('answered: Really?')).toBeGreaterThan(told.indexOf('Approved: Really?'));
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+    const statuses = events.flatMap(({ type, data }) =>
+      type === 'run.status' ? [data as { status: string; previous: string | null }] : [],
+    );
+    expect(statuses.map(({ previous }) => previous)).toEqual([null, ...statuses.slice(0, -1).map(({ status }) => status)]);
+    expect(watched.outages).toEqual([]);
+    const asked = proxy.requests.filter((path) => path.includes('/events'));
+    expect(asked).toHaveLength(1);
+    if (streams) expect(proxy.requests).toEqual(asked);
+  });
+
+  it('that ended long ago is told whole', async () => {
+    const { api, proxy } = await setUp({
+      many: async (host) => {
+        await host.emit(Array.from({ length: 120 }, (_, index) => said(`m${index}`)));
+        return { status: 'failed', error: 'enough' };
+      },
+    });
+    const run = await api.run('many');
+    await api.until(run.id, 'failed');
+    const events = await watch(proxy.url, api, run.id).end;
+    expect(events.map(inShort)).toEqual([...Array.from({ length: 120 }, (_, index) => `m${index}`), '> failed', 'finished failed']);
+  });
+
+  it('tells each message once, however often the connection breaks', async () => {
+    const count = 40;
+    const gates = Array.from({ length: count }, () => new Gate());
+    const { api, proxy } = await setUp({
+      slow: async (host) => {
+        for (const [index, gate] of gates.entries()) {
+          await gate.opened;
+          await host.emit([said(`m${index}`)]);
+        }
+        return { status: 'completed' };
+      },
+    });
+    proxy.eventsPerStream = 3;
+    const run = await api.run('slow');
+    const watched = watch(proxy.url, api, run.id);
+    for (const [index, gate] of gates.entries()) {
+      gate.open();
+      if (index % 7 === 0) proxy.cut();
+      if (index % 10 === 9) await expect.poll(() => watched.events.map(inShort), { timeout: 30_000 }).toContain(`m${index}`);
+    }
+    const events = await watched.end;
+    expect(events.filter(({ type }) => type === 'message').map(inShort)).toEqual(gates.map((_, index) => `m${index}`));
+    expect(events.at(-1)).toMatchObject({ type: 'run.finished' });
+  }, 120_000);
+
+  it('goes on after the service was away, which is said once, and that it is back', async () => {
+    const { api, proxy } = await setUp({ asks });
+    const run = await api.run('asks', 'Go');
+    const watched = watch(proxy.url, api, run.id);
+    await until(watched, 'human_request.pending');
+    const before = Date.now();
+    proxy.goDown();
+    await expect.poll(() => watched.outages.length, { timeout: 20_000 }).toBe(1);
+    await approve(api, run.id);
+    await api.until(run.id, 'completed');
+    proxy.up = true;
+    const events = await watched.end;
+    expect(watched.outages).toEqual([
+      { since: expect.any(Number), reason: expect.stringMatching(/^Could not reach http:\/\/127/) },
+      undefined,
+    ]);
+    expect(watched.outages[0]?.since).toBeGreaterThanOrEqual(before);
+    expect(lasting(events)).toEqual([
+      ...['Go', 'Before', '> waiting', '? Really?', 'Approved: Really?', 'After', 'answered: Really?', '> completed', 'finished completed'],
+    ]);
+  });
+
+  it('is waited for when the service is not there yet', async () => {
+    const { api, proxy } = await setUp({ asks });
+    const run = await api.run('asks', 'Go');
+    proxy.goDown();
+    const watched = watch(proxy.url, api, run.id);
+    await expect.poll(() => watched.outages.length, { timeout: 20_000 }).toBe(1);
+    proxy.up = true;
+    await until(watched, 'human_request.pending');
+    expect(watched.outages).toHaveLength(2);
+  });
+
+  it('that is not there, or may not be read, is an error at once', async () => {
+    const { api, proxy } = await setUp({ asks });
+    const unknown = watch(proxy.url, api, '00000000-0000-4000-8000-000000000000');
+    expect(await promptly(() => failureOf(unknown.end))).toMatchObject({ status: 404, exit: 3 });
+    const run = await api.run('asks', 'Go');
+    const limited = await api.withToken({ scopes: ['runs:write'] });
+    expect(await promptly(() => failureOf(watch(proxy.url, limited, run.id).end))).toMatchObject({ status: 403, exit: 5 });
+    expect(await promptly(() => failureOf(watch(proxy.url, api.as('wrong'), run.id).end))).toMatchObject({ status: 401, exit: 4 });
+  });
+
+  it('is told to several at the same time', async () => {
+    const { api, proxy } = await setUp({ asks });
+    const run = await api.run('asks', 'Go');
+    const all = Array.from({ length: 5 }, () => watch(proxy.url, api, run.id));
+    for (const watched of all) await until(watched, 'human_request.pending');
+    await approve(api, run.id);
+    for (const watched of all) {
+      expect(lasting(await watched.end).filter((event) => event !== 'answered: Really?')).toEqual([
+        ...['Go', 'Before', '> waiting', '? Really?', 'Approved: Really?', 'After', '> completed', 'finished completed'],
+      ]);
+    }
+  });
+});
+
+it('is polled while the service has too many streams open', async () => {
+  const api = await started({ behaviours: { asks }, httpLimits: { streamsPerCredential: 0 } });
+  const run = await api.run('asks', 'Go');
+  const watched = watch(api.service.url, api, run.id);
+  await until(watched, 'human_request.pending');
+  await approve(api, run.id);
+  expect(lasting(await watched.end).at(-1)).toBe('finished completed');
+});
