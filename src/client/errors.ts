@@ -47,6 +47,8 @@ const hintOfCode: Record<string, string> = {
   queue_in_use: 'Move or delete the case trigger first: `aops agents triggers delete AGENT`.',
   agent_has_no_live_revision: 'Promote one with `aops revisions promote AGENT@latest`.',
   rubric_exists: 'Change it with `aops agents rubrics update`.',
+  disk_full:
+    'Make room on the disk of the service; what waits continues by itself. `aops doctor` says how much space is left where the service runs here.',
   plan_limit_reached: 'See what is used with `aops billing usage`.',
 };
 

@@ -186,3 +186,8 @@ describe('aops doctor', () => {
     expect(checksOf(result)['local service']).toMatchObject({ status: 'warn', hint: expect.stringContaining('aops local up') });
   });
 });
+
+it('says how much space is left for the data of a service that runs here', async () => {
+  const result = await runCli(['doctor', '--json'], { env: folderEnv(await temporaryFolder()) });
+  expect(checksOf(result).disk).toMatchObject({ detail: expect.stringMatching(/^[\d.]+ [kMGT]?B free for /) });
+});

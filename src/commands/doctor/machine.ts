@@ -1,15 +1,16 @@
 /** What `aops doctor` looks at on this machine: Node, folders, the local service, completion, open changes. */
 import { constants } from 'node:fs';
-import { access, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { crypto } from '../../base/crypto.ts';
 import { AopsError } from '../../base/errors.ts';
 import { writeFailure } from '../../base/write-failure.ts';
+import { formatSize } from '../../terminal/size.ts';
 import type { Context } from '../context.ts';
 import { openChanges } from '../journal.ts';
 import { readState, runningService, stateFile } from '../local/state.ts';
-import { type Check, fail, failed, ok, warn } from './check.ts';
+import { type Check, fail, failed, ok, skip, warn } from './check.ts';
 
 /** The first version that aops runs on; as in package.json. */
 const oldestNode = [20, 19] as const;
@@ -17,7 +18,13 @@ const oldestNode = [20, 19] as const;
 export async function machineChecks(context: Context): Promise<Check[]> {
   return [
     nodeCheck(context),
-    ...(await Promise.all([folderCheck(context), localCheck(context), completionCheck(context), changesCheck(context)])),
+    ...(await Promise.all([
+      folderCheck(context),
+      spaceCheck(context),
+      localCheck(context),
+      completionCheck(context),
+      changesCheck(context),
+    ])),
   ];
 }
 
@@ -44,6 +51,22 @@ async function folderCheck({ paths }: Context): Promise<Check> {
     }
   }
   return ok('folders', `${paths.config}, ${paths.data}, ${paths.cache}`);
+}
+
+/** Bytes below which the disk of the data is as good as full: a service needs some to save anything. */
+const littleSpace = 200 * 1024 * 1024;
+
+/** How much room there is for the data of a service that runs here. */
+async function spaceCheck({ paths }: Context): Promise<Check> {
+  const folder = await existing(paths.data);
+  const space = await statfs(folder).catch(() => undefined);
+  if (space === undefined) return skip('disk', `the free space of ${folder} is not known`);
+  const free = space.bavail * space.bsize;
+  const detail = `${formatSize(free)} free for ${paths.data}`;
+  if (free >= littleSpace) return ok('disk', detail);
+  const advice =
+    'Make room on that disk. A service that cannot save anything answers `disk_full`; its runs continue by themselves once there is space.';
+  return free < 1024 * 1024 ? fail('disk', detail, advice) : warn('disk', detail, advice);
 }
 
 /** Why a folder takes no file: permissions do not tell of a disk that is full. */

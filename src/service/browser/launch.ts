@@ -1,6 +1,8 @@
 /** Starts a Chromium in a profile of its own, with nothing of the service's environment, so that all of it can be ended at once. */
+
 import { tmpdir, userInfo } from 'node:os';
 import type { Browser, BrowserContext } from 'playwright-core';
+import { hostTrouble } from '../host-trouble.ts';
 import { type Keeper, startKeeper } from '../sandbox/keeper.ts';
 import { startProblem } from './problems.ts';
 import { groupOf } from './process-group.ts';
@@ -51,7 +53,7 @@ export async function launchChromium({ executable, searchPath, profile, ...optio
     return { context, keeper };
   } catch (error) {
     keeper?.dismiss();
-    throw startProblem(executable, error);
+    throw hostTrouble(error) === undefined ? startProblem(executable, error) : error;
   }
 }
 

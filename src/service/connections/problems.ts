@@ -2,6 +2,7 @@
 
 import { formatDuration } from '../../base/duration.ts';
 import { firstLine, shortened } from '../../base/values.ts';
+import { hostTrouble } from '../host-trouble.ts';
 import { OutboundError } from '../outbound/guarded-fetch.ts';
 
 /** Milliseconds after which a server that has not even begun to answer counts as one that does not work. */
@@ -47,6 +48,9 @@ type Sdk = Pick<typeof import('@modelcontextprotocol/client'), 'SdkHttpError' | 
 export function serverProblem(error: unknown, sdk: Sdk, connected: boolean): ServerProblem {
   if (error instanceof ServerProblem) return error;
   const causes = causesOf(error);
+  const trouble = causes.find((cause) => hostTrouble(cause) !== undefined);
+  // The server had no part in it.
+  if (trouble !== undefined) throw trouble;
   const one = <T extends Error>(type: abstract new (...args: never[]) => T): T | undefined =>
     causes.find((cause): cause is T => cause instanceof type);
   const broken = (message: string): ServerProblem => new ServerProblem('server', message, { cause: error });

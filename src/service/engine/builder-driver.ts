@@ -2,6 +2,7 @@
 
 import type { RevisionConfig } from '../../interface/types.ts';
 import { findChromium } from '../browser/chromium.ts';
+import { hostTrouble } from '../host-trouble.ts';
 import { newId } from '../ids.ts';
 import { errorFields } from '../log.ts';
 import type { BuildOutcome } from '../runtimes/runtime.ts';
@@ -62,7 +63,7 @@ async function build(engine: Engine, run: BuilderRunRow, enter: (phase: string) 
   try {
     return await builder.build(request, async (phase) => void (await enter(phase)));
   } catch (error) {
-    if (error instanceof BuildLostError) throw error;
+    if (error instanceof BuildLostError || hostTrouble(error) !== undefined) throw error;
     engine.log('warn', 'a builder run failed with an error of its builder', { builder_run: run.id, ...errorFields(error) });
     return { status: 'failed', error: `The builder failed: ${error instanceof Error ? error.message : String(error)}` };
   }

@@ -1,4 +1,5 @@
 /** Executes a `run` job: prepares the sandbox, lets the runtime advance the run, and records how that ended. */
+import { hostTrouble } from '../host-trouble.ts';
 import { errorFields } from '../log.ts';
 import type { Outcome } from '../runtimes/runtime.ts';
 import { procedureText } from '../store/builds.ts';
@@ -84,7 +85,7 @@ async function advance(engine: Engine, session: RunSession, job: ClaimedJob, sig
   try {
     return await unlessAborted(runtime.advance(session), signal);
   } catch (error) {
-    if (error instanceof RunLostError || signal.aborted) throw error;
+    if (error instanceof RunLostError || signal.aborted || hostTrouble(error) !== undefined) throw error;
     engine.log('warn', 'a run failed with an error of its runtime', { run: job.subject_id, ...errorFields(error) });
     return { status: 'failed', error: error instanceof Error ? error.message : String(error) };
   }

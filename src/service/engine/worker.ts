@@ -5,6 +5,7 @@
 
 import { type Clock, steadyTime, systemClock } from '../../base/clock.ts';
 import { deferred } from '../../base/deferred.ts';
+import { hostTrouble } from '../host-trouble.ts';
 import { errorFields, type Log } from '../log.ts';
 import type { Store } from '../store/database.ts';
 import {
@@ -70,6 +71,10 @@ interface Active {
 }
 
 const retryDelays = [1_000, 5_000, 30_000, 120_000, 600_000];
+/** The same for trouble of the host: it passes, and what it held up is to go on soon after. */
+const troubleDelays = [1_000, 2_000, 5_000, 10_000];
+/** Milliseconds without claims after trouble of the host: each would be another failure, and a write that others wait for. */
+const troubleRest = 1_000;
 
 export class Worker {
   readonly #options: WorkerOptions;
@@ -87,6 +92,8 @@ export class Worker {
   #showed = Number.NEGATIVE_INFINITY;
   /** Jobs that have ended here, each of which makes room for another. */
   #ended = 0;
+  /** Nothing is claimed before that time. */
+  #restsUntil = Number.NEGATIVE_INFINITY;
   /** There is nothing to claim until then, unless something changes. */
   #nothing = { version: -1, until: Number.NEGATIVE_INFINITY };
 
@@ -151,12 +158,14 @@ export class Worker {
         const now = this.#options.clock.now();
         await this.#keepLeases();
         await this.#keepDue();
-        rest = Math.min(rest, await this.#claimDue(now));
+        const resting = this.#restsUntil - now;
+        rest = Math.min(rest, resting > 0 ? resting : await this.#claimDue(now));
         this.#looked = steadyTime(this.#options.clock);
       } catch (error) {
         if (this.#closing) return;
         this.#options.log('error', 'looking for work failed', errorFields(error));
         rest = Math.min(rest, 1_000);
+        this.#noteTrouble(error);
       }
       await this.#options.clock.sleep(rest, this.#rest.signal).catch(() => undefined);
     }
@@ -222,12 +231,20 @@ export class Worker {
         subject: job.subject_id,
         ...errorFields(error),
       });
-      const delay = retryDelays[Math.min(job.attempts, retryDelays.length) - 1] ?? 1_000;
+      const delays = this.#noteTrouble(error) ? troubleDelays : retryDelays;
+      const delay = delays[Math.min(job.attempts, delays.length) - 1] ?? 1_000;
       const dueAt = this.#options.clock.now() + delay;
       await releaseJob(this.#options.store, job, { status: 'queued', dueAt }).catch((failure: unknown) =>
         this.#options.log('error', 'a job could not be released', { kind: job.kind, subject: job.subject_id, ...errorFields(failure) }),
       );
     }
+  }
+
+  /** Whether a failure is trouble of the host, after which nothing is claimed for a moment. */
+  #noteTrouble(error: unknown): boolean {
+    const isTrouble = hostTrouble(error) !== undefined;
+    if (isTrouble) this.#restsUntil = this.#options.clock.now() + troubleRest;
+    return isTrouble;
   }
 
   /** After the clock was set back, what was to be done at once would wait until it shows that time again. */

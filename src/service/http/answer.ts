@@ -4,6 +4,7 @@ import { Buffer } from 'node:buffer';
 import { STATUS_CODES } from 'node:http';
 import type { Readable } from 'node:stream';
 import { ServiceError } from '../errors.ts';
+import { hostTrouble, troubleWords } from '../host-trouble.ts';
 import { DamagedDataError } from '../store/damaged-data.ts';
 
 export interface Answer {
@@ -24,9 +25,14 @@ export const jsonAnswer = (status: number, body: unknown, headers: Record<string
 /** What is JSON already. */
 export const jsonText = (status: number, body: string): Answer => ({ status, headers: json, body });
 
-/** The answer to a failure: `{error, message, scope?, details?}` (interface part 7). What is not a ServiceError is a 500 that tells nothing. */
+/**
+ * The answer to a failure: `{error, message, scope?, details?}` (interface part 7). Trouble of the host is a 503 with its name, and what
+ * is not known a 500 that tells nothing.
+ */
 export function errorAnswer(error: unknown): Answer {
   if (error instanceof DamagedDataError) return jsonAnswer(500, { error: error.code, message: error.message });
+  const trouble = hostTrouble(error);
+  if (trouble !== undefined) return jsonAnswer(503, { error: trouble, message: troubleWords[trouble].message }, { 'Retry-After': '5' });
   if (!(error instanceof ServiceError)) {
     const message = isProgramGone(error)
       ? 'The program of this service was replaced while it ran, as by an update of aops. Restart the service: `aops local down`, then `aops local up`.'

@@ -1,6 +1,7 @@
 /** What those who operate the service ask: whether it lives, whether it is ready, and its figures. */
 import { version } from '../../base/version.ts';
 import { ServiceError } from '../errors.ts';
+import { troubleWords } from '../host-trouble.ts';
 import { isSameHash, secretHash } from '../oauth/secrets.ts';
 import { type Answer, jsonAnswer } from './answer.ts';
 import { addressOf, type Exchange, type HttpParts } from './exchange.ts';
@@ -14,7 +15,8 @@ export async function readyAnswer({ readiness }: HttpParts): Promise<Answer> {
   const state = await readiness.state();
   const noStore = { 'Cache-Control': 'no-store' };
   if (state.status === 'ready') return jsonAnswer(200, state, noStore);
-  const message = state.status === 'draining' ? 'The service is about to end.' : 'The service cannot do its work; its log says why.';
+  const unwell = state.reason === undefined ? 'The service cannot do its work; its log says why.' : troubleWords[state.reason].message;
+  const message = state.status === 'draining' ? 'The service is about to end.' : unwell;
   return jsonAnswer(503, { ...state, error: state.status, message }, noStore);
 }
 

@@ -78,10 +78,28 @@ async function letIn(parts: HttpParts, request: IncomingMessage, address: string
   }
 }
 
-/** An answer of which all is on the disk. Throws when something was lost. */
+/** How often something is read again because what was read did not reach the disk. */
+const rereads = 3;
+
+/**
+ * An answer of which all is on the disk. Throws when something was lost; a request that changes nothing is answered anew instead:
+ * it has only seen what others failed to write, as on a full disk.
+ */
 async function settledAnswer(parts: HttpParts, exchange: Exchange, caller: Caller, match: Match): Promise<Answer> {
   const { durability } = parts.engine.store;
-  const mark = durability.mark();
+  const isReading = operation(match.id).method === 'GET' && rawHandlerOf(match.id) === undefined;
+  for (let again = 0; ; again++) {
+    const mark = durability.mark();
+    try {
+      return await writtenAnswer(parts, exchange, caller, match, mark);
+    } catch (error) {
+      if (!isReading || again >= rereads || !durability.hasFailed(mark)) throw error;
+    }
+  }
+}
+
+async function writtenAnswer(parts: HttpParts, exchange: Exchange, caller: Caller, match: Match, mark: number): Promise<Answer> {
+  const { durability } = parts.engine.store;
   try {
     return await answer(parts, exchange, caller, match, mark);
   } finally {

@@ -1,6 +1,7 @@
 /** Whether the service should be sent requests: it can write, its worker works, and it is not about to end. */
 import type { Clock } from '../../base/clock.ts';
 import { steadyTime, systemClock } from '../../base/clock.ts';
+import { type HostTrouble, hostTrouble } from '../host-trouble.ts';
 import { errorFields, type Log } from '../log.ts';
 import type { Store } from '../store/database.ts';
 import { touchSetting } from '../store/settings.ts';
@@ -10,6 +11,13 @@ type Check = 'ok' | 'failed';
 export interface ReadyState {
   status: 'ready' | 'draining' | 'not_ready';
   checks: { store: Check; worker: Check };
+  /** What is wrong with the host, where that is known to be why the store cannot be written. */
+  reason?: HostTrouble;
+}
+
+interface Look {
+  check: Check;
+  reason?: HostTrouble;
 }
 
 /** Milliseconds for which a look at the store is good: anybody may ask, and each look is written to the disk. */
@@ -23,7 +31,7 @@ export class Readiness {
   readonly #clock: Clock;
   readonly #log: Log;
   #draining = false;
-  #looked: { at: number; store: Promise<Check> } | undefined;
+  #looked: { at: number; store: Promise<Look> } | undefined;
 
   constructor(parts: { store: Store; worker: { isAlive(): boolean }; clock: Clock; log: Log }) {
     this.#store = parts.store;
@@ -38,27 +46,29 @@ export class Readiness {
   }
 
   async state(): Promise<ReadyState> {
-    const checks = { store: await this.#look(), worker: this.#worker.isAlive() ? ('ok' as const) : ('failed' as const) };
+    const { reason, check } = await this.#look();
+    const checks = { store: check, worker: this.#worker.isAlive() ? ('ok' as const) : ('failed' as const) };
     const isWell = checks.store === 'ok' && checks.worker === 'ok';
-    return { status: this.#draining ? 'draining' : isWell ? 'ready' : 'not_ready', checks };
+    return { status: this.#draining ? 'draining' : isWell ? 'ready' : 'not_ready', checks, ...(reason === undefined ? {} : { reason }) };
   }
 
-  #look(): Promise<Check> {
+  #look(): Promise<Look> {
     const at = steadyTime(this.#clock);
     if (this.#looked === undefined || at - this.#looked.at >= goodFor) this.#looked = { at, store: this.#write(this.#clock.now()) };
     return this.#looked.store;
   }
 
-  async #write(now: number): Promise<Check> {
+  async #write(now: number): Promise<Look> {
     const limit = new AbortController();
-    const written = touchSetting(this.#store, 'ready_checked_at', String(now)).then((): Check => 'ok');
-    const late = systemClock.sleep(patience, limit.signal).then((): Check => 'failed');
+    const written = touchSetting(this.#store, 'ready_checked_at', String(now)).then((): Look => ({ check: 'ok' }));
+    const late = systemClock.sleep(patience, limit.signal).then((): Look => ({ check: 'failed' }));
     late.catch(() => undefined);
     try {
       return await Promise.race([written, late]);
     } catch (error) {
       this.#log('error', 'the store cannot be written', errorFields(error));
-      return 'failed';
+      const reason = hostTrouble(error);
+      return { check: 'failed', ...(reason === undefined ? {} : { reason }) };
     } finally {
       limit.abort();
     }

@@ -3,6 +3,7 @@
  * directory; commands are not confined by anything here (see exec.ts). On disk a sandbox is `<root>/<id>/` with
  * `workspace/` (what callers see), `staging/` (uploads in progress), `tmp/` (TMPDIR of commands) and `browser/` (what its browser keeps).
  */
+
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
@@ -10,6 +11,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { removeTree } from '../../base/remove-tree.ts';
 import { ServiceError } from '../errors.ts';
+import { hostTrouble } from '../host-trouble.ts';
 import { type ExecOptions, type ExecResult, execute, systemPath } from './exec.ts';
 import { isText, mimeTypeOf, sniffLength } from './file-kind.ts';
 import { confirm, confirmOpen, fileNotFound, hasCode, locate, notADirectory, notAFile, type Place } from './paths.ts';
@@ -255,12 +257,12 @@ export class Sandbox {
     const place: Place = {
       shown: `${directory.shown}/${name}`,
       real: path.join(directory.real, name),
-      stats: await lstat(path.join(directory.real, name)).catch(() => undefined),
+      stats: await lstat(path.join(directory.real, name)).catch(unlessTrouble),
     };
     if (place.stats?.isDirectory()) return directoryEntry(place);
     if (!place.stats?.isFile()) return undefined;
     // Gone, swapped or unreadable since the directory was read: not part of the listing.
-    const handle = await this.#openFile(place).catch(() => undefined);
+    const handle = await this.#openFile(place).catch(unlessTrouble);
     try {
       return handle && (await fileEntry(place.shown, handle));
     } finally {
@@ -287,6 +289,11 @@ export class Sandbox {
       throw error;
     }
   }
+}
+
+/** Nothing, for what is not there any more. What the host is in trouble with may be there all the same. */
+function unlessTrouble(error: unknown): undefined {
+  if (hostTrouble(error) !== undefined) throw error;
 }
 
 function directoryEntry(place: Place): SandboxEntry {

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { writeFailure } from '../../base/write-failure.ts';
+import { sqliteKind } from './sqlite-codes.ts';
 
 /** What the system would have said, of what SQLite says of it. */
 const systemCodes: Record<string, string> = { SQLITE_FULL: 'ENOSPC', SQLITE_IOERR: 'EIO', SQLITE_READONLY: 'EROFS', SQLITE_PERM: 'EACCES' };
@@ -10,7 +11,7 @@ const systemCodes: Record<string, string> = { SQLITE_FULL: 'ENOSPC', SQLITE_IOER
 export function dataFailure(error: unknown, dataDirectory: string): unknown {
   if (!(error instanceof Error) || error instanceof AopsError) return error;
   const { code = '', path = join(dataDirectory, 'aops.db') } = error as NodeJS.ErrnoException;
-  const kind = sqliteKind(error, code);
+  const kind = sqliteKind(error);
   if (kind === 'SQLITE_NOTADB' || kind === 'SQLITE_CORRUPT') return damagedData(dataDirectory, error);
   if (code === 'EISDIR') return new UsageError(`${path} is a directory.`, otherDirectory, 'data_directory_unusable');
   // It is the folder that may not be written, where the log of the database has its place: no read-only disk.
@@ -23,23 +24,6 @@ const noAccess = { code: 'EACCES', syscall: 'write' };
 
 /** SQLITE_READONLY_DIRECTORY */
 const isInReadOnlyFolder = (error: object): boolean => 'rawCode' in error && error.rawCode === 1544;
-
-/** The primary result code by its name; what SQLite adds to it, as in SQLITE_IOERR_READ, the driver does not name in all cases. */
-function sqliteKind(error: object, code: string): string {
-  const [named] = /^SQLITE_[A-Z]+/.exec(code) ?? [];
-  const number = 'rawCode' in error && typeof error.rawCode === 'number' ? error.rawCode & 0xff : 0;
-  return named ?? primaryCodes[number] ?? '';
-}
-
-/** https://www.sqlite.org/rescode.html */
-const primaryCodes: Readonly<Record<number, string>> = {
-  3: 'SQLITE_PERM',
-  8: 'SQLITE_READONLY',
-  10: 'SQLITE_IOERR',
-  11: 'SQLITE_CORRUPT',
-  13: 'SQLITE_FULL',
-  26: 'SQLITE_NOTADB',
-};
 
 const otherDirectory = 'Choose another directory with --data-dir.';
 

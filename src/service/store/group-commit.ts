@@ -48,6 +48,9 @@ export interface Durability {
 /** Runs a change as part of what is being committed. Throws what SQLite has against it. */
 export type RunQuery = (query: CompiledQuery) => void;
 
+/** How often a query reads again. */
+const rereads = 3;
+
 export class GroupCommit implements Durability {
   readonly #changes: Changes;
   readonly #database: LibsqlDatabase;
@@ -169,8 +172,20 @@ export class GroupCommit implements Durability {
     await this.#close();
   }
 
-  /** A query that is no part of a transaction. */
+  /** A query that is no part of a transaction. One that has read what then failed to reach the disk reads again. */
   async #alone(query: CompiledQuery, waits: boolean): Promise<QueryResult<never>> {
+    for (let again = 0; ; again++) {
+      const { result, undurable } = await this.#runAlone(query);
+      try {
+        if (waits) await undurable?.durable;
+        return result;
+      } catch (error) {
+        if (kindOf(query.query) !== 'read' || again >= rereads) throw error;
+      }
+    }
+  }
+
+  async #runAlone(query: CompiledQuery): Promise<{ result: QueryResult<never>; undurable: Group | undefined }> {
     const wait = this.#lock.acquire();
     if (wait !== undefined) await wait;
     let undurable: Group | undefined;
@@ -188,8 +203,7 @@ export class GroupCommit implements Durability {
     } finally {
       this.#lock.release();
     }
-    if (waits) await undurable?.durable;
-    return result;
+    return { result, undurable };
   }
 
   /** SQL written by hand may be what SQLite does outside of transactions alone, and may change anything. */

@@ -84,7 +84,7 @@ it('an upload that the disk refuses is answered, and leaves nothing behind', asy
   const spy = vi.spyOn(handles, 'writeFile').mockRejectedValueOnce(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));
   afterTest(() => spy.mockRestore());
   const answer = await api.send('PUT', url, { anonymous: true, body: Buffer.alloc(8 * mebibyte) });
-  expect([answer.status, (answer.body as { error: string }).error]).toEqual([500, 'internal_error']);
+  expect([answer.status, (answer.body as { error: string }).error]).toEqual([503, 'disk_full']);
   expect(messages).toContain('a request failed');
   expect((await api.ok('listSandboxFiles', { params: { sandbox_id: sandboxId } })).files).toEqual([]);
 });

@@ -28,6 +28,21 @@ describe('a service', () => {
     expect(await readiness.state()).toEqual({ status: 'not_ready', checks: { store: 'failed', worker: 'ok' } });
   });
 
+  it('says why it cannot be written, where that is known', async () => {
+    const store = await opened();
+    const full = new Proxy(store, {
+      get: (target, name, receiver) => {
+        if (name === 'insertInto' || name === 'updateTable')
+          return () => {
+            throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+          };
+        return Reflect.get(target, name, receiver) as unknown;
+      },
+    });
+    const readiness = new Readiness({ store: full, clock: new ManualClock(), log: noLog, worker: { isAlive: () => true } });
+    expect(await readiness.state()).toEqual({ status: 'not_ready', checks: { store: 'failed', worker: 'ok' }, reason: 'disk_full' });
+  });
+
   it('is not ready without a worker that looks for work', async () => {
     const clock = new ManualClock();
     const store = await opened();

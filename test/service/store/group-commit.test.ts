@@ -63,6 +63,20 @@ const inTransaction = (db: Kysely<Database>, name: string) =>
     return trx.selectFrom('settings').select('name').execute();
   });
 
+describe('a full disk', () => {
+  it('does not keep anybody from reading what is there', async () => {
+    const { db, commits, names, insert } = await counted();
+    await insert('kept').execute();
+    commits.failure = new Error('no space left');
+    const lost = [insert('a').execute(), inTransaction(db, 'b')].map((one) => one.catch((error: unknown) => error));
+    // At the same moment, so that it sees what is being written.
+    expect(await names()).toEqual(['kept']);
+    expect(await Promise.all(lost)).toEqual([commits.failure, commits.failure]);
+    expect(await names()).toEqual(['kept']);
+    commits.failure = undefined;
+  });
+});
+
 describe('transactions at the same moment', () => {
   it('reach the disk with one commit, and those after them with another', async () => {
     const { db, commits, names, insert } = await counted();
@@ -94,13 +108,21 @@ describe('transactions at the same moment', () => {
     expect(seen.map(([, count]) => count)).toEqual([1, 1]);
   });
 
-  it('fail together when the disk takes none of it, also for who has read of it', async () => {
+  it('fail together when the disk takes none of it, and whoever read of it reads again', async () => {
     const { db, commits, names, insert, changes } = await counted();
     await insert('before').execute();
     commits.failure = new Error('no space left');
     const before = changes.of(['settings']);
-    const outcomes = await Promise.allSettled([inTransaction(db, 'a'), insert('b').execute(), names(), inTransaction(db, 'c')]);
-    for (const outcome of outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: commits.failure });
+    const [read, ...writes] = await Promise.allSettled([
+      names(),
+      inTransaction(db, 'a'),
+      insert('b').execute(),
+      names(),
+      inTransaction(db, 'c'),
+    ]);
+    const [reread] = writes.splice(2, 1);
+    for (const outcome of [read, reread]) expect(outcome).toEqual({ status: 'fulfilled', value: ['before'] });
+    for (const outcome of writes) expect(outcome).toMatchObject({ status: 'rejected', reason: commits.failure });
     commits.failure = undefined;
     expect(await names()).toEqual(['before']);
     // What somebody remembers of it is not to be trusted.

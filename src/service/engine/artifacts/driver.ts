@@ -6,6 +6,7 @@ import { lookUp } from '../../artifacts/data/figures.ts';
 import { emptyPage, type PageSpec } from '../../artifacts/page.ts';
 import type { Named } from '../../artifacts/request/blocks.ts';
 import { type Composed, compose } from '../../artifacts/request/compose.ts';
+import { hostTrouble } from '../../host-trouble.ts';
 import { newId } from '../../ids.ts';
 import { errorFields } from '../../log.ts';
 import { listAgentRows } from '../../store/agents.ts';
@@ -29,6 +30,7 @@ export async function generateArtifact(engine: Engine, job: JobRow, signal: Abor
   const begun = await write(engine, job, signal, (trx, row) => change(engine, trx, row, { status: 'running' }));
   if (begun === undefined) return left(engine, job, signal);
   const done = await write(engine, job, signal, (trx, row) => generate(engine, trx, job, row)).catch((error: unknown) => {
+    if (hostTrouble(error) !== undefined) throw error;
     engine.log('error', 'an artifact could not be generated', { artifact: begun.id, ...errorFields(error) });
     return write(engine, job, signal, (trx, row) => fail(engine, trx, job, row));
   });

@@ -2,11 +2,13 @@
  * One attempt: a POST on a connection of its own, to an address that was judged when it was dialled. No redirects, 15 seconds
  * for everything, and no more of the answer than its first 2 KB.
  */
+
 import { Buffer } from 'node:buffer';
 import { orAborted } from '../../../base/abort.ts';
 import { type Clock, steadyTime } from '../../../base/clock.ts';
 import type { Dispatcher } from '../../../base/undici.ts';
 import { version } from '../../../base/version.ts';
+import { hostTrouble } from '../../host-trouble.ts';
 import { GuardedAgent, type Lookup } from '../../outbound/guarded-agent.ts';
 import type { HostRules } from '../../outbound/host-rules.ts';
 import { connectionProblem } from '../../outbound/problems.ts';
@@ -40,7 +42,7 @@ export class Sender {
     this.#agent = new GuardedAgent({ ...parts, deadline, refused: (host) => `webhooks may not be sent to ${host}` });
   }
 
-  /** Sends one request. Rejects only with the signal's reason. */
+  /** Sends one request. Rejects with the signal's reason, or with trouble of the host: that is no attempt. */
   async post(url: string, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<Sent> {
     signal.throwIfAborted();
     const began = steadyTime(this.#clock);
@@ -57,6 +59,7 @@ export class Sender {
       });
     } catch (error) {
       signal.throwIfAborted();
+      if (hostTrouble(error) !== undefined) throw error;
       return { status: null, error: connectionProblem(error), body: null, retryAfter: undefined, duration: duration() };
     }
   }

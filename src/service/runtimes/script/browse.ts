@@ -8,6 +8,7 @@ import { parseDuration } from '../../../base/duration.ts';
 import { type ActionOutcome, type BrowserAction, isSecret, perform, shownUrl } from '../../browser/actions.ts';
 import { type BrowserSession, blank, defaultViewport } from '../../browser/session.ts';
 import { ServiceError } from '../../errors.ts';
+import { hostTrouble } from '../../host-trouble.ts';
 import { mimeTypeOf } from '../../sandbox/file-kind.ts';
 import type { RunPicture, RuntimeEvent } from '../runtime.ts';
 import { texts } from './rendering/parts.ts';
@@ -138,6 +139,8 @@ class Browsing {
       const outcome = await perform(this.#session, await this.#ready(action), this.#timeoutMs);
       return await this.#note(action, outcome);
     } catch (error) {
+      // Trouble of the host is no answer of the page's; the step is done again.
+      if (hostTrouble(error) !== undefined) throw error;
       // A browser that ended on its own is this step's failure; everything that is not the page's fault has another message.
       if (error instanceof ServiceError) return { error: error.message };
       if (this.#session.isOver) return { error: `the browser ended during \`${kind}\`` };
