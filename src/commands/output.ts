@@ -64,7 +64,11 @@ export const column = <Row>(header: string, value: (row: Row) => unknown, extras
   value,
   ...extras,
 });
-export const idColumn = <Row>(value: (row: Row) => unknown): Column<Row> => ({ header: 'ID', value });
+export const idColumn = <Row>(value: (row: Row) => unknown, extras: Pick<Column<Row>, 'wide'> = {}): Column<Row> => ({
+  header: 'ID',
+  value,
+  ...extras,
+});
 export const statusColumn = <Row>(value: (row: Row) => unknown): Column<Row> => ({ header: 'STATUS', value, style: 'status' });
 export const timeColumn = <Row>(header: string, value: (row: Row) => unknown, extras: Pick<Column<Row>, 'wide'> = {}): Column<Row> => ({
   header,
@@ -75,6 +79,8 @@ export const timeColumn = <Row>(header: string, value: (row: Row) => unknown, ex
 
 /** Columns of a terminal from which on `wide` columns of lists are shown. */
 export const wide = 100;
+/** The same for ids of rows that have a shorter name: a UUID takes the room of a title. */
+export const wideForIds = 120;
 
 /** Bytes: `1.5 kB` on a terminal, the number elsewhere. */
 export const sizeColumn = <Row>(header: string, value: (row: Row) => unknown): Column<Row> => ({

@@ -1,4 +1,4 @@
-/** From what a person writes to ids: agents, queues and others by name, `@latest` for the newest run. */
+/** From what a person writes to ids: agents, queues and others by name. Runs are in resolve-run.ts. */
 import { AopsError, exitCodes, UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
 import { type FetchPage, pagedRows } from '../client/paging.ts';
@@ -85,27 +85,5 @@ function notFound(word: string, idOrName: string, names: readonly string[]): nev
     code: `${word}_not_found`,
     exit: exitCodes.notFound,
     hint: meant.length > 0 ? `Did you mean ${meant.slice(0, 3).join(', ')}?` : `See the ${word}s with \`aops ${word}s list\`.`,
-  });
-}
-
-/**
- * The id of a run; `@latest` is the newest of the team.
- * @throws AopsError `run_not_found` (exit 3) when there is none
- */
-export async function runId(context: Context, idOrLatest: string): Promise<string> {
-  if (idOrLatest !== '@latest') {
-    if (isUuid(idOrLatest)) return idOrLatest.toLowerCase();
-    throw new UsageError(
-      `"${idOrLatest}" is not the id of a run.`,
-      'Run ids are UUIDs, as `aops runs list` shows them; @latest is the newest run.',
-    );
-  }
-  const client = await context.client();
-  const { data } = await client.call('listRuns', { params: { teamId: context.teamId() }, query: { limit: 1 } });
-  if (data[0]) return data[0].id;
-  throw new AopsError('There is no run yet.', {
-    code: 'run_not_found',
-    exit: exitCodes.notFound,
-    hint: 'Start one with `aops runs start --agent AGENT`.',
   });
 }

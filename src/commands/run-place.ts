@@ -2,7 +2,8 @@
 import type { RunPlace } from '../client/transfers/run-files.ts';
 import type { Context } from './context.ts';
 import { text } from './define.ts';
-import { agentId, runId } from './resolve.ts';
+import { agentId } from './resolve.ts';
+import { runId } from './resolve-run.ts';
 
 export const agentFlag = {
   agent: text('ID|NAME', "Ask for the run of this agent: another agent's is not found", { complete: 'agents' }),

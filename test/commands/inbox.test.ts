@@ -40,11 +40,21 @@ describe('aops inbox', () => {
     const listed = await service.cli(['inbox', '--json']);
     expect(listed).toMatchObject({ code: 0, stderr: '' });
     expect(listed.json().data).toEqual([
-      expect.objectContaining({ run_id: first, title: 'Pay 1?', type: 'approval', agent_id: agent, agent_name: 'payer', run_title: '1' }),
+      expect.objectContaining({
+        run_id: first,
+        title: 'Pay 1?',
+        type: 'approval',
+        agent_id: agent,
+        agent_name: 'payer',
+        run_title: '1',
+        run_number: 1,
+      }),
       expect.objectContaining({ run_id: second, type: 'question', agent_name: 'asker', questions: [expect.anything()] }),
     ]);
     const rows = await service.cli(['inbox']);
-    expect(rows.stdout).toMatch(new RegExp(`^\\d{4}-\\S+Z\\tpayer\\tPay 1\\?\\tapproval\\t${first}\\n.*\\tasker\\t.*\\t${second}\\n$`));
+    expect(rows.stdout).toMatch(
+      new RegExp(`^1\\t\\d{4}-\\S+Z\\tpayer\\tPay 1\\?\\tapproval\\t${first}\\n2\\t.*\\tasker\\t.*\\t${second}\\n$`),
+    );
     const only = await service.cli(['inbox', '--agent', 'asker', '--fields', 'run_id']);
     expect(only.stdout).toBe(`${second}\n`);
     expect((await service.cli(['inbox', '-o', 'id'])).stdout.trim().split('\n')).toHaveLength(2);
@@ -53,7 +63,7 @@ describe('aops inbox', () => {
   it('is a table on a terminal where nobody may be asked', async () => {
     await waiting(agent, 'x');
     const shown = await service.cli(['inbox', '--no-input'], { tty: true, env: { NO_COLOR: '1' } });
-    expect(shown.stdout).toMatch(/^ASKED +AGENT +REQUEST +TYPE +RUN\njust now {2}payer {2}Pay x\? {3}approval/);
+    expect(shown.stdout).toMatch(/^RUN +ASKED +AGENT +REQUEST +TYPE\n\d+ +just now {2}payer {2}Pay x\? {3}approval/);
   });
 
   it('looks at the run where the list does not tell the request', async () => {

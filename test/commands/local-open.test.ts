@@ -60,6 +60,7 @@ describe('local open', () => {
 
   it('begins with a run or the inbox', async () => {
     expect((await open(['@latest', '--json'])).json<{ url: string }>().url).toContain(`&view=/runs/${run}`);
+    expect((await open(['1', '--json'])).json<{ url: string }>().url).toContain(`&view=/runs/${run}`);
     expect((await open([run.toUpperCase(), '--json'])).json<{ url: string }>().url).toContain(`&view=/runs/${run}`);
     expect((await open(['--inbox', '--json'])).json<{ url: string }>().url).toContain('&view=/inbox');
     expect((await open(['nonsense'])).code).toBe(2);

@@ -100,7 +100,7 @@ describe('runs evaluation', () => {
     expect(gate.stderr).toContain('rubrics_failed');
     expect((await service.cli(['runs', 'evaluation', bad, '--fail-on', 'critical'])).code).toBe(0);
     const issues = await service.cli(['runs', 'list', '--has-issues', '--color', 'never'], { tty: true, columns: 120 });
-    expect(issues.stdout).toMatch(/^ID +STATUS +TITLE +AGENT +ISSUES +CREATED\n[^\n]+ +open +shop +1 medium /);
+    expect(issues.stdout).toMatch(/^RUN +STATUS +TITLE +AGENT +ISSUES +CREATED( +ID)?\n[^\n]+ +open +shop +1 medium /);
     const listed = (await service.cli(['runs', 'list', '--issue-severity', 'medium', '--json'])).json<{ data: RunListItem[] }>().data;
     expect(listed.map(({ id }) => id)).toEqual([bad]);
     expect((await service.cli(['runs', 'detail', bad])).stdout).toContain('4 of 5 passed (1 medium)');

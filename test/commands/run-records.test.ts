@@ -45,7 +45,7 @@ describe('what a run leaves behind', () => {
   it('detail and report as sheets on a terminal', async () => {
     const detail = await service.cli(['runs', 'detail', run], { tty: true, columns: 100, env: { NO_COLOR: '1' } });
     expect(detail).toMatchObject({ code: 0, stderr: '' });
-    expect(detail.stdout).toMatch(/^Run\n {2}ID: +\S+\n {2}Status: +completed\n/);
+    expect(detail.stdout).toMatch(/^Run\n {2}Number: +1\n {2}ID: +\S+\n {2}Status: +completed\n/);
     expect(detail.stdout).toMatch(/\n\nConversation\n {2}Messages: +\d+\n {2}Tool calls: +2\n {2}Prompts: +0\n {2}Resumed: +never\n/);
     expect(detail.stdout).toMatch(/\n\nSessions\n {2}Browser: +\S+\n$/);
     // What there is nothing of has no section.

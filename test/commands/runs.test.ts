@@ -34,7 +34,7 @@ describe('runs start', () => {
     expect(id).toMatchObject({ code: 0, stderr: '' });
     expect(id.stdout).toMatch(/^[0-9a-f-]{36}\n$/);
     const record = await service.cli(['runs', 'start', '--agent', greeter]);
-    expect(record.stdout).toMatch(/^ID\t[0-9a-f-]{36}\nStatus\t\w+\nAgent\t[0-9a-f-]{36}\nSandbox\t/);
+    expect(record.stdout).toMatch(/^Number\t\d+\nID\t[0-9a-f-]{36}\nStatus\t\w+\nAgent\t[0-9a-f-]{36}\nSandbox\t/);
   });
 
   it('reads the message from standard input', async () => {
@@ -133,7 +133,7 @@ describe('runs get', () => {
     expect(missing.stderr).toMatch(/^error: .*run/i);
     const wrong = await service.cli(['runs', 'get', 'my-run']);
     expect(wrong).toMatchObject({ code: 2, stdout: '' });
-    expect(wrong.stderr).toContain('error: "my-run" is not the id of a run.');
+    expect(wrong.stderr).toContain('error: "my-run" does not name a run.');
   });
 
   it('says so when there is no newest run', async () => {
@@ -177,9 +177,9 @@ describe('runs list', () => {
     const run = await service.start(greeter);
     await service.until(run, 'completed');
     const piped = await service.cli(['runs', 'list', '--limit', '1']);
-    expect(piped.stdout).toMatch(new RegExp(`^${run}\tcompleted\t[^\t]*\tgreeter\t\\d{4}-\\d\\d-\\d\\dT[^\t]+\n$`));
+    expect(piped.stdout).toMatch(new RegExp(`^\\d+\tcompleted\t[^\t]*\tgreeter\t\\d{4}-\\d\\d-\\d\\dT[^\t]+\t${run}\n$`));
     const table = await service.cli(['runs', 'list', '--limit', '1', '--color', 'never'], { tty: true, columns: 120 });
-    expect(table.stdout).toMatch(/ID +STATUS +TITLE +AGENT +CREATED/);
+    expect(table.stdout).toMatch(/^RUN +STATUS +TITLE +AGENT +CREATED +ID\n/);
     expect(table.stdout).toContain(run);
     expect(table.stderr).toMatch(/Showing 1 of \d+/);
   });

@@ -1,15 +1,16 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
-import { uuid } from '../checks.ts';
-import { defineCommand, integer, optionalArgument } from '../define.ts';
+import { defineCommand, integer } from '../define.ts';
 import { wholeList } from '../list.ts';
+import { runId } from '../resolve-run.ts';
 import { returns } from '../result.ts';
+import { optionalRunArgument } from '../run-names.ts';
 import { messageList } from '../runs/message-list.ts';
 import { caseArgument } from './record.ts';
 
 export default defineCommand({
   summary: 'List the latest messages of a run of a case, the oldest first',
   description: 'Without RUN it is the latest run. The whole conversation is in `aops runs messages`.',
-  arguments: { case: caseArgument, run: optionalArgument('The run, by id', { check: uuid }) },
+  arguments: { case: caseArgument, run: optionalRunArgument(' (default: its latest run)') },
   options: { last: integer('N', 'How many (1 to 10)', { minimum: 1, maximum: 10 }) },
   operations: ['listCaseRuns', 'listCaseRunRecentMessages'],
   examples: [{ command: 'aops cases messages CASE', text: 'What its latest run said' }],
@@ -17,7 +18,10 @@ export default defineCommand({
   output: messageList,
   async run(context, input) {
     const client = await context.client();
-    const run_id = input.run ?? (await client.call('listCaseRuns', { params: { case_id: input.case } })).runs[0]?.id;
+    const run_id =
+      input.run === undefined
+        ? (await client.call('listCaseRuns', { params: { case_id: input.case } })).runs[0]?.id
+        : await runId(context, input.run);
     if (run_id === undefined) {
       throw new AopsError('No run has worked on this case.', { code: 'run_not_found', exit: exitCodes.notFound });
     }

@@ -1,8 +1,9 @@
 import type { CaseRun } from '../../interface/types.ts';
 import { defineCommand } from '../define.ts';
 import { wholeList } from '../list.ts';
-import { column, idColumn, listOutput, statusColumn, timeColumn } from '../output.ts';
+import { column, idColumn, listOutput, statusColumn, timeColumn, wideForIds } from '../output.ts';
 import { returns } from '../result.ts';
+import { runWord } from '../run-names.ts';
 import { caseArgument } from './record.ts';
 
 export default defineCommand({
@@ -13,11 +14,12 @@ export default defineCommand({
   result: returns('listCaseRuns.runs[]'),
   output: listOutput<CaseRun>({
     columns: [
-      idColumn((run) => run.id),
+      column('RUN', runWord),
       statusColumn((run) => run.status),
       column('AGENT', (run) => run.agent_name, { shrink: true }),
       column('ASKS', (run) => run.pending_human_request_title, { shrink: true }),
       timeColumn('CLAIMED', (run) => run.claimed_at),
+      idColumn((run) => run.id, { wide: wideForIds }),
     ],
     empty: 'No run has worked on this case.',
   }),

@@ -1,4 +1,5 @@
 import { settingDefinitions } from '../../config/settings.ts';
+import { isUuid } from '../checks.ts';
 import type { Context } from '../context.ts';
 import { type AnyCommand, anyArguments, type CompletionSource, defineCommand, flagName, type Option, type Options } from '../define.ts';
 import { commandTree } from '../index.ts';
@@ -160,11 +161,17 @@ async function sourceOf(context: Context, source: CompletionSource | undefined, 
       const words = await remoteWords(context, source, before, of);
       // Numbers are offered once an agent is chosen.
       if (source === 'revisions' && !current.includes('@')) return { words: words.filter(([word]) => !/@\d+$/.test(word)) };
+      // A run is offered once: by its number, or by its id where that was begun.
+      if (source === 'runs' && !isIdBegun(current) && words.some(([word]) => !isUuid(word)))
+        return { words: [['@latest', latestOf.runs as string], ...words.filter(([word]) => !isUuid(word))] };
       const latest = latestOf[source];
       return { words: latest === undefined ? words : [['@latest', latest], ...words] };
     }
   }
 }
+
+/** Whether a word can only be the beginning of an id: numbers have no letters, do not begin with 0, and are shorter. */
+const isIdBegun = (word: string): boolean => /^[0-9a-f-]+$/i.test(word) && !/^[1-9]\d{0,6}$/.test(word);
 
 /** What `@latest` stands for, where it may stand. */
 const latestOf: Partial<Record<CompletionSource, string>> = { runs: 'the newest run', artifacts: 'the one created last' };

@@ -5,8 +5,10 @@
 import { timesInWords } from '../../base/schedule-fields.ts';
 import { version } from '../../base/version.ts';
 import type { Client } from '../../client/client.ts';
+import type { RunListItem } from '../../interface/types.ts';
 import { isUuid } from '../checks.ts';
 import { labelText } from '../queues/labels/label.ts';
+import { runWord } from '../run-names.ts';
 
 /** A word, and what it stands for. */
 export type Word = [word: string, summary: string];
@@ -20,7 +22,9 @@ type Read = (client: Client, teamId: string) => Promise<Word[]>;
 export const remoteSources = {
   runs: async (client: Client, teamId: string): Promise<Word[]> => {
     const { data } = await client.call('listRuns', { params: { teamId }, query: { limit } });
-    return data.map(({ id, status, agent_name, title }) => [id, `${status}  ${agent_name}: ${title}`]);
+    const said = (run: RunListItem): string => `${run.status}  ${run.agent_name}: ${run.title}`;
+    const numbers = data.filter((run) => runWord(run) !== run.id).map((run): Word => [runWord(run), said(run)]);
+    return [...numbers, ...data.map((run): Word => [run.id, said(run)])];
   },
   agents: async (client: Client, teamId: string): Promise<Word[]> => {
     const { agents } = await client.call('listAgents', { params: { teamId }, query: { limit } });

@@ -7,10 +7,11 @@ import type { Context } from '../context.ts';
 import { defineCommand, flag, text } from '../define.ts';
 import { outageNotes } from '../following/outage.ts';
 import { wholeList } from '../list.ts';
-import { column, listOutput, timeColumn } from '../output.ts';
+import { column, listOutput, timeColumn, wideForIds } from '../output.ts';
 import { forPeople } from '../program/present.ts';
 import { agentId } from '../resolve.ts';
 import { returns } from '../result.ts';
+import { runWord } from '../run-names.ts';
 import { eventLine, watchInbox } from './events.ts';
 import { type PendingRequest, pendingRequests } from './pending.ts';
 import { type Load, Sitting } from './sitting.ts';
@@ -31,14 +32,21 @@ export default defineCommand({
     { command: "aops inbox --json --jq '.data[] | [.run_id, .title] | @tsv'", text: 'What waits, for a script' },
     { command: 'aops inbox --watch -o ndjson', text: 'Tell a program of every request' },
   ],
-  result: returns('getRun.pending_human_request', { run_id: 'uuid', run_title: 'string', agent_id: 'uuid|null', agent_name: 'string' }),
+  result: returns('getRun.pending_human_request', {
+    run_id: 'uuid',
+    run_title: 'string',
+    run_number: 'integer|null',
+    agent_id: 'uuid|null',
+    agent_name: 'string',
+  }),
   output: listOutput<PendingRequest>({
     columns: [
+      column('RUN', ({ run_id: id, run_number }) => runWord({ id, run_number })),
       timeColumn('ASKED', (request) => request.created_at),
       column('AGENT', (request) => request.agent_name, { shrink: true }),
       column('REQUEST', (request) => request.title, { shrink: true }),
       column('TYPE', (request) => request.type),
-      column('RUN', (request) => request.run_id),
+      column('RUN ID', (request) => request.run_id, { wide: wideForIds }),
     ],
     empty,
   }),

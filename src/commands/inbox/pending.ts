@@ -8,6 +8,8 @@ import { requestOf } from '../runs/answer-here.ts';
 export interface PendingRequest extends HumanRequest {
   run_id: string;
   run_title: string;
+  /** The number of the run in its team; null where the service has none. */
+  run_number: number | null;
   agent_id: string | null;
   agent_name: string;
 }
@@ -27,7 +29,10 @@ export async function pendingRequests(
   for await (const run of runs) {
     // A service need not tell the request in its list.
     const request = run.pending_human_request ?? (await requestOf(client, run.id));
-    if (request) found.push({ ...request, run_id: run.id, run_title: run.title, agent_id: run.agent_id, agent_name: run.agent_name });
+    if (request) {
+      const { id: run_id, title: run_title, run_number = null, agent_id, agent_name } = run;
+      found.push({ ...request, run_id, run_title, run_number, agent_id, agent_name });
+    }
   }
   return found.sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
 }

@@ -3,6 +3,7 @@ import type { Client } from '../../client/client.ts';
 import { relativeTime } from '../../terminal/relative-time.ts';
 import type { Pace } from '../../watch/pace.ts';
 import type { Context } from '../context.ts';
+import { runTitle } from '../run-names.ts';
 import { answerHere } from '../runs/answer-here.ts';
 import type { PendingRequest } from './pending.ts';
 
@@ -63,7 +64,7 @@ export class Sitting {
     const choices = open.map((request) => ({
       name: `${relativeTime(new Date(request.created_at), clock.now())}  ${request.agent_name}  ${request.title}`,
       value: request.id,
-      description: `${request.run_title}  (run ${request.run_id})`,
+      description: `${request.run_title}  (run ${runTitle({ id: request.run_id, run_number: request.run_number })})`,
     }));
     const done = { name: 'Done', value: '' };
     const first = open.find(({ id }) => !this.#left.has(id))?.id ?? done.value;
@@ -75,7 +76,7 @@ export class Sitting {
   /** Asks one request. The prompt goes away when somebody else is faster. */
   async #answer(request: PendingRequest): Promise<void> {
     const { terminal } = this.#context;
-    terminal.note(`${request.agent_name}: ${request.run_title}`);
+    terminal.note(`${request.run_number ? `#${request.run_number}  ` : ''}${request.agent_name}: ${request.run_title}`);
     const outcome = await answerHere(this.#context, this.#client, request.run_id, request);
     if (outcome === 'answered') this.#answered += 1;
     if (outcome === 'left') this.#left.add(request.id);

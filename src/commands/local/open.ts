@@ -1,10 +1,11 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { openBrowser } from '../browser.ts';
 import type { Context } from '../context.ts';
-import { defineCommand, flag, optionalArgument, toggle } from '../define.ts';
+import { defineCommand, flag, toggle } from '../define.ts';
 import { recordOutput, time } from '../output.ts';
-import { runId } from '../resolve.ts';
+import { runId } from '../resolve-run.ts';
 import { returns } from '../result.ts';
+import { optionalRunArgument } from '../run-names.ts';
 import { ownerClient } from './owner.ts';
 import { dataDirFlag, findService, type LocalState, reachable } from './state.ts';
 
@@ -20,7 +21,7 @@ export default defineCommand({
   summary: 'Open the team page of the local service in your browser',
   description:
     'The page shows runs as they go, and answers what they ask. It finds the service of `aops local up`, and one that `aops serve` runs on this machine. The browser is signed in by a code that works once and for two minutes. Off a terminal, without a browser, and with --no-browser the URL with the code is printed instead: open it in time, and give it to nobody else.',
-  arguments: { run: optionalArgument('Show this run, or @latest', { complete: 'runs' }) },
+  arguments: { run: optionalRunArgument(' to show; without one, all runs') },
   options: {
     ...dataDirFlag,
     inbox: flag('Show what waits for an answer'),

@@ -23,7 +23,7 @@ export async function answerHere(context: Context, client: Client, runId: string
   try {
     const options = responderHere(context, { onRequest: 'prompt', answers: undefined });
     const signal = AbortSignal.any([withdrawn.signal, context.signal]);
-    if (await respond(options, runRequester(client, runId), request, signal)) return 'answered';
+    if (await respond(options, runRequester(client, runId, { id: runId }), request, signal)) return 'answered';
   } catch (error) {
     if (!(error instanceof LeftPending)) throw error;
     return 'left';

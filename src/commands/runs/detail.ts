@@ -1,9 +1,10 @@
 import { formatDuration } from '../../base/duration.ts';
 import type { RunDetail } from '../../interface/types.ts';
 import type { Section } from '../../terminal/sheet.ts';
-import { argument, defineCommand } from '../define.ts';
+import { defineCommand } from '../define.ts';
 import { documentOutput, recordFields } from '../output.ts';
 import { returns } from '../result.ts';
+import { runArgument } from '../run-names.ts';
 import { agentAndRun } from './agent-run.ts';
 import { issuesInWords } from './evaluation-sheet.ts';
 import { runRecord } from './record.ts';
@@ -11,7 +12,7 @@ import { runRecord } from './record.ts';
 export default defineCommand({
   summary: 'Show everything the service tells of a run',
   description: 'The conversation itself is in --json, as far as the detail includes it; all of it is in `aops runs messages`.',
-  arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
+  arguments: { run: runArgument },
   operations: ['getRun', 'getRunDetail'],
   examples: [
     { command: 'aops runs detail @latest', text: 'A sheet to read' },
@@ -34,7 +35,7 @@ function sections(run: RunDetail): Section[] {
   const { total, included, hasMore } = run.conversationPagination;
   const handover = run.handover ?? undefined;
   const parts: [title: string, fields: Open][] = [
-    ['Run', { ...runRecord(run), Number: run.run_number, Took: took(run), 'May ask people': run.human_in_the_loop_enabled }],
+    ['Run', { ...runRecord(run), Took: took(run), 'May ask people': run.human_in_the_loop_enabled }],
     [
       'Conversation',
       {

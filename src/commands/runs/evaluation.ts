@@ -1,10 +1,11 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { patient } from '../../watch/polled.ts';
 import type { Context } from '../context.ts';
-import { argument, choice, defineCommand, flag } from '../define.ts';
+import { choice, defineCommand, flag } from '../define.ts';
 import { documentOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { ResultError } from '../result-error.ts';
+import { runArgument } from '../run-names.ts';
 import { agentAndRun } from './agent-run.ts';
 import { type Evaluation, evaluationSheet, severities } from './evaluation-sheet.ts';
 
@@ -12,7 +13,7 @@ export default defineCommand({
   summary: 'Show what a run that has ended was judged to be',
   description:
     'Each rubric of the agent, and each of the platform, was met (passed), was not (failed), or could not be decided. With --fail-on the exit code is 1 when a rubric of that severity, or of a worse one, was not met, and also when none of the agent could be decided.',
-  arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
+  arguments: { run: runArgument },
   options: {
     wait: flag('Wait until the run has ended and is judged'),
     failOn: choice(severities, 'Exit 1 for a failed rubric of this severity or a worse one', { metavar: 'SEVERITY' }),

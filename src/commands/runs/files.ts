@@ -2,11 +2,12 @@ import path from 'node:path';
 import type { Client } from '../../client/client.ts';
 import { pagedRows } from '../../client/paging.ts';
 import { LocalFolder } from '../../client/transfers/local-files.ts';
-import { argument, defineCommand, flag, optionalArgument, text } from '../define.ts';
+import { defineCommand, flag, optionalArgument, text } from '../define.ts';
 import { RowList, wholeList } from '../list.ts';
 import { column, idColumn, listOutput, sizeColumn, timeColumn } from '../output.ts';
-import { runId } from '../resolve.ts';
+import { runId } from '../resolve-run.ts';
 import { returns } from '../result.ts';
+import { runArgument } from '../run-names.ts';
 import { saveDownloads } from './save-downloads.ts';
 
 interface RunFile {
@@ -20,7 +21,7 @@ interface RunFile {
 export default defineCommand({
   summary: 'List the files a run recorded, such as screenshots, or download one',
   description: 'Files of the sandbox are another thing: see `aops sandbox ls`.',
-  arguments: { run: argument('The run, or @latest', { complete: 'runs' }), file: optionalArgument('The id of a file to download') },
+  arguments: { run: runArgument, file: optionalArgument('The id of a file to download') },
   options: {
     to: text('DIR', 'Download into this folder (default: the current one)', { complete: 'directories' }),
     force: flag('Replace a file that is there'),

@@ -2,6 +2,7 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import type { Run } from '../../interface/types.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Styles } from '../../terminal/style.ts';
 import { widthFor, wrapWords } from '../../terminal/width.ts';
 import type { Outage } from '../../watch/absence.ts';
@@ -12,7 +13,9 @@ import type { Context } from '../context.ts';
 import { Asking } from '../following/asking.ts';
 import { outageNotes } from '../following/outage.ts';
 import { type FollowOptions, responderHere } from '../following/responder.ts';
+import type { ResolvedRun } from '../resolve-run.ts';
 import { ResultError } from '../result-error.ts';
+import { type NamedRun, runForHere, runTitle, runWord } from '../run-names.ts';
 import { outcomeError } from './outcome.ts';
 import { readRun } from './read.ts';
 import { runRequester } from './requester.ts';
@@ -23,13 +26,15 @@ import { Transcript } from './transcript.ts';
  * Follows a run until it has ended and returns it.
  * @throws AopsError exit 12 when it waits for a person and nobody may be asked, with the run where that is printed; the signal's reason on Ctrl-C or --timeout
  */
-export async function followRun(context: Context, runId: string, options: FollowOptions): Promise<Run> {
+export async function followRun(context: Context, followed: NamedRun, options: FollowOptions): Promise<Run> {
+  const runId = followed.id;
+  const named = runForHere(context, followed);
   const client = await context.client();
   const sink = await newSink(context, options.onRequest === 'prompt');
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   const pace = new Pace(context.clock);
-  const asking = new Asking(responderHere(context, options), runRequester(client, runId), { sink, stop, pace });
+  const asking = new Asking(responderHere(context, options), runRequester(client, runId, named), { sink, stop, pace });
   try {
     const note = outageNotes(context);
     const onOutage = (outage: Outage | undefined): void => {
@@ -45,7 +50,7 @@ export async function followRun(context: Context, runId: string, options: Follow
   } catch (error) {
     if (error === context.signal.reason || error instanceof PromptCancelled)
       context.terminal.note(
-        `Detached${asking.open ? '. The run waits for an answer; come' : '; the run goes on. Come'} back with: aops runs watch ${runId}`,
+        `Detached${asking.open ? '. The run waits for an answer; come' : '; the run goes on. Come'} back with: aops runs watch ${runWord(named)}`,
       );
     if (!isWaiting(error) || !printsRun(context)) throw error;
     const run = await readRun(client, runId).catch(() => undefined);
@@ -56,13 +61,22 @@ export async function followRun(context: Context, runId: string, options: Follow
   }
 }
 
+/** Says which run is followed: a person sees its number and its title, as far as they are known, a log has its id. */
+export function announce(context: Context, run: ResolvedRun): void {
+  const { format, terminal } = context;
+  if (format === 'ndjson') return;
+  const { listed } = run;
+  const title = listed && terminal.err.isTTY ? `  ${sanitizeLine(listed.agent_name)}: ${sanitizeLine(listed.title)}` : '';
+  terminal.note(`Run ${runTitle(runForHere(context, run))}${title}`);
+}
+
 /** Whether the run itself is the result on stdout; the transcript then goes to stderr, out of its way. */
 const printsRun = ({ format, flags }: Context): boolean =>
   format !== 'ndjson' && (format !== 'table' || flags.fields !== undefined || flags.jq !== undefined);
 
 /** What a command that followed a run prints at the end. @throws AopsError for the outcome, unless the run completed */
 export function followed(context: Context, run: Run): Run | undefined {
-  const error = outcomeError(run);
+  const error = outcomeError(run, runForHere(context, run));
   if (error) throw printsRun(context) ? new ResultError(error, run) : error;
   return printsRun(context) ? run : undefined;
 }

@@ -1,15 +1,16 @@
 import type { Run } from '../../interface/types.ts';
-import { argument, defineCommand } from '../define.ts';
+import { defineCommand } from '../define.ts';
 import { recordOutput } from '../output.ts';
-import { runId } from '../resolve.ts';
+import { runId } from '../resolve-run.ts';
 import { returns } from '../result.ts';
+import { runArgument } from '../run-names.ts';
 import { readRun } from './read.ts';
 import { runRecord } from './record.ts';
 import { describeRequest } from './requests.ts';
 
 export default defineCommand({
   summary: 'Show a run and its pending human request',
-  arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
+  arguments: { run: runArgument },
   operations: ['getRun'],
   examples: [
     { command: 'aops runs get @latest', text: 'The newest run' },

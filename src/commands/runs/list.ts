@@ -5,17 +5,19 @@ import type { Column } from '../../terminal/table.ts';
 import { uuid } from '../checks.ts';
 import { choice, dateTime, defineCommand, flag, text, toggle } from '../define.ts';
 import { Count, listFlags, refuseRows, rowList } from '../list.ts';
-import { column, idColumn, listOutput, statusColumn, timeColumn } from '../output.ts';
+import { column, idColumn, listOutput, statusColumn, timeColumn, wideForIds } from '../output.ts';
 import { agentId, queueId } from '../resolve.ts';
 import { returns } from '../result.ts';
+import { runWord } from '../run-names.ts';
 import { issuesInWords } from './evaluation-sheet.ts';
 
 const columns: Column<RunListItem>[] = [
-  idColumn((run) => run.id),
+  column('RUN', runWord),
   statusColumn((run) => run.status),
   column('TITLE', (run) => run.title, { shrink: true }),
   column('AGENT', (run) => run.agent_name, { shrink: true }),
   timeColumn('CREATED', (run) => run.created_at),
+  idColumn((run) => run.id, { wide: wideForIds }),
 ];
 
 export default defineCommand({

@@ -1,12 +1,13 @@
-import { argument, defineCommand } from '../define.ts';
+import { defineCommand } from '../define.ts';
 import { listFlags, rowList } from '../list.ts';
-import { runId } from '../resolve.ts';
+import { runId } from '../resolve-run.ts';
 import { returns } from '../result.ts';
+import { runArgument } from '../run-names.ts';
 import { messageList } from './message-list.ts';
 
 export default defineCommand({
   summary: 'List the messages of a run, the oldest first',
-  arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
+  arguments: { run: runArgument },
   options: listFlags,
   operations: ['listRunMessages'],
   examples: [

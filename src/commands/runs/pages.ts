@@ -1,14 +1,15 @@
 import type { BrowserSessionPage } from '../../interface/types.ts';
-import { argument, defineCommand } from '../define.ts';
+import { defineCommand } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput } from '../output.ts';
 import { returns } from '../result.ts';
+import { runArgument } from '../run-names.ts';
 import { agentAndRun } from './agent-run.ts';
 
 export default defineCommand({
   summary: 'List the pages open in the browser session of a run',
   description: 'Where the terminal shows links, pages and pictures can be opened from the table.',
-  arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
+  arguments: { run: runArgument },
   operations: ['getRun', 'getRunDetail', 'listBrowserSessionPages'],
   examples: [{ command: 'aops runs pages @latest', text: 'Where the browser of the newest run is' }],
   result: returns('listBrowserSessionPages.pages[]'),

@@ -3,6 +3,7 @@ import type { Run, RunDetail } from '../../interface/types.ts';
 import { status, time } from '../output.ts';
 
 export const runRecord = (run: Run | RunDetail) => ({
+  Number: run.run_number ?? undefined,
   ID: run.id,
   Status: status(run.status),
   Agent: run.agent_id,

@@ -1,7 +1,8 @@
 import type { WorkflowExecutionReport } from '../../interface/types.ts';
-import { argument, defineCommand } from '../define.ts';
+import { defineCommand } from '../define.ts';
 import { documentOutput, recordFields } from '../output.ts';
 import { returns } from '../result.ts';
+import { runArgument } from '../run-names.ts';
 import { agentAndRun } from './agent-run.ts';
 
 /** Loops execute a step more than once, so that more steps may have been executed than there are. */
@@ -10,7 +11,7 @@ const stepsInWords = ({ executedSteps: done, totalSteps: all }: WorkflowExecutio
 
 export default defineCommand({
   summary: "Show the report of a run's execution: steps, calls, errors",
-  arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
+  arguments: { run: runArgument },
   operations: ['getRun', 'getWorkflowExecutionReport'],
   examples: [
     { command: 'aops runs report @latest', text: 'How far the newest run came' },

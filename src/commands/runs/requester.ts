@@ -1,13 +1,15 @@
 /** A run as the one whose human requests are answered. */
 import type { Client } from '../../client/client.ts';
 import type { Requester } from '../following/responder.ts';
+import type { NamedRun } from '../run-names.ts';
 import { waitingError } from './outcome.ts';
 import { answerInput, sendAnswer } from './requests.ts';
 
-export const runRequester = (client: Client, runId: string): Requester => ({
+/** @param named the run as messages call it; see `runForHere` */
+export const runRequester = (client: Client, runId: string, named: NamedRun): Requester => ({
   sender: (request, answer) => {
     const keys = client.keysFor('respondToHumanRequest', answerInput(runId, request.id, answer));
     return () => sendAnswer(client, runId, request.id, answer, { keys });
   },
-  waiting: (request) => waitingError(runId, request),
+  waiting: (request) => waitingError(named, request),
 });

@@ -21,22 +21,25 @@ export const requestLine = (request: HumanRequest): string =>
     .split('\n')
     .join(' / ');
 
-/** The command that answers a request, ready to be completed and pasted. */
-export function respondCommand(runId: string, request: HumanRequest): string {
+/**
+ * The command that answers a request, ready to be completed and pasted.
+ * @param run the number or the id of the run
+ */
+export function respondCommand(run: string, request: HumanRequest): string {
   const flags =
     request.type === 'approval'
       ? '--approve'
       : (request.questions ?? [])
           .map(({ question, options }) => `--answer ${shellQuoted(`${question}=${options?.[0]?.label ?? 'ANSWER'}`)}`)
           .join(' ');
-  return `aops runs respond ${runId} ${flags}`;
+  return `aops runs respond ${run} ${flags}`;
 }
 
 /** The commands that a person chooses from to answer a request, in backquotes; without the request, the command that shows it. */
-export function respondCommands(runId: string, request: HumanRequest | undefined): string {
-  if (request === undefined) return `\`aops runs respond\`; see what it asks with \`aops runs get ${runId}\``;
-  if (request.type !== 'approval') return `\`${respondCommand(runId, request)}\``;
-  return `\`aops runs respond ${runId} --approve\` or \`aops runs respond ${runId} --deny --reason TEXT\``;
+export function respondCommands(run: string, request: HumanRequest | undefined): string {
+  if (request === undefined) return `\`aops runs respond\`; see what it asks with \`aops runs get ${run}\``;
+  if (request.type !== 'approval') return `\`${respondCommand(run, request)}\``;
+  return `\`aops runs respond ${run} --approve\` or \`aops runs respond ${run} --deny --reason TEXT\``;
 }
 
 /** Sends an answer. `keys` are those of an earlier attempt. */

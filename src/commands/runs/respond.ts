@@ -5,10 +5,11 @@ import { answerGiven, answerOption, blindAnswers } from '../answer-flags.ts';
 import { readContent } from '../body.ts';
 import { length, uuid } from '../checks.ts';
 import type { Context } from '../context.ts';
-import { argument, defineCommand, flag, optionalArgument, text } from '../define.ts';
+import { defineCommand, flag, optionalArgument, text } from '../define.ts';
 import { recordOutput, time } from '../output.ts';
-import { runId } from '../resolve.ts';
+import { runId } from '../resolve-run.ts';
 import { returns } from '../result.ts';
+import { runArgument, runForHere, runWord } from '../run-names.ts';
 import { sendAnswer } from './requests.ts';
 
 interface Answered {
@@ -24,7 +25,7 @@ export default defineCommand({
   description:
     'Without REQUEST, the pending one is answered. An answer is given as QUESTION=ANSWER; with a single question the answer alone will do. The reason of a denial goes beyond the interface: a hosted service may pass it over.',
   arguments: {
-    run: argument('The run, or @latest', { complete: 'runs' }),
+    run: runArgument,
     request: optionalArgument('The human request; by default the pending one', { check: uuid }),
   },
   options: {
@@ -61,7 +62,7 @@ export default defineCommand({
       throw new AopsError(`The run waits for nobody: its status is ${run.status}.`, {
         code: 'run_not_waiting',
         exit: exitCodes.conflict,
-        hint: `Follow it with \`aops runs watch ${id}\`.`,
+        hint: `Follow it with \`aops runs watch ${runWord(runForHere(context, run))}\`.`,
       });
     }
     return (await sendAnswer(client, id, pending.id, await answerFor(context, pending, input))).human_request;

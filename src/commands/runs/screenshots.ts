@@ -2,10 +2,11 @@ import path from 'node:path';
 import { counted } from '../../base/counted.ts';
 import { LocalFolder } from '../../client/transfers/local-files.ts';
 import type { Context } from '../context.ts';
-import { argument, defineCommand, flag, text } from '../define.ts';
+import { defineCommand, flag, text } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput, timeColumn } from '../output.ts';
 import { returns } from '../result.ts';
+import { runArgument } from '../run-names.ts';
 import { agentFlag, runPlace } from '../run-place.ts';
 import { type Download, saveDownloads } from './save-downloads.ts';
 import { actionText, durationOf, errorOf, moments, numbered, type Shot } from './shots.ts';
@@ -14,7 +15,7 @@ export default defineCommand({
   summary: 'List the screenshots of a run in order, save them, or make a film strip of them',
   description:
     'A film strip is one HTML file with all pictures in it, side by side before and after each action. It needs no network and no scripts: open it in a browser, attach it, keep it.',
-  arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
+  arguments: { run: runArgument },
   options: {
     ...agentFlag,
     save: text('DIR', 'Save the pictures into this folder', { complete: 'directories' }),

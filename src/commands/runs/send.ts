@@ -3,8 +3,9 @@ import { readContent } from '../body.ts';
 import { length } from '../checks.ts';
 import { argument, defineCommand, flag } from '../define.ts';
 import { recordOutput, time } from '../output.ts';
-import { runId } from '../resolve.ts';
+import { resolveRun } from '../resolve-run.ts';
 import { returns } from '../result.ts';
+import { runArgument } from '../run-names.ts';
 import { postGuarded, recipient } from './sending.ts';
 
 /** The message, and the human request that it answered. */
@@ -22,7 +23,7 @@ export default defineCommand({
   description:
     'A run that has completed or was interrupted continues with it; one that is running can see it in a later step. A message to a run that waits for a person would decide what it asks, so nothing is sent: on a terminal you are asked what to do, elsewhere the command ends with exit 6. Answer with `aops runs respond`, or send the message as the answer with --as-answer.',
   arguments: {
-    run: argument('The run, or @latest', { complete: 'runs' }),
+    run: runArgument,
     message: argument('The message; @FILE reads it from a file, - from standard input'),
   },
   options: {
@@ -46,7 +47,7 @@ export default defineCommand({
   })),
   async run(context, input): Promise<Sent> {
     const message = await readContent(context, input.message, length(1), 'MESSAGE');
-    const run = await runId(context, input.run);
+    const run = await resolveRun(context, input.run);
     const to = await recipient(context, run, input.asAnswer);
     const posted = await postGuarded(context, run, message, to);
     return { ...posted.message, human_request: answeredBy(to.request, posted.human_request) };

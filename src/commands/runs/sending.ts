@@ -9,6 +9,7 @@ import { ServiceAnswerError } from '../../client/errors.ts';
 import { readJson } from '../../client/response.ts';
 import type { HumanRequest, Response } from '../../interface/types.ts';
 import type { Context } from '../context.ts';
+import { type NamedRun, runForHere, runTitle, runWord } from '../run-names.ts';
 import { respondCommands } from './requests.ts';
 
 /** What a message is sent to: a request that it answers, or a run that waits for nothing. */
@@ -29,8 +30,8 @@ interface Waiting {
  * @param asAnswer whether the message is meant as the answer
  * @throws AopsError exit 6 when the run waits and the message is not meant as the answer, or the other way round
  */
-export async function recipient(context: Context, runId: string, asAnswer: boolean): Promise<Recipient> {
-  const waiting = await readWaiting(await context.client(), runId, asAnswer);
+export async function recipient(context: Context, run: NamedRun, asAnswer: boolean): Promise<Recipient> {
+  const waiting = await readWaiting(await context.client(), run.id, asAnswer);
   const { status, request } = waiting;
   const waits = request !== undefined || status === 'waiting';
   if (!waits && asAnswer)
@@ -40,24 +41,25 @@ export async function recipient(context: Context, runId: string, asAnswer: boole
       hint: 'To send it as a message, leave out --as-answer.',
     });
   if (!waits) return { request: undefined, expected: null };
-  if (!asAnswer && !(await wantsToAnswer(context, runId, request))) throw notSent(runId, request);
+  if (!asAnswer && !(await wantsToAnswer(context, run, request))) throw notSent(runForHere(context, run), request);
   return { request, expected: request?.id };
 }
 
 /** Posts the message. @throws AopsError exit 6 when the run began to ask meanwhile, and the service looks after that */
 export async function postGuarded(
   context: Context,
-  run_id: string,
+  run: NamedRun,
   message: string,
   { expected }: Recipient,
 ): Promise<Response<'postRunMessage'>> {
   const client = await context.client();
+  const run_id = run.id;
   const body = { message, ...(expected === undefined ? {} : { expected_human_request_id: expected }) };
   try {
     return await client.call('postRunMessage', { params: { run_id }, body });
   } catch (error) {
     if (!(error instanceof ServiceAnswerError) || error.code !== 'human_request_pending') throw error;
-    throw notSent(run_id, await pendingNow(client, run_id), error);
+    throw notSent(runForHere(context, run), await pendingNow(client, run_id), error);
   }
 }
 
@@ -95,7 +97,7 @@ async function pendingNow(client: Client, run_id: string): Promise<HumanRequest 
   }
 }
 
-async function wantsToAnswer(context: Context, runId: string, request: HumanRequest | undefined): Promise<boolean> {
+async function wantsToAnswer(context: Context, run: NamedRun, request: HumanRequest | undefined): Promise<boolean> {
   if (!context.terminal.interactive) return false;
   const questions = request?.questions?.length ?? 0;
   const answer =
@@ -105,7 +107,7 @@ async function wantsToAnswer(context: Context, runId: string, request: HumanRequ
         ? `Send the message as the answer to all ${questions} questions`
         : 'Send the message as the answer';
   return context.prompter.select({
-    message: `Run ${runId} is waiting for an answer${request === undefined ? '.' : `: ${request.title}`}`,
+    message: `Run ${runTitle(run)} is waiting for an answer${request === undefined ? '.' : `: ${request.title}`}`,
     choices: [
       { name: 'Do not send the message', value: false },
       { name: answer, value: true },
@@ -113,13 +115,13 @@ async function wantsToAnswer(context: Context, runId: string, request: HumanRequ
   });
 }
 
-function notSent(runId: string, request: HumanRequest | undefined, cause?: ServiceAnswerError): AopsError {
+function notSent(run: NamedRun, request: HumanRequest | undefined, cause?: ServiceAnswerError): AopsError {
   const asked = request === undefined ? '' : ` to "${request.title}"`;
   const meaning = request?.type === 'approval' ? 'deny it, with the message as the reason' : 'send the message as the answer';
-  return new AopsError(`Run ${runId} is waiting for an answer${asked}. The message was not sent.`, {
+  return new AopsError(`Run ${runTitle(run)} is waiting for an answer${asked}. The message was not sent.`, {
     code: 'human_request_pending',
     exit: exitCodes.conflict,
-    hint: `Answer with ${respondCommands(runId, request)}. To ${meaning}, add --as-answer.`,
+    hint: `Answer with ${respondCommands(runWord(run), request)}. To ${meaning}, add --as-answer.`,
     ...(cause === undefined ? {} : { details: cause.details, cause }),
   });
 }

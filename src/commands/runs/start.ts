@@ -12,7 +12,7 @@ import { agentId } from '../resolve.ts';
 import { returns } from '../result.ts';
 import { pullFiles } from '../sandbox/pull-files.ts';
 import { collectFiles, uploadFiles } from '../sandbox/upload-paths.ts';
-import { followed, followRun } from './follow.ts';
+import { announce, followed, followRun } from './follow.ts';
 
 const options = {
   agent: requiredText('ID|NAME', 'The agent to run', { complete: 'agents' }),
@@ -54,15 +54,21 @@ export default defineCommand({
     { command: 'RUN=$(aops runs start --agent invoice-check -o id)', text: 'Only the id, for a script' },
   ],
   result: returns('startRun.run'),
-  output: recordOutput<Run>((run) => ({ ID: run.id, Status: status(run.status), Agent: run.agent_id, Sandbox: run.sandbox_id })),
+  output: recordOutput<Run>((run) => ({
+    Number: run.run_number ?? undefined,
+    ID: run.id,
+    Status: status(run.status),
+    Agent: run.agent_id,
+    Sandbox: run.sandbox_id,
+  })),
   async run(context, input) {
     const follows = input.watch || input.answers !== undefined || input.pull !== undefined;
     if (!follows && input.onRequest !== undefined) throw new UsageError('--on-request goes with --watch.');
     const follow = follows ? await followOptions(context, input) : undefined;
     const started = await start(context, input);
     if (!follow) return started;
-    if (context.format !== 'ndjson') context.terminal.note(`Run ${started.id}`);
-    const run = await followRun(context, started.id, follow);
+    announce(context, started);
+    const run = await followRun(context, started, follow);
     if (input.pull !== undefined) {
       const files = await pullFiles(context, { runId: run.id }, undefined, input.pull, input.force);
       context.terminal.note(`Pulled ${files.length} ${files.length === 1 ? 'file' : 'files'} to ${input.pull}`);

@@ -1,12 +1,13 @@
-import { argument, defineCommand } from '../define.ts';
+import { defineCommand } from '../define.ts';
 import { textOutput } from '../output.ts';
-import { runId } from '../resolve.ts';
+import { runId } from '../resolve-run.ts';
 import { returns } from '../result.ts';
+import { runArgument } from '../run-names.ts';
 
 export default defineCommand({
   summary: 'Stop a run, whatever it is doing',
   description: 'Stopping a run that is not running changes nothing and succeeds. A message sent later resumes it.',
-  arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
+  arguments: { run: runArgument },
   operations: ['stopRun'],
   mutates: true,
   examples: [{ command: 'aops runs stop @latest', text: 'Stop the newest run' }],

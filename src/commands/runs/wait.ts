@@ -2,12 +2,13 @@ import { AopsError, exitCodes } from '../../base/errors.ts';
 import type { Run } from '../../interface/types.ts';
 import { isFinal } from '../../watch/run-status.ts';
 import { watchRun } from '../../watch/watch-run.ts';
-import { argument, choice, defineCommand } from '../define.ts';
+import { choice, defineCommand } from '../define.ts';
 import { outageNotes } from '../following/outage.ts';
 import { recordOutput, status, time } from '../output.ts';
-import { runId } from '../resolve.ts';
+import { runId } from '../resolve-run.ts';
 import { returns } from '../result.ts';
 import { ResultError } from '../result-error.ts';
+import { type NamedRun, runArgument, runForHere, runTitle } from '../run-names.ts';
 import { outcomeError } from './outcome.ts';
 import { readRun } from './read.ts';
 
@@ -15,7 +16,7 @@ export default defineCommand({
   summary: 'Wait until a run has ended, or waits for a person',
   description:
     'With --for finished (the default) the exit code is the outcome of the run; while it waits for a person, somebody else has to answer. With --for waiting it is 0 as soon as the run asks somebody, and 6 when it has completed without asking. Limit the wait with --timeout (exit 9).',
-  arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
+  arguments: { run: runArgument },
   options: { for: choice(['finished', 'waiting'], 'What to wait for (default finished)') },
   operations: ['getRun', 'listRunMessages'],
   exits: [exitCodes.conflict, exitCodes.runFailed, exitCodes.runInterrupted],
@@ -24,7 +25,13 @@ export default defineCommand({
     { command: 'aops runs wait RUN --for waiting && aops runs respond RUN --approve', text: 'Until somebody is needed' },
   ],
   result: returns('getRun.run'),
-  output: recordOutput<Run>((run) => ({ ID: run.id, Status: status(run.status), Completed: time(run.completed_at), Error: run.error })),
+  output: recordOutput<Run>((run) => ({
+    Number: run.run_number ?? undefined,
+    ID: run.id,
+    Status: status(run.status),
+    Completed: time(run.completed_at),
+    Error: run.error,
+  })),
   async run(context, input) {
     const client = await context.client();
     const id = await runId(context, input.run);
@@ -33,7 +40,8 @@ export default defineCommand({
       if (event.type !== 'run.finished' && !asks) continue;
       const run = await readRun(client, id);
       if (!asks && !isFinal(run.status)) continue;
-      const error = asks ? undefined : (outcomeError(run) ?? (input.for === 'waiting' ? neverAsked(id) : undefined));
+      const named = runForHere(context, run);
+      const error = asks ? undefined : (outcomeError(run, named) ?? (input.for === 'waiting' ? neverAsked(named) : undefined));
       if (error) throw new ResultError(error, run);
       return run;
     }
@@ -41,5 +49,5 @@ export default defineCommand({
   },
 });
 
-const neverAsked = (id: string): AopsError =>
-  new AopsError(`Run ${id} completed without asking anybody.`, { code: 'run_completed', exit: exitCodes.conflict });
+const neverAsked = (run: NamedRun): AopsError =>
+  new AopsError(`Run ${runTitle(run)} completed without asking anybody.`, { code: 'run_completed', exit: exitCodes.conflict });

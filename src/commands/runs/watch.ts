@@ -1,15 +1,16 @@
 import { exitCodes } from '../../base/errors.ts';
-import { argument, defineCommand } from '../define.ts';
+import { defineCommand } from '../define.ts';
 import { followFlags, followOptions } from '../following/responder.ts';
-import { runId } from '../resolve.ts';
+import { resolveRun } from '../resolve-run.ts';
 import { returns } from '../result.ts';
-import { followed, followRun } from './follow.ts';
+import { runArgument } from '../run-names.ts';
+import { announce, followed, followRun } from './follow.ts';
 
 export default defineCommand({
   summary: 'Watch a run to its end, and answer what it asks',
   description:
     'Streams the messages of the run. When it asks a person, a prompt appears under the transcript; --answers and --on-request decide where nobody sits. Ctrl-C detaches: the run goes on. The exit code is the outcome of the run, also for one that ended earlier.',
-  arguments: { run: argument('The run, or @latest', { complete: 'runs' }) },
+  arguments: { run: runArgument },
   options: followFlags,
   operations: ['getRun', 'listRunMessages', 'respondToHumanRequest'],
   exits: [exitCodes.runFailed, exitCodes.runInterrupted, exitCodes.runWaiting],
@@ -21,7 +22,9 @@ export default defineCommand({
   result: returns('getRun.run'),
   async run(context, input) {
     const options = await followOptions(context, input);
-    const run = await followRun(context, await runId(context, input.run), options);
+    const resolved = await resolveRun(context, input.run);
+    if (resolved.listed) announce(context, resolved);
+    const run = await followRun(context, resolved, options);
     return followed(context, run);
   },
 });

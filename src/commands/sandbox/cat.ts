@@ -1,11 +1,12 @@
 import { UsageError } from '../../base/errors.ts';
 import { readRunFile, runFileBytes } from '../../client/transfers/run-files.ts';
 import { argument, defineCommand } from '../define.ts';
+import { runArgument } from '../run-names.ts';
 import { agentFlag, runPlace } from '../run-place.ts';
 
 export default defineCommand({
   summary: "Print a file of a run's sandbox",
-  arguments: { run: argument('The run, or @latest', { complete: 'runs' }), path: argument('The file') },
+  arguments: { run: runArgument, path: argument('The file') },
   options: agentFlag,
   operations: ['getRunSandboxFileContent', 'getAgentRunSandboxFileContent', 'listAgents'],
   examples: [

@@ -8,6 +8,7 @@ import { column, listOutput, sizeColumn } from '../output.ts';
 import { forPeople } from '../program/present.ts';
 import { returns } from '../result.ts';
 import { ResultError } from '../result-error.ts';
+import { runArgument } from '../run-names.ts';
 import { agentFlag, readingOperations, runPlace } from '../run-place.ts';
 import { compareFiles, type FileChange } from './compare-files.ts';
 
@@ -16,7 +17,7 @@ export default defineCommand({
   description:
     'Shows what the run has made of the files: - is the folder here, + is the sandbox, so it is what `aops sandbox pull --force` would change. With two paths the first is a folder of the sandbox. Links in the folder are left out.\n\nThe exit code is 0 whether there are differences or not; with --exit-code it is 6 when there are.',
   arguments: {
-    run: argument('The run, or @latest', { complete: 'runs' }),
+    run: runArgument,
     path: argument('A folder of the sandbox; alone, the folder here', { complete: 'directories' }),
     folder: optionalArgument('The folder here, after a folder of the sandbox', { complete: 'directories' }),
   },

@@ -4,6 +4,7 @@ import { defineCommand, flag, optionalArgument, text } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput, sizeColumn, timeColumn } from '../output.ts';
 import { returns } from '../result.ts';
+import { optionalRunArgument } from '../run-names.ts';
 import { agentFlag, runPlace } from '../run-place.ts';
 
 interface ListedFile {
@@ -22,7 +23,7 @@ const size = sizeColumn<ListedFile>('SIZE', (file) => (file.type === 'directory'
 export default defineCommand({
   summary: "List a folder of a run's sandbox, or of a sandbox of its own",
   arguments: {
-    run: optionalArgument('The run, or @latest; not with --sandbox', { complete: 'runs' }),
+    run: optionalRunArgument('; not with --sandbox'),
     path: optionalArgument('The folder (default /workspace)'),
   },
   options: {

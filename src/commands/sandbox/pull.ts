@@ -1,14 +1,15 @@
-import { argument, defineCommand, flag, optionalArgument, text } from '../define.ts';
+import { defineCommand, flag, optionalArgument, text } from '../define.ts';
 import { wholeList } from '../list.ts';
 import { column, listOutput, sizeColumn } from '../output.ts';
 import { returns } from '../result.ts';
+import { runArgument } from '../run-names.ts';
 import { agentFlag, readingOperations, runPlace } from '../run-place.ts';
 import { type PulledFile, pullFiles } from './pull-files.ts';
 
 export default defineCommand({
   summary: "Download files of a run's sandbox",
   arguments: {
-    run: argument('The run, or @latest', { complete: 'runs' }),
+    run: runArgument,
     path: optionalArgument('A file or a folder (default: everything)'),
   },
   options: {

@@ -3,9 +3,10 @@ import { workspace } from '../../client/transfers/run-files.ts';
 import { walkRunTree } from '../../client/transfers/walk.ts';
 import type { SandboxFileEntry } from '../../interface/types.ts';
 import { formatSize } from '../../terminal/size.ts';
-import { argument, defineCommand, integer, optionalArgument } from '../define.ts';
+import { defineCommand, integer, optionalArgument } from '../define.ts';
 import { documentOutput } from '../output.ts';
 import { returns } from '../result.ts';
+import { runArgument } from '../run-names.ts';
 import { agentFlag, runPlace } from '../run-place.ts';
 
 interface Tree {
@@ -22,7 +23,7 @@ interface Tree {
 export default defineCommand({
   summary: "Show everything in a run's sandbox as a tree",
   arguments: {
-    run: argument('The run, or @latest', { complete: 'runs' }),
+    run: runArgument,
     path: optionalArgument('The folder (default /workspace)'),
   },
   options: {

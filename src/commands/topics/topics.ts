@@ -53,6 +53,24 @@ export const topics: Readonly<Record<string, Topic>> = {
       'What a service or an agent wrote is never passed to a terminal as it is: control characters show as `^[` or `\\u{202e}`.',
     ],
   },
+  names: {
+    summary: 'How to name a run, an agent and other things',
+    blocks: () => [
+      'A run has a number, which is its own within the team and never used again. Wherever a command takes a run, these name it:',
+      {
+        rows: [
+          ['17, #17', 'The run with this number; quote `#17` in a shell, where # begins a comment'],
+          ['release#17', 'The same, and an error unless it is a run of the agent "release"'],
+          ['@latest, @latest~1', 'The newest run of the team, the one before it, and so on'],
+          ['01a20342-3a73…', 'Its id, or the first 8 characters or more of it when no other run begins with them'],
+        ],
+      },
+      'One to seven digits are a number; eight or more are the beginning of an id. A whole id is used as it is, without a request. A name that several runs have is an error that lists them, and nothing is changed. A script that keeps a run for later should keep the id: a number belongs to one team.',
+      'An agent, a queue and a connection are named by name or id; a revision as `AGENT@live`, `AGENT@latest` or `AGENT@2`; an artifact by id, by title, or as `@latest`.',
+      { heading: 'Examples' },
+      { code: ['aops runs get 17', 'aops runs watch @latest', "aops sandbox ls '#17' out", 'aops runs messages @latest~1 --jq .total'] },
+    ],
+  },
   scripting: {
     summary: 'What a script can rely on',
     blocks: () => [

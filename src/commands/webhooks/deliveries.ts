@@ -6,7 +6,7 @@ import { uuid } from '../checks.ts';
 import { choice, defineCommand, flag, text } from '../define.ts';
 import { listFlags, rowList } from '../list.ts';
 import { listOutput } from '../output.ts';
-import { runId } from '../resolve.ts';
+import { runId } from '../resolve-run.ts';
 import { returns } from '../result.ts';
 import { deliveryColumns } from './record.ts';
 
@@ -17,7 +17,7 @@ export default defineCommand({
     failed: flag('Those that were given up (--status failed)'),
     status: choice(deliveryStatuses, 'Deliveries with this status'),
     event: choice(webhookEventKinds, 'Deliveries of this kind of event', { metavar: 'EVENT' }),
-    run: text('RUN', 'Deliveries about this run, or @latest', { complete: 'runs' }),
+    run: text('RUN', 'Deliveries about this run: its number, its id, or @latest', { complete: 'runs' }),
     webhook: text('ID', 'Deliveries of this webhook', { check: uuid }),
   },
   operations: ['listWebhookDeliveries', 'listRuns'],

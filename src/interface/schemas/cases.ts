@@ -112,6 +112,8 @@ export const CaseRun = Named('CaseRun', {
   user_id: Nullable(Uuid),
   user_name: Nullable(Type.String()),
   user_email: Nullable(Type.String()),
+  /** The number of the run within its team; beyond the interface. */
+  run_number: Type.Optional(Nullable(Type.Integer())),
 });
 export type CaseRun = Static<typeof CaseRun>;
 

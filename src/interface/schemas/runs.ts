@@ -56,6 +56,8 @@ export const Run = Named('Run', {
   build_id: Type.Optional(Uuid),
   updated_at: Type.Optional(DateTime),
   error: Type.Optional(Nullable(Type.String())),
+  /** The number of the run within its team, from 1; beyond the interface, which has it in lists and in the detail. */
+  run_number: Type.Optional(Nullable(Type.Integer())),
 });
 export type Run = Static<typeof Run>;
 
@@ -165,6 +167,8 @@ export const runSchemas = {
       sort_order: Type.Optional(Words(['asc', 'desc'])),
       has_issues: trueOrFalse,
       issue_severity: Type.Optional(Words(['critical', 'medium', 'low'])),
+      /** Only the run with this number; beyond the interface. */
+      run_number: Type.Optional(Type.Integer({ minimum: 1 })),
     }),
     response: Closed({ data: Type.Array(RunListItem), total: Type.Integer() }),
   },

@@ -22,6 +22,8 @@ export interface RunFilter {
   hasIssues?: boolean;
   /** Runs with an issue of this severity. */
   issueSeverity?: 'critical' | 'medium' | 'low';
+  /** The one run of the team that has this number. */
+  number?: number;
   /** Words in the title or the agent's name, or the beginning of an id. */
   search?: string;
 }
@@ -81,8 +83,9 @@ export async function listRunRows(db: Queries, filter: RunFilter, page: RunPage)
 }
 
 export async function countRuns(db: Queries, filter: RunFilter): Promise<number> {
-  const { since, until, caseQueueId, search, hasIssues, issueSeverity } = filter;
-  if ([since, until, caseQueueId, search, hasIssues, issueSeverity].every((value) => value === undefined)) return sumTotals(db, filter);
+  const { since, until, caseQueueId, search, hasIssues, issueSeverity, number } = filter;
+  if ([since, until, caseQueueId, search, hasIssues, issueSeverity, number].every((value) => value === undefined))
+    return sumTotals(db, filter);
   if (filter.statuses?.length === 0) return 0;
   return Number((await counted.only(db, valuesOf(filter))).total);
 }
@@ -97,6 +100,7 @@ interface Values {
   until: string | undefined;
   source: string | undefined;
   caseQueueId: string | undefined;
+  number: number | undefined;
   /** Each is there, or not. */
   withIssues: true | undefined;
   withoutIssues: true | undefined;
@@ -117,11 +121,12 @@ function valuesOf({
   until,
   source,
   caseQueueId,
+  number,
   teamId,
 }: RunFilter): Values {
   const text = search?.trim().toLowerCase();
   return {
-    ...{ teamId, agentId, since, until, source, caseQueueId },
+    ...{ teamId, agentId, since, until, source, caseQueueId, number },
     withIssues: hasIssues === true ? true : undefined,
     withoutIssues: hasIssues === false ? true : undefined,
     critical: issueSeverity === 'critical' ? true : undefined,
@@ -197,6 +202,7 @@ function filtered(db: Queries, parameters: Values, values: Values) {
   if (values.since !== undefined) query = query.where('runs.created_at', '>=', parameters.since as string);
   if (values.until !== undefined) query = query.where('runs.created_at', '<', parameters.until as string);
   if (values.source !== undefined) query = query.where('runs.source', '=', parameters.source as string);
+  if (values.number !== undefined) query = query.where('runs.run_number', '=', parameters.number as number);
   if (values.caseQueueId !== undefined) {
     const queueId = parameters.caseQueueId as string;
     // Looked up run by run: a queue may have any number of cases, and many runs have none.

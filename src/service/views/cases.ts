@@ -146,4 +146,5 @@ export const caseRunView = (
   // One that has not ended is not evaluated.
   evaluation: evaluationView(evaluation) ?? { passed: 0, total: 0, status: 'unavailable' },
   ...nobody('user'),
+  run_number: row.run_number,
 });

@@ -22,6 +22,7 @@ export const runFields = (row: Shown) => ({
   // The engine lets every run ask.
   human_in_the_loop_enabled: true,
   error: row.error,
+  run_number: row.run_number,
 });
 
 export const runView = (row: Shown, pending: HumanRequestRow | undefined): Run => ({

@@ -115,6 +115,7 @@ function runFilter(context: RequestContext, query: HandlerInput<'listRuns'>['que
     ...(query.has_issues === undefined ? {} : { hasIssues: query.has_issues === 'true' }),
     ...(query.issue_severity === undefined ? {} : { issueSeverity: query.issue_severity }),
     ...(query.case_queue_id === undefined ? {} : { caseQueueId: query.case_queue_id }),
+    ...(query.run_number === undefined ? {} : { number: query.run_number }),
     ...(query.search === undefined || query.search.trim() === '' ? {} : { search: query.search }),
   };
 }
