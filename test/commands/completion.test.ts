@@ -31,7 +31,7 @@ const wordsOf = async (...words: string[]): Promise<string[]> => (await offers(.
 describe('completion', () => {
   it('offers ids and names that the service had last', async () => {
     expect(await wordsOf('runs', 'get', '')).toEqual(['@latest', '1']);
-    expect(await offers('runs', 'get', '1')).toEqual([expect.stringMatching(/^1\t\S+  .*: March$/)]);
+    expect(await offers('runs', 'get', '1')).toEqual([expect.stringMatching(/^1\t\S+ {2}.*: March$/)]);
     expect(await offers('runs', 'get', run.slice(0, 3))).toEqual([expect.stringMatching(new RegExp(`^${run}\\t\\S+  .*: March$`))]);
     expect(await wordsOf('agents', 'get', 'gr')).toEqual(['greeter']);
     expect(await wordsOf('connections', 'get', '')).toEqual(['crm']);
