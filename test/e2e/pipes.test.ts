@@ -84,7 +84,7 @@ describe('the exit code is the outcome', () => {
     watching.child.kill('SIGINT');
     const { code, stderr } = await watching.finished;
     expect(code).toBe(130);
-    expect(stderr).toMatch(/Re-attach with: aops runs watch [0-9a-f-]{36}\n$/);
+    expect(stderr).toMatch(/Come back with: aops runs watch [0-9a-f-]{36}\n$/);
   });
 });
 
