@@ -24,9 +24,12 @@ export async function noteRequestChange(
     .updateTable('teams')
     .set((set) => ({ last_request_event: set('last_request_event', '+', 1) }))
     .where('id', '=', (select) => select.selectFrom('runs').select('team_id').where('runs.id', '=', run_id))
-    .returning(['id', 'last_request_event as number'])
+    .returning(['id', 'last_request_event'])
     .executeTakeFirstOrThrow();
-  await trx.insertInto('request_events').values({ team_id: team.id, number: team.number, run_id, request_id: id, change }).execute();
+  await trx
+    .insertInto('request_events')
+    .values({ team_id: team.id, number: team.last_request_event, run_id, request_id: id, change })
+    .execute();
 }
 
 /** Number of the latest change in a team; 0 before there is one. */
