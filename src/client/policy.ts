@@ -126,11 +126,16 @@ function afterErrorStatus(response: TransportResponse, situation: Situation): De
   return {
     next: 'fail',
     error: new OutcomeUnknownError(
-      `the service answered ${status}${progress.retries > 0 ? ' to every attempt' : ''}${exhausted(situation)}.`,
+      `the service answered ${status}${progress.retries > 0 ? ' to every attempt' : ''}${exhausted(situation)}${whyItCannot(body)}.`,
       details,
     ),
   };
 }
+
+/** What keeps the service itself from working, which whoever runs it has to mend before a retry helps. */
+const hostTroubles = ['disk_full', 'disk_failed', 'too_many_open_files', 'out_of_memory'];
+const whyItCannot = ({ error, message = '' }: { error: string; message?: string }): string =>
+  hostTroubles.includes(error) ? `, ${error}: ${message.replace(/\.$/, '')}` : '';
 
 /** A refusal that an earlier command got: repeating it under the same key cannot change it. */
 function storedAnswer(status: number, body: ErrorBody, details: ErrorDetails): ServiceAnswerError {

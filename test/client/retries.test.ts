@@ -129,6 +129,11 @@ describe('a change', () => {
 
   it.each([
     ['500 every time', busy, 'the service answered 500 to every attempt'],
+    [
+      '503 disk_full every time',
+      json(503, { error: 'disk_full', message: 'The disk of this service is full.' }),
+      'the service answered 503 to every attempt, disk_full: The disk of this service is full.',
+    ],
     ['a reset every time', nothing('reset'), 'the connection'],
     ['a cut answer every time', answer(201, '{"run"', { 'content-type': 'application/json' }), 'no complete JSON'],
     ['an attempt in progress every time', json(409, { error: 'idempotency_in_progress' }), 'still running'],

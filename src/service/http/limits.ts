@@ -14,6 +14,8 @@ export interface HttpLimits {
   readonly checkMilliseconds: number;
   /** At once; further ones are closed. */
   readonly connections: number;
+  /** Of these, those from one address; further ones are closed. */
+  readonly connectionsPerAddress: number;
   /** Streams of events at once, of all callers and of one credential; further ones are refused. */
   readonly streams: number;
   readonly streamsPerCredential: number;
@@ -29,6 +31,7 @@ export const defaultHttpLimits: HttpLimits = {
   lingerMilliseconds: 2_000,
   checkMilliseconds: 2_000,
   connections: 4_096,
+  connectionsPerAddress: 1_024,
   streams: 512,
   streamsPerCredential: 64,
   heartbeatMilliseconds: 15_000,

@@ -19,6 +19,7 @@ import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { errorFields, type LogLevel } from '../log.ts';
 import { type Answer, jsonAnswer, rawResponse } from './answer.ts';
 import { drainBody, hasUnreadBody, holdBody } from './body.ts';
+import { ConnectionShares } from './connection-shares.ts';
 import { endOfTurn } from './end-of-turn.ts';
 import { addressOf, type HttpParts, isAddress } from './exchange.ts';
 import { Lifetime } from './lifetime.ts';
@@ -56,6 +57,8 @@ export async function listen(parts: HttpParts, address: { host: string; port: nu
   });
   server.timeout = idleMilliseconds;
   server.maxConnections = connections;
+  const shares = new ConnectionShares(parts.limits.connectionsPerAddress, (peer) => parts.proxies.trusts(peer));
+  server.on('connection', (socket: Socket) => shares.admit(socket));
   // The bytes of the headers are limited; by default those beyond a number would be left out without a word.
   server.maxHeadersCount = 0;
   server.on('request', accept);

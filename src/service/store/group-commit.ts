@@ -285,7 +285,13 @@ export class GroupCommit implements Durability {
 
   /** What was committed may be lost with the next failure of power, and can be taken back no more. */
   #breakDown(group: Group, error: unknown): void {
-    this.#broken ??= new Error('The disk did not keep what was written; restart the service when it works again.', { cause: error });
+    // Not the code of its cause: after a disk that was full, nothing would have been written.
+    this.#broken ??= Object.assign(
+      new Error('The disk did not keep what was written; restart the service when it works again.', { cause: error }),
+      {
+        code: 'EIO',
+      },
+    );
     this.#fail(group, this.#broken);
     if (this.#group !== undefined) this.#abandon(this.#group, this.#broken);
   }

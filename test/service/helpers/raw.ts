@@ -3,9 +3,9 @@ import { connect, type Socket } from 'node:net';
 import { afterTest } from '../../support/temporary.ts';
 import type { Api } from './service.ts';
 
-/** A connection to the service, closed after the test. */
-export async function dial(api: Api): Promise<Socket> {
-  const socket = connect(api.service.port, '127.0.0.1');
+/** A connection to the service, closed after the test. @param from an address of this machine */
+export async function dial(api: Api, from = '127.0.0.1'): Promise<Socket> {
+  const socket = connect({ port: api.service.port, host: '127.0.0.1', localAddress: from });
   afterTest(async () => socket.destroy());
   // Being reset is among the things that happen here; the reader sees the end.
   socket.on('error', () => undefined);

@@ -1,6 +1,8 @@
 /** S24: clients that are slow, half there or many. The service gives each its time, and is there for the others meanwhile. */
+import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { ConnectionShares } from '../../../src/service/http/connection-shares.ts';
 import { promptly } from '../../support/promptly.ts';
 import { auth, bodyOf, dial, raw, received, statusOf } from '../helpers/raw.ts';
 import { Gate } from '../helpers/runtime.ts';
@@ -127,5 +129,49 @@ describe('many connections', () => {
     // The service hears of it a moment later.
     while (answer === '') answer = await raw(api, 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n');
     expect(statusOf(answer)).toBe(200);
+  });
+
+  it('of one address leave some for the others', async () => {
+    const health = 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n';
+    const api = await started({ httpLimits: { connectionsPerAddress: 3 }, trustedProxies: ['127.0.0.4'] });
+    const asked = async (from: string): Promise<number> => {
+      const socket = await dial(api, from);
+      const answer = received(socket);
+      socket.write(health);
+      return statusOf(await answer);
+    };
+    // Any address of 127.0.0.0/8 is this machine's; proxies on it connect from the first.
+    const held = await Promise.all(['127.0.0.2', '127.0.0.2', '127.0.0.2'].map((from) => dial(api, from)));
+    // The service knows of them when it has answered on one that came after them.
+    expect(await asked('127.0.0.3')).toBe(200);
+    expect(await asked('127.0.0.2')).toBeNaN();
+    await Promise.all(['127.0.0.1', '127.0.0.4'].flatMap((from) => Array.from({ length: 5 }, () => dial(api, from))));
+    for (const from of ['127.0.0.1', '127.0.0.3', '127.0.0.4']) expect(await asked(from)).toBe(200);
+    held[0]?.destroy();
+    // The service hears of it a moment later.
+    let status = Number.NaN;
+    while (Number.isNaN(status)) status = await asked('127.0.0.2');
+    expect(status).toBe(200);
+  });
+});
+
+describe('a share of connections', () => {
+  it('is of a network of IPv6, and one address of IPv4 however it is written', () => {
+    const shares = new ConnectionShares(2, () => false);
+    const refused: string[] = [];
+    const sockets = [
+      '2001:db8::1',
+      '2001:db8:0:0:ffff::2',
+      '2001:db8::3',
+      '2001:db8:0:1::1',
+      '192.0.2.1',
+      '::ffff:192.0.2.1',
+      '192.0.2.1',
+    ].map((remoteAddress) => Object.assign(new EventEmitter(), { remoteAddress, destroy: () => refused.push(remoteAddress) }));
+    for (const socket of sockets) shares.admit(socket as unknown as Socket);
+    expect(refused).toEqual(['2001:db8::3', '192.0.2.1']);
+    sockets[0]?.emit('close');
+    shares.admit(sockets[2] as unknown as Socket);
+    expect(refused).toHaveLength(2);
   });
 });
