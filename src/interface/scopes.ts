@@ -21,12 +21,13 @@ export type Scope = (typeof scopes)[number];
 export const scopeMeanings: Readonly<Record<Scope, string>> = {
   'runs:read':
     'Read what a team works on: agents and their revisions, runs and their messages, queues and cases, artifacts, connections, usage',
-  'runs:write': 'Start runs, send them messages, stop them',
+  'runs:write': 'Start runs, send them messages, stop them. To have the events of a run sent to a URL, also runs:read or webhooks:manage',
   'queues:write': 'Change queues, cases and labels',
   'approvals:write': 'Answer human requests, also by a message to a run that waits',
   'files:read': 'Read files and screenshots of runs and sandboxes',
   'sandboxes:write': 'Create sandboxes and put files into them',
-  'webhooks:manage': 'Read and change webhook subscriptions, and read and rotate their signing secret',
+  'webhooks:manage':
+    'Read and change webhook subscriptions, to which everything that happens is sent with its content, and read and rotate their signing secret',
   'mcp:call': 'Call the MCP endpoint; its tools need the scopes of what they do as well',
 };
 

@@ -51,7 +51,7 @@ import type { Service, ServiceOptions } from './service-options.ts';
 import { UrlSigner } from './signed-urls.ts';
 import { dataFailure } from './store/data-failure.ts';
 import { openDatabase } from './store/database.ts';
-import { nudgeJob, reclaimJobs } from './store/jobs.ts';
+import { nudgeJob, reclaimJobs, releaseJob } from './store/jobs.ts';
 import { largestConcurrency } from './store/plans.ts';
 import { settingOrCreate } from './store/settings.ts';
 import { isoTime } from './store/time.ts';
@@ -65,6 +65,8 @@ export type { Service, ServiceOptions } from './service-options.ts';
 const drainTime = 5_000;
 /** Endpoints that are delivered to at the same time. */
 const deliveredEndpoints = 32;
+/** Milliseconds between looks for answers under idempotency keys whose time is over. */
+const keySweepInterval = 600_000;
 
 /**
  * Starts the service. Throws AopsError `data_directory_unusable`, `data_directory_in_use`, `data_directory_newer`, `data_directory_damaged`, `data_directory_foreign`, `not_writable`, `not_readable`, `disk_full`, `restore_unfinished`, `port_in_use`, `webhook_host_invalid`, `connection_host_invalid`, `secret_key_invalid`, `trusted_proxy_invalid`, `tls_required`, `tls_invalid` or `team_not_found`.
@@ -88,6 +90,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const signer = new UrlSigner(await settingOrCreate(store, 'url_signing_key', () => randomBytes(32).toString('base64url')));
     // Nobody else can have the database open: what was being worked on is free again.
     const continued = await reclaimJobs(store, clock.now());
+    const idempotency = new IdempotencyLayer({ store, clock, owner: instanceId, log, bounds: options.idempotencyBounds });
+    engine.worker.handle(jobKinds.forgetKeys, 1, async (job) => {
+      await idempotency.forgetExpired();
+      await releaseJob(store, job, { status: 'queued', dueAt: clock.now() + keySweepInterval });
+    });
     const readiness = new Readiness({ store, worker: engine.worker, clock, log });
     const metrics = new ServiceMetrics(clock.now(), options.usage);
     const scheme = options.tls === undefined ? 'http' : 'https';
@@ -109,7 +116,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         },
         limiter: new RateLimiter(options.rateLimit ?? { limit: 3_000, windowSeconds: 60 }, clock),
         attempts: new RateLimiter({ limit: 10, windowSeconds: 60 }, clock),
-        idempotency: new IdempotencyLayer({ store, clock, owner: instanceId, log, bounds: options.idempotencyBounds }),
+        idempotency,
         router: new Router(),
         tokens: new KnownTokens(store),
         remembered: new RememberedAnswers(store.changes),
@@ -117,7 +124,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       },
       { host, port, tls: options.tls },
     );
-    await nudgeJob(store, { kind: jobKinds.forgetDeliveries, subjectId: 'all', dueAt: clock.now() });
+    for (const kind of [jobKinds.forgetDeliveries, jobKinds.forgetKeys])
+      await nudgeJob(store, { kind, subjectId: 'all', dueAt: clock.now() });
     await planRetention(engine);
     await planRunRetention(engine);
     engine.worker.start();

@@ -32,10 +32,10 @@ export class UrlSigner {
 
   /** What a token allows. Throws 403 `invalid_signature` for one that is not ours, 403 `url_expired` for an old one. */
   verify(token: string, now: number): Grant {
-    const [payload = '', signature = ''] = token.split('.');
+    const [payload = '', signature = '', ...more] = token.split('.');
     const expected = Buffer.from(this.#signature(payload));
     const given = Buffer.from(signature);
-    if (expected.length !== given.length || !timingSafeEqual(expected, given)) {
+    if (more.length > 0 || expected.length !== given.length || !timingSafeEqual(expected, given)) {
       throw new ServiceError(403, 'invalid_signature', 'This URL was not made by this service, or is incomplete.');
     }
     const { expiresAt, ...grant } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Grant & { expiresAt: number };

@@ -276,7 +276,10 @@ describe('a page', () => {
     const env = { TMPDIR: path.join(service.folder, 'tmp'), PATH: `${bin}:/usr/bin:/bin` };
     const piped = await service.cli(['artifacts', 'open', id], { env: { ...env, DISPLAY: ':0' } });
     const file = piped.stdout.trim();
-    expect(await readFile(file, 'utf8')).toMatch(/^<!doctype html>/);
+    // Whatever the service makes of the page: the policy comes before all of it.
+    expect(await readFile(file, 'utf8')).toMatch(
+      /^<!doctype html>\n<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; [^"]*">\n<!doctype html>/,
+    );
     expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700);
     const bare = await service.cli(['artifacts', 'open', id], { env, tty: true });
     expect(bare.stdout.trim()).toMatch(/artifact\.html$/);

@@ -1,5 +1,7 @@
 /** Signing in by OAuth client credentials, over the real command line, token endpoint and service. */
 import { chmod, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type CliOptions, type CliResult, runCli } from '../support/run-cli.ts';
@@ -52,6 +54,41 @@ const signedIn = (): Record<string, string> => ({
   ...tokens.env,
   AOPS_BASE_URL: service.service.url,
   AOPS_TEAM_ID: service.service.teamId,
+});
+
+describe('a service that names a token URL', () => {
+  /** A service that has metadata and nothing else. */
+  async function naming(token_endpoint: (own: string) => string) {
+    const server = createServer((request, response) => {
+      const issuer = `http://${request.headers.host}`;
+      const isMetadata = request.url === '/.well-known/oauth-authorization-server';
+      response.writeHead(isMetadata ? 200 : 404, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ issuer, token_endpoint: token_endpoint(issuer), response_types_supported: [] }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    afterTest(() => new Promise((resolve) => server.close(resolve)));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return (options: CliOptions, ...flags: string[]) =>
+      cli(['auth', 'login', '--base-url', url, '--team', service.service.teamId, '--client-id', tokens.clientId, ...flags], options);
+  }
+
+  it('of another origin is not sent the secret, unless the flag confirms it', async () => {
+    const signIn = await naming(() => tokens.url);
+    const stdin = `${tokens.clientSecret}\n`;
+    const refused = await signIn({ stdin });
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain(`--token-url ${tokens.url}`);
+    expect(tokens.forms).toEqual([]);
+    await signIn({ stdin }, '--token-url', tokens.url);
+    expect(tokens.forms).toHaveLength(1);
+  });
+
+  it('of its own origin is sent it', async () => {
+    const signIn = await naming((own) => `${own}/token`);
+    const failed = await signIn({ stdin: `${tokens.clientSecret}\n` });
+    expect(failed.stderr).toContain('for access tokens.');
+    expect(failed.stderr).not.toContain('--token-url http');
+  });
 });
 
 describe('auth login --client-id', () => {

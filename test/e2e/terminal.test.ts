@@ -1,10 +1,14 @@
 /** The whole scenario as a person lives it: the real binary on a pseudo-terminal, answers typed at its prompts. */
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Machine, project } from '../support/machine.ts';
 import { keys, type Screen } from '../support/screen.ts';
+import { afterTest } from '../support/temporary.ts';
 
 const example = path.join(project, 'examples/invoice-check');
 
@@ -208,6 +212,24 @@ describe('Ctrl-C while a run works', () => {
 });
 
 describe('aops auth login', () => {
+  it('asks for consent before it asks for a client secret that would go to another origin', async () => {
+    const server = createServer((request, response) => {
+      const issuer = `http://${request.headers.host}`;
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ issuer, token_endpoint: 'http://127.0.0.1:9/token', response_types_supported: [] }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    afterTest(() => new Promise((resolve) => server.close(resolve)));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const login = machine.terminal('auth', 'login', '--base-url', url, '--team', randomUUID(), '--client-id', 'nightly');
+    await login.shows(/Does\s+the\s+secret\s+belong\s+there\?/);
+    expect(login.text).toMatch(/127\.0\.0\.1:9\/token/);
+    login.type('n', keys.enter);
+    await login.shows('Nothing was sent');
+    expect(await login.exit).toBe(2);
+    expect(login.text).not.toContain('Client secret');
+  });
+
   it('asks for what is missing, and does not show the key', async () => {
     const { url, team_id, data_dir } = await machine.json<{ url: string; team_id: string; data_dir: string }>('local', 'status');
     const token = (await readFile(path.join(data_dir, 'token'), 'utf8')).trim();

@@ -9,12 +9,13 @@ import { choice, defineCommand } from '../define.ts';
 import { openFile } from '../opener.ts';
 import { textOutput } from '../output.ts';
 import { returns } from '../result.ts';
+import { withPolicy } from './page-policy.ts';
 import { artifactArgument, artifactId } from './record.ts';
 
 export default defineCommand({
   summary: 'Look at a page in your browser',
   description:
-    'The page is exported into a temporary folder that is yours alone, and opened from there. Off a terminal, or where nothing opens it, the path is printed.',
+    'The page is exported into a temporary folder that is yours alone, and opened from there with a policy that lets no script run and nothing be loaded from elsewhere. Off a terminal, or where nothing opens it, the path is printed.',
   arguments: { artifact: artifactArgument },
   options: { theme: choice(artifactThemes, 'Light or dark, in place of what the browser likes') },
   operations: ['listArtifacts', 'exportArtifactHtml'],
@@ -24,7 +25,7 @@ export default defineCommand({
   async run(context, input) {
     const client = await context.client();
     const asked = { params: { artifactId: await artifactId(context, input.artifact) }, query: given({ theme: input.theme }) };
-    const content = mediaContent(client, 'exportArtifactHtml', asked, context.signal);
+    const content = withPolicy(mediaContent(client, 'exportArtifactHtml', asked, context.signal));
     const folder = await mkdtemp(path.join(context.env.TMPDIR || tmpdir(), 'aops-artifact-'));
     try {
       await new LocalFolder(folder).write('artifact.html', content, { replace: false, signal: context.signal });

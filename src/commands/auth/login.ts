@@ -82,15 +82,26 @@ async function readCredential(context: Context, { clientId, tokenUrl, scope }: C
   };
 }
 
-/** The token URL that the service names itself. The client secret goes there, so it is told. */
+/**
+ * The token URL that the service names itself. The client secret goes there: one of another origin has to be confirmed before the
+ * secret is asked for. @throws UsageError `token_url_other_origin` where nobody can be asked
+ */
 async function discovered(context: Context, baseUrl: string): Promise<string | undefined> {
   const network = await networkTo(context, { urls: [baseUrl], stored: true });
   const { discoverTokenUrl } = await import('../../client/access/discovery.ts');
   const found = await discoverTokenUrl(baseUrl, { userAgent: userAgent(context), network, signal: context.signal });
   if (found === undefined) return undefined;
   const url = normaliseTokenUrl(found, 'The token URL that the service names');
-  context.terminal.note(`The service names ${url} for access tokens.`);
-  return url;
+  if (new URL(url).origin === new URL(baseUrl).origin) {
+    context.terminal.note(`The service names ${url} for access tokens.`);
+    return url;
+  }
+  const message = `The service at ${baseUrl} wants the client secret to be sent to ${url}, which is another origin.`;
+  if (!context.terminal.interactive) {
+    throw new UsageError(message, `If the secret belongs there, give it with --token-url ${url}.`, 'token_url_other_origin');
+  }
+  if (await context.prompter.confirm({ message: `${message} Does the secret belong there?`, initial: false })) return url;
+  throw new UsageError('Nothing was sent, and nothing was saved.', 'Name the right address with --token-url.', 'token_url_other_origin');
 }
 
 /** A client with a credential that is not saved yet. A token fetched for the check is not kept either. */

@@ -177,7 +177,13 @@ export const runSchemas = {
       agent_id: Uuid,
       message: Type.Optional(Type.String()),
       sandbox_id: Type.Optional(Type.String({ minLength: 1 })),
-      webhook_url: Type.Optional(Type.String({ format: 'uri' })),
+      webhook_url: Type.Optional(
+        Type.String({
+          format: 'uri',
+          description:
+            'Where the events of this run are sent. A credential that is limited to scopes needs `runs:read` or `webhooks:manage` for it.',
+        }),
+      ),
     }),
     response: Type.Object({ run: Run }),
   },

@@ -56,6 +56,7 @@ export const jobKinds = {
   deliver: 'deliver',
   forgetDeliveries: 'forget_deliveries',
   forgetRuns: 'forget_runs',
+  forgetKeys: 'forget_keys',
   /** Of a queue. */
   dispatchCases: 'dispatch_cases',
 } as const;

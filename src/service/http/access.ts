@@ -30,14 +30,32 @@ export function requirePermission(rights: Rights, id: OperationId): void {
   if (access === 'owner') {
     throw new ServiceError(403, 'owner_only', 'Only the owner of this service may do that, with the token of its data directory.');
   }
-  const has = rights.scopes?.size ? `it has ${[...rights.scopes].join(' ')}` : 'it has none';
   if (!isScope(access)) {
-    throw new ServiceError(403, 'insufficient_scope', `This needs a credential with full access, which is not limited to scopes; ${has}.`, {
-      headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' },
-    });
+    throw new ServiceError(
+      403,
+      'insufficient_scope',
+      `This needs a credential with full access, which is not limited to scopes; ${limitOf(rights)}.`,
+      { headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' } },
+    );
   }
-  throw new ServiceError(403, 'insufficient_scope', `This needs the scope ${access}, and the credential is limited: ${has}.`, {
-    scope: access,
-    headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${access}"` },
-  });
+  throw scopeMissing(access, `This needs the scope ${access}, and the credential is limited: ${limitOf(rights)}.`);
 }
+
+/**
+ * For the URL of a run: the events of the run go there with what it says, so it is for those who may read that anyway.
+ * Throws 403 `insufficient_scope`.
+ */
+export function requireRunEvents(rights: Rights): void {
+  const { scopes } = rights;
+  if (scopes === null || scopes.has('runs:read') || scopes.has('webhooks:manage')) return;
+  const why = 'webhook_url is sent what the run says, so it needs the scope runs:read or webhooks:manage';
+  throw scopeMissing('runs:read', `${why}, and the credential is limited: ${limitOf(rights)}.`);
+}
+
+const limitOf = ({ scopes }: Rights): string => (scopes?.size ? `it has ${[...scopes].join(' ')}` : 'it has none');
+
+const scopeMissing = (scope: Scope, message: string): ServiceError =>
+  new ServiceError(403, 'insufficient_scope', message, {
+    scope,
+    headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+  });

@@ -60,6 +60,13 @@ export class IdempotencyLayer {
     }
   }
 
+  /** Forgets the answers whose time is over, on a service that nobody writes to as well: some hold a secret. */
+  async forgetExpired(): Promise<void> {
+    const now = this.#clock.now();
+    this.#cleanedAt = now;
+    this.#kept.forget(await forgetExpiredKeys(this.#store, now));
+  }
+
   /** What was answered before; undefined when the key is new and has been counted. Throws 503 `idempotency_store_full`. */
   async #earlier(request: KeyedRequest): Promise<IdempotencyRow | undefined> {
     const now = this.#clock.now();

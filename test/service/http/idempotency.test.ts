@@ -11,7 +11,7 @@ import { openDatabase, type Store, storeOf } from '../../../src/service/store/da
 import { LibsqlDialect } from '../../../src/service/store/dialect.ts';
 import { insertTeam } from '../../../src/service/store/teams.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
-import { ManualClock } from '../helpers/clock.ts';
+import { ManualClock, within } from '../helpers/clock.ts';
 import { Gate } from '../helpers/runtime.ts';
 import { type Answer, type Api, started } from '../helpers/service.ts';
 
@@ -111,6 +111,29 @@ describe('a key that is used again', () => {
     clock.advance(2_000);
     const late = await createAgent(api, named('A'));
     expect([late.status, codeOf(late), replayed(late)]).toEqual([409, 'agent_name_taken', false]);
+  });
+
+  it('is forgotten after its time also when no request comes, with the secret in its answer', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock });
+    const { body } = await api.send('POST', '/v2/local/tokens', {
+      headers: { 'content-type': 'application/json', 'idempotency-key': 'k1' },
+      body: JSON.stringify({ name: 'one' }),
+    });
+    const { secret } = body as { secret: string };
+    /** As a copy of the database has it; the service has locked its own. */
+    const kept = async () => {
+      const copy = await temporaryDirectory();
+      await cp(api.dataDirectory, copy, { recursive: true });
+      const db = await openDatabase(copy);
+      const rows = await db.selectFrom('idempotency_keys').select('body').execute();
+      await db.destroy();
+      return rows.map((row) => row.body).join();
+    };
+    clock.advance(day - 1_000);
+    expect(await kept()).toContain(secret);
+    clock.advance(2_000);
+    await within(10 * 60_000, clock, async () => (await kept()) === '');
   });
 
   it('S18: replays with fresh dates and limits, and nothing of the connection', async () => {

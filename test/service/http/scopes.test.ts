@@ -67,4 +67,26 @@ describe('an operation', () => {
     });
     expect(refusal(refused)).toMatchObject({ status: 403, error: 'insufficient_scope', scope: 'runs:write' });
   });
+
+  it.each([
+    { scopes: ['runs:write'], status: 403 },
+    { scopes: ['runs:write', 'approvals:write', 'queues:write', 'files:read'], status: 403 },
+    { scopes: ['runs:write', 'runs:read'], status: 201 },
+    { scopes: ['runs:write', 'webhooks:manage'], status: 201 },
+    { scopes: undefined, status: 201 },
+  ] as const)('to send the events of a run to a URL: $scopes is answered $status', async ({ scopes: given, status }) => {
+    const api = await started();
+    const body = { agent_id: await api.agent(), message: 'secret', webhook_url: 'http://127.0.0.1:9/' };
+    const limited = await api.withToken(given === undefined ? {} : { scopes: [...given] });
+    const answer = await limited.call('startRun', { body });
+    expect(answer.status).toBe(status);
+    expect((await api.ok('listRuns')).total).toBe(status === 201 ? 1 : 0);
+    if (status !== 403) return;
+    expect(refusal(answer)).toMatchObject({
+      error: 'insufficient_scope',
+      scope: 'runs:read',
+      message: expect.stringContaining('webhook_url'),
+    });
+    expect((await limited.call('startRun', { body: { ...body, webhook_url: undefined } })).status).toBe(201);
+  });
 });

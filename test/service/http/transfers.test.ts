@@ -68,6 +68,7 @@ describe('a download', () => {
     expect(await refused(`${url.slice(0, -2)}xx`)).toEqual([403, 'invalid_signature']);
     expect(await refused(url.replace('/files/', '/uploads/'), 'PUT')).toEqual([403, 'invalid_signature']);
     expect(await refused('/files/x')).toEqual([403, 'invalid_signature']);
+    expect(await refused(`${url}.more`)).toEqual([403, 'invalid_signature']);
     expect(await refused(url, 'POST')).toEqual([405, 'method_not_allowed']);
     clock.advance(15 * 60 * 1_000 - 1);
     expect((await api.send('GET', url, { anonymous: true })).status).toBe(200);

@@ -9,7 +9,7 @@ import { fitting } from '../../store/page-bytes.ts';
 import { countRuns, listRunRows, type RunFilter } from '../../store/run-list.ts';
 import { totalOf } from '../../store/total.ts';
 import { answeredRequestView, humanRequestView, messageView, runListItem, runView } from '../../views/runs.ts';
-import { requirePermission } from '../access.ts';
+import { requirePermission, requireRunEvents } from '../access.ts';
 import type { GroupRoutes, HandlerInput, RequestContext } from '../context.ts';
 import { instant } from '../instant.ts';
 import { requireRun, requireTeam } from '../lookups.ts';
@@ -49,6 +49,7 @@ export const runRoutes: GroupRoutes<'runs'> = {
 
   async startRun(context, { params, body }) {
     requireTeam(context, params.teamId);
+    if (body.webhook_url !== undefined) requireRunEvents(context);
     const run = await startRun(context.engine, {
       teamId: context.teamId,
       agentId: body.agent_id,
