@@ -10,7 +10,7 @@ import { connectionRecord } from './record.ts';
 export default defineCommand({
   summary: 'Connect to a remote MCP server',
   description:
-    'Nothing is asked of the server yet: try it with `aops connections probe` before, or `aops connections tools` afterwards. A secret header is stored and never shown again. For a server that a person has to authorize, use `aops connections authorize`. A local service connects to this machine alone unless it was started with --allow-connection-host.',
+    'Nothing is asked of the server yet: try it with `aops connections probe` before, or `aops connections tools` afterwards. A secret header is stored and never shown again. For a server that a person has to authorize, use `aops connections authorize`. Where a local service may connect to is said when it is started, with --allow-connection-host; one that `aops local up` started connects to this machine.',
   arguments: { name: argument('What procedures call it', { check: length(1, 100) }) },
   options: {
     url: requiredText('URL', 'Where the server answers', { check: webAddress }),

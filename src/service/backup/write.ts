@@ -28,6 +28,8 @@ const compression = 3;
 const chunkBytes = 262_144;
 /** Bytes of holes, in all files of sandboxes together, that are written as the zeros they read as. */
 const mostHoles = 1_073_741_824;
+/** What is smaller on the disk by more than this was not merely compressed: ZFS and btrfs make 4 KiB of a record of 128 KiB at best. */
+const densest = 64;
 
 /** Holds a data directory still while it is copied. */
 export interface HeldDirectory {
@@ -236,7 +238,7 @@ class BackupWriter {
   /** Whether a file consists of more holes than there is room for: one command makes a file of any length that takes no space. */
   #isHollow(found: Stats): boolean {
     const holes = found.size - bytesOnDisk(found);
-    if (holes < found.size / 2) return false;
+    if (bytesOnDisk(found) * densest > found.size) return false;
     if (this.#holes + holes > mostHoles) return true;
     this.#holes += holes;
     return false;

@@ -66,10 +66,28 @@ const xForwardedFor = (header: string | string[] | undefined): string[] | undefi
 
 /** The `for` parameters of a Forwarded header (RFC 7239 section 4), the nearest one last; '' for an element that has none. */
 function forwardedFor(header: string | undefined): string[] | undefined {
-  return header?.match(/(?:"(?:\\.|[^"\\])*"|[^,])+/g)?.map((element) => {
+  if (header === undefined) return undefined;
+  return elementsOf(header).map((element) => {
     const [, quoted, plain = ''] = /(?:^|;)\s*for=(?:"((?:\\.|[^"\\])*)"|([^;\s]*))/i.exec(element) ?? [];
     return quoted?.replace(/\\(.)/g, '$1') ?? plain;
   });
+}
+
+/**
+ * Elements of a list with quoted strings. Read from its end: what the proxy has added there is well-formed, but a quote that the
+ * client has left open before it would swallow it.
+ */
+function elementsOf(list: string): string[] {
+  const elements: string[] = [];
+  let end = list.length;
+  let isQuoted = false;
+  for (let index = list.length - 1; index >= 0; index--) {
+    if (list[index] === '"') isQuoted = !isQuoted;
+    if (list[index] !== ',' || isQuoted) continue;
+    elements.push(list.slice(index + 1, end));
+    end = index;
+  }
+  return [...elements, list.slice(0, end)].reverse();
 }
 
 /** A hop may have a port, and an IPv6 address brackets (RFC 7239 section 6). Names such as `unknown` and `_hidden` are no addresses. */

@@ -22,6 +22,12 @@ describe('the address of a client', () => {
     ['nothing in the header', '127.0.0.1', { [xff]: '' }, '127.0.0.1'],
     ['Forwarded', '127.0.0.1', { forwarded: 'for=203.0.113.7;proto=https, For="[2001:db8::1]:4711";by=x' }, '2001:db8::1'],
     ['Forwarded with commas in quotes', '127.0.0.1', { forwarded: 'for="_a,for=1.1.1.1", proto=http;for=192.0.2.1' }, '192.0.2.1'],
+    [
+      'Forwarded that the client began with an open quote',
+      '127.0.0.1',
+      { forwarded: 'for=6.6.6.6;by=", for="[2001:db8::1]"' },
+      '2001:db8::1',
+    ],
     ['Forwarded that hides the client', '127.0.0.1', { forwarded: 'for=_hidden' }, '127.0.0.1'],
     ['an element without a client', '127.0.0.1', { forwarded: 'for=192.0.2.1, by=10.0.0.1' }, '127.0.0.1'],
     ['both headers, when they agree', '127.0.0.1', { [xff]: '192.0.2.1', forwarded: 'for=192.0.2.1' }, '192.0.2.1'],
@@ -39,6 +45,8 @@ describe('the address of a client', () => {
         (written, address) => {
           expect(seen('127.0.0.1', { [xff]: `${written}, ${address}` })).toBe(address);
           expect(['127.0.0.1', address]).toContain(seen('127.0.0.1', { [xff]: `${written}, ${address}`, forwarded: written }));
+          for (const added of [`for=${address}`, `for="${address}:80"`, `by="a,b";for="${address}"`])
+            expect(seen('127.0.0.1', { forwarded: `${written}, ${added}` })).toBe(address);
         },
       ),
     );
