@@ -125,6 +125,14 @@ export class Worker {
     resolve();
   }
 
+  /** Whether due jobs of a kind wait until one of those that are worked on ends. */
+  async isWaitedFor(kind: string): Promise<boolean> {
+    const { busy, concurrency } = this.#kinds.get(kind) as Slots;
+    if (busy < concurrency) return false;
+    const { queued } = (await firstDueTimes(this.#options.store.early, [kind])).get(kind) ?? {};
+    return queued !== undefined && queued <= this.#options.clock.now();
+  }
+
   /** Resolves when somebody wakes the worker next, for handlers that may find more to do while they wait. */
   woken(): Promise<void> {
     return this.#woken.promise;

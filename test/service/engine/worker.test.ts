@@ -201,3 +201,24 @@ it('aborts a handler whose job another has taken', async () => {
   expect(reason).toBeInstanceOf(JobAborted);
   expect(reason).toMatchObject({ reason: 'lost' });
 });
+
+it('says whether others wait for a place', async () => {
+  const { store, clock, worker, job } = await workshop();
+  const [begun, goOn] = [new Gate(), new Gate()];
+  worker.handle('k', 1, async (claimed) => {
+    begun.open();
+    await goOn.opened;
+    await releaseJob(store, claimed, { status: 'done' });
+  });
+  afterTest(async () => goOn.open());
+  worker.start();
+  expect(await worker.isWaitedFor('k')).toBe(false);
+  await job('first');
+  worker.wake();
+  await begun.opened;
+  expect(await worker.isWaitedFor('k')).toBe(false);
+  await enqueueJob(store, { kind: 'k', subjectId: 'later', dueAt: clock.now() + 1_000 });
+  expect(await worker.isWaitedFor('k')).toBe(false);
+  await job('second');
+  expect(await worker.isWaitedFor('k')).toBe(true);
+});

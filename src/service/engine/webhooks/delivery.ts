@@ -1,6 +1,7 @@
 /**
  * Delivers what is due at an endpoint. There is one job for each endpoint, so it has one worker and a bounded number of requests
- * at a time, and gives its place back after a while: one that hangs takes nothing from the others. At least once, in no order.
+ * at a time, and gives its place back after a while when others wait for one: an endpoint that hangs takes nothing from the others, and
+ * one request that hangs takes its own place alone. At least once, in no order.
  */
 import { systemClock } from '../../../base/clock.ts';
 import { dueDeliveries, eventById, nextDeliveryTime } from '../../store/deliveries.ts';
@@ -14,7 +15,7 @@ import { signedHeaders } from './signature.ts';
 
 /** Requests to one endpoint at the same time. */
 const perEndpoint = 4;
-/** Deliveries, and milliseconds, after which an endpoint gives its worker to the next. */
+/** Deliveries, and milliseconds, after which an endpoint gives its worker to the next that waits. */
 const turnLength = 50;
 const turnTime = 5_000;
 /** Milliseconds of real time that requests get to end when the service does. */
@@ -39,16 +40,18 @@ export async function deliverDue(engine: Engine, job: JobRow, signal: AbortSigna
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
   });
-  const turnEnd = engine.clock.now() + turnTime;
-  let begun = 0;
+  const newTurn = () => ({ end: engine.clock.now() + turnTime, begun: 0 });
+  let turn = newTurn();
   while (!signal.aborted && failures.length === 0) {
     // Before the look for work: what is added after it must not go unnoticed.
     const woken = engine.worker.woken();
     const now = engine.clock.now();
-    const room = now < turnEnd ? Math.min(perEndpoint - underWay.size, turnLength - begun) : 0;
+    const isOver = now >= turn.end || turn.begun >= turnLength;
+    if (isOver && !(await engine.worker.isWaitedFor(jobKinds.deliver))) turn = newTurn();
+    const room = now < turn.end ? Math.min(perEndpoint - underWay.size, turnLength - turn.begun) : 0;
     const due = room > 0 ? await dueDeliveries(engine.store, endpoint, { now, except: [...underWay.keys()], limit: room }) : [];
     for (const delivery of due) {
-      begun += 1;
+      turn.begun += 1;
       const work = attempt(engine, job, delivery, cut.signal)
         .catch((error: unknown) => void (cut.signal.aborted || failures.push(error)))
         .finally(() => underWay.delete(delivery.id));

@@ -257,6 +257,27 @@ describe('an endpoint that goes on failing', () => {
 });
 
 describe('endpoints', () => {
+  it('that are slow once go on with everything else meanwhile', async () => {
+    const hook = await receiver();
+    let release: (() => void) | undefined;
+    hook.answer = (response, number) => {
+      const answer = () => void response.writeHead(200).end();
+      if (number === 1) release = answer;
+      else answer();
+    };
+    const { service } = await subscribed(hook.url);
+    const agent_id = await service.agent();
+    const runs = await Promise.all(Array.from({ length: 60 }, () => service.ok('startRun', { body: { agent_id } })));
+    for (const { run } of runs) await service.until(run.id, 'completed');
+    // More than an endpoint gets in a turn, and the clock stands still.
+    await hook.count(60);
+    const pending = async () => (await deliveries(service, { status: 'pending', limit: 100 })).length;
+    while ((await pending()) > 1) await new Promise((resolve) => setImmediate(resolve));
+    release?.();
+    while ((await pending()) > 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(new Set(hook.received.map(({ headers }) => headers['webhook-id'])).size).toBe(60);
+  });
+
   it('that hang take nothing from others, and get four requests at a time', async () => {
     const [dead, healthy] = [await receiver(), await receiver()];
     dead.answer = () => undefined;
