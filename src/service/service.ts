@@ -78,10 +78,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   if (options.tls !== undefined) checkTls(options.tls, clock.now());
   await makeDataDirectory(dataDirectory);
   refuseUnfinished(dataDirectory);
-  const store = await openDatabase(dataDirectory);
+  const log = createLog(() => clock.now(), options.log, options.logLevel);
+  const store = await openDatabase(dataDirectory, (damage) =>
+    log('warn', 'part of the write-ahead log is damaged and was ignored: the latest changes may be missing; compare with a backup', {
+      ...damage,
+    }),
+  );
   try {
     const instanceId = randomUUID();
-    const log = createLog(() => clock.now(), options.log, options.logLevel);
     const { teamId, token } = await localAccess(store, dataDirectory, clock.now());
     await savePlans(store, options, { teamId, now: isoTime(clock.now()) });
     const runConcurrency = options.runConcurrency ?? (await largestConcurrency(store));

@@ -12,6 +12,7 @@ import { dataFailure } from './data-failure.ts';
 import { LibsqlDialect } from './dialect.ts';
 import { logPages } from './file-hold.ts';
 import type { Durability } from './group-commit.ts';
+import { type LogDamage, logDamage } from './log-damage.ts';
 import { migrate } from './migrate.ts';
 import type { Database } from './schema.ts';
 import { WriteAheadLog } from './write-ahead-log.ts';
@@ -31,11 +32,13 @@ export type Store = Kysely<Database> & {
 
 /**
  * Opens `<dataDirectory>/aops.db`, creating or migrating it.
+ * `onDamage` is told when part of the write-ahead log could not be used.
  * Throws AopsError `data_directory_in_use` when another process owns it, `data_directory_newer` when a newer version wrote it,
  * `data_directory_damaged` or `data_directory_foreign` when it is none, `not_writable`, `disk_full`.
  */
-export async function openDatabase(dataDirectory: string): Promise<Store> {
-  const { database, log } = await openExclusively(dataDirectory);
+export async function openDatabase(dataDirectory: string, onDamage: (damage: LogDamage) => void = () => undefined): Promise<Store> {
+  const { database, log, damage } = await openExclusively(dataDirectory);
+  if (damage !== undefined) onDamage(damage);
   const dialect = new LibsqlDialect(database, log);
   const store = storeOf(dialect);
   try {
@@ -61,7 +64,9 @@ export function storeOf(dialect: LibsqlDialect): Store {
   return Object.assign(new Kysely<Database>({ dialect }), { changes, durability, early });
 }
 
-async function openExclusively(dataDirectory: string): Promise<{ database: Libsql.Database; log: WriteAheadLog }> {
+async function openExclusively(
+  dataDirectory: string,
+): Promise<{ database: Libsql.Database; log: WriteAheadLog; damage: LogDamage | undefined }> {
   const path = join(dataDirectory, 'aops.db');
   try {
     // Made here so that only its owner can read it; SQLite gives the files beside it the same mode.
@@ -79,7 +84,9 @@ async function openExclusively(dataDirectory: string): Promise<{ database: Libsq
     database.pragma(`wal_autocheckpoint=${logPages}`);
     database.pragma('foreign_keys=ON');
     database.exec('BEGIN IMMEDIATE; COMMIT');
-    return { database, log: await WriteAheadLog.of(path) };
+    // Nothing has been written yet: it is as it was found.
+    const damage = await logDamage(`${path}-wal`);
+    return { database, log: await WriteAheadLog.of(path), damage };
   } catch (error) {
     database.close();
     if (!isLocked(error)) throw dataFailure(error, dataDirectory);

@@ -1,0 +1,110 @@
+/**
+ * What SQLite ignores of a write-ahead log: it reads up to the first frame that is not as it was written, and says nothing of those
+ * behind it. The format is that of https://www.sqlite.org/fileformat2.html#walformat.
+ */
+import { type FileHandle, open } from 'node:fs/promises';
+
+const headerBytes = 32;
+const frameHeaderBytes = 24;
+/** The first word of a log; its last bit says in which byte order checksums are made. */
+const magic = 0x377f0682;
+/** Frames that are read together: 1 MiB of pages of 4 KiB. */
+const framesAtOnce = 256;
+
+/** What was ignored. A transaction that a crash has cut off is not counted: nobody was told of it. */
+export interface LogDamage {
+  /** Frames that belong to the log, behind the last that could be used. */
+  frames: number;
+  /** Transactions that end with one of them. */
+  transactions: number;
+  /** Whether the file ends in the middle of a frame. */
+  cutOff: boolean;
+}
+
+/** Looks through the log of a database that nothing was written to since it was opened. Undefined when nothing of it was ignored. */
+export async function logDamage(path: string): Promise<LogDamage | undefined> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    return size <= headerBytes ? undefined : await damageIn(file, size);
+  } finally {
+    await file.close();
+  }
+}
+
+async function damageIn(file: FileHandle, size: number): Promise<LogDamage | undefined> {
+  const header = await bytesAt(file, 0, headerBytes);
+  const salts = header.subarray(16, 24);
+  const pageSize = header.readUInt32BE(8);
+  const frameBytes = frameHeaderBytes + pageSize;
+  const damage: LogDamage = { frames: 0, transactions: 0, cutOff: true };
+  // Nothing is known of a log without its header, and SQLite ignores all of it.
+  if (pageSize < 512 || pageSize > 65_536) return damage;
+  damage.cutOff = (size - headerBytes) % frameBytes !== 0;
+  const checksum = new Checksum((header.readUInt32BE(0) & 1) === 1);
+  checksum.add(header.subarray(0, 24));
+  let isSound = (header.readUInt32BE(0) & ~1) >>> 0 === magic && checksum.isAt(header, 24);
+  // Frames of a transaction whose end has not been seen yet.
+  let begun = 0;
+  for await (const frame of framesOf(file, size, frameBytes)) {
+    // The salts tell the frames of this log from those of the one before it, in whose place it was written.
+    if (!frame.subarray(8, 16).equals(salts)) {
+      isSound = false;
+      continue;
+    }
+    if (isSound) {
+      checksum.add(frame.subarray(0, 8));
+      checksum.add(frame.subarray(frameHeaderBytes));
+      isSound = checksum.isAt(frame, 16);
+      if (isSound) continue;
+    }
+    begun += 1;
+    // The last frame of a transaction has the size of the database in it.
+    if (frame.readUInt32BE(4) === 0) continue;
+    damage.frames += begun;
+    damage.transactions += 1;
+    begun = 0;
+  }
+  return damage.transactions > 0 || damage.cutOff ? damage : undefined;
+}
+
+/** The frames of a log that are whole, some of them read at a time. */
+async function* framesOf(file: FileHandle, size: number, frameBytes: number): AsyncGenerator<Buffer> {
+  const count = Math.floor((size - headerBytes) / frameBytes);
+  for (let first = 0; first < count; first += framesAtOnce) {
+    const some = Math.min(framesAtOnce, count - first);
+    const bytes = await bytesAt(file, headerBytes + first * frameBytes, some * frameBytes);
+    for (let index = 0; index < some; index++) yield bytes.subarray(index * frameBytes, (index + 1) * frameBytes);
+  }
+}
+
+async function bytesAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(length);
+  await file.read(bytes, 0, length, position);
+  return bytes;
+}
+
+/** The checksum of everything so far. */
+class Checksum {
+  readonly #isLittleEndian: boolean;
+  #first = 0;
+  #second = 0;
+
+  constructor(isBigEndian: boolean) {
+    this.#isLittleEndian = !isBigEndian;
+  }
+
+  /** @param bytes whole pairs of words */
+  add(bytes: Buffer): void {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    for (let at = 0; at + 8 <= bytes.length; at += 8) {
+      this.#first = (this.#first + view.getUint32(at, this.#isLittleEndian) + this.#second) >>> 0;
+      this.#second = (this.#second + view.getUint32(at + 4, this.#isLittleEndian) + this.#first) >>> 0;
+    }
+  }
+
+  /** Whether it is what stands at an offset. */
+  isAt(stored: Buffer, offset: number): boolean {
+    return stored.readUInt32BE(offset) === this.#first && stored.readUInt32BE(offset + 4) === this.#second;
+  }
+}
