@@ -2,7 +2,7 @@
 import type { ErrorDetails } from '../base/errors.ts';
 import type { OperationId } from '../interface/operations.ts';
 import type { Response } from '../interface/types.ts';
-import { UnusableAnswerError } from './errors.ts';
+import { noRun, UnusableAnswerError } from './errors.ts';
 import type { Reading } from './transport.ts';
 
 /** Members of each operation's answer that its callers build on; operations not named here need an object alone. */
@@ -47,10 +47,14 @@ export const neededMembers: { readonly [Id in OperationId]?: readonly (keyof Res
   createLocalClient: ['client', 'secret', 'token_url'],
 };
 
-/** The answer, as what the operation returns. @throws UnusableAnswerError when it is not that */
+/**
+ * The answer, as what the operation returns. A service may leave out what a run asks when it asks nothing (further groups, getRun).
+ * @throws UnusableAnswerError when it is not that, AopsError `run_not_shown` for a run that is null
+ */
 export function checkAnswer<Id extends OperationId>(id: Id, { value }: Reading & { value?: unknown }, details: ErrorDetails): Response<Id> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new UnusableAnswerError(details);
+  if (id === 'getRun' && (value as { run?: unknown }).run === null) throw noRun(details);
   const missing = neededMembers[id]?.find((name) => (value as Record<string, unknown>)[name] == null);
   if (missing !== undefined) throw new UnusableAnswerError(details, missing);
-  return value as Response<Id>;
+  return (id === 'getRun' ? { pending_human_request: null, ...value } : value) as Response<Id>;
 }

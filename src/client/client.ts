@@ -8,11 +8,11 @@ import { anySignal, sharedSignal } from '../base/abort.ts';
 import { type Clock, steadyTime, systemClock } from '../base/clock.ts';
 import { AopsError, type ErrorDetails } from '../base/errors.ts';
 import type { Dispatcher } from '../base/undici.ts';
-import { type OperationId, operation } from '../interface/operations.ts';
+import type { OperationId } from '../interface/operations.ts';
 import type { Input, JsonOperationId, Response, StreamOperationId } from '../interface/types.ts';
 import { checkAnswer } from './answers.ts';
 import { backoff, retryPolicy } from './backoff.ts';
-import { abandonedChange, DeadlineError, NotOfferedError, OutcomeUnknownError, RateLimitedError, ServiceAnswerError } from './errors.ts';
+import { abandonedChange, asNotOffered, DeadlineError, OutcomeUnknownError, RateLimitedError } from './errors.ts';
 import type { EventReader } from './event-reader.ts';
 import { NoStreamError, openStream } from './event-streams.ts';
 import { ChangeKeys, checkedIdempotencyKey, newIdempotencyKey, replacementKey } from './idempotency.ts';
@@ -80,16 +80,15 @@ export class Client {
 
   /**
    * Calls an operation of the contract.
-   * @throws ServiceAnswerError for an error status, OutcomeUnknownError, UnavailableError, RateLimitedError, UnusableAnswerError,
+   * @throws ServiceAnswerError for an error status, NotOfferedError, OutcomeUnknownError, UnavailableError, RateLimitedError, UnusableAnswerError,
    *   or the signal's reason, which names the key where a change may have been carried out
    */
   async call<Id extends JsonOperationId>(id: Id, input: Input<Id>, options: CallOptions = {}): Promise<Response<Id>> {
-    const { method, path, extension } = operation(id);
-    const response = await this.send(operationRequest(id, input), options).catch((error: unknown) => {
-      const unknown = extension && error instanceof ServiceAnswerError && error.code === 'route_not_found';
-      throw unknown ? new NotOfferedError(id, error.details) : error;
+    const request = operationRequest(id, input);
+    const response = await this.send(request, options).catch((error: unknown) => {
+      throw asNotOffered(id, error);
     });
-    return checkAnswer(id, readJson(response), { status: response.status, method, path });
+    return checkAnswer(id, readJson(response), { status: response.status, method: request.method, path: request.path });
   }
 
   /** Takes the keys of the next change of a target: changes sent side by side take them in a fixed order, before they start. */

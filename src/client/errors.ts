@@ -1,9 +1,10 @@
 /** Failures of the HTTP core, each with its exit code. */
 import { formatDuration } from '../base/duration.ts';
 import { AopsError, type ErrorDetails, type ExitCode, exitCodes } from '../base/errors.ts';
+import { type OperationId, operation } from '../interface/operations.ts';
 import type { ErrorBody } from '../interface/types.ts';
+import type { AnsweredError } from './error-body.ts';
 import type { RpcFailure } from './json-rpc.ts';
-import type { AnsweredError } from './response.ts';
 
 const exits: Record<number, ExitCode> = {
   400: exitCodes.usage,
@@ -52,6 +53,10 @@ const hintOfCode: Record<string, string> = {
   plan_limit_reached: 'See what is used with `aops billing usage`.',
 };
 
+/** The word for scripts: that of the service, or `not_found` of "Not Found", since frameworks put the phrase of the status there. */
+const codeWord = (error: string): string =>
+  /^[A-Z][A-Za-z' -]*$/.test(error) ? error.toLowerCase().replace(/'/g, '').replace(/[ -]+/g, '_') : error;
+
 /** The service answered with an error status (interface part 7). */
 export class ServiceAnswerError extends AopsError {
   readonly status: number;
@@ -63,7 +68,7 @@ export class ServiceAnswerError extends AopsError {
   constructor(status: number, body: AnsweredError, details: ErrorDetails, hint?: string) {
     const advice = hint ?? (Object.hasOwn(hintOfCode, body.error) ? hintOfCode[body.error] : hintOfStatus[status]);
     super(body.message ?? `The service answered ${status} ${body.error}.`, {
-      code: body.error,
+      code: codeWord(body.error),
       exit: exitOfStatus(status),
       ...(advice === undefined ? {} : { hint: advice }),
       details: { status, ...details },
@@ -74,16 +79,34 @@ export class ServiceAnswerError extends AopsError {
   }
 }
 
-/** The operation is one that not every service offers (`extension` in the contract), and this one does not. */
+/** The operation is an extension (`extension` in the contract), and this service does not offer it. */
 export class NotOfferedError extends AopsError {
-  constructor(operationId: string, details: ErrorDetails) {
-    super(`This service does not offer ${operationId}: it is beyond the interface.`, {
-      code: 'not_offered',
+  /** @param certain whether it may not be the resource that is missing instead */
+  constructor(id: OperationId, certain: boolean, details: ErrorDetails) {
+    const what = `${id} (${operation(id).method} ${operation(id).path})`;
+    super(certain ? `This service does not offer ${what}.` : `Not found, or this service does not offer ${what}.`, {
+      code: certain ? 'not_offered' : 'not_found',
       exit: exitCodes.notFound,
-      hint: 'The local service does (`aops local up`).',
+      hint: 'The operation is an extension of the interface: the local service has it (`aops local up`), and another may not.',
       details,
     });
   }
+}
+
+/** Statuses of a service that does not know a route, or not for this method. */
+const unknownRoute: readonly number[] = [404, 405, 501];
+
+/**
+ * What a failed call of an operation says: that the service does not offer it, where that is what the answer means. Services tell it by the status alone; what
+ * they write beside it differs. One whose code names a resource of the path, such as `delivery_not_found`, knows the operation.
+ */
+export function asNotOffered(id: OperationId, error: unknown): unknown {
+  const { extension, path } = operation(id);
+  if (!extension || !(error instanceof ServiceAnswerError) || !unknownRoute.includes(error.status)) return error;
+  const resource = /^(\w+)_not_found$/.exec(error.code)?.[1];
+  if (resource !== undefined && path.toLowerCase().includes(resource)) return error;
+  const namesResource = path.replace('{teamId}', '').includes('{');
+  return new NotOfferedError(id, error.status !== 404 || !namesResource, error.details);
 }
 
 /** The service could not be reached, or did not answer usably, after all attempts. */
@@ -126,6 +149,15 @@ export class UnusableAnswerError extends AopsError {
     });
   }
 }
+
+/** A service may answer for a run that there is no run to see (further groups, getRun: `run` is null). */
+export const noRun = (details: ErrorDetails): AopsError =>
+  new AopsError(`The service does not show the run ${details.path?.split('/').at(-1)}.`, {
+    code: 'run_not_shown',
+    exit: exitCodes.notFound,
+    hint: 'It may have been removed, or this credential may not read it. See the runs with `aops runs list`.',
+    details,
+  });
 
 /** The reason for which a change was given up, with the key that tells what became of it. */
 export function abandonedChange(reason: unknown, details: ErrorDetails): unknown {

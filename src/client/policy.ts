@@ -5,9 +5,10 @@
 import { AopsError, type ErrorDetails, exitCodes } from '../base/errors.ts';
 import type { ErrorBody } from '../interface/types.ts';
 import { backoff, retryPolicy } from './backoff.ts';
+import { errorBody } from './error-body.ts';
 import { OutcomeUnknownError, RateLimitedError, ServiceAnswerError, UnavailableError } from './errors.ts';
 import { header, resetWait, retryAfter, serverTime, spread } from './limits/rate-limit.ts';
-import { errorBody, hasUsableBody, isReplayed, readJson } from './response.ts';
+import { hasUsableBody, isReplayed, readJson } from './response.ts';
 import type { Failure, Outcome, TransportResponse } from './transport.ts';
 
 /** What one logical request remembers between its attempts. */
@@ -60,13 +61,16 @@ export interface Situation {
 /** Whether the service is still carrying out a request with the same key. */
 const isRunning = (response: TransportResponse): boolean => errorBody(response).error === 'idempotency_in_progress';
 
+/** The service cannot do it, now or later (RFC 9110, 15.6.2): nothing was done, and trying again is no use. */
+const notImplemented = 501;
+
 /** Whether a change may or may not have been carried out after this outcome, as far as this attempt tells. */
 export function leavesOpen(outcome: Outcome): boolean {
   if (outcome.kind === 'failure') return outcome.maybeSent;
   const { status } = outcome.response;
   // One that is running may be our own, passed on twice on the way, even when we have sent it once.
   if (status === 409) return isRunning(outcome.response);
-  return status === 408 || status >= 500 || (status < 300 && !hasUsableBody(outcome.response));
+  return status === 408 || (status >= 500 && status !== notImplemented) || (status < 300 && !hasUsableBody(outcome.response));
 }
 
 /** The failure of a change that was refused now, but may have been carried out by an attempt before. */
@@ -82,11 +86,8 @@ export function decide(outcome: Outcome, situation: Situation): Decision {
   if (response.status < 300) {
     const reading = readJson(response);
     if (reading.problem === undefined) return { next: 'done', response };
-    const advice = reading.foreign === true ? { hint: foreignAnswer } : {};
-    return afterFailure(
-      { kind: 'failure', maybeSent: true, final: false, reason: reading.problem, cause: undefined, ...advice },
-      situation,
-    );
+    const { problem: reason, final = false, foreign = false } = reading;
+    return afterFailure({ kind: 'failure', maybeSent: true, final, foreign, reason, cause: undefined }, situation);
   }
   if (response.status < 400) return { next: 'fail', error: unlessOpen(redirectError(response, situation), situation.progress) };
   return afterErrorStatus(response, situation);
@@ -117,7 +118,7 @@ function afterErrorStatus(response: TransportResponse, situation: Situation): De
       error: running ? new OutcomeUnknownError('an earlier attempt with the same key is still running.', details) : error,
     };
   }
-  if (status !== 408 && status < 500) return { next: 'fail', error };
+  if (status !== 408 && (status < 500 || status === notImplemented)) return { next: 'fail', error };
   // Refused before anything was done, and for hours.
   if (body.error === 'idempotency_store_full') return { next: 'fail', error: unlessOpen(error, progress) };
   const again = retry(situation, `the service answered ${status}`, askedWait(response, situation.now));
@@ -163,15 +164,18 @@ function afterFailure(failure: Failure, situation: Situation): Decision {
   if (progress.key !== undefined && (progress.ambiguous || failure.maybeSent))
     return { next: 'fail', error: new OutcomeUnknownError(reason, details, failure.cause) };
   const address = new URL(baseUrl);
+  if (failure.foreign) {
+    const message = `Something other than the service answers at ${address.origin}: ${reason}`;
+    return { next: 'fail', error: new UnavailableError(message, details, failure.cause, foreignAnswer) };
+  }
   const hint = failure.hint ?? adviceOn(failure, address);
   const error = new UnavailableError(`Could not reach ${address.origin}: ${reason}`, details, failure.cause, hint);
   error.final = failure.final;
   return { next: 'fail', error };
 }
 
-/** What a network that wants a sign-in answers, and any other program at the address. */
-const foreignAnswer =
-  'Something else answers there: check the base URL (`aops config explain`), and whether the network wants a sign-in in a browser first.';
+/** About a network that wants a sign-in, and any other program at the address. */
+const foreignAnswer = 'Check the base URL (`aops config explain`), and whether the network asks you to sign in with a browser first.';
 
 function adviceOn({ cause }: Failure, { protocol, hostname }: URL): string {
   const code = (cause as { code?: string } | undefined)?.code ?? '';

@@ -1,7 +1,5 @@
-/** Reading an answer: whether it is what it says it is, and the error it holds. */
+/** Reading an answer: whether it is what it says it is. */
 import { isUtf8 } from 'node:buffer';
-import type { ErrorBody } from '../interface/types.ts';
-import { isRpcFailure, type RpcFailure, rpcWord } from './json-rpc.ts';
 import { header, type ResponseHeaders } from './limits/rate-limit.ts';
 import type { Reading, TransportResponse } from './transport.ts';
 
@@ -16,7 +14,7 @@ export function readJson(response: TransportResponse): Reading {
 
 /** Whether a success answer went where its body was wanted. */
 export const readMedia = ({ headers, taken }: TransportResponse, wanted: string): Reading =>
-  taken ? { value: undefined } : { problem: `the answer was ${typeIn(headers)}, not ${wanted}` };
+  taken ? { value: undefined } : { problem: `the answer was ${typeIn(headers)}, not ${wanted}`, final: true };
 
 /** Whether a success answer has the body it should have: none, or complete JSON. */
 export const hasUsableBody = (response: TransportResponse): boolean => readJson(response).problem === undefined;
@@ -26,7 +24,8 @@ function readBody({ status, headers, body, streamed }: TransportResponse): Readi
   // Empty on purpose. Without a length it may as well have been cut off.
   if (status === 204 || (body.length === 0 && header(headers, 'content-length') === '0')) return { value: undefined };
   const type = (header(headers, 'content-type') ?? '').split(';')[0]?.trim() ?? '';
-  if (!/^application\/([\w.-]+\+)?json$/i.test(type)) return { problem: `the answer was ${typeIn(headers)}, not JSON`, foreign: true };
+  if (!/^application\/([\w.-]+\+)?json$/i.test(type))
+    return { problem: `the answer was ${typeIn(headers)}, not JSON`, final: true, foreign: true };
   const encoding = header(headers, 'content-encoding')?.trim() ?? '';
   if (encoding !== '' && encoding.toLowerCase() !== 'identity') return { problem: `the answer was encoded as ${shown(encoding)}, unasked` };
   return readText(body);
@@ -49,29 +48,3 @@ function typeIn(headers: ResponseHeaders): string {
 
 /** A header's value within a sentence. */
 const shown = (text: string): string => (/^[\x21-\x7e]{1,60}$/.test(text) ? text : 'something unreadable');
-
-/** Error bodies are sentences; of anything longer the start will do. */
-const errorBodyLimit = 65_536;
-
-/** An error body; one of the Model Context Protocol with the failure in the protocol's own words. */
-export interface AnsweredError extends ErrorBody {
-  rpc?: RpcFailure;
-}
-
-/** The error body, however badly formed: the status is reported in any case. */
-export function errorBody(response: TransportResponse): AnsweredError {
-  try {
-    const body = JSON.parse(response.body.subarray(0, errorBodyLimit).toString('utf8')) as Partial<ErrorBody> | null;
-    if (isRpcFailure(body?.error)) return { error: rpcWord(body.error.code), message: body.error.message, rpc: body.error };
-    if (typeof body?.error === 'string') {
-      return {
-        error: body.error,
-        ...(typeof body.message === 'string' ? { message: body.message } : {}),
-        ...(Array.isArray(body.details) ? { details: body.details } : {}),
-      };
-    }
-  } catch {
-    // Not JSON: the status has to do.
-  }
-  return { error: `http_${response.status}`, message: `The service answered ${response.status} without a readable error.` };
-}

@@ -20,7 +20,9 @@ export type Reading =
   | { value: unknown; problem?: never }
   | {
       problem: string;
-      /** The body is of another kind than any of the service's. */
+      /** Another attempt would be answered in the same way. */
+      final?: true;
+      /** The body is of another kind than any of the service's: something else answered. */
       foreign?: true;
     };
 
@@ -38,6 +40,8 @@ export interface Failure {
   final: boolean;
   /** True when a used connection had been closed by the time the request went out on it: nothing is wrong with the service. */
   stale?: boolean;
+  /** True when the answer came from something other than the service. */
+  foreign?: boolean;
   /** Retries that may help, where it is fewer than usual. */
   retries?: number;
   /** Half a sentence for people. */

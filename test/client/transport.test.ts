@@ -72,7 +72,7 @@ describe('a body', () => {
   it('longer than it said is refused or read to its length, never more', async () => {
     const server = await scripted(partial(200, 22, '{"run":{"id":"r1"}}   trailing', 'close'));
     server.always(fine);
-    expect(await newClient(server.url).client.call('getRun', getRun)).toEqual({ run: { id: 'r1' } });
+    expect(await newClient(server.url).client.call('getRun', getRun)).toEqual({ run: { id: 'r1' }, pending_human_request: null });
   });
 });
 
@@ -91,7 +91,7 @@ describe('a head that only says that the answer is coming', () => {
     const answered = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
     const server = await scripted(raw(early + answered, 'close'));
     const { client, events } = newClient(server.url);
-    expect(await client.call('getRun', getRun)).toEqual({ run: { id: 'r1' } });
+    expect(await client.call('getRun', getRun)).toEqual({ run: { id: 'r1' }, pending_human_request: null });
     expect(events).toMatchObject([{ type: 'trace', status: 200 }]);
   });
 });
@@ -172,7 +172,7 @@ describe('giving up', () => {
     const other = client.call('getRun', getRun);
     controller.abort(interrupted);
     expect(await failure).toBe(interrupted);
-    expect(await other).toEqual({ run: { id: 'r1' } });
+    expect(await other).toEqual({ run: { id: 'r1' }, pending_human_request: null });
   });
 });
 
@@ -189,7 +189,7 @@ describe('an attempt', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(server.requests).toHaveLength(1);
     clock.advance(1);
-    expect(await result).toEqual({ run: { id: 'r1' } });
+    expect(await result).toEqual({ run: { id: 'r1' }, pending_human_request: null });
     expect(server.requests).toHaveLength(2);
   });
 

@@ -82,7 +82,9 @@ describe('aops inbox', () => {
         return { run: seen, pending_human_request: request };
       },
     };
-    const found = await pendingRequests(client as never, 'team', undefined);
+    const unreadable: string[] = [];
+    const found = await pendingRequests(client as never, 'team', undefined, (id) => unreadable.push(id));
+    expect(unreadable).toEqual([]);
     expect(found).toEqual([expect.objectContaining({ run_id: run, title: 'Pay quiet list?' })]);
   });
 

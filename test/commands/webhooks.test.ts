@@ -279,7 +279,7 @@ describe('a service without the extensions', () => {
     const env = { AOPS_BASE_URL: `http://127.0.0.1:${(other.address() as { port: number }).port}` };
     const refused = await service.cli(['webhooks', 'deliveries'], { env });
     expect(refused).toMatchObject({ code: 3, stdout: '' });
-    expect(refused.stderr).toContain('This service does not offer listWebhookDeliveries');
+    expect(refused.stderr).toContain('This service does not offer listWebhookDeliveries (GET /v2/teams/{teamId}/webhook-deliveries).');
     const plain = await service.cli(['webhooks', 'list'], { env });
     expect(plain.stderr).toContain('No such route.');
   });

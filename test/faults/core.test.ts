@@ -245,19 +245,25 @@ describe('an answer that is not whole', () => {
 });
 
 describe('an answer of another kind', () => {
-  it.each(['[]', 'null', '"ok"', '7', '{}', '{"run":null}', '{"data":[]}'])('C16 valid JSON, wrong shape: %s', async (body) => {
+  it.each(['[]', 'null', '"ok"', '7', '{}', '{"data":[]}'])('C16 valid JSON, wrong shape: %s', async (body) => {
     const result = await told(read, [answer(200, body, jsonType)]);
     expect(result).toMatchObject({ exit: 1, attempts: 1, error: { code: 'unusable_answer' } });
     expect(result.message).not.toContain(body);
   });
 
+  it('C16 no run, where one is asked for', async () => {
+    expect(await told(read, [answer(200, '{"run":null,"pending_human_request":null}', jsonType)])).toMatchObject({
+      exit: 3,
+      attempts: 1,
+      error: { code: 'run_not_shown' },
+    });
+  });
+
   it.each<[string, Step, string]>([
-    ['HTML', answer(200, '<html>', { 'content-type': 'text/html; charset=utf-8' }), 'the answer was text/html, not JSON'],
-    ['no type', answer(200, '{}'), 'the answer was of no type, not JSON'],
     ['gzip', answer(200, '{"run":{}}', { ...jsonType, 'content-encoding': 'gzip' }), 'the answer was encoded as gzip, unasked'],
     ['bytes that are no UTF-8', answer(200, Buffer.from('{"run":"\xff"}', 'latin1'), jsonType), 'the answer was not UTF-8'],
     ['UTF-16', answer(200, Buffer.from('\ufeff{"run":{}}', 'utf16le'), jsonType), 'the answer was not UTF-8'],
-  ])('C17 mistyped or misencoded: %s', async (_, step, reason) => {
+  ])('C17 misencoded: %s', async (_, step, reason) => {
     expect(await told(read, [step, fine])).toMatchObject({ exit: 0, attempts: 2 });
     expect(await told(read, (await scripted()).always(step))).toMatchObject({
       exit: 8,
@@ -265,6 +271,25 @@ describe('an answer of another kind', () => {
       message: expect.stringContaining(reason),
     });
     expect(await told(change, (await scripted()).always(step))).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1 });
+  });
+
+  it.each<[string, Step, string]>([
+    ['HTML', answer(200, '<html>', { 'content-type': 'text/html; charset=utf-8' }), 'the answer was text/html, not JSON'],
+    ['a text', answer(201, 'OK', { 'content-type': 'text/plain' }), 'the answer was text/plain, not JSON'],
+    ['no type', answer(200, '{}'), 'the answer was of no type, not JSON'],
+  ])('C17 of another type is final: something else answers there: %s', async (_, step, reason) => {
+    expect(await told(read, [step, fine])).toMatchObject({
+      exit: 8,
+      attempts: 1,
+      message: expect.stringMatching(new RegExp(`^Something other than the service answers at http://127\\.0\\.0\\.1:\\d+: ${reason}\\.$`)),
+      error: { code: 'service_unavailable', hint: expect.stringContaining('aops config explain') },
+    });
+    expect(await told(change, [step, replayed])).toMatchObject({ ...unknown, attempts: 1, distinctKeys: 1 });
+  });
+
+  it('C17 501 is final, and nothing was done', async () => {
+    const step = json(501, { error: 'not_implemented', message: 'Not here.' });
+    for (const ask of [read, change]) expect(await told(ask, [step, fine])).toMatchObject({ exit: 8, attempts: 1, message: 'Not here.' });
   });
 
   it('C17 a byte order mark is no part of the JSON, and identity no encoding', async () => {

@@ -55,9 +55,12 @@ export default defineCommand({
     const params = { agent_id: id };
     const draft = input.procedure === undefined ? undefined : await newRevision(context, id, input.procedure, input.runtime);
     // Nothing is live yet when the settings are refused, such as a name that another agent has.
-    const changed = Object.keys(body).length > 0 ? await client.call('updateAgent', { params, body }) : undefined;
+    // Read before the promotion, too: a read that fails afterwards would report a change as failed that was made.
+    const { agent } = await (Object.keys(body).length > 0
+      ? client.call('updateAgent', { params, body })
+      : client.call('getAgent', { params }));
     if (draft !== undefined) await client.call('promoteRevision', { params: { build_id: draft.id } });
-    return (changed ?? (await client.call('getAgent', { params }))).agent;
+    return agent;
   },
 });
 

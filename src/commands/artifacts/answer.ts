@@ -3,6 +3,7 @@ import type { Artifact } from '../../interface/types.ts';
 import { pendingQuestion } from '../../watch/watch-artifact.ts';
 import { answerGiven, answerOption } from '../answer-flags.ts';
 import { defineCommand } from '../define.ts';
+import { readBack } from '../offered.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { followArtifact, sendAnswer, watchExits, watchFlags, watchOptions } from './follow.ts';
@@ -36,6 +37,7 @@ export default defineCommand({
     }
     await sendAnswer(client, id, asked, await answerGiven(context, asked, input.answer));
     if (follow) return followArtifact(context, id, data.at(-1)?.id, follow);
-    return (await client.call('getArtifact', { params })).artifact;
+    const read = client.call('getArtifact', { params }).then(({ artifact: now }) => now);
+    return readBack(context, read, artifact, 'The answer was sent, and this is the artifact as it was before');
   },
 });

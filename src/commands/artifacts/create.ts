@@ -3,6 +3,7 @@ import { readContent } from '../body.ts';
 import { length } from '../checks.ts';
 import { findConnection } from '../connections/record.ts';
 import { argument, defineCommand, texts } from '../define.ts';
+import { readBack } from '../offered.ts';
 import { recordOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { followArtifact, watchExits, watchFlags, watchOptions } from './follow.ts';
@@ -35,6 +36,8 @@ export default defineCommand({
     const body = { message, ...(connection_ids.length === 0 ? {} : { connection_ids }) };
     const { artifact_id: artifactId, user_message } = await client.call('createArtifact', { body });
     if (follow) return followArtifact(context, artifactId, user_message.id, follow);
-    return (await client.call('getArtifact', { params: { artifactId } })).artifact;
+    // The id must not be lost: who repeats the command creates another artifact.
+    const read = client.call('getArtifact', { params: { artifactId } }).then(({ artifact }) => artifact);
+    return readBack(context, read, { id: artifactId } as Artifact, 'The artifact was created');
   },
 });

@@ -13,7 +13,10 @@ export const artifactArgument = argument('The artifact, by id or title, or @late
 const visibilityOf = ({ visibility, publish_permission: permission }: Artifact): string =>
   visibility === 'private' ? visibility : `${visibility}, to ${permission}`;
 
-export const artifactRecord = (artifact: Artifact) => ({
+/** @param artifact with its id alone where it could not be read */
+export const artifactRecord = (artifact: Artifact) => (artifact.status === undefined ? { ID: artifact.id } : wholeRecord(artifact));
+
+const wholeRecord = (artifact: Artifact) => ({
   ID: artifact.id,
   Title: artifact.title ?? undefined,
   Status: status(artifact.status),

@@ -15,6 +15,8 @@ export default defineCommand({
   output: recordOutput<Artifact>(artifactRecord),
   async run(context, input) {
     const client = await context.client();
-    return (await client.call('stopArtifactMessage', { params: { artifactId: await artifactId(context, input.artifact) } })).artifact;
+    const params = { artifactId: await artifactId(context, input.artifact) };
+    // A service may insist on a body, although nothing in it is required.
+    return (await client.call('stopArtifactMessage', { params, body: {} })).artifact;
   },
 });

@@ -6,12 +6,12 @@ import { documentOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { describeTool } from '../tool-arguments.ts';
 import { connectionArgument, findConnection } from './record.ts';
-import { requireTools } from './tool-list.ts';
+import { askingOperations, askServer, requireTools } from './tool-list.ts';
 
 export default defineCommand({
   summary: 'Show what a tool of a connection does and what it takes',
   arguments: { connection: connectionArgument, tool: argument('The tool, as `aops connections tools` lists it') },
-  operations: ['listConnectionTools', 'listConnections', 'getConnection'],
+  operations: askingOperations,
   exits: [exitCodes.notFound],
   examples: [
     { command: 'aops connections describe crm create_ticket', text: 'Before a procedure calls it' },
@@ -29,10 +29,9 @@ export default defineCommand({
     ),
   ),
   async run(context, input) {
-    const client = await context.client();
-    const { id, name } = await findConnection(context, input.connection);
-    const tools = requireTools(await client.call('listConnectionTools', { params: { connection_id: id } }));
-    return tools.find((tool) => tool.name === input.tool) ?? unknownTool(name, input.tool, tools);
+    const connection = await findConnection(context, input.connection);
+    const tools = requireTools(await askServer(context, connection));
+    return tools.find((tool) => tool.name === input.tool) ?? unknownTool(connection.name, input.tool, tools);
   },
 });
 

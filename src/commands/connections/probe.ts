@@ -4,7 +4,7 @@ import { defineCommand, optionalArgument, text } from '../define.ts';
 import { returns } from '../result.ts';
 import { headerOptions, readHeaders } from './headers.ts';
 import { findConnection } from './record.ts';
-import { toolList, toolOutput } from './tool-list.ts';
+import { askingOperations, askServer, toolList, toolOutput } from './tool-list.ts';
 
 export default defineCommand({
   summary: 'Try a connection, or an MCP server that is none yet, and list its tools',
@@ -12,7 +12,7 @@ export default defineCommand({
     'The service connects to the server, not this machine. With --url nothing is kept. With a connection, what was found is: `aops connections get` shows it. The exit code is 1 when the server cannot be used.',
   arguments: { connection: optionalArgument('The connection, by id or name; not with --url', { complete: 'connections' }) },
   options: { url: text('URL', 'Try this address instead', { check: webAddress }), ...headerOptions },
-  operations: ['probeMcpServer', 'listConnectionTools', 'listConnections', 'getConnection'],
+  operations: askingOperations,
   examples: [
     { command: 'aops connections probe --url http://127.0.0.1:8080/mcp', text: 'Before a connection is made' },
     { command: 'aops connections probe --url https://crm.example.com/mcp --header Authorization=@token.txt', text: 'With a token' },
@@ -30,8 +30,7 @@ export default defineCommand({
     if (input.connection !== undefined) {
       if (input.header.length + input.plainHeader.length > 0)
         throw new UsageError('A connection has its own headers.', 'Change them with `aops connections update`.');
-      const { id } = await findConnection(context, input.connection);
-      return toolList(await client.call('listConnectionTools', { params: { connection_id: id } }));
+      return toolList(await askServer(context, await findConnection(context, input.connection)));
     }
     const { plaintext, secret } = await readHeaders(context, input);
     const body = { server_url: input.url as string, headers: { ...plaintext, ...secret } };

@@ -1,6 +1,8 @@
 /** The tools of a server as people see them. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
-import type { ConnectionTool, ProbedServer } from '../../interface/types.ts';
+import { NotOfferedError } from '../../client/errors.ts';
+import type { Connection, ConnectionTool, ProbedServer } from '../../interface/types.ts';
+import type { Context } from '../context.ts';
 import { type RowList, wholeList } from '../list.ts';
 import { column, listOutput } from '../output.ts';
 
@@ -24,6 +26,28 @@ const description = column('DESCRIPTION', (tool: ConnectionTool) => firstLine(to
 const firstLine = (text = ''): string => text.trim().split('\n', 1)[0] as string;
 
 export const toolOutput = listOutput<ConnectionTool>({ columns: [name, input, description], empty: 'The server has no tools.' });
+
+/** What every command calls that asks the server of a connection for its tools. */
+export const askingOperations = ['listConnectionTools', 'probeMcpServer', 'listConnections', 'getConnection'] as const;
+
+/**
+ * What the server of a connection answers. A service that cannot ask it with all that the connection knows is asked to probe its address, without the
+ * credentials, which it does not show.
+ */
+export async function askServer(context: Context, { id, name, server_url, has_headers, auth_method }: Connection): Promise<ProbedServer> {
+  const client = await context.client();
+  try {
+    return await client.call('listConnectionTools', { params: { connection_id: id } });
+  } catch (error) {
+    if (!(error instanceof NotOfferedError) || !server_url) throw error;
+    const answer = await client.call('probeMcpServer', { params: { teamId: context.teamId() }, body: { server_url } });
+    if (has_headers || (auth_method && auth_method !== 'url'))
+      context.terminal.warn(
+        `This service probes addresses only: it asked ${server_url} without the credentials of ${name}. Give headers with \`aops connections probe --url\`.`,
+      );
+    return answer;
+  }
+}
 
 /** The tools that a server answered with. @throws AopsError `mcp_server_failed` with what was wrong */
 export const toolList = (answer: ProbedServer): RowList<ConnectionTool> => wholeList(requireTools(answer));

@@ -1,14 +1,14 @@
 import { defineCommand } from '../define.ts';
 import { returns } from '../result.ts';
 import { connectionArgument, findConnection } from './record.ts';
-import { toolList, toolOutput } from './tool-list.ts';
+import { askingOperations, askServer, toolList, toolOutput } from './tool-list.ts';
 
 export default defineCommand({
   summary: 'List the tools of a connection, as its server has them now',
   description:
     'An argument with a question mark may be left out. `aops connections describe` shows one with all that is known of it, and --json all of them.',
   arguments: { connection: connectionArgument },
-  operations: ['listConnectionTools', 'listConnections', 'getConnection'],
+  operations: askingOperations,
   examples: [
     { command: 'aops connections tools crm', text: 'What a procedure may call' },
     { command: 'aops connections tools crm --jq \'.data[] | select(.name == "create_ticket").input_schema\'', text: 'What one takes' },
@@ -16,8 +16,6 @@ export default defineCommand({
   result: returns('listConnectionTools.tools[]'),
   output: toolOutput,
   async run(context, input) {
-    const client = await context.client();
-    const { id } = await findConnection(context, input.connection);
-    return toolList(await client.call('listConnectionTools', { params: { connection_id: id } }));
+    return toolList(await askServer(context, await findConnection(context, input.connection)));
   },
 });

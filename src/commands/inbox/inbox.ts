@@ -13,7 +13,7 @@ import { agentId } from '../resolve.ts';
 import { returns } from '../result.ts';
 import { runWord } from '../run-names.ts';
 import { eventLine, watchInbox } from './events.ts';
-import { type PendingRequest, pendingRequests } from './pending.ts';
+import { type OnUnreadable, type PendingRequest, pendingRequests } from './pending.ts';
 import { type Load, Sitting } from './sitting.ts';
 
 const empty = 'Nobody is asked anything.';
@@ -59,18 +59,29 @@ export default defineCommand({
     const agent = input.agent === undefined ? undefined : await agentId(context, input.agent);
     const { clock, signal } = context;
     const teamId = context.teamId();
+    const onUnreadable = warnOnce(context);
     const isSitting = plain && terminal.interactive && terminal.out.isTTY;
     if (!input.watch) {
-      const once: Load = () => pendingRequests(client, teamId, agent);
+      const once: Load = () => pendingRequests(client, teamId, agent, onUnreadable);
       return isSitting ? new Sitting(context, client, once).pick(empty).then(() => undefined) : wholeList(await once());
     }
     const pace = new Pace(clock);
     const polling = { call: callAtPace(client, pace, signal) } as Pick<Client, 'call'>;
-    const load = patient(() => pendingRequests(polling, teamId, agent), { clock, signal, onOutage: outageNotes(context) });
+    const load = patient(() => pendingRequests(polling, teamId, agent, onUnreadable), { clock, signal, onOutage: outageNotes(context) });
     teamChanges(client, teamId, { clock, signal }).hurry(pace);
     return isSitting ? new Sitting(context, client, load).follow(pace) : printEvents(context, load, pace);
   },
 });
+
+/** Warns of each run that cannot be read, once however often the service is asked. */
+function warnOnce({ terminal }: Context): OnUnreadable {
+  const warned = new Set<string>();
+  return (runId, error) => {
+    if (warned.has(runId)) return;
+    warned.add(runId);
+    terminal.warn(`The run ${runId} waits for a person, but what it asks cannot be read: ${error.message}`);
+  };
+}
 
 async function printEvents(context: Context, load: Load, pace: Pace): Promise<undefined> {
   const { terminal, clock, signal, format } = context;

@@ -1,4 +1,5 @@
 /** What runs of a team ask of people right now. */
+import { AopsError } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import { pagedRows } from '../../client/paging.ts';
 import type { HumanRequest } from '../../interface/types.ts';
@@ -14,11 +15,18 @@ export interface PendingRequest extends HumanRequest {
   agent_name: string;
 }
 
-/** All pending requests, the oldest first. A run that stopped asking in between is left out. */
+/** What is told of a run that waits but cannot be read. */
+export type OnUnreadable = (runId: string, error: AopsError) => void;
+
+/**
+ * All pending requests, the oldest first. A run that stopped asking in between is left out, and one that the service does not show is reported and left out.
+ * @throws AopsError when the service cannot be read at all
+ */
 export async function pendingRequests(
   client: Pick<Client, 'call'>,
   teamId: string,
   agentId: string | undefined,
+  onUnreadable: OnUnreadable,
 ): Promise<PendingRequest[]> {
   const found: PendingRequest[] = [];
   const runs = pagedRows(async (limit, offset) => {
@@ -28,11 +36,24 @@ export async function pendingRequests(
   }, 100);
   for await (const run of runs) {
     // A service need not tell the request in its list.
-    const request = run.pending_human_request ?? (await requestOf(client, run.id));
+    const request = run.pending_human_request ?? (await requestShown(client, run.id, onUnreadable));
     if (request) {
       const { id: run_id, title: run_title, run_number = null, agent_id, agent_name } = run;
       found.push({ ...request, run_id, run_title, run_number, agent_id, agent_name });
     }
   }
   return found.sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
+}
+
+/** What is wrong with the answer for one run says nothing of the others. */
+const aboutOneRun: readonly string[] = ['run_not_shown', 'unusable_answer'];
+
+async function requestShown(client: Pick<Client, 'call'>, runId: string, onUnreadable: OnUnreadable): Promise<HumanRequest | null> {
+  try {
+    return await requestOf(client, runId);
+  } catch (error) {
+    if (!(error instanceof AopsError) || !aboutOneRun.includes(error.code)) throw error;
+    onUnreadable(runId, error);
+    return null;
+  }
 }

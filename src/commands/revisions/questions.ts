@@ -3,7 +3,7 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { shellQuoted } from '../../base/shell.ts';
 import type { CallOptions, Client } from '../../client/client.ts';
-import { ServiceAnswerError } from '../../client/errors.ts';
+import { NotOfferedError } from '../../client/errors.ts';
 import type { HumanRequest, ReviewedBuilderRun } from '../../interface/types.ts';
 import type { Answer } from '../../watch/answers.ts';
 import type { BuilderRunIds } from '../../watch/watch-builder-run.ts';
@@ -21,8 +21,9 @@ export async function sendAnswers(
   try {
     return (await client.call('answerBuilderRun', answerInput(builderRunId, request, answer), options)).builder_run;
   } catch (error) {
-    if (!(error instanceof ServiceAnswerError) || error.status !== 404 || error.code === 'builder_run_not_found') throw error;
-    throw new AopsError('This service does not offer to answer builder runs: the interface has no such operation.', {
+    if (!(error instanceof NotOfferedError)) throw error;
+    // The builder run was read a moment ago, so it is the operation that is missing.
+    throw new AopsError('This service does not offer a way to answer builder runs: the interface has no such operation.', {
       code: 'not_offered',
       exit: exitCodes.notFound,
       hint: 'Discard the builder run, and ask again in other words.',

@@ -63,13 +63,13 @@ describe('TLS', () => {
       message: expect.stringContaining('an authority that is not trusted here'),
       hint: expect.stringContaining('--ca-file FILE'),
     });
-    expect(await newClient(url, { network: trusting }).client.call('getRun', getRun)).toEqual({ run: {} });
+    expect(await newClient(url, { network: trusting }).client.call('getRun', getRun)).toEqual({ run: {}, pending_human_request: null });
   });
 
   it('of a self-signed certificate is accepted when that is named itself', async () => {
     const { url } = await service('self-signed');
     const network = { certificates: { authorities: certificate('self-signed').cert } };
-    expect(await newClient(url, { network }).client.call('getRun', getRun)).toEqual({ run: {} });
+    expect(await newClient(url, { network }).client.call('getRun', getRun)).toEqual({ run: {}, pending_human_request: null });
   });
 
   it('identifies with the client certificate, at the origins it is for alone', async () => {
@@ -115,7 +115,7 @@ describe('a proxy', () => {
     const { port, requests } = await service();
     const tunnel = await proxy({ port });
     const { client } = newClient('https://agents.test', { network: through(write(tunnel.host)) });
-    expect(await client.call('getRun', getRun)).toEqual({ run: {} });
+    expect(await client.call('getRun', getRun)).toEqual({ run: {}, pending_human_request: null });
     expect(tunnel.asked).toEqual(['CONNECT agents.test:443']);
     expect(requests[0]?.headers.authorization).toBe('Bearer secret-token');
     expect(JSON.stringify(requests)).not.toContain('proxy-');
@@ -134,7 +134,10 @@ describe('a proxy', () => {
     const { port } = await service();
     const tunnel = await proxy({ port, tls: 'server' });
     const url = `https://localhost:${tunnel.host.split(':')[1]}`;
-    expect(await newClient('https://agents.test', { network: through(url) }).client.call('getRun', getRun)).toEqual({ run: {} });
+    expect(await newClient('https://agents.test', { network: through(url) }).client.call('getRun', getRun)).toEqual({
+      run: {},
+      pending_human_request: null,
+    });
     const distrusting = newClient('https://agents.test', { network: through(url, {}) });
     expect(await failureOf(distrusting.client.call('getRun', getRun))).toMatchObject({
       exit: 8,
@@ -214,7 +217,10 @@ describe('a proxy', () => {
     afterTest(() => new Promise((resolve) => plain.close(resolve)));
     const { port } = plain.address() as net.AddressInfo;
     const tunnel = await proxy({ port });
-    expect(await newClient('http://store.test', { network: through(tunnel.host) }).client.call('getRun', getRun)).toEqual({ run: {} });
+    expect(await newClient('http://store.test', { network: through(tunnel.host) }).client.call('getRun', getRun)).toEqual({
+      run: {},
+      pending_human_request: null,
+    });
     expect(tunnel.asked).toEqual(['GET http://store.test/v2/runs/r1']);
     const locked = await proxy({ port, login: 'me:other' });
     const error = await failureOf(newClient('http://store.test', { network: through(locked.host) }).client.call('getRun', getRun));

@@ -3,7 +3,7 @@ import { AopsError, exitCodes } from '../../../base/errors.ts';
 import type { CaseTrigger } from '../../../interface/types.ts';
 import type { Context } from '../../context.ts';
 import { argument, integer, optionalArgument } from '../../define.ts';
-import { offered } from '../../offered.ts';
+import { ifReadable } from '../../offered.ts';
 import { shown, time } from '../../output.ts';
 import { agentId } from '../../resolve.ts';
 
@@ -50,11 +50,11 @@ export async function triggerParams(
   });
 }
 
-/** Says so when the agent cannot take a case yet. */
+/** Warns when the agent cannot take a case yet, where that can be found out: the trigger was created in any case. */
 export async function warnOfNoRevision(context: Context, { agent_id, enabled }: CaseTrigger): Promise<void> {
   if (!enabled) return;
   const client = await context.client();
-  const revisions = await offered(client.call('listAgentRevisions', { params: { agent_id }, query: { limit: 100 } }));
+  const revisions = await ifReadable(client.call('listAgentRevisions', { params: { agent_id }, query: { limit: 100 } }));
   if (revisions === undefined || revisions.total > revisions.builds.length || revisions.builds.some(({ status }) => status === 'live'))
     return;
   context.terminal.warn(

@@ -1,0 +1,275 @@
+/** The command line on services that somebody else wrote: they lack the extensions, and word their errors as their frameworks do. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  answering,
+  asFastify,
+  asHtml,
+  asPrism,
+  type ForeignRoutes,
+  ForeignService,
+  type UnknownRoute,
+} from '../support/foreign-service.ts';
+import { type CliResult, runCli } from '../support/run-cli.ts';
+import { folderEnv } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const team = '00000000-0000-4000-8000-00000000000a';
+const agent = '00000000-0000-4000-8000-00000000000b';
+const some = '00000000-0000-4000-8000-000000000001';
+const other = '00000000-0000-4000-8000-000000000002';
+const at = '2026-07-18T09:30:00Z';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await temporaryFolder();
+});
+
+const cli = (service: ForeignService, ...argv: string[]): Promise<CliResult> =>
+  runCli(argv, {
+    cwd: folder,
+    env: { ...folderEnv(folder), AOPS_API_KEY: 'foreign-key', AOPS_BASE_URL: service.url, AOPS_TEAM_ID: team },
+  });
+
+const errorOf = ({ stderr }: CliResult): Record<string, unknown> =>
+  (JSON.parse(stderr.trim().split('\n').at(-1) as string) as { error: Record<string, unknown> }).error;
+
+const styles: [string, UnknownRoute][] = [
+  ['Fastify', asFastify],
+  ['Prism', asPrism],
+  ['a web server', asHtml],
+];
+
+describe('an extension that a service does not offer', () => {
+  it.each(styles)('is named as such where the path has the team alone, in the words of %s', async (_, unknown) => {
+    const service = await ForeignService.start({}, unknown);
+    for (const [argv, operation] of [
+      [['webhooks', 'deliveries'], 'listWebhookDeliveries (GET /v2/teams/{teamId}/webhook-deliveries)'],
+      [['local', 'team', 'list'], 'listLocalTeams (GET /v2/local/teams)'],
+    ] as const) {
+      const refused = await cli(service, ...argv, '--json');
+      expect([refused.code, refused.stdout]).toEqual([3, '']);
+      expect(errorOf(refused)).toMatchObject({ code: 'not_offered', status: 404, message: `This service does not offer ${operation}.` });
+      expect(errorOf(refused).hint).toContain('aops local up');
+    }
+  });
+
+  it.each(styles)('may be what a 404 means where the path names a resource, in the words of %s', async (_, unknown) => {
+    const service = await ForeignService.start({}, unknown);
+    for (const argv of [
+      ['webhooks', 'update', some, '--no-enabled'],
+      ['webhooks', 'resend', some],
+      ['webhooks', 'delivery', some],
+    ]) {
+      const refused = await cli(service, ...argv, '--json');
+      expect([refused.code, refused.stdout], argv.join(' ')).toEqual([3, '']);
+      expect(errorOf(refused)).toMatchObject({
+        code: 'not_found',
+        message: expect.stringMatching(/^Not found, or this service does not offer \w+ \(/),
+      });
+    }
+  });
+
+  it.each([405, 501])('is certain after %i', async (status) => {
+    const service = await ForeignService.start({}, () => answering(status, { error: 'Method Not Allowed', message: 'No.' }));
+    expect(errorOf(await cli(service, 'webhooks', 'update', some, '--no-enabled', '--json'))).toMatchObject({
+      code: 'not_offered',
+      exit: 3,
+      status,
+    });
+  });
+
+  it('is not what a service says that names the missing resource', async () => {
+    const service = await ForeignService.start({}, () => answering(404, { error: 'delivery_not_found', message: 'No such delivery.' }));
+    expect(errorOf(await cli(service, 'webhooks', 'delivery', some, '--json'))).toMatchObject({
+      code: 'delivery_not_found',
+      message: 'No such delivery.',
+    });
+  });
+
+  it('is not guessed at for operations of the interface', async () => {
+    const service = await ForeignService.start({});
+    expect(errorOf(await cli(service, 'webhooks', 'list', '--json'))).toMatchObject({
+      code: 'not_found',
+      message: expect.stringContaining('Route GET:'),
+    });
+  });
+});
+
+describe('the tools of a connection', () => {
+  const connection = {
+    id: some,
+    name: 'crm',
+    type: 'custom_mcp',
+    provider: 'user',
+    user_id: null,
+    team_id: team,
+    server_url: 'https://crm.example.com/mcp',
+    created_at: at,
+    updated_at: at,
+  };
+  const probe = 'POST /v2/teams/:team/connections/mcp/probe';
+  const tools = [{ name: 'create_ticket', description: 'Creates a ticket.' }];
+
+  it.each(['probe', 'tools'])('are found by probing its address where the service has no other way: %s', async (verb) => {
+    const service = await ForeignService.start({ 'GET /v2/connections/:id': () => connection, [probe]: () => ({ success: true, tools }) });
+    const shown = await cli(service, 'connections', verb, some, '--json');
+    expect(shown).toMatchObject({ code: 0, stderr: '' });
+    expect(shown.json()).toMatchObject({ data: tools });
+    expect(service.bodies('POST', `/v2/teams/${team}/connections/mcp/probe`)).toEqual([{ server_url: connection.server_url }]);
+  });
+
+  it('are asked for without its credentials, which is said', async () => {
+    const service = await ForeignService.start({
+      'GET /v2/connections/:id': () => ({ ...connection, auth_method: 'headers', has_headers: true }),
+      [probe]: () => ({ success: false, error: 'The server answered 401.' }),
+    });
+    const shown = await cli(service, 'connections', 'probe', some);
+    expect([shown.code, shown.stdout]).toEqual([1, '']);
+    expect(shown.stderr).toContain('asked https://crm.example.com/mcp without the credentials of crm');
+    expect(shown.stderr).toContain('error: The server answered 401.');
+  });
+
+  it('of a connection whose address is not told cannot be had', async () => {
+    const service = await ForeignService.start({ 'GET /v2/connections/:id': () => ({ ...connection, server_url: undefined }) });
+    expect(errorOf(await cli(service, 'connections', 'tools', some, '--json'))).toMatchObject({ code: 'not_found', exit: 3 });
+  });
+});
+
+describe('an error', () => {
+  it('of a problem document is read', async () => {
+    const service = await ForeignService.start({}, () =>
+      answering(
+        422,
+        {
+          type: 'https://stoplight.io/prism/errors#UNPROCESSABLE_ENTITY',
+          title: 'Invalid request',
+          status: 422,
+          detail: 'Your request is not valid',
+          validation: [{ location: ['body'], severity: 'Error', code: 'required', message: 'Body parameter is required' }],
+        },
+        'application/problem+json',
+      ),
+    );
+    const { code, stderr } = await cli(service, 'teams', 'get');
+    expect(code).toBe(1);
+    expect(stderr).toContain('error: Invalid request. Your request is not valid. body: Body parameter is required.\n');
+  });
+});
+
+describe('after a change', () => {
+  const trigger = {
+    id: some,
+    agent_id: agent,
+    case_queue_id: other,
+    case_queue_name: 'invoices',
+    user_id: some,
+    enabled: true,
+    concurrency: null,
+    created_at: at,
+    updated_at: at,
+    creator_display_name: null,
+    can_disable: true,
+    has_conflict: false,
+    conflicting_agents: [],
+  };
+
+  it.each([400, 401, 404, 500])('a look that only feeds a warning fails nothing: %i', async (status) => {
+    const service = await ForeignService.start({
+      'POST /v2/agents/:id/case-triggers': () => answering(201, { case_trigger: trigger }),
+      'GET /v2/agents/:id/revisions': () => answering(status, { error: 'no', message: 'No.' }),
+    });
+    const created = await cli(service, 'agents', 'triggers', 'create', agent, '--queue', other, '--json');
+    expect([created.code, created.json()]).toEqual([0, trigger]);
+    expect(service.asked).toContain(`GET /v2/agents/${agent}/revisions`);
+  });
+
+  it('an artifact that cannot be read back was created, and its id is not lost', async () => {
+    const message = { id: other, artifact_id: some, role: 'user', content: 'runs', created_at: at };
+    const service = await ForeignService.start({
+      'POST /v2/artifacts': () => answering(201, { artifact_id: some, user_message: message }),
+    });
+    const created = await cli(service, 'artifacts', 'create', 'runs of the last 7 days');
+    expect([created.code, created.stdout]).toEqual([0, `ID\t${some}\n`]);
+    expect(created.stderr).toContain('The artifact was created, but it could not be read: Route GET:');
+    expect((await cli(service, 'artifacts', 'create', 'runs', '-o', 'id')).stdout).toBe(`${some}\n`);
+  });
+});
+
+describe('a request whose body has no required field', () => {
+  it('is sent with an empty object all the same: stopping an artifact', async () => {
+    const artifact = {
+      id: some,
+      team_id: team,
+      created_by_user_id: some,
+      title: null,
+      html_code_present: false,
+      status: 'interrupted',
+      visibility: 'private',
+      publish_permission: 'view',
+      created_at: at,
+      updated_at: at,
+    };
+    const service = await ForeignService.start({ 'POST /v2/artifacts/:id/stop': () => ({ artifact }) });
+    expect((await cli(service, 'artifacts', 'stop', some)).code).toBe(0);
+    expect(service.bodies('POST', `/v2/artifacts/${some}/stop`)).toEqual([{}]);
+  });
+});
+
+describe('a run that the service does not show', () => {
+  const row = (id: string) => ({
+    id,
+    agent_id: agent,
+    agent_name: 'invoice-check',
+    title: `Run ${id.at(-1)}`,
+    status: 'waiting',
+    source: null,
+    created_at: at,
+    started_at: at,
+    completed_at: null,
+    build_id: some,
+    updated_at: at,
+    user_id: null,
+    case_queue_item_id: null,
+    case_queue_id: null,
+    case_queue_name: null,
+    case_title: null,
+    postponed_to: null,
+    submitted_prompt_count: 0,
+  });
+  const request = { id: some, title: 'Pay the invoice?', description: null, created_at: at, type: 'approval' };
+  const routes: ForeignRoutes = {
+    'GET /v2/teams/:team/runs': () => ({ data: [row(some), row(other)], total: 2 }),
+    'GET /v2/runs/:id': (_, id) => (id === some ? { run: null } : { run: row(other), pending_human_request: request }),
+  };
+
+  it('is named in the error', async () => {
+    const service = await ForeignService.start(routes);
+    expect(errorOf(await cli(service, 'runs', 'get', some, '--json'))).toMatchObject({
+      code: 'run_not_shown',
+      exit: 3,
+      message: `The service does not show the run ${some}.`,
+    });
+  });
+
+  it('does not hide the others of the inbox', async () => {
+    const service = await ForeignService.start(routes);
+    const inbox = await cli(service, 'inbox', '--json');
+    expect([inbox.code, inbox.json<{ data: object[] }>().data]).toEqual([
+      0,
+      [expect.objectContaining({ run_id: other, title: 'Pay the invoice?' })],
+    ]);
+    expect(inbox.stderr).toContain(`The run ${some} waits for a person, but what it asks cannot be read`);
+  });
+
+  it('may leave out that it asks nothing, and its number in lists', async () => {
+    const service = await ForeignService.start({ ...routes, 'GET /v2/runs/:id': () => ({ run: { ...row(other), status: 'running' } }) });
+    expect((await cli(service, 'runs', 'get', other, '--json')).json()).toMatchObject({ id: other, pending_human_request: null });
+    expect(errorOf(await cli(service, 'runs', 'respond', other, '--approve', '--json'))).toMatchObject({
+      code: 'run_not_waiting',
+      exit: 6,
+    });
+    const list = await cli(service, 'runs', 'list');
+    expect([list.code, list.stderr]).toEqual([0, '']);
+    expect(list.stdout).not.toMatch(/undefined|NaN/);
+  });
+});

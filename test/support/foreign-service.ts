@@ -1,0 +1,122 @@
+/**
+ * A service that somebody else wrote: it answers the routes that a test gives it, and everything else as a framework of its choice does. It records what
+ * it is asked.
+ */
+import http from 'node:http';
+import type net from 'node:net';
+import { whenDone } from './temporary.ts';
+
+export interface ForeignRequest {
+  method: string;
+  /** Without the query. */
+  path: string;
+  query: URLSearchParams;
+  headers: http.IncomingHttpHeaders;
+  /** Parsed JSON; undefined when there was no body. */
+  body: unknown;
+}
+
+export interface ForeignAnswer {
+  status: number;
+  /** A text is sent as it is. */
+  body: unknown;
+  type?: string;
+}
+
+/** What a service answers at a path that it does not know. */
+export type UnknownRoute = (request: ForeignRequest) => ForeignAnswer;
+
+export const asFastify: UnknownRoute = ({ method, path }) => ({
+  status: 404,
+  body: { error: 'Not Found', message: `Route ${method}:${path} not found`, statusCode: 404 },
+});
+
+export const asPrism: UnknownRoute = ({ method, path }) => ({
+  status: 404,
+  type: 'application/problem+json',
+  body: {
+    type: 'https://stoplight.io/prism/errors#NO_PATH_MATCHED_ERROR',
+    title: 'Route not resolved, no path matched',
+    status: 404,
+    detail: `The route ${path} hasn't been found for ${method.toLowerCase()}.`,
+  },
+});
+
+export const asHtml: UnknownRoute = () => ({
+  status: 404,
+  type: 'text/html',
+  body: '<!doctype html><title>404</title><h1>\u001b[31mNot Found</h1>',
+});
+
+/** `GET /v2/runs/:id` to what it answers: an answer with its status, or the body of a 200. `:name` stands for any segment. */
+export type ForeignRoutes = Record<string, (request: ForeignRequest, ...segments: string[]) => unknown>;
+
+export const answering = (status: number, body: unknown, type?: string): ForeignAnswer => ({ status, body, ...(type ? { type } : {}) });
+
+const isAnswer = (value: unknown): value is ForeignAnswer =>
+  typeof value === 'object' && value !== null && 'status' in value && typeof value.status === 'number' && 'body' in value;
+
+export class ForeignService {
+  readonly requests: ForeignRequest[] = [];
+  readonly routes: ForeignRoutes;
+  readonly #server: http.Server;
+
+  private constructor(routes: ForeignRoutes, unknown: UnknownRoute) {
+    this.routes = routes;
+    this.#server = http.createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const { pathname, searchParams } = new URL(request.url ?? '', 'http://foreign');
+        const text = Buffer.concat(chunks).toString();
+        const seen: ForeignRequest = {
+          method: request.method ?? '',
+          path: pathname,
+          query: searchParams,
+          headers: request.headers,
+          body: text === '' ? undefined : JSON.parse(text),
+        };
+        this.requests.push(seen);
+        const answer = this.#answer(seen) ?? unknown(seen);
+        const body = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
+        response.writeHead(answer.status, { 'content-type': answer.type ?? 'application/json' }).end(answer.status === 204 ? '' : body);
+      });
+    });
+  }
+
+  static async start(routes: ForeignRoutes, unknown: UnknownRoute = asFastify): Promise<ForeignService> {
+    const service = new ForeignService(routes, unknown);
+    await new Promise<void>((resolve) => service.#server.listen(0, '127.0.0.1', resolve));
+    whenDone(() => service.close());
+    return service;
+  }
+
+  #answer(request: ForeignRequest): ForeignAnswer | undefined {
+    for (const [pattern, answer] of Object.entries(this.routes)) {
+      const found = new RegExp(`^${pattern.replace(/:\w+/g, '([^/]+)')}$`).exec(`${request.method} ${request.path}`);
+      if (!found) continue;
+      const value = answer(request, ...found.slice(1));
+      return isAnswer(value) ? value : { status: 200, body: value };
+    }
+    return undefined;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as net.AddressInfo).port}`;
+  }
+
+  /** `POST /v2/...` of each request so far. */
+  get asked(): string[] {
+    return this.requests.map(({ method, path }) => `${method} ${path}`);
+  }
+
+  /** What was sent to a path. */
+  bodies(method: string, path: string): unknown[] {
+    return this.requests.filter((request) => request.method === method && request.path === path).map(({ body }) => body);
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
