@@ -41,16 +41,43 @@ export function withDefaultTimes(times: ScheduleTimes): ScheduleTimes {
   };
 }
 
-/** A schedule for people: `every workday at 09:00`. */
+/**
+ * Times as a service stores them, in the form in which they are counted with: what is left over from another frequency is dropped, and `9:00`, `09:00:00` and
+ * `Monday` are understood. What cannot be understood stays as it is.
+ */
+export function storedTimes(stored: ScheduleTimes): ScheduleTimes {
+  const fields = isFrequency(stored.frequency) ? fieldsOf[stored.frequency] : [];
+  const { time, day, day_of_month, cron } = stored;
+  return {
+    ...stored,
+    time: fields.includes('time') && time ? clockTime(time) : null,
+    day: fields.includes('day') && day ? weekday(day) : null,
+    day_of_month: fields.includes('day_of_month') ? (day_of_month ?? null) : null,
+    cron: fields.includes('cron') ? (cron ?? null) : null,
+  };
+}
+
+/** HH:MM of a time that may lack a zero or have seconds. */
+function clockTime(text: string): string {
+  const [, hour, minute] = /^(\d{1,2}):(\d\d)(?::\d\d(?:\.\d+)?)?$/.exec(text.trim()) ?? [];
+  return hour === undefined ? text : `${hour.padStart(2, '0')}:${minute}`;
+}
+
+function weekday(text: string): string {
+  const word = text.trim().toLowerCase();
+  return weekdays.find((day) => word === day || word === day.slice(0, 3)) ?? text;
+}
+
+/** A schedule for people, however it is stored: `every workday at 09:00`. */
 export function timesInWords(given: ScheduleTimes): string {
-  const times = withDefaultTimes(given);
+  const times = withDefaultTimes(storedTimes(given));
   switch (times.frequency as Frequency) {
     case 'every_5_minutes':
       return 'every 5 minutes';
     case 'every_15_minutes':
       return 'every 15 minutes';
     case 'hourly':
-      return times.time?.endsWith(':00') ? 'every hour' : `every hour at minute ${Number(times.time?.slice(3))}`;
+      return hourlyInWords(times.time ?? '');
     case 'daily':
       return `every day at ${times.time}`;
     case 'workday':
@@ -60,8 +87,14 @@ export function timesInWords(given: ScheduleTimes): string {
     case 'monthly':
       return `every month on day ${times.day_of_month} at ${times.time}`;
     case 'custom':
-      return `cron ${times.cron}`;
+      return times.cron === null ? 'custom' : `cron ${times.cron}`;
     default:
       return times.frequency;
   }
+}
+
+function hourlyInWords(time: string): string {
+  const minute = /^\d\d:(\d\d)$/.exec(time)?.[1];
+  if (minute === undefined) return `every hour at ${time}`;
+  return minute === '00' ? 'every hour' : `every hour at minute ${Number(minute)}`;
 }

@@ -1,5 +1,6 @@
 /** When schedules fire: every frequency, short months, and the days on which the clocks change. */
 import { describe, expect, it } from 'vitest';
+import { storedTimes } from '../../src/base/schedule-fields.ts';
 import { nextTimes, type ScheduleTimes, timesInWords, timesProblems } from '../../src/base/schedule-times.ts';
 
 const times = (given: Partial<ScheduleTimes>): ScheduleTimes => ({
@@ -13,6 +14,35 @@ const times = (given: Partial<ScheduleTimes>): ScheduleTimes => ({
 });
 const next = (given: Partial<ScheduleTimes>, after: string, count = 3): string[] =>
   nextTimes(times(given), Date.parse(after), count).map((at) => new Date(at).toISOString().replace(':00.000Z', 'Z'));
+
+describe('times as a service stores them', () => {
+  it.each<[Partial<ScheduleTimes>, Partial<ScheduleTimes>, string]>([
+    [{ frequency: 'every_5_minutes', time: '08:00', day: 'friday', cron: '* * * * *' }, {}, 'every 5 minutes'],
+    [{ time: '9:00' }, { time: '09:00' }, 'every day at 09:00'],
+    [{ time: '09:30:00' }, { time: '09:30' }, 'every day at 09:30'],
+    [{ frequency: 'weekly', day: 'Monday', time: '10:00', day_of_month: 3 }, { day: 'monday', time: '10:00' }, 'every Monday at 10:00'],
+    [{ frequency: 'weekly', day: 'FRI' }, { day: 'friday' }, 'every Friday at 09:00'],
+    [{ frequency: 'hourly', time: '0:05' }, { time: '00:05' }, 'every hour at minute 5'],
+  ])('%j are counted with', (given, expected, words) => {
+    const stored = storedTimes(times(given));
+    expect(stored).toEqual(times({ ...expected, frequency: stored.frequency }));
+    expect(timesProblems(stored)).toEqual([]);
+    expect(timesInWords(times(given))).toBe(words);
+  });
+
+  it.each<[Partial<ScheduleTimes>, string]>([
+    [{ frequency: 'hourly', time: 'noon' }, 'every hour at noon'],
+    [{ frequency: 'custom' }, 'custom'],
+    [{ frequency: 'fortnightly' }, 'fortnightly'],
+  ])('%j stay as they are, and can still be said', (given, words) => {
+    expect(timesProblems(storedTimes(times(given)))).toHaveLength(1);
+    expect(timesInWords(times(given))).toBe(words);
+  });
+
+  it('may lack the fields that do not matter', () => {
+    expect(storedTimes({ frequency: 'daily', timezone: 'UTC' } as ScheduleTimes)).toEqual(times({}));
+  });
+});
 
 describe('a frequency', () => {
   it.each<[Partial<ScheduleTimes>, string[]]>([

@@ -273,3 +273,62 @@ describe('a run that the service does not show', () => {
     expect(list.stdout).not.toMatch(/undefined|NaN/);
   });
 });
+
+describe('schedules', () => {
+  const schedule = (id: string, fields: object) => ({
+    id,
+    build_id: some,
+    agent_id: agent,
+    user_id: some,
+    enabled: true,
+    frequency: 'daily',
+    time: null,
+    timezone: 'UTC',
+    day: null,
+    day_of_month: null,
+    cron: null,
+    source: null,
+    task: null,
+    recurring: true,
+    auto_disabled_at: null,
+    auto_disabled_reason: null,
+    consecutive_missing_connection_failures: 0,
+    first_missing_connection_failure_at: null,
+    last_missing_connection_failure_at: null,
+    created_at: at,
+    updated_at: at,
+    ...fields,
+  });
+  const serving = (...schedules: object[]) => ForeignService.start({ 'GET /v2/agents/:id/schedules': () => ({ schedules }) });
+  const next = (service: ForeignService, ...more: string[]) =>
+    cli(service, 'agents', 'schedules', 'next', agent, ...more, '--from', '2026-07-18T09:00:00Z');
+
+  it.each<[object, string]>([
+    [{ frequency: 'every_5_minutes', time: '08:00' }, '2026-07-18T09:05:00.000Z'],
+    [{ time: '09:30:00' }, '2026-07-18T09:30:00.000Z'],
+    [{ frequency: 'weekly', time: '9:30', day: 'Monday' }, '2026-07-20T09:30:00.000Z'],
+  ])('that were stored like %j are counted', async (fields, expected) => {
+    const shown = await next(await serving(schedule(some, fields)), '--count', '1', '--json');
+    expect([shown.code, shown.stderr, shown.json<{ data: { at: string }[] }>().data.map((one) => one.at)]).toEqual([0, '', [expected]]);
+  });
+
+  it('that cannot be counted are told with what the service names, and do not hide the others', async () => {
+    const odd = schedule(other, { frequency: 'lunar', timezone: 'Mars/Olympus', next_run_at: '2026-07-18T09:01:00Z' });
+    const shown = await next(await serving(schedule(some, {}), odd), '--count', '2', '--json');
+    expect([shown.code, shown.json<{ data: object[] }>().data]).toEqual([
+      0,
+      [
+        expect.objectContaining({ at: '2026-07-18T09:01:00.000Z', when: 'lunar', schedule_id: other }),
+        expect.objectContaining({ at: '2026-07-19T09:00:00.000Z', schedule_id: some }),
+      ],
+    ]);
+    expect(shown.stderr).toContain(`The times of the schedule ${other} cannot be counted here: frequency must be one of`);
+  });
+
+  it('are no matter of usage when none can be counted', async () => {
+    const service = await serving(schedule(some, { frequency: 'custom' }));
+    expect(errorOf(await next(service, '--json'))).toMatchObject({ code: 'schedule_unreadable', exit: 1 });
+    const list = await cli(service, 'agents', 'schedules', 'list', agent);
+    expect([list.code, list.stdout.includes('null')]).toEqual([0, false]);
+  });
+});

@@ -1,5 +1,5 @@
-import { UsageError } from '../../../base/errors.ts';
-import { type ScheduleTimes, timesInWords } from '../../../base/schedule-fields.ts';
+import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
+import { type ScheduleTimes, storedTimes, timesInWords } from '../../../base/schedule-fields.ts';
 import type { Schedule } from '../../../interface/types.ts';
 import { dateTime, defineCommand, integer, optionalArgument } from '../../define.ts';
 import { wholeList } from '../../list.ts';
@@ -51,15 +51,36 @@ export default defineCommand({
       throw new UsageError('An agent and times exclude each other.', 'Leave the agent out to try times.');
     const from = input.from === undefined ? context.clock.now() : Date.parse(input.from.iso(context.clock.now()));
     const { nextTimes, timesProblems } = await import('../../../base/schedule-times.ts');
-    const schedules = input.agent === undefined ? [tried(given)] : await wanted(input.agent, input.schedule);
     const count = input.count ?? 5;
-    for (const times of schedules) {
-      const problems = timesProblems(times);
-      if (problems.length > 0) throw new UsageError(`${problems.map(({ field, message }) => `${field} ${message}`).join('; ')}.`);
+    const problemOf = (times: ScheduleTimes): string | undefined =>
+      timesProblems(times)
+        .map(({ field, message }) => `${field} ${message}`)
+        .join('; ') || undefined;
+    if (input.agent === undefined) {
+      const times = tried(given);
+      const problem = problemOf(times);
+      if (problem !== undefined) throw new UsageError(`${problem}.`);
+      return listed(nextTimes(times, from, count).map((at) => ({ at, times })));
     }
-    const firings = schedules.flatMap((times) => nextTimes(times, from, firesOnce(times) ? 1 : count).map((at) => ({ at, times })));
-    firings.sort((a, b) => a.at - b.at);
-    return wholeList(firings.slice(0, count).map(({ at, times }) => firing(at, times)));
+    const schedules = await wanted(input.agent, input.schedule);
+    const firings = schedules.flatMap((stored): Instant[] => {
+      const times = { ...stored, ...storedTimes(stored) };
+      const problem = problemOf(times);
+      if (problem === undefined) return nextTimes(times, from, stored.recurring === false ? 1 : count).map((at) => ({ at, times }));
+      const told = Date.parse(stored.next_run_at ?? '');
+      const next = told > from ? [{ at: told, times: stored }] : [];
+      const instead = next.length === 0 ? '' : ' What is shown of it is the next time that the service names.';
+      context.terminal.warn(`The times of the schedule ${stored.id} cannot be counted here: ${problem}.${instead}`);
+      return next;
+    });
+    if (firings.length === 0 && schedules.length > 0 && schedules.every((one) => problemOf(storedTimes(one)) !== undefined))
+      throw uncountable();
+    return listed(firings);
+
+    function listed(instants: Instant[]) {
+      instants.sort((a, b) => a.at - b.at);
+      return wholeList(instants.slice(0, count).map(({ at, times }) => firing(at, times)));
+    }
 
     async function wanted(agent: string, schedule: string | undefined): Promise<Schedule[]> {
       const id = await agentId(context, agent);
@@ -69,7 +90,17 @@ export default defineCommand({
   },
 });
 
-const firesOnce = (times: ScheduleTimes & { recurring?: boolean | null }): boolean => times.recurring === false;
+interface Instant {
+  at: number;
+  times: ScheduleTimes & { id?: string };
+}
+
+const uncountable = (): AopsError =>
+  new AopsError('When the schedule fires cannot be told: its times are not such that this machine can count them.', {
+    code: 'schedule_unreadable',
+    exit: exitCodes.failure,
+    hint: 'See it with `aops agents schedules get`, and set its times with `aops agents schedules update`.',
+  });
 
 /** @throws UsageError without a frequency */
 function tried({ frequency, ...given }: Partial<ScheduleTimes>): ScheduleTimes {
@@ -77,7 +108,7 @@ function tried({ frequency, ...given }: Partial<ScheduleTimes>): ScheduleTimes {
   return { frequency, time: null, timezone: ownZone(), day: null, day_of_month: null, cron: null, ...given };
 }
 
-function firing(at: number, times: ScheduleTimes & { id?: string; recurring?: boolean | null }): Firing {
+function firing(at: number, times: ScheduleTimes & { id?: string }): Firing {
   const { timezone } = times;
   return {
     at: new Date(at).toISOString(),
@@ -91,7 +122,7 @@ function firing(at: number, times: ScheduleTimes & { id?: string; recurring?: bo
 /** `Mon 2026-07-20 09:00 GMT+2` */
 function localTime(at: number, timeZone: string): string {
   const format = new Intl.DateTimeFormat('en-GB', {
-    timeZone,
+    timeZone: isKnownZone(timeZone) ? timeZone : 'UTC',
     weekday: 'short',
     year: 'numeric',
     month: '2-digit',
@@ -105,4 +136,13 @@ function localTime(at: number, timeZone: string): string {
     ['weekday', 'year', 'month', 'day', 'hour', 'minute', 'timeZoneName'] as const
   ).map((type) => parts.get(type));
   return `${weekday} ${year}-${month}-${day} ${hour}:${minute} ${zone}`;
+}
+
+function isKnownZone(timeZone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone });
+    return true;
+  } catch {
+    return false;
+  }
 }
