@@ -150,6 +150,15 @@ export class UnusableAnswerError extends AopsError {
   }
 }
 
+/** The service answered about something other than what it was asked for. */
+export const otherResource = (word: string, id: string, details: ErrorDetails): AopsError =>
+  new AopsError(`The service answered about another ${word} than ${id}.`, {
+    code: 'unusable_answer',
+    exit: exitCodes.failure,
+    hint: 'Nothing was changed. Check that the base URL is that of an agent operations service (`aops config explain`).',
+    details,
+  });
+
 /** A service may answer for a run that there is no run to see (further groups, getRun: `run` is null). */
 export const noRun = (details: ErrorDetails): AopsError =>
   new AopsError(`The service does not show the run ${details.path?.split('/').at(-1)}.`, {

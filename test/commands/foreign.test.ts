@@ -332,3 +332,157 @@ describe('schedules', () => {
     expect([list.code, list.stdout.includes('null')]).toEqual([0, false]);
   });
 });
+
+describe('bulk commands', () => {
+  const ids = Array.from({ length: 230 }, (_, index) => `00000000-0000-4000-8000-${String(index + 1).padStart(12, '0')}`);
+  const shownCase = (id: string) => ({
+    id,
+    queue_id: some,
+    title: `Case ${id.at(-1)}`,
+    display_status: 'pending',
+    status: 'pending',
+    priority: 'none',
+  });
+  const reads: ForeignRoutes = {
+    'GET /v2/cases/:id': (_, id) => ({ case: shownCase(id as string), events: [], approvalBatches: [] }),
+    'POST /v2/queues/:id/cases/search': ({ body }) => {
+      const { limit, offset = 0 } = body as { limit: number; offset?: number };
+      return { cases: ids.slice(offset, offset + limit).map(shownCase), total: ids.length, limit, offset };
+    },
+  };
+  const sizes = (service: ForeignService, word: string): number[] =>
+    service.bodies('POST', `/v2/queues/${some}/cases/${word}`).map((body) => (body as { case_ids: string[] }).case_ids.length);
+  const key = 'repeat-me';
+  const bulk = (service: ForeignService, argv: string[]) =>
+    runCli(['cases', ...argv, '--yes', '--json', '--idempotency-key', key], {
+      cwd: folder,
+      stdin: ids.join('\n'),
+      env: { ...folderEnv(folder), AOPS_API_KEY: 'foreign-key', AOPS_BASE_URL: service.url, AOPS_TEAM_ID: team },
+    });
+
+  it.each<[string[], string, object]>([
+    [['delete', '-'], 'bulk-delete', { deletedCount: 230, interruptedRunIds: [] }],
+    [['set-priority', '-', '--to', 'high'], 'bulk-update-priority', { updatedCount: 230, skippedCount: 0 }],
+    [['set-status', '-', '--to', 'failed'], 'bulk-update-status', { updatedCount: 230, skippedCount: 0, interruptedRunIds: [] }],
+    [['retry', '-'], 'bulk-reprocess', { reprocessedCount: 230, skippedCount: 0 }],
+    [['reprocess', '-'], 'bulk-reprocess', { reprocessedCount: 230, skippedCount: 0 }],
+  ])('name at most 100 cases in a request: %j', async (argv, word, result) => {
+    const service = await ForeignService.start({
+      ...reads,
+      [`POST /v2/queues/:id/cases/${word}`]: ({ body }) => {
+        const count = (body as { case_ids: string[] }).case_ids.length;
+        return Object.fromEntries(Object.entries(result).map(([name, value]) => [name, value === 230 ? count : value]));
+      },
+    });
+    const done = await bulk(service, argv);
+    expect([done.code, done.json()]).toEqual([0, result]);
+    expect(sizes(service, word)).toEqual([100, 100, 30]);
+  });
+
+  it('tell what was done before a request was refused, and go on with the key of the command', async () => {
+    let asked = 0;
+    const service = await ForeignService.start({
+      ...reads,
+      'POST /v2/queues/:id/cases/bulk-update-priority': () => {
+        asked += 1;
+        return asked === 2 ? answering(409, { error: 'busy', message: 'The queue is busy.' }) : { updatedCount: 99, skippedCount: 1 };
+      },
+    });
+    const failed = await bulk(service, ['set-priority', '-', '--to', 'high']);
+    expect([failed.code, failed.json()]).toEqual([6, { updatedCount: 99, skippedCount: 1 }]);
+    expect(errorOf(failed)).toMatchObject({
+      code: 'busy',
+      message: 'The queue is busy. Of 230 cases, 100 were done before and 130 were not.',
+      hint: expect.stringContaining(`--idempotency-key ${key}`),
+    });
+    const keys = () => service.requests.filter(({ path }) => path.endsWith('priority')).map(({ headers }) => headers['idempotency-key']);
+    const [first, second] = keys();
+    expect((await bulk(service, ['set-priority', '-', '--to', 'high'])).code).toBe(0);
+    // Each request has the key that it had: a service carries out none of them twice.
+    expect(keys().slice(2, 4)).toEqual([first, second]);
+    expect(new Set(keys()).size).toBe(3);
+  });
+
+  it('tell of how many cases the outcome is unknown', async () => {
+    let asked = 0;
+    const service = await ForeignService.start({
+      ...reads,
+      'POST /v2/queues/:id/cases/bulk-delete': () => {
+        asked += 1;
+        return asked === 1 ? { deletedCount: 100, interruptedRunIds: [] } : answering(200, '<html>', 'text/html');
+      },
+    });
+    const failed = await bulk(service, ['delete', '-']);
+    expect([failed.code, failed.json()]).toEqual([13, { deletedCount: 100, interruptedRunIds: [] }]);
+    expect(errorOf(failed)).toMatchObject({
+      code: 'outcome_unknown',
+      message: expect.stringMatching(/ Of 230 cases, 100 were done before, what became of 100 is unknown and 30 were not sent\.$/),
+      hint: expect.stringContaining(`aops retry ${key}`),
+    });
+    const open = await cli(service, 'retry', '--json');
+    expect(open.json<{ data: { id: string }[] }>().data.map(({ id }) => id)).toEqual([key]);
+  });
+
+  it('delete those that are left after a failure, when told to pass over the others', async () => {
+    const left = ids.slice(200);
+    const service = await ForeignService.start({
+      'GET /v2/cases/:id': (_, id) =>
+        left.includes(id as string) ? { case: shownCase(id as string) } : answering(404, { error: 'Not Found', message: 'No such case.' }),
+      'POST /v2/queues/:id/cases/search': () => ({ cases: left.map(shownCase), total: left.length, limit: 100, offset: 0 }),
+      'POST /v2/queues/:id/cases/bulk-delete': () => ({ deletedCount: 30, interruptedRunIds: [] }),
+    });
+    expect((await bulk(service, ['delete', '-'])).code).toBe(3);
+    const done = await bulk(service, ['delete', '-', '--ignore-not-found']);
+    expect([done.code, done.json()]).toEqual([0, { deletedCount: 30, interruptedRunIds: [] }]);
+    expect(service.bodies('POST', `/v2/queues/${some}/cases/bulk-delete`)).toEqual([{ case_ids: left }]);
+    left.length = 0;
+    const nothing = await bulk(service, ['delete', '-', '--ignore-not-found']);
+    expect([nothing.code, nothing.json()]).toEqual([0, { deletedCount: 0, interruptedRunIds: [] }]);
+  });
+
+  it.each([1, 2, 25])('end when the service answers about other cases than the %i asked for', async (count) => {
+    const service = await ForeignService.start({
+      'GET /v2/cases/:id': () => ({ case: shownCase(agent) }),
+      'POST /v2/queues/:id/cases/search': () => ({ cases: [shownCase(agent)], total: 1_000, limit: 100, offset: 0 }),
+    });
+    for (const argv of [
+      ['delete'],
+      ['retry'],
+      ['reprocess'],
+      ['set-priority', '--to', 'high'],
+      ['set-status', '--to', 'failed'],
+      ['wait'],
+    ]) {
+      const [verb = '', ...flags] = argv;
+      const refused = await cli(service, 'cases', verb, ...ids.slice(0, count), ...flags, ...(verb === 'wait' ? [] : ['--yes']), '--json');
+      expect(errorOf(refused), verb).toMatchObject({
+        code: 'unusable_answer',
+        exit: 1,
+        message: `The service answered about another case than ${ids[0]}.`,
+      });
+    }
+  });
+
+  it('count cases of a status that is not known', async () => {
+    const service = await ForeignService.start({
+      'GET /v2/cases/:id': (_, id) => ({ case: { ...shownCase(id as string), display_status: 'archived' } }),
+      'POST /v2/queues/:id/cases/bulk-update-priority': () => ({ updatedCount: 1, skippedCount: 0 }),
+    });
+    expect(await cli(service, 'cases', 'set-priority', some, '--to', 'high')).toMatchObject({ code: 0, stderr: '1 archived case\n' });
+  });
+});
+
+describe('labels of a case', () => {
+  it('are put on it 50 at a time', async () => {
+    const labels = Array.from({ length: 60 }, (_, index) => `label-${index}`);
+    const service = await ForeignService.start({
+      'GET /v2/cases/:id': (_, id) => ({ case: { id, queue_id: some } }),
+      'POST /v2/queues/:queue/cases/:id/labels': () => ({ labels: [{ id: some, key: '', value: 'last', color_hue: 1 }] }),
+    });
+    const added = await cli(service, 'cases', 'labels', 'add', some, ...labels, '--json');
+    expect([added.code, added.json<{ data: object[] }>().data]).toEqual([0, [expect.objectContaining({ value: 'last' })]]);
+    const sent = service.bodies('POST', `/v2/queues/${some}/cases/${some}/labels`) as { labels: { value: string }[] }[];
+    expect(sent.map((body) => body.labels.length)).toEqual([50, 10]);
+    expect(sent.flatMap((body) => body.labels.map(({ value }) => value))).toEqual(labels);
+  });
+});

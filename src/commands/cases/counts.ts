@@ -62,7 +62,11 @@ export const countsShown = ({ in_progress: claimed, ...counts }: ShownCounts): C
 /** Counts of cases that were read. */
 export function countsOf(cases: readonly Case[]): CaseCounts {
   const counts = none();
-  for (const { display_status: status } of cases) counts[status === 'in_progress' ? 'claimed' : status] += 1;
+  for (const { display_status } of cases) {
+    const status = display_status === 'in_progress' ? 'claimed' : display_status;
+    // A service may have statuses that are not known here.
+    counts[status] = (counts[status] ?? 0) + 1;
+  }
   return counts;
 }
 

@@ -1,9 +1,10 @@
 import { confirm } from '../confirm.ts';
-import { defineCommand } from '../define.ts';
+import { defineCommand, flag } from '../define.ts';
 import { textOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { describeCounts, warnOfRuns } from './counts.ts';
-import { bulkText, eachPart, selectCases, selectionArguments, selectionFlags, selectionOperations, theOnly } from './selection.ts';
+import { eachPart } from './each-part.ts';
+import { bulkText, type Part, selectCases, selectionArguments, selectionFlags, selectionOperations, theOnly } from './selection.ts';
 
 interface Deleted {
   deletedCount: number;
@@ -13,7 +14,7 @@ interface Deleted {
 export default defineCommand({
   summary: 'Delete cases, and interrupt their runs',
   arguments: selectionArguments,
-  options: selectionFlags,
+  options: { ...selectionFlags, ignoreNotFound: flag('Pass over ids of cases that do not exist, such as those that were deleted already') },
   operations: [...selectionOperations, 'deleteCase', 'bulkDeleteCases'],
   mutates: true,
   destructive: true,
@@ -25,13 +26,15 @@ export default defineCommand({
   output: textOutput<Deleted>(({ deletedCount, interruptedRunIds }) => bulkText('Deleted', deletedCount, 0, interruptedRunIds)),
   async run(context, input) {
     const client = await context.client();
-    const selection = await selectCases(context, input);
+    const selection = await selectCases(context, input, { ignoreNotFound: input.ignoreNotFound });
+    if (selection.parts.length === 0) return { deletedCount: 0, interruptedRunIds: [] };
     await confirm(context, `Delete ${describeCounts(selection.counts)}?${warnOfRuns(selection.counts)}`);
     const only = theOnly(selection);
     if (only !== undefined) {
       const { interruptedRunIds } = await client.call('deleteCase', { params: { case_id: only } });
       return { deletedCount: 1, interruptedRunIds };
     }
-    return eachPart(selection, ({ queueId, body }) => client.call('bulkDeleteCases', { params: { queue_id: queueId }, body }));
+    const send = ({ queueId, body }: Part) => client.call('bulkDeleteCases', { params: { queue_id: queueId }, body });
+    return eachPart(selection, send, () => 'Run the same command again with --ignore-not-found: it deletes those that are left.');
   },
 });

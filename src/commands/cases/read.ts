@@ -1,5 +1,6 @@
 /** Reads cases by their ids: a few one by one, many by the pages of their queue, which are far fewer requests. */
 import type { Client } from '../../client/client.ts';
+import { otherResource, ServiceAnswerError } from '../../client/errors.ts';
 import type { Case } from '../../interface/types.ts';
 
 /** More cases than this are looked for in their queue. */
@@ -8,21 +9,30 @@ const pageSize = 100;
 
 /**
  * The cases in the order of `ids`, which are all different.
- * @param queueId where they are, if that is known
- * @throws ServiceAnswerError 404 for one that is not there
+ * @param options where they are, if that is known, and whether those that do not exist are left out
+ * @throws ServiceAnswerError 404 for one that is not there, UnusableAnswerError for an answer about another case
  */
-export async function readCases(client: Client, ids: readonly string[], queueId?: string): Promise<Case[]> {
+export async function readCases(
+  client: Client,
+  ids: readonly string[],
+  { queueId, ignoreNotFound = false }: { queueId?: string | undefined; ignoreNotFound?: boolean } = {},
+): Promise<Case[]> {
   const found = new Map<string, Case>();
-  const missing = (): string[] => ids.filter((id) => !found.has(id));
-  const readOne = async (id: string): Promise<Case> => {
-    const { case: row } = await client.call('getCase', { params: { case_id: id } });
-    found.set(row.id, row);
-    return row;
+  const gone = new Set<string>();
+  const missing = (): string[] => ids.filter((id) => !found.has(id) && !gone.has(id));
+  /** Notes what became of an id, so that each is asked for once. */
+  const readOne = async (id: string): Promise<void> => {
+    const row = await readCase(client, id, ignoreNotFound);
+    if (row === undefined) gone.add(id);
+    else found.set(id, row);
   };
   let queue = queueId;
   const looked = new Set<string>();
   while (missing().length > few) {
-    queue ??= (await readOne(missing()[0] as string)).queue_id;
+    const [id] = missing() as [string];
+    if (queue === undefined) await readOne(id);
+    queue ??= found.get(id)?.queue_id;
+    if (queue === undefined) continue;
     if (looked.has(queue)) break;
     looked.add(queue);
     await lookThrough(client, queue, new Set(missing()), found);
@@ -30,7 +40,18 @@ export async function readCases(client: Client, ids: readonly string[], queueId?
   }
   // Those that changed their place while the pages were read, too.
   for (const id of missing()) await readOne(id);
-  return ids.map((id) => found.get(id) as Case);
+  return ids.flatMap((id) => found.get(id) ?? []);
+}
+
+async function readCase(client: Client, id: string, ignoreNotFound: boolean): Promise<Case | undefined> {
+  try {
+    const { case: row } = await client.call('getCase', { params: { case_id: id } });
+    if (row.id === id) return row;
+    throw otherResource('case', id, { status: 200, method: 'GET', path: `/v2/cases/${id}` });
+  } catch (error) {
+    if (ignoreNotFound && error instanceof ServiceAnswerError && error.status === 404) return undefined;
+    throw error;
+  }
 }
 
 /** Reads the pages of a queue as long as that takes fewer requests than the cases that are still looked for. */

@@ -5,7 +5,8 @@ import { textOutput } from '../output.ts';
 import { agentId } from '../resolve.ts';
 import { returns } from '../result.ts';
 import { describeCounts } from './counts.ts';
-import { bulkText, eachPart, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
+import { eachPart } from './each-part.ts';
+import { bulkText, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
 
 export default defineCommand({
   summary: 'Have cases worked on again, also those that are done; by one agent, if it is named',

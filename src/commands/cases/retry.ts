@@ -2,7 +2,8 @@ import type { Response } from '../../interface/types.ts';
 import { defineCommand } from '../define.ts';
 import { textOutput } from '../output.ts';
 import { returns } from '../result.ts';
-import { bulkText, eachPart, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
+import { eachPart } from './each-part.ts';
+import { bulkText, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
 
 export default defineCommand({
   summary: 'Have failed cases worked on again',
@@ -21,7 +22,7 @@ export default defineCommand({
   output: textOutput<Response<'bulkReprocessCases'>>((counts) => bulkText('Retrying', counts.reprocessedCount, counts.skippedCount)),
   async run(context, input) {
     const client = await context.client();
-    const selection = await selectCases(context, input, ['failed']);
+    const selection = await selectCases(context, input, { only: ['failed'] });
     return eachPart(selection, ({ queueId, body }) => client.call('bulkReprocessCases', { params: { queue_id: queueId }, body }));
   },
 });

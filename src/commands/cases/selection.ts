@@ -1,5 +1,6 @@
 /** Which cases a bulk command is for: those named by their ids, or all of a queue that match. */
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { inPieces } from '../../base/in-pieces.ts';
 import type { Client } from '../../client/client.ts';
 import type { Case, CaseFilters, CaseStatusFilter } from '../../interface/types.ts';
 import { readText } from '../body.ts';
@@ -29,27 +30,38 @@ export const selectionOperations = ['listQueues', 'getCase', 'searchCases'] as c
 type SelectionInput = CommandInput<typeof selectionArguments, typeof selectionFlags>;
 
 /** What a request for cases of one queue says. */
-interface Part {
+export interface Part {
   queueId: string;
   body: { case_ids: string[] } | { all_matching: true; filters: CaseFilters; search?: string };
 }
 
 export interface Selection {
-  /** One for each queue that the cases are in; several where there are very many. */
+  /** One for each queue that the cases are in; several where a request cannot name them all. */
   parts: Part[];
   counts: CaseCounts;
 }
 
+/** What a command makes of the cases that it is given. */
+interface SelectionRules {
+  /** The statuses of --all-matching when no others were asked for. */
+  only?: CaseStatusFilter[];
+  /** Whether ids of cases that do not exist are passed over; the selection may be empty then. */
+  ignoreNotFound?: boolean;
+}
+
 /**
  * Finds the cases, and tells how many there are.
- * @param only the statuses of --all-matching when no other were asked for
  * @throws UsageError, AopsError `no_case_matches` (exit 3)
  */
-export async function selectCases(context: Context, input: SelectionInput, only?: CaseStatusFilter[]): Promise<Selection> {
+export async function selectCases(
+  context: Context,
+  input: SelectionInput,
+  { only, ignoreNotFound = false }: SelectionRules = {},
+): Promise<Selection> {
   // Nobody is signed in: that is to be said before anything else.
   await context.client();
-  const selection = input.allMatching ? await matching(context, input, only) : await namedCases(context, input);
-  if (sum(selection.counts) === 0) {
+  const selection = input.allMatching ? await matching(context, input, only) : await namedCases(context, input, ignoreNotFound);
+  if (sum(selection.counts) === 0 && !(ignoreNotFound && !input.allMatching)) {
     const hint =
       only === undefined || input.status.length > 0
         ? 'See them with `aops cases search`.'
@@ -71,16 +83,20 @@ async function matching(context: Context, input: SelectionInput, only: CaseStatu
   return { parts: [{ queueId: id, body: { all_matching: true, filters, ...search } }], counts };
 }
 
-async function namedCases(context: Context, input: SelectionInput): Promise<Selection> {
+async function namedCases(context: Context, input: SelectionInput, ignoreNotFound: boolean): Promise<Selection> {
   const filtering = input.search !== undefined || Object.keys(filtersOf(context, input)).length > 0;
   if (input.cases.length === 0) throw new UsageError('Which cases?', 'Give their ids, or --queue QUEUE --all-matching with filters.');
   if (filtering) throw new UsageError('Filters go with --all-matching.', 'Ids name their cases already.');
   const wanted = input.queue === undefined ? undefined : await queueId(context, input.queue);
-  const found = await readCases(await context.client(), await idsGiven(context, input.cases), wanted);
+  const ids = await idsGiven(context, input.cases);
+  const found = await readCases(await context.client(), ids, { queueId: wanted, ignoreNotFound });
   const stray = wanted === undefined ? undefined : found.find(({ queue_id }) => queue_id !== wanted);
   if (stray !== undefined) throw new UsageError(`The case ${stray.id} is in another queue.`, 'Leave --queue out, or name its own.');
   const parts = [...byQueue(found)].flatMap(([id, cases]) =>
-    inPieces(cases.map((row) => row.id)).map((case_ids): Part => ({ queueId: id, body: { case_ids } })),
+    inPieces(
+      cases.map((row) => row.id),
+      mostIds,
+    ).map((case_ids): Part => ({ queueId: id, body: { case_ids } })),
   );
   return { parts, counts: countsOf(found) };
 }
@@ -102,10 +118,8 @@ async function idsGiven(context: Context, given: readonly string[]): Promise<str
   return [...new Set(ids)];
 }
 
-/** Ids of one request: a body has 1 MiB at most. */
-const mostIds = 10_000;
-const inPieces = (ids: string[]): string[][] =>
-  Array.from({ length: Math.ceil(ids.length / mostIds) }, (_, index) => ids.slice(index * mostIds, (index + 1) * mostIds));
+/** Ids of one bulk request at the most, as the interface has it. */
+const mostIds = 100;
 
 function byQueue(cases: readonly Case[]): Map<string, Case[]> {
   const groups = new Map<string, Case[]>();
@@ -118,7 +132,8 @@ export async function countAgain(client: Client, { parts }: Selection): Promise<
   const [first] = parts;
   if (first !== undefined && 'all_matching' in first.body) return caseCounts(client, first.queueId, first.body);
   const found: Case[] = [];
-  for (const { queueId: id, body } of parts) if ('case_ids' in body) found.push(...(await readCases(client, body.case_ids, id)));
+  for (const { queueId: id, body } of parts)
+    if ('case_ids' in body) found.push(...(await readCases(client, body.case_ids, { queueId: id })));
   return countsOf(found);
 }
 
@@ -135,18 +150,6 @@ export async function noneIs(client: Client, { parts }: Selection, statuses: Cas
 export function theOnly({ parts: [part, ...others] }: Selection): string | undefined {
   if (part === undefined || others.length > 0 || !('case_ids' in part.body)) return undefined;
   return part.body.case_ids.length === 1 ? part.body.case_ids[0] : undefined;
-}
-
-/** Sends a request for each part, and adds up what they answer: counts, and lists of ids. */
-export async function eachPart<Answer extends object>(selection: Selection, send: (part: Part) => Promise<Answer>): Promise<Answer> {
-  const whole: Record<string, unknown> = {};
-  for (const part of selection.parts) {
-    for (const [name, value] of Object.entries(await send(part))) {
-      const before = whole[name];
-      whole[name] = Array.isArray(value) ? [...((before as unknown[] | undefined) ?? []), ...value] : Number(before ?? 0) + Number(value);
-    }
-  }
-  return whole as Answer;
 }
 
 const cases = (count: number): string => `${count} ${count === 1 ? 'case' : 'cases'}`;

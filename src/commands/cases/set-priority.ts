@@ -3,7 +3,8 @@ import type { Response } from '../../interface/types.ts';
 import { defineCommand, requiredChoice } from '../define.ts';
 import { textOutput } from '../output.ts';
 import { returns } from '../result.ts';
-import { bulkText, eachPart, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
+import { eachPart } from './each-part.ts';
+import { bulkText, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
 
 export default defineCommand({
   summary: 'Set the priority of cases',

@@ -5,7 +5,8 @@ import { defineCommand, requiredChoice } from '../define.ts';
 import { textOutput } from '../output.ts';
 import { returns } from '../result.ts';
 import { describeCounts, warnOfRuns } from './counts.ts';
-import { bulkText, eachPart, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
+import { eachPart } from './each-part.ts';
+import { bulkText, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
 
 export default defineCommand({
   summary: 'Set the status of cases',

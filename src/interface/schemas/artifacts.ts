@@ -89,7 +89,7 @@ export const artifactSchemas = {
     response: Type.Object({ artifacts: Type.Array(Artifact), total: Type.Integer(), limit: Type.Integer(), offset: Type.Integer() }),
   },
   createArtifact: {
-    body: Type.Object({ message: Message, connection_ids: Type.Optional(Type.Array(Uuid)) }),
+    body: Type.Object({ message: Message, connection_ids: Type.Optional(Type.Array(Uuid, { maxItems: 10 })) }),
     response: Type.Object({ artifact_id: Uuid, user_message: ArtifactMessage }),
   },
   getArtifact: { response: Type.Object({ artifact: Artifact, is_creator: Type.Boolean(), can_edit: Type.Boolean() }) },

@@ -137,9 +137,11 @@ export const CaseFilters = Named('CaseFilters', {
 });
 export type CaseFilters = Static<typeof CaseFilters>;
 
+const CaseIds = Type.Array(Uuid, { minItems: 1, maxItems: 100 });
+
 /** Which cases a bulk action is for: those named, or those that match. */
 const selection = {
-  case_ids: Type.Optional(Type.Array(Uuid)),
+  case_ids: Type.Optional(CaseIds),
   all_matching: Type.Optional(Type.Boolean()),
   filters: Type.Optional(CaseFilters),
   search: Type.Optional(Type.String()),
@@ -220,16 +222,16 @@ export const caseSchemas = {
     body: Type.Object({ ...selection, status: Status }),
     response: Type.Object({ updatedCount: Count, skippedCount: Count, interruptedRunIds: Uuids }),
   },
-  bulkDelegateCases: { body: Type.Object({ case_ids: Uuids, agent_id: Uuid }), response: Redirect },
-  bulkRetryCases: { body: Type.Object({ case_ids: Uuids }), response: Redirect },
+  bulkDelegateCases: { body: Type.Object({ case_ids: CaseIds, agent_id: Uuid }), response: Redirect },
+  bulkRetryCases: { body: Type.Object({ case_ids: CaseIds }), response: Redirect },
   listQueueLabels: { query: Type.Object(paging(1_000, 1_000)), response: Type.Object({ labels: Type.Array(QueueLabel) }) },
   createQueueLabel: { body: LabelFields, response: Type.Object({ label: QueueLabel }) },
   updateQueueLabel: { body: LabelFields, response: Type.Object({ label: Label }) },
   deleteQueueLabel: { response: Success },
   listCaseLabels: { query: Type.Object(paging(1_000, 1_000)), response: Type.Object({ labels: Type.Array(Label) }) },
   assignCaseLabels: {
-    body: Type.Object({ labels: Type.Array(GivenLabel) }),
+    body: Type.Object({ labels: Type.Array(GivenLabel, { minItems: 1, maxItems: 50 }) }),
     response: Type.Object({ labels: Type.Array(Label) }),
   },
-  unlinkCaseLabels: { body: Type.Object({ label_ids: Type.Array(Uuid) }), response: Success },
+  unlinkCaseLabels: { body: Type.Object({ label_ids: Type.Array(Uuid, { minItems: 1 }) }), response: Success },
 } as const satisfies Record<keyof typeof caseOperations, OperationSchemas>;

@@ -39,7 +39,7 @@ export const rubricSchemas = {
     response: Type.Object({ rubric: Rubric }),
   },
   replaceEvalRubrics: {
-    body: Type.Object({ rubrics: Type.Array(Type.Object({ title: Title, description: Description })), ...build }),
+    body: Type.Object({ rubrics: Type.Array(Type.Object({ title: Title, description: Description }), { maxItems: 5 }), ...build }),
     response: Rubrics,
   },
   updateEvalRubric: {

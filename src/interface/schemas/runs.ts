@@ -27,7 +27,7 @@ export const HumanRequest = Named('HumanRequest', {
 export type HumanRequest = Static<typeof HumanRequest>;
 
 /** A human request after it was answered. */
-const AnsweredRequest = Type.Object({
+const AnsweredRequest = Named('AnsweredHumanRequest', {
   id: Uuid,
   run_id: Uuid,
   title: Type.String(),

@@ -297,6 +297,24 @@ describe('bulk actions', () => {
     expect(await api.ok('clearQueueCases', { params })).toEqual({ success: true, deletedCount: 1, interruptedRunIds: [] });
   });
 
+  it('take 1 to 100 ids', async () => {
+    const { api, queue_id } = await withQueue();
+    for (const [id, more] of [
+      ['bulkDeleteCases', {}],
+      ['bulkReprocessCases', {}],
+      ['bulkUpdateCasePriority', { priority: 'high' }],
+      ['bulkUpdateCaseStatus', { status: 'failed' }],
+      ['bulkDelegateCases', { agent_id: nowhere }],
+      ['bulkRetryCases', {}],
+    ] as const) {
+      const call = (count: number) =>
+        api.call(id, { params: { queue_id }, body: { case_ids: Array.from({ length: count }, () => nowhere), ...more } });
+      expect(await call(0), id).toMatchObject({ status: 400, body: { message: 'case_ids must have at least 1 item.' } });
+      expect(await call(101), id).toMatchObject({ status: 400, body: { message: 'case_ids must have at most 100 items.' } });
+      expect((await call(100)).status, id).toBeLessThan(400);
+    }
+  });
+
   it('want ids or all that match, and a queue that is there', async () => {
     const { api, queue_id } = await withQueue();
     const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
@@ -376,6 +394,13 @@ describe('labels', () => {
     expect(await api.ok('listCaseLabels', { params: on })).toEqual(assigned);
     expect((await api.ok('listCaseLabels', { params: on, query: { limit: 1, offset: 1 } })).labels).toEqual([assigned.labels[1]]);
     expect((await api.ok('listQueueLabels', { params })).labels.map(({ case_count }) => case_count)).toEqual([1, 1]);
+
+    for (const [labels, message] of [
+      [[], 'labels must have at least 1 item.'],
+      [Array.from({ length: 51 }, (_, index) => ({ value: `label ${index}` })), 'labels must have at most 50 items.'],
+    ])
+      expect(await api.call('assignCaseLabels', { params: on, body: { labels } })).toMatchObject({ status: 400, body: { message } });
+    expect((await api.call('unlinkCaseLabels', { params: on, body: { label_ids: [] } })).status).toBe(400);
 
     const renamed = await api.ok('updateQueueLabel', { params: { queue_id, label_id: label.id }, body: { value: 'acme gmbh' } });
     expect(renamed.label).toMatchObject({ id: label.id, key: 'vendor', value: 'acme gmbh', color_hue: 120 });

@@ -13,7 +13,7 @@ import { revisionGiven, revisionOption, rubricColumns, rubricsOf } from './recor
 export default defineCommand({
   summary: 'Replace the rubrics of an agent by those of a file',
   description:
-    'The file is a list in YAML or JSON, of entries with `title` and `description`. A rubric whose title stays is the same one; those that are not in the file are deleted.',
+    'The file is a list in YAML or JSON, of entries with `title` and `description`. A rubric whose title stays is the same one; those that are not in the file are deleted. A file has five at most; add more with `rubrics create`.',
   arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
   options: { from: requiredText('FILE|-', 'The rubrics, in their order', { complete: 'files' }), revision: revisionOption },
   operations: ['listAgents', 'listAgentRevisions', 'getEvalRubrics', 'replaceEvalRubrics'],
@@ -38,6 +38,9 @@ export default defineCommand({
   },
 });
 
+/** Rubrics of one request at the most, as the interface has it. */
+const mostRubrics = 5;
+
 /** @throws UsageError naming the entry that is wrong */
 async function draftsOf(content: string, file: string): Promise<{ title: string; description: string }[]> {
   const name = file === '-' ? 'Standard input' : file;
@@ -51,6 +54,11 @@ async function draftsOf(content: string, file: string): Promise<{ title: string;
   const entries = Array.isArray(value) ? value : (value as { rubrics?: unknown } | null)?.rubrics;
   if (!Array.isArray(entries))
     throw new UsageError(`${name} is no list of rubrics.`, 'Write entries such as "- { title: Paid, description: ... }".');
+  if (entries.length > mostRubrics)
+    throw new UsageError(
+      `${name} has ${entries.length} rubrics, and at most ${mostRubrics} can be set at once.`,
+      'Leave some out, and add them with `aops agents rubrics create`.',
+    );
   return entries.map((entry: unknown, index) => {
     const { title, description } = (entry ?? {}) as { title?: unknown; description?: unknown };
     if (typeof title !== 'string' || typeof description !== 'string')

@@ -1,3 +1,4 @@
+import { inPieces } from '../../../base/in-pieces.ts';
 import type { Label } from '../../../interface/types.ts';
 import { defineCommand, manyArguments } from '../../define.ts';
 import { wholeList } from '../../list.ts';
@@ -6,6 +7,9 @@ import { labelForm, readLabel } from '../../queues/labels/label.ts';
 import { returns } from '../../result.ts';
 import { caseArgument } from '../record.ts';
 import { labelColumns } from './own.ts';
+
+/** Labels of one request at the most, as the interface has it. Each request answers with all that the case has. */
+const mostLabels = 50;
 
 export default defineCommand({
   summary: 'Put labels on a case',
@@ -20,6 +24,9 @@ export default defineCommand({
     const client = await context.client();
     const { case: row } = await client.call('getCase', { params: { case_id: input.case } });
     const params = { queue_id: row.queue_id, case_id: row.id };
-    return wholeList((await client.call('assignCaseLabels', { params, body: { labels: input.labels.map(readLabel) } })).labels);
+    let assigned: Label[] = [];
+    for (const labels of inPieces(input.labels.map(readLabel), mostLabels))
+      assigned = (await client.call('assignCaseLabels', { params, body: { labels } })).labels;
+    return wholeList(assigned);
   },
 });

@@ -16,7 +16,6 @@ import {
 import type { QueueLabelRow } from '../../store/schema.ts';
 import { isoTime } from '../../store/time.ts';
 import { labelView } from '../../views/cases.ts';
-import { requireFewLabels } from '../bounds.ts';
 import type { GroupRoutes } from '../context.ts';
 import { requireCase, requireQueue } from '../lookups.ts';
 
@@ -76,7 +75,6 @@ export const caseLabelRoutes: Pick<GroupRoutes<'cases'>, LabelOperation> = {
   },
 
   async assignCaseLabels(context, { params, body }) {
-    requireFewLabels('labels', body.labels.length);
     const now = isoTime(context.engine.clock.now());
     return context.engine.store.transaction().execute(async (trx) => {
       const row = await requireCase(context, trx, params.case_id, params.queue_id);

@@ -1,0 +1,74 @@
+/** The requests of a bulk command, one after the other: what they did is added up, and told truthfully when one of them fails. */
+import { counted } from '../../base/counted.ts';
+import { AopsError } from '../../base/errors.ts';
+import { OutcomeUnknownError } from '../../client/errors.ts';
+import { ResultError } from '../result-error.ts';
+import type { Part, Selection } from './selection.ts';
+
+/**
+ * Sends a request for each part, and adds up what they answer: counts, and lists of ids.
+ * @param again what to do after a failure, when earlier requests were carried out
+ * @throws ResultError with what was done, when a request after the first fails; otherwise what it fails with
+ */
+export async function eachPart<Answer extends object>(
+  { parts }: Selection,
+  send: (part: Part) => Promise<Answer>,
+  again = repeatWithKey,
+): Promise<Answer> {
+  const whole: Record<string, unknown> = {};
+  for (const [index, part] of parts.entries()) {
+    let answer: Answer;
+    try {
+      answer = await send(part);
+    } catch (error) {
+      throw index === 0 && parts.length === 1 ? error : partlyDone(error, { whole, parts, failed: index, again });
+    }
+    add(whole, answer);
+  }
+  return whole as Answer;
+}
+
+function add(whole: Record<string, unknown>, answer: object): void {
+  for (const [name, value] of Object.entries(answer)) {
+    const before = whole[name];
+    whole[name] = Array.isArray(value) ? [...((before as unknown[] | undefined) ?? []), ...value] : Number(before ?? 0) + Number(value);
+  }
+}
+
+/** What keeps the requests that were carried out from being carried out again. */
+const repeatWithKey = (key: string | undefined): string =>
+  `Run the same command again with --idempotency-key ${key}: what was done is not done again.`;
+
+interface Progress {
+  /** What the requests before it answered. */
+  whole: object;
+  parts: readonly Part[];
+  failed: number;
+  again: (key: string | undefined) => string;
+}
+
+/** Which of the cases the failure leaves in which state. */
+function partlyDone(error: unknown, { whole, parts, failed, again }: Progress): unknown {
+  if (!(error instanceof AopsError)) return error;
+  const sizes = parts.map(({ body }) => ('case_ids' in body ? body.case_ids.length : 0));
+  const sum = (from: number, to: number): number => sizes.slice(from, to).reduce((total, size) => total + size, 0);
+  const [done, asked, total] = [sum(0, failed), sum(failed, failed + 1), sum(0, parts.length)];
+  const left = total - done - asked;
+  const states =
+    error instanceof OutcomeUnknownError
+      ? [`${done} were done before`, `what became of ${asked} is unknown`, ...(left === 0 ? [] : [`${left} were not sent`])]
+      : [`${done} were done before`, `${asked + left} were not`];
+  const told = new AopsError(`${error.message} Of ${counted(total, 'case')}, ${inWords(states)}.`, {
+    code: error.code,
+    exit: error.exit,
+    hint:
+      done === 0 || error instanceof OutcomeUnknownError
+        ? (error.hint ?? again(error.details.idempotency_key))
+        : again(error.details.idempotency_key),
+    details: error.details,
+    cause: error,
+  });
+  return done === 0 ? told : new ResultError(told, whole);
+}
+
+const inWords = (parts: readonly string[]): string => `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
