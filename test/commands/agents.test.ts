@@ -229,10 +229,12 @@ describe('agents update', () => {
     expect((await service.cli(['agents', 'update', 'furnished', '--procedure', 'after.yaml'])).code).toBe(0);
     const config = async (revision: string) =>
       (await service.cli(['revisions', 'get', `furnished@${revision}`, '--json'])).json<{ config: unknown }>().config;
-    expect(await config('live')).toEqual({ version: 'v2', data: { ...data, input: after } });
+    const left = { files: null, subAgents: null };
+    expect(await config('live')).toEqual({ version: 'v2', data: { ...data, ...left, input: after } });
     await service.cli(['revisions', 'create', 'furnished', '--procedure', 'procedure.yaml']);
     await service.cli(['revisions', 'create', 'furnished', '--from', '2', '--procedure', 'procedure.yaml']);
-    expect([await config('3'), await config('4')]).toEqual([whole.build.config, whole.build.config]);
+    const original = { version: 'v2', data: { ...data, ...left, input: procedure } };
+    expect([await config('3'), await config('4')]).toEqual([original, original]);
   });
 
   it('makes nothing live when the settings are refused', async () => {

@@ -60,6 +60,12 @@ const integrationConfig = (row: ConnectionRow): IntegrationConfig => ({
   is_connected: row.broken_at === null,
 });
 
+/** A configuration with everything that may be given with it: lists that were not given are null (further groups, Build). */
+function configView({ version, data }: RevisionConfig): RevisionConfig {
+  const { files = null, skills = null, plugins = null, subAgents = null } = data;
+  return { version, data: { ...data, files, skills, plugins, subAgents } };
+}
+
 /** A revision. Its status is `live`, `draft` until it is promoted, and `archived` when another has taken its place. */
 export const buildView = (row: BuildRow, liveBuildId: string | null): Build => ({
   id: row.id,
@@ -69,7 +75,7 @@ export const buildView = (row: BuildRow, liveBuildId: string | null): Build => (
   name: row.name,
   revision_name: row.revision_name,
   revision_description: row.revision_description,
-  config: row.config === null ? null : (JSON.parse(row.config) as RevisionConfig),
+  config: row.config === null ? null : configView(JSON.parse(row.config) as RevisionConfig),
   status: row.id === liveBuildId ? 'live' : row.promoted_at === null ? 'draft' : 'archived',
   revision_number: row.revision_number,
   parent_build_id: row.parent_build_id,

@@ -95,7 +95,9 @@ describe('teams and agents', () => {
     expect(drafted).toMatchObject({ agent: { id: agentId }, build: { status: 'draft', revision_number: 2 } });
     const buildId = drafted.build.id;
     const copied = await service.ok('createRevision', { params: { agent_id: agentId }, body: { name: 'copy' } });
-    expect(copied.build.config).toEqual(config('done'));
+    // What was not given is null, and comes back as it went in.
+    const { data } = config('done');
+    expect(copied.build.config).toEqual({ version: 'v2', data: { ...data, files: null, skills: null, plugins: null, subAgents: null } });
     const edited = await service.ok('updateRevision', {
       params: { build_id: buildId },
       body: { revision_name: 'Asking', config: config('browse') },
@@ -112,6 +114,11 @@ describe('teams and agents', () => {
     expect((await service.ok('getRevision', { params: { agent_id: agentId, build_id: buildId } })).build.id).toBe(buildId);
     const other = await service.agent('done', 'Other');
     expect((await service.call('getRevision', { params: { agent_id: other, build_id: buildId } })).status).toBe(404);
+    const again = { params: { agent_id: agentId }, body: { name: 'again', config: copied.build.config as ReturnType<typeof config> } };
+    expect((await service.ok('createRevision', again)).build.config).toEqual(copied.build.config);
+    const given = { version: 'v2' as const, data: { ...data, files: ['a.txt'], skills: [] } };
+    const kept = await service.ok('createRevision', { params: { agent_id: agentId }, body: { name: 'given', config: given } });
+    expect(kept.build.config).toMatchObject({ data: { files: ['a.txt'], skills: [], plugins: null, subAgents: null } });
   });
 
   it('keeps the procedure of a run that has begun when its live revision is edited', async () => {
