@@ -3,7 +3,7 @@
  * None but the last, and signing in to the page, counts against a rate limit.
  */
 import { openApiDocument } from '../../interface/openapi.ts';
-import { authorizationServerMetadata } from '../oauth/metadata.ts';
+import { authorizationServerMetadata, protectedResourceMetadata, protectedResources, resourceMetadataPath } from '../oauth/metadata.ts';
 import { tokenAnswer } from '../oauth/token-endpoint.ts';
 import { assetAnswer } from '../page/assets.ts';
 import { sessionAnswer } from '../page/session-endpoint.ts';
@@ -33,6 +33,16 @@ const routes: Record<string, OpenRoute> = {
     methods: ['GET'],
     answer: (_, { baseUrl }) => jsonAnswer(200, authorizationServerMetadata(baseUrl)),
   },
+  ...Object.fromEntries(
+    protectedResources.map((resource): [string, OpenRoute] => [
+      resourceMetadataPath(resource),
+      {
+        name: 'resource_metadata',
+        methods: ['GET'],
+        answer: (_, { baseUrl }) => jsonAnswer(200, protectedResourceMetadata(baseUrl, resource)),
+      },
+    ]),
+  ),
   '': { name: 'page', methods: ['GET'], answer: (_, exchange) => pageFile(exchange, 'index.html') },
   'page/session': { name: 'page_session', methods: ['POST', 'DELETE'], answer: sessionAnswer },
   [callbackPath]: { name: 'oauth_callback', methods: ['GET'], answer: callbackAnswer },
@@ -44,6 +54,15 @@ const signedRoutes: Record<string, OpenRoute> = {
   files: { name: 'download', methods: ['GET'], answer: downloadAnswer },
   page: { name: 'page', methods: ['GET'], answer: (_, exchange, name) => pageFile(exchange, name) },
   uploads: { name: 'upload', methods: ['PUT'], answer: uploadAnswer },
+};
+
+/** Clients try several well-known documents before they have a token. That one is not there must not read as "not signed in". */
+const unknownDocument: OpenRoute = {
+  name: 'well_known',
+  methods: ['GET'],
+  answer: () => {
+    throw routeNotFound();
+  },
 };
 
 /** An open route and what it was asked with. */
@@ -59,7 +78,8 @@ export function openRoute(exchange: Exchange): OpenMatch | undefined {
   // A download's URL may end with the name of the file, which is for people alone.
   const signedLengths = first === 'files' ? [2, 3] : [2];
   const signed = signedLengths.includes(exchange.segments.length) && Object.hasOwn(signedRoutes, first) ? signedRoutes[first] : undefined;
-  const route = Object.hasOwn(routes, plain) ? routes[plain] : signed;
+  const otherwise = first === '.well-known' ? unknownDocument : signed;
+  const route = Object.hasOwn(routes, plain) ? routes[plain] : otherwise;
   if (route === undefined) return undefined;
   if (!route.methods.includes(exchange.method === 'HEAD' ? 'GET' : exchange.method)) throw methodNotAllowed(route.methods);
   return { route, rest: second };

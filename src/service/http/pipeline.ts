@@ -8,6 +8,7 @@ import { operation } from '../../interface/operations.ts';
 import { schemasOf } from '../../interface/schemas.ts';
 import { ServiceError } from '../errors.ts';
 import { errorFields } from '../log.ts';
+import { challengeWithMetadata } from '../oauth/metadata.ts';
 import { requirePermission } from './access.ts';
 import { type Answer, errorAnswer, jsonAnswer, jsonText } from './answer.ts';
 import { authenticate, type Caller } from './authenticate.ts';
@@ -36,10 +37,11 @@ export interface Outcome {
  */
 export async function handle(parts: HttpParts, request: IncomingMessage, requestId: string, lifetime: Lifetime): Promise<Outcome> {
   const outcome: { caller: string; operation?: string } = { caller: addressOf(parts, request) };
+  let exchange: Exchange | undefined;
   try {
     requireSoundHeaders(request);
     const origin = parts.checkOrigin(request);
-    const exchange = readRequestLine(request, { requestId, lifetime, baseUrl: parts.publicUrl ?? origin });
+    exchange = readRequestLine(request, { requestId, lifetime, baseUrl: parts.publicUrl ?? origin });
     const open = openRoute(exchange);
     if (open !== undefined) {
       outcome.operation = open.route.name;
@@ -53,7 +55,7 @@ export async function handle(parts: HttpParts, request: IncomingMessage, request
     requirePermission(caller, match.id);
     return { ...outcome, answer: await settledAnswer(parts, exchange, caller, match) };
   } catch (error) {
-    return { ...outcome, answer: failed(parts, error, request, requestId) };
+    return { ...outcome, answer: challenging(failed(parts, error, request, requestId), exchange) };
   }
 }
 
@@ -66,6 +68,13 @@ async function isStillAllowed({ tokens, engine }: HttpParts, authorization: stri
     if (error instanceof ServiceError) return false;
     throw error;
   }
+}
+
+/** Who may not use the MCP endpoint is told where to find out how one may. */
+function challenging(answer: Answer, exchange: Exchange | undefined): Answer {
+  const { 'WWW-Authenticate': challenge, ...headers } = answer.headers;
+  if (challenge === undefined || exchange?.segments.join('/') !== 'v2/mcp') return answer;
+  return { ...answer, headers: { ...headers, 'WWW-Authenticate': challengeWithMetadata(challenge, exchange.baseUrl, '/v2/mcp') } };
 }
 
 /** Attempts without a valid token count against the address they come from. */

@@ -271,7 +271,10 @@ describe('S39: the transport, in both eras', () => {
     expect([host.status, host.body.error]).toEqual([403, 'host_not_allowed']);
     expect((await post(api, handshake(), { origin: api.service.url })).status).toBe(200);
     const stranger = await post(api, handshake(), { authorization: 'Bearer wrong' });
-    expect([stranger.status, stranger.headers['www-authenticate']]).toEqual([401, 'Bearer error="invalid_token"']);
+    expect([stranger.status, stranger.headers['www-authenticate']]).toEqual([
+      401,
+      expect.stringMatching(/^Bearer error="invalid_token", resource_metadata="http.*\/\.well-known\/oauth-protected-resource\/v2\/mcp"$/),
+    ]);
   });
 
   it('counts against the rate limit', async () => {

@@ -246,3 +246,44 @@ it('RFC 8414: the metadata says where tokens are had, and how', async () => {
   });
   expect((await api.send('POST', '/.well-known/oauth-authorization-server', { anonymous: true })).status).toBe(405);
 });
+
+describe('RFC 9728: the metadata of protected resources', () => {
+  it('says where tokens for the MCP endpoint come from, and for the service as a whole', async () => {
+    const api = await started();
+    const { url } = api.service;
+    for (const resource of ['', '/v2/mcp']) {
+      const metadata = await api.send('GET', `/.well-known/oauth-protected-resource${resource}`, { anonymous: true });
+      expect([metadata.status, metadata.body]).toEqual([
+        200,
+        { resource: url + resource, authorization_servers: [url], bearer_methods_supported: ['header'], scopes_supported: allScopes },
+      ]);
+    }
+    const { authorization_servers: servers } = (await api.send('GET', '/.well-known/oauth-protected-resource/v2/mcp', { anonymous: true }))
+      .body as { authorization_servers: string[] };
+    expect((await api.send('GET', `${servers[0]}/.well-known/oauth-authorization-server`, { anonymous: true })).body).toMatchObject({
+      issuer: servers[0],
+    });
+  });
+
+  it('is named by the refusals of the MCP endpoint, and of it alone', async () => {
+    const api = await started();
+    const limited = await api.withToken({ scopes: ['runs:read'] });
+    const where = `resource_metadata="${api.service.url}/.well-known/oauth-protected-resource/v2/mcp"`;
+    const message = { headers: { 'content-type': 'application/json' }, body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' };
+    const challenge = async (caller: Api, path: string, anonymous = false) => {
+      const { status, headers } = await caller.send('POST', path, { ...message, anonymous });
+      return [status, headers['www-authenticate']];
+    };
+    expect(await challenge(api, '/v2/mcp', true)).toEqual([401, `Bearer ${where}`]);
+    expect(await challenge(api.as('wrong'), '/v2/mcp')).toEqual([401, `Bearer error="invalid_token", ${where}`]);
+    expect(await challenge(limited, '/v2/mcp')).toEqual([403, `Bearer error="insufficient_scope", scope="mcp:call", ${where}`]);
+    expect(await challenge(api, '/v2/sandboxes', true)).toEqual([401, 'Bearer']);
+  });
+
+  it('other documents are not there, rather than not for everybody', async () => {
+    const api = await started();
+    for (const name of ['openid-configuration', 'oauth-protected-resource/v2/runs', 'oauth-authorization-server/v2/mcp', 'x'])
+      expect((await api.send('GET', `/.well-known/${name}`, { anonymous: true })).status, name).toBe(404);
+    expect((await api.send('POST', '/.well-known/oauth-protected-resource', { anonymous: true })).status).toBe(405);
+  });
+});
