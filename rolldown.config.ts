@@ -59,7 +59,9 @@ const program = defineConfig({
           if (!/\.(html|css|js|svg)$/.test(name)) continue;
           this.emitFile({ type: 'asset', fileName: `team-page/${name}`, source: readFileSync(`${teamPage}/${name}`) });
         }
-        // The package itself is of modules.
+        // Tools that look into the package read those as modules, which they are.
+        this.emitFile({ type: 'asset', fileName: 'team-page/package.json', source: '{ "type": "module" }\n' });
+        // The package itself is of modules, and the bundle is not.
         this.emitFile({ type: 'asset', fileName: 'package.json', source: '{ "type": "commonjs" }\n' });
       },
     },

@@ -13,7 +13,11 @@ const exits: Record<number, ExitCode> = {
   404: exitCodes.notFound,
   405: exitCodes.usage,
   409: exitCodes.conflict,
+  410: exitCodes.notFound,
   413: exitCodes.usage,
+  415: exitCodes.usage,
+  // What frameworks answer to an input that does not fit, where the interface has 400.
+  422: exitCodes.usage,
   429: exitCodes.rateLimited,
 };
 

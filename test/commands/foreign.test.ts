@@ -151,7 +151,7 @@ describe('an error', () => {
       ),
     );
     const { code, stderr } = await cli(service, 'teams', 'get');
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(stderr).toContain('error: Invalid request. Your request is not valid. body: Body parameter is required.\n');
   });
 });

@@ -172,6 +172,18 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('says what counts where nothing is given', () => {
+    const defaultOf = (id: string, parameter: string): unknown => {
+      const found = described.find(({ description }) => description.operationId === id)?.description.parameters ?? [];
+      return (found.find((one) => 'name' in one && one.name === parameter) as { schema: Json } | undefined)?.schema.default;
+    };
+    expect(defaultOf('listRuns', 'sort_order')).toBe('desc');
+    expect(defaultOf('listCases', 'sort_by')).toBe('created_at');
+    expect(defaultOf('listAgents', 'include_schedules')).toBe('false');
+    expect(defaultOf('listSandboxFiles', 'path')).toBe('/workspace');
+    expect(defaultOf('exportArtifactHtml', 'theme')).toBe('light');
+  });
+
   it('leaves no trace of how its schemas are written, and has only formats that are registered', () => {
     for (const [at, part] of everything(document)) {
       expect(Object.keys(part), at).not.toContain('$id');

@@ -15,7 +15,7 @@ interface Written {
 export default defineCommand({
   summary: 'Export a page as an HTML or PDF file',
   description:
-    'The HTML file is whole in itself: it has no scripts and loads nothing. Without --theme it is light or dark as its reader likes it; a PDF is light. A PDF is printed by a Chromium on the machine of the service.',
+    'The HTML file is whole in itself: it has no scripts and loads nothing. Without --theme, it and the PDF are light. A PDF is printed by a Chromium on the machine of the service.',
   arguments: { artifact: artifactArgument },
   options: {
     html: text('FILE|-', 'Write HTML into this file, or to stdout', { complete: 'files' }),

@@ -60,9 +60,12 @@ async function listed(context: Context, run: RunPlace, start: string): Promise<{
   try {
     return await listRunTree(client, run, start, context.signal);
   } catch (error) {
-    // Listing a file says that it is no folder: then it is the one to pull.
-    if (!(error instanceof ServiceAnswerError) || error.code !== 'not_a_directory') throw error;
-    const content = await readRunFile(client, run, start, context.signal);
+    // A file cannot be listed, in whatever words a service says so: when it can be read, it is the one to pull.
+    if (!(error instanceof ServiceAnswerError) || ![400, 404, 409, 422].includes(error.status)) throw error;
+    const content = await readRunFile(client, run, start, context.signal).catch(() => {
+      context.signal.throwIfAborted();
+      throw error;
+    });
     const { path: file, size } = content;
     return { base: path.posix.dirname(file), files: [{ path: file, size, content }] };
   }

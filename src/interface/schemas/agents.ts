@@ -137,7 +137,7 @@ export const agentSchemas = {
   listAgents: {
     query: Type.Object({
       ...paging(100, 20),
-      include_schedules: Type.Optional(Words(['true', 'false'])),
+      include_schedules: Type.Optional(Words(['true', 'false'], { default: 'false' })),
       automation_id: Type.Optional(Uuid),
     }),
     response: Type.Object({ agents: Type.Array(AgentListItem), total: Type.Integer(), limit: Type.Integer(), offset: Type.Integer() }),

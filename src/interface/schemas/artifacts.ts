@@ -13,7 +13,7 @@ import type { artifactOperations } from '../operations/artifacts.ts';
 import { DateTime, FreeForm, Named, Nullable, paging, Uuid, Words } from './common.ts';
 
 const Frequency = Nullable(Words([...refreshFrequencies]));
-const Theme = Type.Object({ theme: Type.Optional(Words([...artifactThemes])) });
+const Theme = Type.Object({ theme: Type.Optional(Words([...artifactThemes], { default: 'light' })) });
 const Message = Type.String({ minLength: 1, maxLength: 10_000 });
 
 /** A part of the page that a message is about, as it was found in the browser. */
@@ -34,8 +34,8 @@ export const Artifact = Named('Artifact', {
   title: Nullable(Type.String()),
   /** Whether there is a page. */
   html_code_present: Type.Boolean(),
-  status: Words([...artifactStatuses], 'ArtifactStatus'),
-  visibility: Words([...artifactVisibilities], 'ArtifactVisibility'),
+  status: Words([...artifactStatuses], { $id: 'ArtifactStatus' }),
+  visibility: Words([...artifactVisibilities], { $id: 'ArtifactVisibility' }),
   publish_permission: Words([...publishPermissions]),
   thumbnail_url: Type.Optional(Nullable(Type.String())),
   refresh_frequency: Type.Optional(Frequency),

@@ -6,8 +6,8 @@ import { runStatuses } from '../run-status.ts';
 import { DateTime, EvaluationSummary, Named, Nullable, paging, Uuid, Words } from './common.ts';
 import { RunMessage } from './runs.ts';
 
-const Priority = Words([...casePriorities], 'CasePriority');
-const Status = Words([...caseStatuses], 'CaseStatus');
+const Priority = Words([...casePriorities], { $id: 'CasePriority' });
+const Status = Words([...caseStatuses], { $id: 'CaseStatus' });
 const Uuids = Type.Array(Uuid);
 const Count = Type.Integer({ minimum: 0 });
 const Hue = Type.Integer({ minimum: 0, maximum: 360 });
@@ -26,7 +26,7 @@ export const Case = Named('Case', {
   data: Type.String(),
   status: Status,
   priority: Priority,
-  display_status: Words([...caseDisplayStatuses], 'CaseDisplayStatus'),
+  display_status: Words([...caseDisplayStatuses], { $id: 'CaseDisplayStatus' }),
   claimed_at: Nullable(DateTime),
   claimed_by_run_id: Nullable(Type.String()),
   completed_at: Nullable(DateTime),
@@ -100,7 +100,7 @@ export const CaseRun = Named('CaseRun', {
   case_queue_item_id: Uuid,
   agent_id: Uuid,
   agent_name: Type.String(),
-  status: Words([...runStatuses], 'RunStatus'),
+  status: Words([...runStatuses], { $id: 'RunStatus' }),
   source: Nullable(Type.String()),
   created_at: DateTime,
   started_at: Nullable(DateTime),
@@ -128,7 +128,7 @@ const NewCase = Named('NewCase', {
 export type NewCase = Static<typeof NewCase>;
 
 export const CaseFilters = Named('CaseFilters', {
-  status: Type.Optional(Type.Array(Words([...caseStatusFilters], 'CaseStatusFilter'))),
+  status: Type.Optional(Type.Array(Words([...caseStatusFilters], { $id: 'CaseStatusFilter' }))),
   priority: Type.Optional(Type.Array(Priority)),
   created_at_from: Type.Optional(DateTime),
   updated_at_from: Type.Optional(DateTime),
@@ -149,8 +149,8 @@ const selection = {
 
 const CasePage = Named('CasePage', { cases: Type.Array(Case), total: Type.Integer(), limit: Type.Integer(), offset: Type.Integer() });
 const Sorting = {
-  sort_by: Type.Optional(Words([...caseSortFields])),
-  sort_order: Type.Optional(Words(['asc', 'desc'])),
+  sort_by: Type.Optional(Words([...caseSortFields], { default: 'created_at' })),
+  sort_order: Type.Optional(Words(['asc', 'desc'], { default: 'desc' })),
 };
 const Redirect = Named('Redirect', { message: Type.String(), location: Type.String() });
 const Success = Type.Object({ success: Type.Boolean() });

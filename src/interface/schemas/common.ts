@@ -9,12 +9,12 @@ export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Ty
 export const FreeForm = Type.Record(Type.String(), Type.Unknown());
 /**
  * One of several words.
- * @param name the name under which the OpenAPI document lists them, if it does
+ * @param options the name under which the OpenAPI document lists them, and the word that counts where none is given
  */
-export const Words = <const T extends string[]>(words: T, name?: string) =>
+export const Words = <const T extends string[]>(words: T, options: { $id?: string; default?: T[number] } = {}) =>
   Type.Union(
     words.map((word) => Type.Literal(word)),
-    name === undefined ? {} : { $id: name },
+    options,
   ) as unknown as TUnion<{ [K in keyof T]: TLiteral<T[K]> }>;
 /** An object with exactly the properties listed. */
 export const Closed = <T extends Record<string, TSchema>>(properties: T) => Type.Object(properties, { additionalProperties: false });

@@ -9,7 +9,7 @@ const HeaderMap = Type.Record(Type.String(), Type.String());
 /** Values of `secret` are write-only: an empty text keeps the value that is stored. */
 const Headers = Named('ConnectionHeaders', { plaintext: Type.Optional(HeaderMap), secret: Type.Optional(HeaderMap) });
 const Name = Type.String({ minLength: 1, maxLength: 100 });
-const ServerUrl = Type.String({ minLength: 1, maxLength: 2_048 });
+const ServerUrl = Type.String({ minLength: 1, maxLength: 2_048, format: 'uri' });
 
 /** A connection. While it is broken, `broken_reason` says what the server, or the way to it, was found to be. */
 export const Connection = Named('Connection', {
@@ -73,7 +73,7 @@ export const connectionSchemas = {
     body: Type.Object({
       name: Name,
       server_url: Type.Optional(ServerUrl),
-      type: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+      type: Type.Optional(Type.String({ minLength: 1, maxLength: 100, default: 'custom_mcp' })),
       provider: Words(['user']),
       auth_method: AuthMethod,
       custom_integration_id: Type.Optional(Uuid),

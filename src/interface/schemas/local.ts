@@ -5,7 +5,7 @@ import { scopes } from '../scopes.ts';
 import { DateTime, Named, Nullable, paging, Uuid, Words } from './common.ts';
 
 const Name = Type.String({ minLength: 1, maxLength: 100 });
-const ScopeWord = Words([...scopes], 'Scope');
+const ScopeWord = Words([...scopes], { $id: 'Scope' });
 
 export const LocalTeam = Named('LocalTeam', {
   id: Uuid,

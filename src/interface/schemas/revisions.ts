@@ -4,7 +4,7 @@ import type { OperationSchemas } from '../operation.ts';
 import type { revisionOperations } from '../operations/revisions.ts';
 import { DateTime, FreeForm, Named, Nullable, Uuid, Words } from './common.ts';
 
-const StatusWord = Words([...builderRunStatuses], 'BuilderRunStatus');
+const StatusWord = Words([...builderRunStatuses], { $id: 'BuilderRunStatus' });
 
 /** Interface part 2.11. Readers accept other statuses. */
 export const BuilderRun = Named('BuilderRun', {

@@ -4,7 +4,7 @@ import type { runOperations } from '../operations/runs.ts';
 import { runStatuses, runStatusFilters } from '../run-status.ts';
 import { Closed, DateTime, EvaluationSummary, Extended, FreeForm, Named, NamedClosed, Nullable, paging, Uuid, Words } from './common.ts';
 
-const RunStatusWord = Words([...runStatuses], 'RunStatus');
+const RunStatusWord = Words([...runStatuses], { $id: 'RunStatus' });
 
 /** One question of a human request. Without options the answer is free text. */
 export const HumanQuestion = Named('HumanQuestion', {
@@ -163,8 +163,8 @@ export const runSchemas = {
       search: Type.Optional(Type.String()),
       count_only: trueOrFalse,
       include_total: trueOrFalse,
-      sort_by: Type.Optional(Words(['created_at'])),
-      sort_order: Type.Optional(Words(['asc', 'desc'])),
+      sort_by: Type.Optional(Words(['created_at'], { default: 'created_at' })),
+      sort_order: Type.Optional(Words(['asc', 'desc'], { default: 'desc' })),
       has_issues: trueOrFalse,
       issue_severity: Type.Optional(Words(['critical', 'medium', 'low'])),
       /** Only the run with this number; beyond the interface. */

@@ -3,7 +3,7 @@ import type { OperationSchemas } from '../operation.ts';
 import type { sandboxOperations } from '../operations/sandboxes.ts';
 import { DateTime, FreeForm, Named, NamedClosed, Nullable, Words } from './common.ts';
 
-export const SandboxStatus = Words(['running', 'paused', 'not_found', 'error'], 'SandboxStatus');
+export const SandboxStatus = Words(['running', 'paused', 'not_found', 'error'], { $id: 'SandboxStatus' });
 
 /** Interface part 2.6. */
 export const SandboxFileEntry = NamedClosed('SandboxFileEntry', {
@@ -65,14 +65,21 @@ const Timeline = Named('ScreenshotTimeline', { data: Type.Object({ toolExecution
 
 export const sandboxSchemas = {
   createSandbox: { response: Type.Object({ sandbox_id: Type.String(), expires_at: DateTime }) },
-  listSandboxFiles: { query: path, response: Type.Object({ files: Type.Array(StagedFile) }) },
+  listSandboxFiles: {
+    query: Type.Object({ path: Type.Optional(Type.String({ default: '/workspace' })) }),
+    response: Type.Object({ files: Type.Array(StagedFile) }),
+  },
   uploadSandboxFile: {
     body: Type.Object({ file: Type.Unknown({ description: 'The file, as a multipart part' }), path: Type.String({ minLength: 1 }) }),
     response: Type.Object({ path: Type.String(), size_bytes: Type.Integer({ minimum: 0 }) }),
   },
   createSandboxUploadUrl: {
     body: Type.Object({ path: Type.String({ minLength: 1 }) }),
-    response: Type.Object({ upload_url: Type.String(), path: Type.String(), expires_in_seconds: Type.Integer({ minimum: 1 }) }),
+    response: Type.Object({
+      upload_url: Type.String({ format: 'uri' }),
+      path: Type.String(),
+      expires_in_seconds: Type.Integer({ minimum: 1 }),
+    }),
   },
   listAgentRunSandboxFiles: { query: path, response: FileListing },
   listRunSandboxFiles: { query: path, response: FileListing },

@@ -4,7 +4,7 @@ import type { webhookOperations } from '../operations/webhooks.ts';
 import { allEvents, deliveryStatuses, webhookEventKinds } from '../webhook-events.ts';
 import { DateTime, FreeForm, Named, Nullable, paging, Uuid, Words } from './common.ts';
 
-const EventKind = Words([...webhookEventKinds], 'WebhookEventKind');
+const EventKind = Words([...webhookEventKinds], { $id: 'WebhookEventKind' });
 const EventKinds = Type.Array(Words([...webhookEventKinds, allEvents]), { minItems: 1 });
 const WebhookUrl = Type.String({ minLength: 1, maxLength: 2_048 });
 const Description = Nullable(Type.String({ maxLength: 500 }));
@@ -46,7 +46,7 @@ const deliveryFields = {
   subscription_id: Nullable(Uuid),
   run_id: Nullable(Uuid),
   url: Type.String(),
-  status: Words([...deliveryStatuses], 'WebhookDeliveryStatus'),
+  status: Words([...deliveryStatuses], { $id: 'WebhookDeliveryStatus' }),
   attempt_count: Type.Integer({ minimum: 0 }),
   next_attempt_at: Nullable(DateTime),
   last_status_code: Nullable(Type.Integer()),
@@ -116,7 +116,7 @@ export const webhookSchemas = {
       subscription_id: Type.Optional(Uuid),
       run_id: Type.Optional(Uuid),
       event: Type.Optional(EventKind),
-      status: Type.Optional(Words([...deliveryStatuses], 'WebhookDeliveryStatus')),
+      status: Type.Optional(Words([...deliveryStatuses], { $id: 'WebhookDeliveryStatus' })),
     }),
     response: Type.Object({
       deliveries: Type.Array(WebhookDelivery),

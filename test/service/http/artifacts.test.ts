@@ -649,6 +649,8 @@ describe('a page', () => {
       'x-content-type-options': 'nosniff',
       'content-disposition': 'inline',
     });
+    const plain = await api.call('exportArtifactHtml', { params: { artifactId: id } });
+    expect(plain.text).toContain('data-theme="light"');
     const file = await api.call('exportArtifactHtml', { params: { artifactId: id }, query: { theme: 'dark' } });
     expect(file.headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'content-security-policy': policy });
     expect(file.headers['content-disposition']).toMatch(/^attachment; filename="[^"/\\:]*\.html"/);

@@ -161,7 +161,7 @@ async function sendBatch(context: Context, ledger: Ledger, number: number, batch
 }
 
 /** Whether the service found fault with the cases, not with the caller or the moment. */
-const isRefusal = (error: unknown): boolean => error instanceof ServiceAnswerError && (error.status === 400 || error.status === 413);
+const isRefusal = (error: unknown): boolean => error instanceof ServiceAnswerError && [400, 413, 422].includes(error.status);
 
 async function concluded(
   given: { file: string; queueId: string },
