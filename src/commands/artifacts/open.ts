@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { given } from '../../base/given.ts';
 import { LocalFolder } from '../../client/transfers/local-files.ts';
 import { mediaContent } from '../../client/transfers/media.ts';
 import { artifactThemes } from '../../interface/artifact-words.ts';
@@ -18,14 +17,19 @@ export default defineCommand({
     'The page is exported into a temporary folder that is yours alone, and opened from there with a policy that lets no script run and nothing be loaded from elsewhere. Off a terminal, or where nothing opens it, the path is printed.',
   arguments: { artifact: artifactArgument },
   options: { theme: choice(artifactThemes, 'Light or dark, in place of what the browser likes') },
-  operations: ['listArtifacts', 'exportArtifactHtml'],
+  operations: ['listArtifacts', 'renderArtifact', 'exportArtifactHtml'],
   examples: [{ command: 'aops artifacts open @latest', text: 'The newest page' }],
   result: returns({ path: 'string', opened: 'boolean' }),
   output: textOutput<{ path: string; opened: boolean }>(({ path: file, opened }) => (opened ? `Opened ${file}` : file)),
   async run(context, input) {
     const client = await context.client();
-    const asked = { params: { artifactId: await artifactId(context, input.artifact) }, query: given({ theme: input.theme }) };
-    const content = withPolicy(mediaContent(client, 'exportArtifactHtml', asked, context.signal));
+    const params = { artifactId: await artifactId(context, input.artifact) };
+    // An export has a theme; the page itself follows that of the browser.
+    const page =
+      input.theme === undefined
+        ? mediaContent(client, 'renderArtifact', { params }, context.signal)
+        : mediaContent(client, 'exportArtifactHtml', { params, query: { theme: input.theme } }, context.signal);
+    const content = withPolicy(page);
     const folder = await mkdtemp(path.join(context.env.TMPDIR || tmpdir(), 'aops-artifact-'));
     try {
       await new LocalFolder(folder).write('artifact.html', content, { replace: false, signal: context.signal });
