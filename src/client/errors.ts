@@ -85,13 +85,13 @@ export class ServiceAnswerError extends AopsError {
 
 /** The operation is an extension (`extension` in the contract), and this service does not offer it. */
 export class NotOfferedError extends AopsError {
-  /** @param certain whether it may not be the resource that is missing instead */
+  /** @param certain false when it may be the resource that is missing instead */
   constructor(id: OperationId, certain: boolean, details: ErrorDetails) {
     const what = `${id} (${operation(id).method} ${operation(id).path})`;
     super(certain ? `This service does not offer ${what}.` : `Not found, or this service does not offer ${what}.`, {
       code: certain ? 'not_offered' : 'not_found',
       exit: exitCodes.notFound,
-      hint: 'The operation is an extension of the interface: the local service has it (`aops local up`), and another may not.',
+      hint: 'The operation is an extension of the interface: the local service offers it (`aops local up`), but others may not.',
       details,
     });
   }
@@ -101,8 +101,8 @@ export class NotOfferedError extends AopsError {
 const unknownRoute: readonly number[] = [404, 405, 501];
 
 /**
- * What a failed call of an operation says: that the service does not offer it, where that is what the answer means. Services tell it by the status alone; what
- * they write beside it differs. One whose code names a resource of the path, such as `delivery_not_found`, knows the operation.
+ * The error of a failed call: that the service does not offer the operation, where the answer means that. Only the status says so reliably, since the texts differ
+ * from service to service. An answer whose code names a resource of the path, such as `delivery_not_found`, comes from a service that knows the operation.
  */
 export function asNotOffered(id: OperationId, error: unknown): unknown {
   const { extension, path } = operation(id);

@@ -322,7 +322,7 @@ describe('schedules', () => {
         expect.objectContaining({ at: '2026-07-19T09:00:00.000Z', schedule_id: some }),
       ],
     ]);
-    expect(shown.stderr).toContain(`The times of the schedule ${other} cannot be counted here: frequency must be one of`);
+    expect(shown.stderr).toContain(`The times of schedule ${other} cannot be worked out here: frequency must be one of`);
   });
 
   it('are no matter of usage when none can be counted', async () => {
@@ -353,8 +353,9 @@ describe('bulk commands', () => {
   const sizes = (service: ForeignService, word: string): number[] =>
     service.bodies('POST', `/v2/queues/${some}/cases/${word}`).map((body) => (body as { case_ids: string[] }).case_ids.length);
   const key = 'repeat-me';
-  const bulk = (service: ForeignService, argv: string[]) =>
+  const bulk = (service: ForeignService, argv: string[], onStart: (interrupt: () => void) => void = () => undefined) =>
     runCli(['cases', ...argv, '--yes', '--json', '--idempotency-key', key], {
+      onStart,
       cwd: folder,
       stdin: ids.join('\n'),
       env: { ...folderEnv(folder), AOPS_API_KEY: 'foreign-key', AOPS_BASE_URL: service.url, AOPS_TEAM_ID: team },
@@ -416,11 +417,30 @@ describe('bulk commands', () => {
     expect([failed.code, failed.json()]).toEqual([13, { deletedCount: 100, interruptedRunIds: [] }]);
     expect(errorOf(failed)).toMatchObject({
       code: 'outcome_unknown',
-      message: expect.stringMatching(/ Of 230 cases, 100 were done before, what became of 100 is unknown and 30 were not sent\.$/),
-      hint: expect.stringContaining(`aops retry ${key}`),
+      message: expect.stringMatching(/ Of 230 cases, 100 were done before, what became of 100 is unknown, and 30 were not sent\.$/),
+      hint: expect.stringMatching(new RegExp(`aops retry ${key}.*--ignore-not-found`)),
     });
     const open = await cli(service, 'retry', '--json');
     expect(open.json<{ data: { id: string }[] }>().data.map(({ id }) => id)).toEqual([key]);
+  });
+
+  it('say the same of an interruption while a request is on its way', async () => {
+    let asked = 0;
+    let interrupt = (): void => undefined;
+    const service = await ForeignService.start({
+      ...reads,
+      'POST /v2/queues/:id/cases/bulk-delete': () => {
+        asked += 1;
+        if (asked === 1) return { deletedCount: 100, interruptedRunIds: [] };
+        interrupt();
+        return new Promise(() => undefined);
+      },
+    });
+    const failed = await bulk(service, ['delete', '-'], (deliver) => {
+      interrupt = deliver;
+    });
+    expect([failed.code, failed.json()]).toEqual([130, { deletedCount: 100, interruptedRunIds: [] }]);
+    expect(errorOf(failed).message).toMatch(/ Of 230 cases, 100 were done before, what became of 100 is unknown, and 30 were not sent\.$/);
   });
 
   it('delete those that are left after a failure, when told to pass over the others', async () => {

@@ -66,7 +66,7 @@ export class ForeignService {
     this.#server = http.createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
+      request.on('end', async () => {
         const { pathname, searchParams } = new URL(request.url ?? '', 'http://foreign');
         const text = Buffer.concat(chunks).toString();
         const seen: ForeignRequest = {
@@ -77,7 +77,7 @@ export class ForeignService {
           body: text === '' ? undefined : JSON.parse(text),
         };
         this.requests.push(seen);
-        const answer = this.#answer(seen) ?? unknown(seen);
+        const answer = (await this.#answer(seen)) ?? unknown(seen);
         const body = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
         response.writeHead(answer.status, { 'content-type': answer.type ?? 'application/json' }).end(answer.status === 204 ? '' : body);
       });
@@ -91,11 +91,11 @@ export class ForeignService {
     return service;
   }
 
-  #answer(request: ForeignRequest): ForeignAnswer | undefined {
+  async #answer(request: ForeignRequest): Promise<ForeignAnswer | undefined> {
     for (const [pattern, answer] of Object.entries(this.routes)) {
       const found = new RegExp(`^${pattern.replace(/:\w+/g, '([^/]+)')}$`).exec(`${request.method} ${request.path}`);
       if (!found) continue;
-      const value = answer(request, ...found.slice(1));
+      const value = await answer(request, ...found.slice(1));
       return isAnswer(value) ? value : { status: 200, body: value };
     }
     return undefined;

@@ -1,7 +1,7 @@
-/** The requests of a bulk command, one after the other: what they did is added up, and told truthfully when one of them fails. */
+/** The requests of a bulk command, one after the other: adds up what they did, and reports it truthfully when one of them fails. */
 import { counted } from '../../base/counted.ts';
 import { AopsError } from '../../base/errors.ts';
-import { OutcomeUnknownError } from '../../client/errors.ts';
+import { repeatHint } from '../../client/errors.ts';
 import { ResultError } from '../result-error.ts';
 import type { Part, Selection } from './selection.ts';
 
@@ -21,7 +21,7 @@ export async function eachPart<Answer extends object>(
     try {
       answer = await send(part);
     } catch (error) {
-      throw index === 0 && parts.length === 1 ? error : partlyDone(error, { whole, parts, failed: index, again });
+      throw parts.length === 1 ? error : partlyDone(error, { whole, parts, failed: index, again });
     }
     add(whole, answer);
   }
@@ -47,28 +47,31 @@ interface Progress {
   again: (key: string | undefined) => string;
 }
 
-/** Which of the cases the failure leaves in which state. */
+/** The failure with which of the cases it leaves in which state, and with what was done before. */
 function partlyDone(error: unknown, { whole, parts, failed, again }: Progress): unknown {
   if (!(error instanceof AopsError)) return error;
+  const key = error.details.idempotency_key;
+  // Also of one that was interrupted, or ran out of time.
+  const isOpen = key !== undefined && error.hint === repeatHint(key);
+  if (failed === 0 && !isOpen) return error;
   const sizes = parts.map(({ body }) => ('case_ids' in body ? body.case_ids.length : 0));
   const sum = (from: number, to: number): number => sizes.slice(from, to).reduce((total, size) => total + size, 0);
-  const [done, asked, total] = [sum(0, failed), sum(failed, failed + 1), sum(0, parts.length)];
-  const left = total - done - asked;
-  const states =
-    error instanceof OutcomeUnknownError
-      ? [`${done} were done before`, `what became of ${asked} is unknown`, ...(left === 0 ? [] : [`${left} were not sent`])]
-      : [`${done} were done before`, `${asked + left} were not`];
-  const told = new AopsError(`${error.message} Of ${counted(total, 'case')}, ${inWords(states)}.`, {
+  const [done, sent, left] = [sum(0, failed), sum(failed, failed + 1), sum(failed + 1, parts.length)];
+  const states = [
+    ...(done === 0 ? [] : [`${done} were done before`]),
+    ...(isOpen ? [`what became of ${sent} is unknown`] : []),
+    ...(isOpen && left === 0 ? [] : [isOpen ? `${left} were not sent` : `${sent + left} were not`]),
+  ];
+  const partial = new AopsError(`${error.message} Of ${counted(done + sent + left, 'case')}, ${inWords(states)}.`, {
     code: error.code,
     exit: error.exit,
-    hint:
-      done === 0 || error instanceof OutcomeUnknownError
-        ? (error.hint ?? again(error.details.idempotency_key))
-        : again(error.details.idempotency_key),
+    hint: isOpen ? `Settle it with \`aops retry ${key}\`. ${again(key)}` : again(key),
     details: error.details,
     cause: error,
   });
-  return done === 0 ? told : new ResultError(told, whole);
+  return done === 0 ? partial : new ResultError(partial, whole);
 }
 
-const inWords = (parts: readonly string[]): string => `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+/** `a`, `a and b`, `a, b, and c` */
+const inWords = (parts: readonly string[]): string =>
+  parts.length < 3 ? parts.join(' and ') : `${parts.slice(0, -1).join(', ')}, and ${parts.at(-1)}`;

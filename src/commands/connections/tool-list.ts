@@ -27,12 +27,12 @@ const firstLine = (text = ''): string => text.trim().split('\n', 1)[0] as string
 
 export const toolOutput = listOutput<ConnectionTool>({ columns: [name, input, description], empty: 'The server has no tools.' });
 
-/** What every command calls that asks the server of a connection for its tools. */
+/** The operations of every command that asks the server of a connection for its tools. */
 export const askingOperations = ['listConnectionTools', 'probeMcpServer', 'listConnections', 'getConnection'] as const;
 
 /**
- * What the server of a connection answers. A service that cannot ask it with all that the connection knows is asked to probe its address, without the
- * credentials, which it does not show.
+ * What the server of a connection answers. Where the service does not offer that, it probes the address of the connection instead: without its credentials,
+ * which no service reveals.
  */
 export async function askServer(context: Context, { id, name, server_url, has_headers, auth_method }: Connection): Promise<ProbedServer> {
   const client = await context.client();
@@ -43,7 +43,7 @@ export async function askServer(context: Context, { id, name, server_url, has_he
     const answer = await client.call('probeMcpServer', { params: { teamId: context.teamId() }, body: { server_url } });
     if (has_headers || (auth_method && auth_method !== 'url'))
       context.terminal.warn(
-        `This service probes addresses only: it asked ${server_url} without the credentials of ${name}. Give headers with \`aops connections probe --url\`.`,
+        `This service can only probe addresses: it asked ${server_url} without the credentials of ${name}. Give headers with \`aops connections probe --url\`.`,
       );
     return answer;
   }

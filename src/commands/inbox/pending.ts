@@ -15,7 +15,7 @@ export interface PendingRequest extends HumanRequest {
   agent_name: string;
 }
 
-/** What is told of a run that waits but cannot be read. */
+/** Called with a run that waits for a person but cannot be read. */
 export type OnUnreadable = (runId: string, error: AopsError) => void;
 
 /**

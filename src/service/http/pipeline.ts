@@ -70,7 +70,7 @@ async function isStillAllowed({ tokens, engine }: HttpParts, authorization: stri
   }
 }
 
-/** Who may not use the MCP endpoint is told where to find out how one may. */
+/** A refusal by the MCP endpoint says where clients find out how to be authorized. */
 function challenging(answer: Answer, exchange: Exchange | undefined): Answer {
   const { 'WWW-Authenticate': challenge, ...headers } = answer.headers;
   if (challenge === undefined || exchange?.segments.join('/') !== 'v2/mcp') return answer;

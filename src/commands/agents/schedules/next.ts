@@ -67,10 +67,10 @@ export default defineCommand({
       const times = { ...stored, ...storedTimes(stored) };
       const problem = problemOf(times);
       if (problem === undefined) return nextTimes(times, from, stored.recurring === false ? 1 : count).map((at) => ({ at, times }));
-      const told = Date.parse(stored.next_run_at ?? '');
-      const next = told > from ? [{ at: told, times: stored }] : [];
-      const instead = next.length === 0 ? '' : ' What is shown of it is the next time that the service names.';
-      context.terminal.warn(`The times of the schedule ${stored.id} cannot be counted here: ${problem}.${instead}`);
+      const announced = Date.parse(stored.next_run_at ?? '');
+      const next = announced > from ? [{ at: announced, times: stored }] : [];
+      const instead = next.length === 0 ? '' : ' Only the next time that the service announces is shown.';
+      context.terminal.warn(`The times of schedule ${stored.id} cannot be worked out here: ${problem}.${instead}`);
       return next;
     });
     if (firings.length === 0 && schedules.length > 0 && schedules.every((one) => problemOf(storedTimes(one)) !== undefined))
@@ -96,7 +96,7 @@ interface Instant {
 }
 
 const uncountable = (): AopsError =>
-  new AopsError('When the schedule fires cannot be told: its times are not such that this machine can count them.', {
+  new AopsError('It is not possible to work out here when the schedule fires.', {
     code: 'schedule_unreadable',
     exit: exitCodes.failure,
     hint: 'See it with `aops agents schedules get`, and set its times with `aops agents schedules update`.',
