@@ -108,7 +108,7 @@ export function asNotOffered(id: OperationId, error: unknown): unknown {
   const { extension, path } = operation(id);
   if (!extension || !(error instanceof ServiceAnswerError) || !unknownRoute.includes(error.status)) return error;
   const resource = /^(\w+)_not_found$/.exec(error.code)?.[1];
-  if (resource !== undefined && path.toLowerCase().includes(resource)) return error;
+  if (resource !== undefined && path.toLowerCase().replaceAll('-', '_').includes(resource)) return error;
   const namesResource = path.replace('{teamId}', '').includes('{');
   return new NotOfferedError(id, error.status !== 404 || !namesResource, error.details);
 }
