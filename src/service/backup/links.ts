@@ -38,7 +38,7 @@ function endOf(link: string, links: ReadonlyMap<string, string>, ends: Map<strin
   // Whoever comes back here while it is being followed goes round in circles.
   ends.set(link, loop);
   const end = follow(link, links, ends, hops);
-  // Too long is only the way from where it began.
+  // Only the way from the first link was too long; from elsewhere this one can still be followed.
   if (end === tooLong) ends.delete(link);
   else ends.set(link, end);
   return end;

@@ -15,7 +15,7 @@ import { Places } from './places.ts';
 import { damaged, shown } from './problems.ts';
 import { type ReadEntry, readTar } from './tar.ts';
 
-/** Bytes of a file from which on the disk is asked first whether it has room. */
+/** A file of at least this many bytes is begun only when the disk has room for it. */
 const sizeToAskFor = 1_048_576;
 
 /** What says what the backup is, is short. */

@@ -140,7 +140,7 @@ function parsedHeader(head: Buffer) {
     name: prefix === '' ? text(0, 100) : `${prefix}/${text(0, 100)}`,
     size: octal(124, 12),
     mode: octal(100, 8),
-    // Some write dates before 1970 in a form of their own.
+    // Other programs write dates before 1970 in base 256, which is read as no number here.
     modified: octal(136, 12) || 0,
     target: text(157, 100),
   };
