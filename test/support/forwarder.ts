@@ -57,7 +57,7 @@ export class Forwarder {
     }
     const onward = http.request(`${target}${path}`, {
       method: request.method,
-      headers: { ...request.headers, host: new URL(target).host },
+      headers: request.headers,
     });
     request.pipe(onward);
     onward.once('error', () => response.destroy());

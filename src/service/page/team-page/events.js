@@ -1,6 +1,7 @@
 /**
  * Streams of events, which say that there is something to read. They are read with fetch: the browser's own EventSource cannot send
- * the token. Where there is none the page polls.
+ * the token. Where there is none the page polls. A page that is not in view reads none: browsers open few connections to a service,
+ * and all pages share them.
  */
 
 /** Milliseconds without a sign of life, after which a stream is given up; the service sends one every 15 s. */
@@ -38,6 +39,8 @@ export class Events {
   async #follow() {
     const { signal } = this.#closed;
     while (!signal.aborted) {
+      await inView(signal);
+      if (signal.aborted) return;
       const isOffered = await this.#read(signal).catch(() => true);
       if (signal.aborted) return;
       const wasOpen = this.isOpen;
@@ -54,6 +57,8 @@ export class Events {
     const broken = new AbortController();
     const alive = () => setTimeout(() => broken.abort(), patience);
     let timer = alive();
+    const hide = () => document.hidden && broken.abort();
+    document.addEventListener('visibilitychange', hide);
     try {
       const response = await fetch(this.#path, {
         headers: {
@@ -82,6 +87,7 @@ export class Events {
       }
     } finally {
       clearTimeout(timer);
+      document.removeEventListener('visibilitychange', hide);
     }
   }
 
@@ -101,4 +107,19 @@ export class Events {
     // A line of data may be long, and only its beginning counts.
     return rest.startsWith('data:') ? 'data:' : rest;
   }
+}
+
+/** Resolves when the page is in view, or the signal is aborted. @param {AbortSignal} signal @returns {Promise<void>} */
+function inView(signal) {
+  if (!document.hidden) return Promise.resolve();
+  return new Promise((resolve) => {
+    const look = () => {
+      if (document.hidden && !signal.aborted) return;
+      document.removeEventListener('visibilitychange', look);
+      signal.removeEventListener('abort', look);
+      resolve();
+    };
+    document.addEventListener('visibilitychange', look);
+    signal.addEventListener('abort', look);
+  });
 }

@@ -1,0 +1,78 @@
+/** The team page shows what happens at once, by streams of events, and polls where there are none. */
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { newPage } from '../../support/browser-page.ts';
+import { describeWithChromium } from '../../support/chromium.ts';
+import { eventually } from '../../support/eventually.ts';
+import { Forwarder } from '../../support/forwarder.ts';
+import { startTestService, type TestService } from '../../support/service.ts';
+
+async function opened(view: string, streams = true): Promise<{ service: TestService; proxy: Forwarder; page: Page; troubles: string[] }> {
+  const service = await startTestService();
+  const proxy = await Forwarder.to(service.service.url);
+  proxy.streams = streams;
+  const { code } = await service.api<{ code: string }>('POST', '/local/page-codes');
+  const { page, troubles } = await newPage();
+  await page.goto(`${proxy.url}/#code=${code}&view=${view}`);
+  await page.getByRole('link', { name: 'Inbox' }).waitFor();
+  return { service, proxy, page, troubles };
+}
+
+/** The page at another view, as by a click. */
+const goTo = (page: Page, view: string): Promise<unknown> => page.evaluate(`location.hash = ${JSON.stringify(`#${view}`)}`);
+const streamsOf = (proxy: Forwarder): string[] => proxy.requests.filter((path) => /\/events(\?|$)/.test(path));
+const text = (page: Page, shown: string): Promise<void> => page.getByRole('main').getByText(shown).first().waitFor();
+const answer = async (service: TestService, run: string): Promise<void> => {
+  const { request } = await service.get(run);
+  await service.api('POST', `/runs/${run}/human-requests/${request?.id}/respond`, { approved: true });
+};
+
+describeWithChromium('the team page with streams of events', () => {
+  it('shows requests, runs and messages when they come, and asks for next to nothing while nothing happens', async () => {
+    const { service, proxy, page, troubles } = await opened('/inbox');
+    await eventually('the stream of the team', () => streamsOf(proxy).length === 1);
+    await text(page, 'Nothing waits for you');
+    const run = await service.waiting('- approve: { id: a, title: Pay it? }\n- say: Paid.');
+    await text(page, 'Pay it?');
+    await goTo(page, `/runs/${run}`);
+    await eventually('the stream of the run', () => streamsOf(proxy).some((path) => path.includes(`/runs/${run}/events?from=now`)));
+    await text(page, 'Pay it?');
+    // Longer than the page would poll: it reads nothing meanwhile.
+    const before = await eventually('the page is at rest', async () => {
+      const count = proxy.requests.length;
+      await page.evaluate('new Promise((resolve) => setTimeout(resolve, 1_000))');
+      return proxy.requests.length === count && count;
+    });
+    await page.evaluate('new Promise((resolve) => setTimeout(resolve, 4_000))');
+    expect(proxy.requests.slice(before)).toEqual([]);
+    await answer(service, run);
+    await text(page, 'Paid.');
+    await text(page, 'Completed');
+    expect(troubles).toEqual([]);
+  });
+
+  it('goes on after the streams broke', async () => {
+    const { service, proxy, page } = await opened('/');
+    const run = await service.waiting('- approve: { id: a, title: Pay it? }\n- say: Paid.');
+    await goTo(page, `/runs/${run}`);
+    await text(page, 'Pay it?');
+    await eventually('both streams', () => streamsOf(proxy).length >= 2);
+    proxy.goDown();
+    await answer(service, run);
+    proxy.up = true;
+    await text(page, 'Paid.');
+  });
+});
+
+describeWithChromium('the team page without streams of events', () => {
+  it('polls, and asks for each stream once', async () => {
+    const { service, proxy, page } = await opened('/inbox', false);
+    const run = await service.waiting('- approve: { id: a, title: Pay it? }\n- say: Paid.');
+    await text(page, 'Pay it?');
+    await goTo(page, `/runs/${run}`);
+    await text(page, 'Pay it?');
+    await answer(service, run);
+    await text(page, 'Paid.');
+    expect(streamsOf(proxy)).toHaveLength(2);
+  });
+});
