@@ -66,8 +66,7 @@ async function oneRun(call, team) {
 }
 
 /** An agent with a procedure of one step. */
-export async function newAgent(call, team) {
-  const procedure = 'version: 1\nsteps:\n  - say: Done.\n';
+export async function newAgent(call, team, procedure = 'version: 1\nsteps:\n  - say: Done.\n') {
   const data = { models: { agent: { model: 'script' }, browsing: { provider: 'anthropic', model: 'none' } }, input: procedure };
   const { agent } = await call('POST', `/v2/teams/${team}/agents`, {
     name: `Bench ${randomUUID()}`,

@@ -1,0 +1,123 @@
+#!/usr/bin/env node
+/**
+ * How long after it was written a message is printed by `aops runs watch`: on loopback, by the stream of events, and by polling through
+ * a proxy that has no streams. A run says something every half second; what is measured is the time between the message's own timestamp,
+ * which the service gives it when it writes it, and its line on the standard output of the other process.
+ *
+ *   node bench/watching.js [--messages N] [--pause MS] [--watchers N] [--json]   (npm run bench builds first)
+ *
+ * Exits with 0 whether the goals are met or not; otherwise only when measuring failed.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import { caller, newAgent } from './seeded.js';
+import { circumstances, cleanEnvironment, launcher, median, startService, table } from './support.js';
+
+/** Milliseconds at the median. */
+const goals = { streamed: 20, polled: 300 };
+/** Messages before the first that counts: the watching process is starting meanwhile. */
+const unmeasured = 4;
+
+/** Passes everything on but streams of events, as a service without them. */
+async function withoutStreams(target) {
+  const agent = new http.Agent({ keepAlive: true });
+  const server = http.createServer((request, response) => {
+    if (request.url.split('?')[0].endsWith('/events')) {
+      response.writeHead(404).end();
+      return;
+    }
+    const onward = http.request(`${target}${request.url}`, { method: request.method, headers: request.headers, agent }, (answer) => {
+      response.writeHead(answer.statusCode, answer.headers);
+      answer.pipe(response);
+    });
+    onward.once('error', () => response.destroy());
+    request.pipe(onward);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { url: `http://127.0.0.1:${server.address().port}`, close: () => server.close() && agent.destroy() };
+}
+
+/** Milliseconds of each message from written to printed. */
+async function delays(env, url, service, run) {
+  const child = spawn(process.execPath, [launcher, 'runs', 'watch', run, '-o', 'ndjson'], {
+    env: { ...env, AOPS_BASE_URL: url, AOPS_API_KEY: service.token, AOPS_TEAM_ID: service.team },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'close');
+  const found = [];
+  let rest = '';
+  for await (const chunk of child.stdout.setEncoding('utf8')) {
+    const now = Date.now();
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop();
+    for (const line of lines) {
+      const { type, data } = JSON.parse(line);
+      if (type === 'message') found.push(now - Date.parse(data.message.timestamp));
+    }
+  }
+  const [code] = await ended;
+  if (code !== 0) throw new Error(`aops runs watch ended with ${code}.`);
+  return found.slice(unmeasured);
+}
+
+const percentile = (values, part) => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))];
+
+async function measure(folder, { messages, pause, watchers }) {
+  const env = cleanEnvironment(path.join(folder, 'home'));
+  const service = await startService(env, path.join(folder, 'data'));
+  const proxy = await withoutStreams(service.url);
+  try {
+    const call = caller(service);
+    const steps = Array.from({ length: messages + unmeasured }, (_, index) => `  - say: "m${index}"\n  - sleep: ${pause}ms\n`);
+    const agentId = await newAgent(call, service.team, `version: 1\nsteps:\n${steps.join('')}`);
+    const results = {};
+    for (const [way, url] of Object.entries({ streamed: service.url, polled: proxy.url })) {
+      const { run } = await call('POST', `/v2/teams/${service.team}/runs`, { agent_id: agentId });
+      const all = (await Promise.all(Array.from({ length: watchers }, () => delays(env, url, service, run.id)))).flat();
+      results[way] = {
+        p50_ms: median(all),
+        p90_ms: percentile(all, 0.9),
+        max_ms: Math.max(...all),
+        messages: all.length,
+        goal: goals[way],
+      };
+    }
+    return results;
+  } finally {
+    proxy.close();
+    await service.stop();
+  }
+}
+
+const { values } = parseArgs({
+  options: {
+    messages: { type: 'string', default: '20' },
+    pause: { type: 'string', default: '500' },
+    watchers: { type: 'string', default: '1' },
+    json: { type: 'boolean', default: false },
+  },
+});
+const numbers = ['messages', 'pause', 'watchers'].map((name) => [name, Number(values[name])]);
+for (const [name, value] of numbers) if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} is a whole number from 1 on.`);
+const folder = await mkdtemp(path.join(tmpdir(), 'aops-watching-bench-'));
+try {
+  const results = await measure(folder, Object.fromEntries(numbers));
+  if (values.json) process.stdout.write(`${JSON.stringify(results)}\n`);
+  else {
+    const rows = Object.entries(results).map(([way, { p50_ms, p90_ms, max_ms, goal }]) => [
+      way,
+      ...[p50_ms, p90_ms, max_ms].map((value) => `${Math.round(value)} ms`),
+      `${goal} ms ${p50_ms <= goal ? 'met' : 'MISSED'}`,
+    ]);
+    process.stdout.write(`${table([['written to printed', 'p50', 'p90', 'most', 'goal at p50'], ...rows])}\n\n${circumstances(1)}\n`);
+  }
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
