@@ -15,11 +15,11 @@ export interface PaceOptions {
 }
 
 const growth = 1.4;
-/** Requests that may follow one another quickly, and those that are added in a minute: together 60, one a second. */
-const burst = 20;
-const addedPerMinute = 40;
-/** Requests that may be made beyond that and are saved later. */
-const mostOwed = 2;
+const minute = 60_000;
+/** Requests of a minute that may follow one another quickly; the others of it are spread over what is left of it. */
+const quick = 30;
+/** Requests in a minute. A look may make a few, so this is less than the 60 that are promised. */
+const most = 57;
 /** Pause while something else says when there is something to read, in milliseconds. */
 const restingPause = 30_000;
 
@@ -30,24 +30,21 @@ export class Pace {
   readonly #random: () => number;
   #interval: number;
   #hurry = new AbortController();
-  #requests = burst;
-  #countedAt: number;
+  /** When the requests of the last minute were made, in steady time. */
+  #requests: number[] = [];
   #resting = false;
 
-  constructor(clock: Clock, { minimum = 250, maximum = 3_000, random = Math.random }: PaceOptions = {}) {
+  constructor(clock: Clock, { minimum = 300, maximum = 3_000, random = Math.random }: PaceOptions = {}) {
     this.#clock = clock;
     this.#minimum = minimum;
     this.#maximum = maximum;
     this.#random = random;
     this.#interval = minimum;
-    this.#countedAt = steadyTime(clock);
   }
 
   /** Counts a request. */
   spend(): void {
-    this.#refill();
-    // Catching up with much at once is not polling, and does not delay the next look for long.
-    this.#requests = Math.max(-mostOwed, this.#requests - 1);
+    this.#requests.push(steadyTime(this.#clock));
   }
 
   /** Whether something else says when to look: pauses are long then. */
@@ -81,15 +78,17 @@ export class Pace {
 
   #wait(allowance: Allowance | undefined): number {
     if (this.#resting) return restingPause;
-    this.#refill();
-    const untilAffordable = ((1 - this.#requests) * 60_000) / addedPerMinute;
-    return stretched(Math.max(this.#interval, untilAffordable), allowance, this.#random);
+    return stretched(Math.max(this.#interval, this.#share()), allowance, this.#random);
   }
 
-  #refill(): void {
+  /** The pause that keeps the requests of any minute below their number, in milliseconds. */
+  #share(): number {
     const now = steadyTime(this.#clock);
-    this.#requests = Math.min(burst, this.#requests + ((now - this.#countedAt) * addedPerMinute) / 60_000);
-    this.#countedAt = now;
+    this.#requests = this.#requests.filter((time) => time > now - minute);
+    const { length } = this.#requests;
+    if (length < quick) return 0;
+    if (length >= most) return (this.#requests[length - most] as number) + minute - now;
+    return ((this.#requests[0] as number) + minute - now) / (most - length);
   }
 }
 

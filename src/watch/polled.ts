@@ -17,8 +17,8 @@ export interface WatchOptions {
   onOutage?: (outage: Outage | undefined) => void;
 }
 
-/** Calls an operation as part of polling: it is tried once, and counts towards the pace. */
-export type Call = <Id extends JsonOperationId>(id: Id, input: Input<Id>) => Promise<Response<Id>>;
+/** Calls an operation as part of polling: it is tried once, and counts towards the pace unless it only catches up with what is there. */
+export type Call = <Id extends JsonOperationId>(id: Id, input: Input<Id>, options?: { catchesUp?: boolean }) => Promise<Response<Id>>;
 
 /**
  * What a stream brings, or one look after the other; ends when its reader leaves.
@@ -66,8 +66,8 @@ export async function* polled<Body extends { type: string }>(
 /** Calls of operations that poll at a pace, ended by the signal. */
 export const callAtPace =
   (client: Pick<Client, 'call'>, pace: Pace, signal: AbortSignal): Call =>
-  (id, input) => {
-    pace.spend();
+  (id, input, { catchesUp = false } = {}) => {
+    if (!catchesUp) pace.spend();
     return client.call(id, input, { signal, once: true });
   };
 

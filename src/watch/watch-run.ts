@@ -15,7 +15,7 @@ const pageSize = 50;
 const silent: ReadonlySet<string> = new Set(['not_started', 'pending', 'waiting']);
 /** Looks at a silent run after which its messages are read all the same. */
 const silentLooks = 10;
-/** A run that is at work is read again after so many milliseconds at the latest. */
+/** While messages come, the run itself is read after so many milliseconds at the latest. */
 const runMilliseconds = 1_000;
 
 /**
@@ -39,13 +39,15 @@ export async function* watchRun(client: Client, runId: string, options: WatchOpt
   }
 }
 
-/** Polling, with no more requests than are needed: mostly one for each look. */
+/** Polling, with no more requests than are needed: one for each look unless the run has changed. */
 class Looks {
   readonly #runId: string;
   readonly #state: RunState;
   readonly #clock: Clock;
   #readAt = Number.NEGATIVE_INFINITY;
   #silentLooks = 0;
+  /** Whether the last look read messages that were not there before; undefined when it did not read messages. */
+  #found: boolean | undefined;
 
   constructor(runId: string, state: RunState, clock: Clock) {
     this.#runId = runId;
@@ -56,10 +58,11 @@ class Looks {
   async *look(call: Call): AsyncGenerator<RunEventBody, void, undefined> {
     const state = this.#state;
     const isSilent = silent.has(state.status ?? '');
-    if (!state.isNew && !isSilent) {
-      const mayHaveMoved = yield* this.#messages(call);
-      if (!mayHaveMoved && steadyTime(this.#clock) - this.#readAt < runMilliseconds) return;
+    if (!state.isNew && !isSilent && this.#isTurnOfMessages()) {
+      this.#found = yield* this.#messages(call);
+      return;
     }
+    this.#found = undefined;
     const { run, pending_human_request: request } = await call('getRun', { params: { run_id: this.#runId } });
     this.#readAt = steadyTime(this.#clock);
     this.#silentLooks = isSilent ? this.#silentLooks + 1 : 0;
@@ -70,20 +73,26 @@ class Looks {
     yield* state.run(run, request);
   }
 
+  /** A run that is at work is read in turn with its messages; while those come, they are read more often. */
+  #isTurnOfMessages(): boolean {
+    if (this.#found === undefined) return true;
+    return this.#found && steadyTime(this.#clock) - this.#readAt < runMilliseconds;
+  }
+
   /**
    * Messages not yielded before, oldest first. Offsets only say where to look; ids say what is new. Each page begins with the last
    * message known: where another one is now, the list was rewritten, and is read again from the start.
-   * Returns whether the run may have moved on since: it has said something, and not only begun to call a tool.
+   * Returns whether there were any, and the list was not rewritten.
    */
   async *#messages(call: Call): AsyncGenerator<RunEventBody, boolean, undefined> {
     const state = this.#state;
     let rewound = false;
     let overlap = 1;
-    let mayHaveMoved = false;
-    for (;;) {
+    let found = false;
+    for (let isFirst = true; ; isFirst = false) {
       const offset = Math.max(0, state.offset - overlap);
       const query = { limit: pageSize, offset };
-      const { messages, total } = await call('listRunMessages', { params: { run_id: this.#runId }, query });
+      const { messages, total } = await call('listRunMessages', { params: { run_id: this.#runId }, query }, { catchesUp: !isFirst });
       if (overlap > 0 && state.offset > 0 && messages[0]?.id !== state.last && !rewound) {
         rewound = true;
         state.offset = 0;
@@ -91,7 +100,7 @@ class Looks {
       }
       for (const message of messages) {
         for (const body of state.message(message)) {
-          mayHaveMoved = message.type !== 'tool_call';
+          found = true;
           yield body;
         }
       }
@@ -104,7 +113,7 @@ class Looks {
       overlap = 1;
       state.offset = messages.length === 0 ? 0 : offset + messages.length;
       state.last = messages.at(-1)?.id;
-      if (!moved || state.offset >= total) return mayHaveMoved;
+      if (!moved || state.offset >= total) return found && !rewound;
     }
   }
 }
