@@ -1,0 +1,88 @@
+/** What is said of an outage while something is followed: once that it began, and once that it is over. */
+import { beforeAll, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { TranscriptSink } from '../../src/commands/runs/sinks.ts';
+import { Transcript } from '../../src/commands/runs/transcript.ts';
+import { plainStyles } from '../../src/terminal/style.ts';
+import type { RunEvent } from '../../src/watch/events.ts';
+import { eventually } from '../support/eventually.ts';
+import { Forwarder } from '../support/forwarder.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+
+const waits = '- approve: { id: pay, title: "Pay?" }';
+const env = (proxy: Forwarder) => ({ AOPS_BASE_URL: proxy.url });
+
+async function approve(run: string): Promise<void> {
+  const { request } = await service.get(run);
+  await service.api('POST', `/runs/${run}/human-requests/${request?.id}/respond`, { approved: true });
+}
+
+/** Takes the service away for a while in which the run is approved. */
+async function interrupted(proxy: Forwarder, run: string): Promise<void> {
+  await eventually('it is followed', () => proxy.requests.some((path) => path.includes(run)));
+  proxy.goDown();
+  await eventually('it was tried a few times', () => proxy.refused >= 4);
+  await approve(run);
+  proxy.up = true;
+}
+
+it('people are told in two sentences', async () => {
+  const proxy = await Forwarder.to(service.service.url);
+  const run = await service.waiting(waits);
+  const watched = service.cli(['runs', 'watch', run, '--on-request', 'wait'], { env: env(proxy) });
+  await interrupted(proxy, run);
+  const { code, stderr } = await watched;
+  expect(code).toBe(0);
+  expect(
+    stderr.match(/^Could not reach http:\S+: .*\. There has been no answer since \d\d:\d\d:\d\d; trying again for up to 1m\.$/gm),
+  ).toHaveLength(1);
+  expect(stderr.match(/^The service answers again after \S+\.$/gm)).toHaveLength(1);
+  expect(stderr).not.toContain('Trying again in');
+});
+
+it('programs are told in two objects', async () => {
+  const proxy = await Forwarder.to(service.service.url);
+  const run = await service.waiting(waits);
+  const waited = service.cli(['runs', 'wait', run, '--json'], { env: env(proxy) });
+  await interrupted(proxy, run);
+  const { code, stderr } = await waited;
+  expect(code).toBe(0);
+  const told = stderr
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { event: string });
+  expect(told).toMatchObject([
+    { event: 'service.unreachable', since: expect.stringMatching(/^\d{4}-.*Z$/), reason: expect.stringContaining('Could not reach') },
+    { event: 'service.reachable', after_seconds: expect.any(Number) },
+  ]);
+});
+
+it('a command that begins while the service is away waits for it', async () => {
+  const proxy = await Forwarder.to(service.service.url);
+  const run = await service.waiting(waits);
+  proxy.goDown();
+  const waited = service.cli(['runs', 'wait', run, '--for', 'waiting', '-o', 'id'], { env: env(proxy) });
+  await eventually('it was tried a few times', () => proxy.refused >= 4);
+  proxy.up = true;
+  expect(await waited).toMatchObject({ code: 0, stdout: `${run}\n` });
+});
+
+it('the status line does not claim to know what the run does meanwhile', async () => {
+  let headline = (): string => '';
+  const start = (text: () => string): void => {
+    headline = text;
+  };
+  const live = { start, refresh() {}, hide() {}, show() {}, stop() {} };
+  const sink = new TranscriptSink(async () => undefined, new Transcript(plainStyles, 80), plainStyles, systemClock, live, false);
+  await sink.event({ v: 1, seq: 1, type: 'run.status', run_id: 'x', ts: '', data: { status: 'running', previous: null } } as RunEvent);
+  expect(headline()).toMatch(/^running /);
+  sink.outage({ since: systemClock.now() - 12_000, reason: 'Could not reach it.' });
+  expect(headline()).toBe('no answer from the service for 12s');
+  sink.outage(undefined);
+  expect(headline()).toMatch(/^running /);
+});
