@@ -11,6 +11,8 @@ export class Forwarder {
   streams = true;
   /** Whether anything is passed on; connections are reset otherwise. */
   up = true;
+  /** Connections that were reset because nothing is passed on. */
+  refused = 0;
   /** Events that a stream passes on before it breaks in the middle of the next. */
   eventsPerStream = Number.POSITIVE_INFINITY;
   readonly #sockets = new Set<Socket>();
@@ -25,7 +27,10 @@ export class Forwarder {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const forwarder = new Forwarder((server.address() as AddressInfo).port);
     server.on('connection', (socket) => {
-      if (!forwarder.up) socket.destroy();
+      if (!forwarder.up) {
+        forwarder.refused += 1;
+        socket.destroy();
+      }
       forwarder.#sockets.add(socket);
       socket.once('close', () => forwarder.#sockets.delete(socket));
     });
