@@ -22,6 +22,12 @@ export interface Rendered {
   took: number;
 }
 
+/** Why a thread could not be started: Node says what the system said in the message alone ("...: EMFILE"). */
+function startFailure(error: Error): Error {
+  const code = /: (E[A-Z]+)$/.exec(error.message)?.[1];
+  return code === undefined ? error : Object.assign(new Error(error.message, { cause: error }), { code });
+}
+
 export class Thread {
   readonly #worker: Worker;
   readonly #ready: Promise<void>;
@@ -40,7 +46,7 @@ export class Thread {
     this.#worker.unref();
     this.#ready = new Promise((resolve, reject) => {
       this.#worker.once('message', () => resolve());
-      this.#worker.once('error', reject);
+      this.#worker.once('error', (error) => reject(startFailure(error)));
       this.#worker.once('exit', () => reject(new Error('The thread that renders templates ended.')));
     });
     this.#ready.catch(() => undefined);
