@@ -5,7 +5,7 @@
 import type { Scope } from '../template.ts';
 import { sizeOf } from './size.ts';
 
-/** Characters of all templates of a step. */
+/** Characters of all texts of a step that have outputs or tags. */
 const longestTemplates = 16_384;
 /** Outputs and tags of all templates of a step. */
 const mostOutputs = 100;
@@ -45,10 +45,10 @@ export function isCheap(texts: readonly string[], scope: Scope): boolean {
   let outputs = 0;
   let isPlain = true;
   for (const text of texts) {
-    length += text.length;
-    if (length > longestTemplates) return false;
     const code = codeOf(text);
     if (code === '') continue;
+    length += text.length;
+    if (length > longestTemplates) return false;
     const looks = looksOf(code);
     if (looks === undefined) return false;
     outputs += looks.outputs;

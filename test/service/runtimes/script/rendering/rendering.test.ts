@@ -184,12 +184,13 @@ describe('a thread', () => {
 describe('what is rendered at once', () => {
   it.each([
     'text without templates ... | split: "," (1..3)',
+    'a long text '.repeat(10_000),
     'Hello {{ agent.name }}, {{ message }}',
     'Counting {{ run.number }}... {{ message }}',
     '{{ message | upcase | default: "none" }} | sort',
     '{% if answers.pay %}{{ steps.a.stdout | strip }}{% else %}no{% endif %}',
     '{{ answers.pay and message contains "x" }}',
-  ])('%s', (template) => expect(isCheap([template], scope)).toBe(true));
+  ])('%.80s', (template) => expect(isCheap([template], scope)).toBe(true));
 
   it.each([
     '{% for m in messages %}{{ m }}{% endfor %}',
