@@ -31,6 +31,14 @@ export const renderWorker = defineConfig({
   output: { dir: 'dist', format: 'cjs', minify: true },
 });
 
+/** What reads the database in a thread of its own. */
+export const databaseReader = defineConfig({
+  input: { 'database-reader': 'src/service/store/reader/worker.ts' },
+  platform: 'node',
+  external: ['libsql'],
+  output: { dir: 'dist', format: 'cjs', minify: true },
+});
+
 /**
  * One code-split bundle: the launcher loads `main`, which knows the version; every command loads `core`, those that
  * talk to the service `client`, and each its own few lines. Fewer files start faster. What only some need (service,
@@ -89,4 +97,4 @@ const program = defineConfig({
 });
 
 // The first one empties the folder.
-export default defineConfig([program, renderWorker]);
+export default defineConfig([program, renderWorker, databaseReader]);

@@ -174,7 +174,7 @@ describe.concurrent('aops local backup and restore', () => {
     expect((await machine.aops('local', 'up', '--port', new URL(url).port)).code).toBe(0);
     child.stdout?.resume();
     const { code, stderr } = await ended;
-    expect(stderr).toContain('stopped holding its data');
+    expect(stderr).toContain('There is no backup: the service was restarted before everything was copied.');
     expect(code).toBe(8);
   });
 

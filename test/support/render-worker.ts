@@ -1,23 +1,27 @@
-/** The program of the threads that render templates, bundled once for all tests: Node 20 runs no TypeScript. */
+/** The programs of the threads of the service, bundled once for all tests: Node 20 runs no TypeScript. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
 import type { TestProject } from 'vitest/node';
-import { renderWorker } from '../../rolldown.config.ts';
+import { databaseReader, renderWorker } from '../../rolldown.config.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
     renderWorker: string;
+    databaseReader: string;
   }
 }
 
 /** Runs once, before all tests. What it returns runs after them. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const dir = await mkdtemp(path.join(tmpdir(), 'aops-render-worker-'));
-  const bundle = await rolldown(renderWorker);
-  await bundle.write({ format: 'cjs', dir });
-  await bundle.close();
+  const dir = await mkdtemp(path.join(tmpdir(), 'aops-workers-'));
+  for (const program of [renderWorker, databaseReader]) {
+    const bundle = await rolldown(program);
+    await bundle.write({ format: 'cjs', dir });
+    await bundle.close();
+  }
   project.provide('renderWorker', path.join(dir, 'render-worker.js'));
+  project.provide('databaseReader', path.join(dir, 'database-reader.js'));
   return () => rm(dir, { recursive: true, force: true });
 }

@@ -2,8 +2,10 @@
 import { chmod, constants, copyFile } from 'node:fs/promises';
 import path from 'node:path';
 import { anySignal } from '../../base/abort.ts';
+import { steadyTime } from '../../base/clock.ts';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
+import { ServiceAnswerError } from '../../client/errors.ts';
 import type { BackupHold } from '../../interface/types.ts';
 import type { HeldDirectory } from '../../service/backup/index.ts';
 import type { Context } from '../context.ts';
@@ -13,7 +15,8 @@ import { type LocalState, owningService } from './state.ts';
 /** How long to look for the service that has the lock; it says where it is a moment after it has taken it. */
 const lookFor = 5_000;
 const lookMilliseconds = 50;
-/** A hold lasts 30 seconds. */
+/** Milliseconds that a hold lasts unless it is prolonged. */
+const lease = 30_000;
 const prolongEvery = 8_000;
 
 export interface Held extends HeldDirectory {
@@ -65,6 +68,8 @@ class RunningHold implements Held {
   readonly #lost = new AbortController();
   readonly #done = new AbortController();
   #hold: BackupHold;
+  /** When the service was last told to go on holding. */
+  #prolonged: number;
 
   constructor(context: Context, client: Client, dataDirectory: string, hold: BackupHold) {
     this.path = dataDirectory;
@@ -72,6 +77,7 @@ class RunningHold implements Held {
     this.#context = context;
     this.#client = client;
     this.#hold = hold;
+    this.#prolonged = steadyTime(context.clock);
     void this.#prolong();
   }
 
@@ -110,14 +116,10 @@ class RunningHold implements Held {
         { confidential: true, signal: anySignal([this.#context.signal, this.#done.signal]) },
       );
       this.#hold = hold;
+      this.#prolonged = steadyTime(this.#context.clock);
     } catch (error) {
       this.#context.signal.throwIfAborted();
-      throw new AopsError('The service stopped holding its data still before everything was copied; there is no backup.', {
-        code: 'backup_hold_lost',
-        exit: exitCodes.unavailable,
-        hint: 'See whether it was stopped or restarted meanwhile, and run the command again.',
-        cause: error,
-      });
+      throw holdLost(error, steadyTime(this.#context.clock) - this.#prolonged);
     }
   }
 
@@ -131,4 +133,23 @@ class RunningHold implements Held {
       if (!this.#done.signal.aborted) this.#lost.abort(error);
     }
   }
+}
+
+/** Why the service holds its data no longer. @param silent milliseconds since it was last told to go on */
+function holdLost(cause: unknown, silent: number): AopsError {
+  const isGone = cause instanceof ServiceAnswerError && cause.status === 404;
+  const [why, hint] = !isGone
+    ? ['the service could not be reached any more', 'See whether it was stopped, with `aops local status`, and run the command again.']
+    : silent > lease
+      ? [
+          `this command was held up for ${Math.round(silent / 1_000)} seconds, and the service waits for ${lease / 1_000}`,
+          'Run the command again, when the machine has less to do.',
+        ]
+      : ['the service was restarted', 'Run the command again.'];
+  return new AopsError(`There is no backup: ${why} before everything was copied.`, {
+    code: 'backup_hold_lost',
+    exit: exitCodes.unavailable,
+    hint,
+    cause,
+  });
 }

@@ -2,13 +2,11 @@
  * What belongs into a backup, as the copy of the database tells it. It may be of an older version: of its tables only columns are
  * read that they have had from the first one on.
  */
-import type { SelectQueryBuilder } from 'kysely';
+import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import Libsql from 'libsql';
 import { version } from '../../base/version.ts';
-import type { Store } from '../store/database.ts';
-import { storeOf } from '../store/database.ts';
-import { LibsqlDialect } from '../store/dialect.ts';
 import { appliedMigrations } from '../store/migrate.ts';
+import { openForReading } from '../store/reader/open.ts';
 import { terminalStatuses } from '../store/runs.ts';
 import type { Database } from '../store/schema.ts';
 import { type BackupInfo, formatVersion } from './format.ts';
@@ -23,11 +21,14 @@ export interface RunFile {
   sha256: string;
 }
 
-/** The copied database. Close it before the file is read. */
+/**
+ * The copied database, read in a thread of its own: to check one of several gigabytes takes longer than a service holds its
+ * data still for a process that does not answer. Close it before the file is read.
+ */
 export class Contents {
-  readonly #store: Store;
+  readonly #store: Kysely<Database>;
 
-  private constructor(store: Store) {
+  private constructor(store: Kysely<Database>) {
     this.#store = store;
   }
 
@@ -36,12 +37,16 @@ export class Contents {
     const database = new Libsql(file);
     // One file holds everything then, and no other is needed beside it.
     database.pragma('journal_mode=DELETE');
-    const [found] = database.pragma('quick_check(1)') as { quick_check: string }[];
-    if (found?.quick_check !== 'ok') {
-      database.close();
-      throw damaged(`the database is not sound (${found?.quick_check})`);
+    database.close();
+    const store = openForReading(file);
+    try {
+      const { rows } = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(store);
+      if (rows[0]?.quick_check !== 'ok') throw damaged(`the database is not sound (${rows[0]?.quick_check})`);
+      return new Contents(store);
+    } catch (error) {
+      await store.destroy();
+      throw error;
     }
-    return new Contents(storeOf(new LibsqlDialect(database)));
   }
 
   close(): Promise<void> {

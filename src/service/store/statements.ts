@@ -132,7 +132,7 @@ export function asStored<Row extends object>(row: Row): Row {
 }
 
 /** libsql aborts the whole process on a boolean, and cuts a text at its first NUL character without a word. */
-function bindable(value: unknown): unknown {
+export function bindable(value: unknown): unknown {
   if (typeof value === 'boolean') throw new TypeError('A boolean cannot be bound; columns of that kind hold 1 or 0.');
   if (typeof value === 'string' && value.includes('\0')) return value.replaceAll('\0', '\uFFFD');
   return value;

@@ -1,0 +1,23 @@
+/** What is said to the thread that reads the database, and what it says. */
+import type { ResultColumn } from '../packed-rows.ts';
+
+export interface ReaderOptions {
+  /** The file of the database. */
+  readonly file: string;
+  /** Where libsql is. */
+  readonly libsql: string;
+}
+
+export interface Asked {
+  readonly id: number;
+  readonly sql: string;
+  readonly parameters: readonly unknown[];
+  /** `rows` for SQL written by hand; otherwise the rows are packed. */
+  readonly as: 'packed' | 'first packed' | 'rows';
+}
+
+export type Told = { readonly id: number } & (
+  | { readonly columns: readonly ResultColumn[]; readonly bytes: Uint8Array | null }
+  | { readonly columns: readonly ResultColumn[]; readonly rows: readonly unknown[][] }
+  | { readonly problem: { readonly message: string; readonly code: string | undefined } }
+);

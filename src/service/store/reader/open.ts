@@ -1,0 +1,8 @@
+/** Opens a database for queries that may take long. */
+import { Kysely } from 'kysely';
+import type { Database } from '../schema.ts';
+import { ReaderDialect } from './dialect.ts';
+import { Reader } from './reader.ts';
+
+/** Reads the file in a thread of its own, which is started with the first query. Destroy it to close the file. */
+export const openForReading = (file: string): Kysely<Database> => new Kysely<Database>({ dialect: new ReaderDialect(new Reader(file)) });

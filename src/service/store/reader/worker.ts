@@ -1,0 +1,60 @@
+/**
+ * Reads a database in a thread of its own, where a query that takes long holds nobody up: the other end of `reader.ts`. It is
+ * bundled as a file of its own.
+ */
+import type { Buffer } from 'node:buffer';
+import { createRequire } from 'node:module';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Database, Statement } from 'libsql';
+import { packing, type ResultColumn } from '../packed-rows.ts';
+import type { Asked, ReaderOptions, Told } from './messages.ts';
+
+const { file, libsql } = workerData as ReaderOptions;
+const Libsql = createRequire(libsql)(libsql) as new (file: string, options?: object) => Database;
+const database = new Libsql(file, { readonly: true });
+database.pragma('query_only=ON');
+
+interface Prepared {
+  readonly statement: Statement;
+  readonly columns: readonly ResultColumn[];
+}
+
+/** Statements that are kept: lists have many forms, and each is used again. */
+const most = 100;
+const prepared = new Map<string, Prepared>();
+
+function prepare({ sql, as }: Asked): Prepared {
+  const key = `${as} ${sql}`;
+  let found = prepared.get(key);
+  if (found === undefined) {
+    const plain = database.prepare(sql);
+    const columns = plain.columns() as ResultColumn[];
+    const packed = as === 'rows' ? undefined : packing(sql, columns);
+    const text = packed === undefined ? sql : as === 'packed' ? packed.all : packed.each;
+    found = { statement: database.prepare(text).raw(true), columns };
+    if (prepared.size >= most) prepared.clear();
+    prepared.set(key, found);
+  }
+  return found;
+}
+
+function answer(asked: Asked): Told {
+  const { id, parameters, as } = asked;
+  try {
+    const { statement, columns } = prepare(asked);
+    if (as === 'rows') return { id, columns, rows: statement.all([...parameters]) as unknown[][] };
+    const row = statement.get([...parameters]) as [Buffer | null] | undefined;
+    return { id, columns, bytes: row?.[0] ?? null };
+  } catch (error) {
+    const { message, code } = error as Error & { code?: string };
+    return { id, problem: { message, code } };
+  }
+}
+
+parentPort?.on('message', (asked: Asked | 'close') => {
+  if (asked !== 'close') return parentPort?.postMessage(answer(asked));
+  // Statements that are not closed would keep the file open.
+  prepared.clear();
+  database.close();
+  parentPort?.close();
+});
