@@ -21,12 +21,10 @@ export interface Packing {
   readonly all: string;
   /** A row for each row of the query. */
   readonly each: string;
-  /** For the end of a change, in place of the columns that it returns. */
-  readonly returned: string;
   unpack(bytes: Buffer | null): never[];
 }
 
-/** @param sql a query that only reads; of a change nothing but `returned` is of use */
+/** @param sql a query that only reads; for a change only `unpack` is of use */
 export function packing(sql: string, columns: readonly ResultColumn[]): Packing {
   const names = columns.map((_, index) => `c${index}`);
   const source = `with packed(${names.join(', ')}) as (${sql})`;
@@ -34,12 +32,45 @@ export function packing(sql: string, columns: readonly ResultColumn[]): Packing 
   return {
     all: `${source} select cast(group_concat(${row}, char(0)) as blob) from packed`,
     each: `${source} select cast(${row} as blob) from packed`,
-    returned: `cast(${packedRow(
-      columns,
-      columns.map(({ name }) => `"${name}"`),
-    )} as blob)`,
     unpack: unpacker(columns),
   };
+}
+
+/** A change that returns rows, each of them packed. */
+export function packedChange(sql: string, columns: readonly ResultColumn[]): string {
+  const word = ' returning ';
+  const at = sql.lastIndexOf(word) + word.length;
+  return `${sql.slice(0, at)}cast(${packedRow(columns, returnedValues(sql.slice(at), columns))} as blob)`;
+}
+
+/** What each column of a `returning` is, without its alias. */
+function returnedValues(list: string, columns: readonly ResultColumn[]): string[] {
+  if (list === '*') return columns.map(({ name }) => `"${name}"`);
+  const values = topLevel(list).map((value) => value.replace(/ as "[^"]*"$/, ''));
+  // A value is named more than once in what packs it, and a parameter has one place.
+  if (values.length !== columns.length || values.some((value) => value.includes('?')))
+    throw new Error(`What this change returns cannot be packed: ${list}`);
+  return values;
+}
+
+/** The parts of a list of SQL between its commas, but for those within parentheses and quotes. */
+function topLevel(list: string): string[] {
+  const parts: string[] = [];
+  let depth = 0;
+  let quote = '';
+  let begin = 0;
+  for (let at = 0; at < list.length; at += 1) {
+    const character = list[at] as string;
+    if (quote !== '') quote = character === quote ? '' : quote;
+    else if (character === '"' || character === "'") quote = character;
+    else if (character === '(') depth += 1;
+    else if (character === ')') depth -= 1;
+    else if (character === ',' && depth === 0) {
+      parts.push(list.slice(begin, at).trim());
+      begin = at + 1;
+    }
+  }
+  return [...parts, list.slice(begin).trim()];
 }
 
 /** Columns whose nulls fit in one number that JavaScript's operators on bits take. */

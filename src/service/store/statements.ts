@@ -11,7 +11,7 @@ import {
 } from 'kysely';
 import type { Database as LibsqlDatabase, Statement } from 'libsql';
 import { damageIn } from './damaged-data.ts';
-import { type Packing, packing, type ResultColumn } from './packed-rows.ts';
+import { type Packing, packedChange, packing, type ResultColumn } from './packed-rows.ts';
 import type { FirstRowQuery } from './prepared.ts';
 
 /** `other` is what may not be part of a transaction, or change anything: SQL written by hand. */
@@ -79,8 +79,9 @@ export class Statements {
   #prepare(sql: string, query: OperationNode): Prepared {
     const statement = this.#database.prepare(sql);
     if (!statement.reader) return { statement };
-    const packed = packing(sql, statement.columns() as ResultColumn[]);
-    const packedSql = kindOf(query) === 'read' ? packed.all : withReturned(sql, query, packed.returned);
+    const columns = statement.columns() as ResultColumn[];
+    const packed = packing(sql, columns);
+    const packedSql = kindOf(query) === 'read' ? packed.all : packedChange(sql, columns);
     return { statement: this.#database.prepare(packedSql).raw(true), packing: packed };
   }
 
@@ -91,16 +92,6 @@ export class Statements {
     statement.raw(true);
     return { statement, row: rowMaker((statement.columns() as { name: string }[]).map(({ name }) => name)) };
   }
-}
-
-/** A change that returns rows, with another end. */
-function withReturned(sql: string, query: OperationNode, returned: string): string {
-  const { returning } = query as { returning?: { selections: readonly { selection: OperationNode }[] } };
-  const plain = ['SelectAllNode', 'ReferenceNode', 'ColumnNode'];
-  if (returning === undefined || !returning.selections.every(({ selection }) => plain.includes(selection.kind)))
-    throw new Error('A change returns columns alone.');
-  const word = ' returning ';
-  return `${sql.slice(0, sql.lastIndexOf(word) + word.length)}${returned}`;
 }
 
 export function kindOf(query: OperationNode): StatementKind {

@@ -58,6 +58,24 @@ it('expressions keep their types, and columns of one name the last of them', asy
   expect(Object.values((await many.executeTakeFirstOrThrow()) as object)).toEqual(Array.from({ length: 130 }, (_, index) => index));
 });
 
+it('a change returns columns under other names, and expressions', async () => {
+  const { db } = await opened();
+  const row = { id: 1, a: 'x, y', b: 2, c: null };
+  const returned = await db
+    .insertInto('mixed')
+    .values(row)
+    .returning([
+      'id as number',
+      'mixed.a as text',
+      'c',
+      sql<string>`coalesce(c, 'none, "there"')`.as('either'),
+      sql<number>`b * 1.5`.as('more'),
+    ])
+    .execute();
+  expect(returned).toEqual([{ number: 1, text: 'x, y', c: null, either: 'none, "there"', more: 3 }]);
+  expect(await db.deleteFrom('mixed').where('id', '=', 2).returning('id').execute()).toEqual([]);
+});
+
 it.each([
   ['invalid', "cast(x'41ff42' as text)", '"c" of a row of mixed (id 2) is not valid text'],
   ['cut off', "cast(x'41e282' as text)", '"c" of a row of mixed (id 2) is not valid text'],
