@@ -1,9 +1,11 @@
 /** The run list with its filters. Every filter but the search is an index; the order is that of creation. */
+import { setImmediate } from 'node:timers/promises';
 import { type ExpressionBuilder, sql } from 'kysely';
 import type { RunStatus } from '../../interface/types.ts';
 import type { Queries } from './database.ts';
 import { escapeLike, idsWith } from './like.ts';
 import { namesOf, prepared } from './prepared.ts';
+import { type Place, type Slice, searchSlice, skippedSlice, sliceAfter, slices, wholeList, within } from './run-slices.ts';
 import { sumTotals } from './run-totals.ts';
 import type { Database, EvaluationStatus, RunRow } from './schema.ts';
 
@@ -72,7 +74,7 @@ export type ListedRun = Pick<RunRow, (typeof columns)[number]> & {
 export async function listRunRows(db: Queries, filter: RunFilter, page: RunPage): Promise<ListedRun[]> {
   const { statuses } = filter;
   if (statuses?.length === 0) return [];
-  if (statuses === undefined || statuses.length === 1) return listed.all(db, { ...valuesOf(filter), ...page });
+  if (statuses === undefined || statuses.length === 1) return listOfOne(db, filter, page);
   // An index has the runs of one status in order, not those of several: so many of each, and then the right ones of those.
   const { limit, offset, order } = page;
   const of = (status: RunStatus) => listRunRows(db, { ...filter, statuses: [status] }, { limit: offset + limit, offset: 0, order });
@@ -82,12 +84,78 @@ export async function listRunRows(db: Queries, filter: RunFilter, page: RunPage)
   return rows.slice(offset, offset + limit);
 }
 
+/** The list of runs of one status, or of any. */
+async function listOfOne(db: Queries, filter: RunFilter, page: RunPage): Promise<ListedRun[]> {
+  const values = valuesOf(filter);
+  if (await needsSlices(db, filter)) return searched(db, values, page);
+  let { offset } = page;
+  let last: Place | undefined;
+  if (isIndexed(filter)) {
+    for (; offset > skippedSlice; offset -= skippedSlice) {
+      const slice = sliceAfter(last, undefined);
+      last = await lastOfSlice.first(db, { ...values, ...slice, order: page.order, skipped: skippedSlice - 1 });
+      if (last === undefined) return [];
+      await setImmediate();
+    }
+  }
+  return listed.all(db, { ...values, ...sliceAfter(last, undefined), ...page, offset });
+}
+
+/** A page of the runs that a search finds. */
+async function searched(db: Queries, values: Values, { limit, offset, order }: RunPage): Promise<ListedRun[]> {
+  const rows: ListedRun[] = [];
+  let skip = offset;
+  for await (const slice of searchSlices(db, values, order)) {
+    if (skip > 0) {
+      const found = Number((await counted.only(db, { ...values, ...slice, order })).total);
+      if (found <= skip) {
+        skip -= found;
+        continue;
+      }
+    }
+    rows.push(...(await listed.all(db, { ...values, ...slice, order, limit: limit - rows.length, offset: skip })));
+    skip = 0;
+    if (rows.length >= limit) break;
+  }
+  return rows;
+}
+
+/** The slices of the runs that a search looks at: those of the filters that have an index. */
+const searchSlices = (db: Queries, values: Values, order: RunPage['order']): AsyncGenerator<Slice, void, undefined> =>
+  slices((slice) =>
+    lastOfSlice.first(db, {
+      ...values,
+      caseQueueId: undefined,
+      contains: undefined,
+      ids: undefined,
+      ...slice,
+      order,
+      skipped: searchSlice - 1,
+    }),
+  );
+
+/** Whether there are more runs to look at than are looked at in one go. Those with issues have an index of their own. */
+async function needsSlices(db: Queries, filter: RunFilter): Promise<boolean> {
+  const { search, caseQueueId, hasIssues, issueSeverity } = filter;
+  if ((search ?? caseQueueId) === undefined || hasIssues !== undefined || issueSeverity !== undefined) return false;
+  return (await sumTotals(db, filter)) > searchSlice;
+}
+
+/** Whether an index has the runs of the filter in the order of the list. */
+const isIndexed = ({ search, caseQueueId, hasIssues, issueSeverity }: RunFilter): boolean =>
+  [search, caseQueueId, hasIssues, issueSeverity].every((value) => value === undefined);
+
 export async function countRuns(db: Queries, filter: RunFilter): Promise<number> {
   const { since, until, caseQueueId, search, hasIssues, issueSeverity, number } = filter;
   if ([since, until, caseQueueId, search, hasIssues, issueSeverity, number].every((value) => value === undefined))
     return sumTotals(db, filter);
   if (filter.statuses?.length === 0) return 0;
-  return Number((await counted.only(db, valuesOf(filter))).total);
+  const values = valuesOf(filter);
+  if (!(await needsSlices(db, filter))) return Number((await counted.only(db, { ...values, ...wholeList, order: 'desc' })).total);
+  let total = 0;
+  for await (const slice of searchSlices(db, values, 'desc'))
+    total += Number((await counted.only(db, { ...values, ...slice, order: 'desc' })).total);
+  return total;
 }
 
 /** The filter as the values of a query. */
@@ -139,9 +207,10 @@ function valuesOf({
 }
 
 const listed = prepared(
-  (db, parameters: Values & RunPage, values) => {
+  (db, parameters: Values & RunPage & Slice, values) => {
     // The page is found in the index alone, also when it is far down; only its runs are then read.
     const page = filtered(db, parameters, values)
+      .where((where) => where.and(within(parameters, values)))
       .select('runs.id')
       .orderBy('runs.created_at', values.order)
       .orderBy('runs.run_number', values.order)
@@ -176,8 +245,24 @@ const listed = prepared(
 );
 
 const counted = prepared(
-  (db, parameters: Values, values) => filtered(db, parameters, values).select((select) => select.fn.countAll<number>().as('total')),
-  (values) => namesOf(values).join(),
+  (db, parameters: Values & Slice & Pick<RunPage, 'order'>, values) =>
+    filtered(db, parameters, values)
+      .where((where) => where.and(within(parameters, values)))
+      .select((select) => select.fn.countAll<number>().as('total')),
+  (values) => `${values.order} ${namesOf(values).join()}`,
+);
+
+/** The run after so many others of a slice that has no end yet. */
+const lastOfSlice = prepared(
+  (db, parameters: Values & Slice & Pick<RunPage, 'order'> & { skipped: number }, values) =>
+    filtered(db, parameters, values)
+      .where((where) => where.and(within(parameters, values)))
+      .select(['runs.created_at', 'runs.run_number'])
+      .orderBy('runs.created_at', values.order)
+      .orderBy('runs.run_number', values.order)
+      .limit(1)
+      .offset(parameters.skipped),
+  (values) => `${values.order} ${namesOf(values).join()}`,
 );
 
 function filtered(db: Queries, parameters: Values, values: Values) {

@@ -42,6 +42,8 @@ export class Reader {
 
   /** Resolves when the file is closed. What is being read is read to its end. */
   async close(): Promise<void> {
+    // It must not be left behind by a process that has nothing else to wait for.
+    this.#worker?.ref();
     this.#worker?.postMessage('close');
     await this.#ended;
   }
