@@ -140,6 +140,20 @@ export class OutcomeUnknownError extends AopsError {
   }
 }
 
+/** The service answered with more than is read into memory. Asking for less may help. */
+export class AnswerTooLargeError extends AopsError {
+  /** @param reason what was too large, within a sentence */
+  constructor(reason: string, details: ErrorDetails, cause: unknown) {
+    super(`The service answered, but ${reason}.`, {
+      code: 'answer_too_large',
+      exit: exitCodes.failure,
+      hint: 'Ask for less at a time, such as fewer rows with --limit.',
+      details,
+      cause,
+    });
+  }
+}
+
 /** The service accepted the request, but its answer is not the object that the interface describes. */
 export class UnusableAnswerError extends AopsError {
   /** @param missing the member that it lacks, when it is an object at all */

@@ -1,6 +1,7 @@
 /** Offset paging: walks a list without repeating a row when it changes underneath, and without looping for ever. */
 
 import { setImmediate } from 'node:timers/promises';
+import { AnswerTooLargeError } from './errors.ts';
 
 export interface Page<Row> {
   items: Row[];
@@ -31,6 +32,25 @@ export async function* pagedRows<Row extends { id: string }>(
 }
 
 /**
+ * The same read, which asks for half as many rows from then on whenever an answer is larger than the client reads: rows such as
+ * messages have no fixed size.
+ */
+export function shrinking<Answer>(fetchPage: (limit: number, offset: number) => Promise<Answer>): typeof fetchPage {
+  let most = Number.POSITIVE_INFINITY;
+  return async (limit, offset) => {
+    for (;;) {
+      const asked = Math.min(limit, most);
+      try {
+        return await fetchPage(asked, offset);
+      } catch (error) {
+        if (!(error instanceof AnswerTooLargeError) || asked <= 1) throw error;
+        most = Math.floor(asked / 2);
+      }
+    }
+  };
+}
+
+/**
  * Yields the rows of a paged read, those of a page together. The next page is read while one is used, but never one that is
  * not needed.
  * @param pageSize the largest `limit` that the operation takes
@@ -45,7 +65,8 @@ export async function* pagedBatches<Row extends { id: string }>(
   let offset = range.offset ?? 0;
   let barren = 0;
   let next: Promise<Page<Row>> | undefined;
-  const read = (): Promise<Page<Row>> => fetchPage(Math.min(pageSize, wanted), offset);
+  const readPage = shrinking(fetchPage);
+  const read = (): Promise<Page<Row>> => readPage(Math.min(pageSize, wanted), offset);
   while (wanted > 0) {
     const { items, total } = await (next ?? read());
     const fresh = items.filter((row) => recent.add(row.id)).slice(0, wanted);

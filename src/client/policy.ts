@@ -6,7 +6,7 @@ import { AopsError, type ErrorDetails, exitCodes } from '../base/errors.ts';
 import type { ErrorBody } from '../interface/types.ts';
 import { backoff, retryPolicy } from './backoff.ts';
 import { errorBody } from './error-body.ts';
-import { OutcomeUnknownError, RateLimitedError, ServiceAnswerError, UnavailableError } from './errors.ts';
+import { AnswerTooLargeError, OutcomeUnknownError, RateLimitedError, ServiceAnswerError, UnavailableError } from './errors.ts';
 import { header, resetWait, retryAfter, serverTime, spread } from './limits/rate-limit.ts';
 import { hasUsableBody, isReplayed, readJson } from './response.ts';
 import type { Failure, Outcome, TransportResponse } from './transport.ts';
@@ -163,6 +163,8 @@ function afterFailure(failure: Failure, situation: Situation): Decision {
   const reason = `${failure.reason}${hopeless ? '' : exhausted(situation)}.`;
   if (progress.key !== undefined && (progress.ambiguous || failure.maybeSent))
     return { next: 'fail', error: new OutcomeUnknownError(reason, details, failure.cause) };
+  if ((failure.cause as { code?: string } | undefined)?.code === 'ERR_BODY_LIMIT')
+    return { next: 'fail', error: new AnswerTooLargeError(failure.reason, details, failure.cause) };
   const address = new URL(baseUrl);
   if (failure.foreign) {
     const message = `Something other than the service answers at ${address.origin}: ${reason}`;

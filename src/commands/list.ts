@@ -7,13 +7,16 @@ import { flag, integer } from './define.ts';
 export class RowList<Row = unknown> {
   readonly batches: AsyncIterable<readonly Row[]>;
   readonly limit: number;
-  readonly offset: number;
+  /** How many come before the first one; for the newest rows it is known once they are read. */
+  offset: number;
   /** How many there are on the service, as of the last page read. */
   total = 0;
   /** False when the total only says whether there are more. */
   counted = true;
   /** Whether filters chose the rows: that there are none then does not mean that there is nothing. */
   narrowed = false;
+  /** Whether these are the last rows of the list, and what is left out comes before them. */
+  newest = false;
   /** How the rows are shown, where a command has several ways; see `forms` of its output. */
   form: string | undefined;
 

@@ -146,7 +146,7 @@ describe('a run', () => {
     const { run } = await service.get(failing);
     const seen = await service.cli(['runs', 'watch', failing], { tty: true, env: { NO_COLOR: '1' } });
     expect(seen.stderr).toContain(`Run #${run.run_number} failed`);
-    expect(seen.stderr).toContain(`\`aops runs messages ${run.run_number} `);
+    expect(seen.stderr).toContain(`\`aops runs messages ${run.run_number}\``);
     const piped = await service.cli(['runs', 'watch', failing]);
     expect(piped.stderr).toContain(`Run ${failing} failed`);
   });

@@ -76,7 +76,8 @@ async function presentRows(context: Context, output: AnyOutput, list: RowList, v
   }
   const form = shape.forms?.[list.form ?? ''] ?? shape.columns;
   await writeLong(context, await (typeof form === 'function' ? form(data, view) : renderTable(data, form, view)));
-  if (view.tty && offset + data.length < total)
+  if (view.tty && list.newest && offset > 0) terminal.note(`Showing the last ${data.length} of ${total}. See all with --all.`);
+  else if (view.tty && offset + data.length < total)
     terminal.note(`Showing ${data.length}${all}. See the others with --all, --limit and --offset.`);
 }
 

@@ -1,17 +1,29 @@
-import { defineCommand } from '../define.ts';
-import { listFlags, rowList } from '../list.ts';
+import { UsageError } from '../../base/errors.ts';
+import type { Client } from '../../client/client.ts';
+import { type Page, pagedBatches, shrinking } from '../../client/paging.ts';
+import type { RunMessage } from '../../interface/types.ts';
+import { defineCommand, integer } from '../define.ts';
+import { listFlags, RowList, rowList } from '../list.ts';
 import { runId } from '../resolve-run.ts';
 import { returns } from '../result.ts';
 import { runArgument } from '../run-names.ts';
 import { messageList } from './message-list.ts';
 
+/** The largest `limit` of listRunMessages. */
+const pageSize = 50;
+/** How many of the newest are shown where nothing else is said. */
+const usual = 20;
+
 export default defineCommand({
-  summary: 'List the messages of a run, the oldest first',
+  summary: 'List the newest messages of a run, the oldest of them first',
+  description:
+    'Without flags, the last 20 messages are shown. --all shows the whole conversation, --offset counts from its beginning: `--offset 0 --limit 5` are the first five.',
   arguments: { run: runArgument },
-  options: listFlags,
+  options: { ...listFlags, tail: integer('N', 'Show so many of the newest; the same as --limit', { minimum: 1 }) },
   operations: ['listRunMessages'],
   examples: [
-    { command: 'aops runs messages @latest --all', text: 'The whole conversation of the newest run' },
+    { command: 'aops runs messages @latest', text: 'How the newest run ended, or where it is' },
+    { command: 'aops runs messages 17 --all', text: 'The whole conversation of a run' },
     {
       command: 'aops runs messages RUN --all --jq \'.data[] | select(.role == "assistant") | .text_content\'',
       text: 'What the agent said',
@@ -20,15 +32,39 @@ export default defineCommand({
   result: returns('listRunMessages.messages[]'),
   output: messageList,
   async run(context, input) {
+    const { tail, limit, offset, all } = input;
+    if (tail !== undefined && (limit !== undefined || offset !== undefined || all))
+      throw new UsageError('--tail cannot be combined with --limit, --offset or --all.', 'It shows the newest messages by itself.');
     const client = await context.client();
-    const id = await runId(context, input.run);
-    return rowList(
-      input,
-      async (limit, offset) => {
-        const page = await client.call('listRunMessages', { params: { run_id: id }, query: { limit, offset } });
-        return { items: page.messages, total: page.total };
-      },
-      50,
-    );
+    const read = pagesOf(client, await runId(context, input.run));
+    return all || offset !== undefined ? rowList(input, read, pageSize) : newest(read, tail ?? limit ?? usual);
   },
 });
+
+type ReadPage = (limit: number, offset: number) => Promise<Page<RunMessage>>;
+
+const pagesOf =
+  (client: Client, run_id: string): ReadPage =>
+  async (limit, offset) => {
+    const page = await client.call('listRunMessages', { params: { run_id }, query: { limit, offset } });
+    return { items: page.messages, total: page.total };
+  };
+
+/** The last messages, in reading order. How many there are is known after the first page, which is all of a short conversation. */
+function newest(read: ReadPage, count: number): RowList<RunMessage> {
+  const rows = async function* (list: RowList<RunMessage>): AsyncGenerator<RunMessage[], void, undefined> {
+    const first = await shrinking(read)(Math.min(pageSize, count), 0);
+    list.total = first.total;
+    list.offset = Math.max(0, first.total - count);
+    if (first.items.length >= first.total) return yield first.items;
+    const counted: ReadPage = async (limit, offset) => {
+      const page = await read(limit, offset);
+      list.total = page.total;
+      return page;
+    };
+    yield* pagedBatches(counted, pageSize, { limit: count, offset: list.offset });
+  };
+  const list = new RowList(rows, count, 0);
+  list.newest = true;
+  return list;
+}

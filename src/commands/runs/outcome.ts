@@ -15,7 +15,7 @@ export function outcomeError(run: Run, named: NamedRun): AopsError | undefined {
     return new AopsError(`Run ${runTitle(named)} failed${run.error ? `: ${run.error}` : '.'}`, {
       code: 'run_failed',
       exit,
-      hint: `See what it did with \`aops runs messages ${runWord(named)} --all\`.`,
+      hint: `See what it did with \`aops runs messages ${runWord(named)}\`.`,
     });
   }
   if (exit === exitCodes.runInterrupted) {

@@ -1,0 +1,114 @@
+/** The messages of a run: which are shown, how they are counted, and how they are read when they are large. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { RunMessage } from '../../src/interface/types.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+import { whenDone } from '../support/temporary.ts';
+
+interface Listed {
+  data: RunMessage[];
+  total: number;
+  limit: number;
+  offset: number;
+}
+
+let service: TestService;
+let long: string;
+let short: string;
+beforeAll(async () => {
+  service = await startTestService();
+  long = await service.run(Array.from({ length: 30 }, (_, index) => `- say: "line ${index + 1}"`).join('\n'));
+  short = await service.run('- say: "line 1"\n- say: "line 2"');
+  await service.until(long, 'completed');
+  await service.until(short, 'completed');
+});
+
+const list = async (...argv: string[]): Promise<Listed> => (await service.cli(['runs', 'messages', ...argv, '--json'])).json<Listed>();
+const lines = ({ data }: Listed): (string | null | undefined)[] => data.map(({ text_content }) => text_content);
+const numbered = (from: number, to: number): string[] => Array.from({ length: to - from + 1 }, (_, index) => `line ${from + index}`);
+
+describe('runs messages', () => {
+  it('shows the newest messages in reading order, and where they are in the conversation', async () => {
+    const listed = await list(long);
+    expect(lines(listed)).toEqual(numbered(11, 30));
+    expect(listed).toMatchObject({ total: 30, limit: 20, offset: 10 });
+  });
+
+  it.each([
+    ['--tail', '3'],
+    ['--limit', '3'],
+  ])('shows as many as %s says', async (...argv) => {
+    const listed = await list(long, ...argv);
+    expect(lines(listed)).toEqual(numbered(28, 30));
+    expect(listed).toMatchObject({ total: 30, limit: 3, offset: 27 });
+  });
+
+  it('counts --offset from the beginning, and has all with --all', async () => {
+    expect(lines(await list(long, '--offset', '0', '--limit', '2'))).toEqual(numbered(1, 2));
+    expect(lines(await list(long, '--offset', '25'))).toEqual(numbered(26, 30));
+    const all = await list(long, '--all');
+    expect(lines(all)).toEqual(numbered(1, 30));
+    expect(all).toMatchObject({ total: 30, offset: 0 });
+  });
+
+  it('shows a short conversation whole', async () => {
+    const listed = await list(short);
+    expect(lines(listed)).toEqual(numbered(1, 2));
+    expect(listed).toMatchObject({ total: 2, limit: 20, offset: 0 });
+  });
+
+  it('says what is left out, and how to see it', async () => {
+    const shown = await service.cli(['runs', 'messages', long], { tty: true, env: { NO_COLOR: '1' } });
+    expect(shown.stderr).toBe('Showing the last 20 of 30. See all with --all.\n');
+    expect(shown.stdout).toMatch(/line 30\n$/);
+    expect((await service.cli(['runs', 'messages', short], { tty: true })).stderr).toBe('');
+  });
+
+  it.each([['--all'], ['--offset', '1'], ['--limit', '2']])('refuses --tail with %s', async (...argv) => {
+    const refused = await service.cli(['runs', 'messages', long, '--tail', '2', ...argv]);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('--tail cannot be combined with');
+  });
+});
+
+/** A service whose messages are all of one size, in bytes, and how many were asked for each time. */
+async function withLargeMessages(count: number, size: number) {
+  const asked: number[] = [];
+  const text_content = 'x'.repeat(size);
+  const server = createServer((request, response) => {
+    const query = new URL(request.url ?? '', 'http://x').searchParams;
+    const [limit, offset] = [Number(query.get('limit')), Number(query.get('offset'))];
+    asked.push(limit);
+    const messages = Array.from({ length: Math.max(0, Math.min(limit, count - offset)) }, (_, index) => ({
+      ...{ id: `m${offset + index}`, type: 'text', role: 'assistant', timestamp: '2026-07-18T12:00:00.000Z', text_content },
+    }));
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ messages, total: count, limit, offset }));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  whenDone(() => void server.close());
+  const env = { AOPS_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { asked, ids: (...argv: string[]) => service.cli(['runs', 'messages', long, '-o', 'id', ...argv], { env }) };
+}
+
+describe('messages that are too large for a page', () => {
+  it('are read in smaller pages', async () => {
+    const { asked, ids } = await withLargeMessages(60, 900_000);
+    const all = await ids('--all');
+    expect(all).toMatchObject({ code: 0, stderr: '' });
+    expect(all.stdout.trim().split('\n')).toEqual(Array.from({ length: 60 }, (_, index) => `m${index}`));
+    expect(asked).toEqual([50, 25, 25, 25]);
+    const newest = await ids('--tail', '40');
+    expect(newest.stdout.trim().split('\n')).toEqual(Array.from({ length: 40 }, (_, index) => `m${20 + index}`));
+  });
+
+  it('are an error of their own when one alone is too large', async () => {
+    const { asked, ids } = await withLargeMessages(2, 34 * 1024 * 1024);
+    const failed = await ids('--all');
+    expect(failed).toMatchObject({ code: 1, stdout: '' });
+    expect(failed.stderr).toContain('The service answered, but the answer is larger than 32 MiB.');
+    expect(failed.stderr).not.toContain('Could not reach');
+    expect(asked.at(-1)).toBe(1);
+  });
+});
