@@ -5,17 +5,18 @@ import { watchRun } from '../../watch/watch-run.ts';
 import { choice, defineCommand } from '../define.ts';
 import { outageNotes } from '../following/outage.ts';
 import { recordOutput, status, time } from '../output.ts';
-import { runId } from '../resolve-run.ts';
+import { resolveRun } from '../resolve-run.ts';
 import { returns } from '../result.ts';
 import { ResultError } from '../result-error.ts';
 import { type NamedRun, runArgument, runForHere, runTitle } from '../run-names.ts';
 import { outcomeError } from './outcome.ts';
 import { readRun } from './read.ts';
+import { waitingView } from './waiting.ts';
 
 export default defineCommand({
   summary: 'Wait until a run has ended, or waits for a person',
   description:
-    'With --for finished (the default) the exit code is the outcome of the run; while it waits for a person, somebody else has to answer. With --for waiting it is 0 as soon as the run asks somebody, and 6 when it has completed without asking. Limit the wait with --timeout (exit 9).',
+    'With --for finished (the default) the exit code is the outcome of the run; while it waits for a person, somebody else has to answer. With --for waiting it is 0 as soon as the run asks somebody, and 6 when it has completed without asking. Limit the wait with --timeout (exit 9). On a terminal the state of the run is shown meanwhile.',
   arguments: { run: runArgument },
   options: { for: choice(['finished', 'waiting'], 'What to wait for (default finished)') },
   operations: ['getRun', 'listRunMessages'],
@@ -34,18 +35,29 @@ export default defineCommand({
   })),
   async run(context, input) {
     const client = await context.client();
-    const id = await runId(context, input.run);
-    for await (const event of watchRun(client, id, { clock: context.clock, signal: context.signal, onOutage: outageNotes(context) })) {
-      const asks = input.for === 'waiting' && event.type === 'human_request.pending';
-      if (event.type !== 'run.finished' && !asks) continue;
-      const run = await readRun(client, id);
-      if (!asks && !isFinal(run.status)) continue;
-      const named = runForHere(context, run);
-      const error = asks ? undefined : (outcomeError(run, named) ?? (input.for === 'waiting' ? neverAsked(named) : undefined));
-      if (error) throw new ResultError(error, run);
-      return run;
+    const resolved = await resolveRun(context, input.run);
+    const { id } = resolved;
+    const { clock, signal } = context;
+    const view = await waitingView(context, resolved, input.for === 'waiting');
+    try {
+      for await (const event of watchRun(client, id, { clock, signal, onOutage: outageNotes(context) })) {
+        await view.event(event);
+        const asks = input.for === 'waiting' && event.type === 'human_request.pending';
+        if (event.type !== 'run.finished' && !asks) continue;
+        const run = await readRun(client, id);
+        if (!asks && !isFinal(run.status)) continue;
+        const named = runForHere(context, run);
+        const error = asks ? undefined : (outcomeError(run, named) ?? (input.for === 'waiting' ? neverAsked(named) : undefined));
+        if (error) throw new ResultError(error, run);
+        return run;
+      }
+      throw new Error('the stream of events ended before the run');
+    } catch (error) {
+      if (error === signal.reason) view.left();
+      throw error;
+    } finally {
+      view.close();
     }
-    throw new Error('the stream of events ended before the run');
   },
 });
 
