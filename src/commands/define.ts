@@ -15,7 +15,20 @@ import type { AnyOutput, Output } from './output.ts';
 import type { ResultShape } from './result.ts';
 
 /** Where shell completion finds the values of an argument or option. */
-export type CompletionSource = RemoteSource | 'profiles' | 'settings' | 'shells' | 'files' | 'directories';
+export type CompletionSource = RemoteSource | 'cases' | 'profiles' | 'settings' | 'shells' | 'files' | 'directories';
+
+/** Runs that a command can do something with. */
+export type PickedRuns = 'waiting' | 'active';
+
+/** How a person picks a value that they left out; which values there are follows from `complete`. */
+export interface PickExtras {
+  /** Only these runs. */
+  readonly runs?: PickedRuns;
+  /** For an argument that is not required: options that make it needless. */
+  readonly unless?: readonly string[];
+  /** Whether Enter alone may not pick, as in commands that destroy something. */
+  readonly careful?: true;
+}
 
 /** A positional argument. */
 export interface Argument<Value = unknown> {
@@ -23,6 +36,7 @@ export interface Argument<Value = unknown> {
   readonly required: boolean;
   readonly variadic: boolean;
   readonly complete?: CompletionSource;
+  readonly pick?: PickExtras;
   /** Applied to each value before the command runs. */
   readonly check?: Check;
   /** Type only. */
@@ -42,6 +56,7 @@ export interface Option<Value = unknown> {
   readonly negatable: boolean;
   readonly choices?: readonly string[];
   readonly complete?: CompletionSource;
+  readonly pick?: PickExtras;
   /** Not in help, completion or the manual. */
   readonly hidden?: boolean;
   /** @throws UsageError naming the flag */
@@ -52,6 +67,7 @@ export interface Option<Value = unknown> {
 
 interface ArgumentExtras {
   complete?: CompletionSource;
+  pick?: PickExtras;
   /** What the value has to be; see checks.ts. */
   check?: Check;
 }

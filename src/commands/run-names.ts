@@ -2,7 +2,7 @@
 import { UsageError } from '../base/errors.ts';
 import { isUuid } from './checks.ts';
 import type { Context } from './context.ts';
-import { type Argument, argument, optionalArgument } from './define.ts';
+import { type Argument, argument, optionalArgument, type PickExtras } from './define.ts';
 import { forPeople } from './program/present.ts';
 
 /** A run that was named on the command line, as text is understood before any service is asked. */
@@ -66,6 +66,9 @@ const runSummary = 'The run: its number, its id, or @latest';
 /** The run that a command is for. */
 export const runArgument: Argument<string> = argument(runSummary, { complete: 'runs' });
 
+/** The same for commands that only some runs are of use to. */
+export const pickedRunArgument = (pick: PickExtras): Argument<string> => argument(runSummary, { complete: 'runs', pick });
+
 /** A run that may be left out. @param rest what its summary says beside */
-export const optionalRunArgument = (rest = ''): Argument<string | undefined> =>
-  optionalArgument(`${runSummary}${rest}`, { complete: 'runs' });
+export const optionalRunArgument = (rest = '', pick?: PickExtras): Argument<string | undefined> =>
+  optionalArgument(`${runSummary}${rest}`, { complete: 'runs', ...(pick && { pick }) });

@@ -6,7 +6,7 @@ import { column, idColumn, status, statusColumn, time, timeColumn, wide } from '
 import { labelText } from '../queues/labels/label.ts';
 
 /** The case that a command is for. */
-export const caseArgument = argument('The id of the case', { check: uuid });
+export const caseArgument = argument('The id of the case', { check: uuid, complete: 'cases' });
 
 export const labelTexts = (row: Case): string => row.labels.map(labelText).join(', ');
 

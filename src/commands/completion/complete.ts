@@ -154,6 +154,8 @@ async function sourceOf(context: Context, source: CompletionSource | undefined, 
     case 'shells':
       // The scripts are beside them.
       return { words: (await import('./scripts.ts')).shells.map((shell): [string, string] => [shell, '']) };
+    // Cases are in queues, and a line does not say in which one.
+    case 'cases':
     case undefined:
       return { words: [] };
     default: {

@@ -25,14 +25,15 @@ export function newParser(name: string, summary: string): Parser {
 export const optionsOf = (command: AnyCommand): Options => ({ ...(command.options ?? {}), ...(command.mutates ? changeFlags : {}) });
 
 /**
- * The parser of one command.
- * @param result the fields of its result, where its help is wanted
+ * The parser of one command. It passes over what is missing: that may be picked on a terminal (missing.ts). Only help shows what is
+ * required.
+ * @param help whether its help is wanted, with the fields of its result
  */
 export function commandParser(
   name: string,
   command: AnyCommand,
   run: (positional: unknown[], options: Record<string, unknown>) => Promise<void>,
-  result?: ResultFields,
+  help?: { result: ResultFields | undefined },
 ): Parser {
   const parser = newParser(name, command.summary);
   for (const [argumentName, { summary, required, variadic }] of Object.entries(command.arguments ?? {}) as [
@@ -40,13 +41,16 @@ export function commandParser(
     { summary: string; required: boolean; variadic: boolean },
   ][]) {
     const word = argumentWord(argumentName) + (variadic ? '...' : '');
-    parser.argument(required ? `<${word}>` : `[${word}]`, summary);
+    parser.argument(required && help ? `<${word}>` : `[${word}]`, summary);
   }
-  addOptions(parser, optionsOf(command));
-  parser.addHelpText('after', () => helpSections(command, parser.configureOutput().getOutHelpWidth?.() ?? 80, result));
+  addOptions(parser, help ? optionsOf(command) : withoutDemands(optionsOf(command)));
+  parser.addHelpText('after', () => helpSections(command, parser.configureOutput().getOutHelpWidth?.() ?? 80, help?.result));
   parser.action(async (...values: unknown[]) => run(values.slice(0, -2), parser.opts()));
   return parser;
 }
+
+const withoutDemands = (options: Options): Options =>
+  Object.fromEntries(Object.entries(options).map(([key, option]) => [key, { ...option, required: false }]));
 
 /** `requestId` -> `REQUEST-ID` */
 export const argumentWord = (name: string): string => flagName(name).slice(2).toUpperCase();

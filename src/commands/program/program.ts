@@ -12,6 +12,7 @@ import type { AnyCommand } from '../define.ts';
 import { commandTree } from '../index.ts';
 import { type ChangeFlags, type GlobalFlags, globalFlags } from './global-flags.ts';
 import { type Host, jobControl } from './host.ts';
+import { withoutGaps } from './missing.ts';
 import { overviewText } from './overview.ts';
 import { addOptions, argumentValues, commandParser, newParser, optionsOf, optionValues } from './parser.ts';
 import { presentError, presentResult } from './present.ts';
@@ -143,7 +144,11 @@ class Program {
     if (!isGroup(entry)) {
       const command = (await loaderOf(entry)()).default;
       this.#command = command;
-      return this.#leaf(name, command, this.#wantsHelp ? (await import('./result-fields.ts')).resultFields(command) : undefined);
+      return this.#leaf(
+        name,
+        command,
+        this.#wantsHelp ? { result: (await import('./result-fields.ts')).resultFields(command) } : undefined,
+      );
     }
     return this.#fill(this.#quiet(newParser(name, entry.summary)), entry.commands, words, path);
   }
@@ -160,8 +165,8 @@ class Program {
     return root.usage('[flags] <group> <command>').configureHelp({ ...root.configureHelp(), formatHelp: overviewText });
   }
 
-  #leaf(name: string, command: AnyCommand, result?: ResultFields): Parser {
-    return this.#quiet(commandParser(name, command, (positional, options) => this.#invoke(command, positional, options), result));
+  #leaf(name: string, command: AnyCommand, help?: { result: ResultFields | undefined }): Parser {
+    return this.#quiet(commandParser(name, command, (positional, options) => this.#invoke(command, positional, options), help));
   }
 
   /** Help goes to the terminal's writer; errors are thrown, not printed. */
@@ -197,7 +202,8 @@ class Program {
     const { context } = session;
     this.#format = context.format;
     try {
-      const result = await command.run(context, { ...argumentValues(command, positional), ...values });
+      const input = await withoutGaps(context, command, { ...argumentValues(command, positional), ...values });
+      const result = await command.run(context, input);
       await presentResult(context, command.output, result, await knownFields(context, command));
     } catch (error) {
       this.#exit = await presentFailure(context, command, error);

@@ -1,5 +1,7 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
-import type { HumanRequest } from '../../interface/types.ts';
+import type { Client } from '../../client/client.ts';
+import type { HumanRequest, Run } from '../../interface/types.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Answer } from '../../watch/answers.ts';
 import { answerGiven, answerOption, blindAnswers } from '../answer-flags.ts';
 import { readContent } from '../body.ts';
@@ -7,9 +9,11 @@ import { length, uuid } from '../checks.ts';
 import type { Context } from '../context.ts';
 import { defineCommand, flag, optionalArgument, text } from '../define.ts';
 import { recordOutput, time } from '../output.ts';
+import { forPeople } from '../program/present.ts';
 import { runId } from '../resolve-run.ts';
 import { returns } from '../result.ts';
-import { runArgument, runForHere, runWord } from '../run-names.ts';
+import { pickedRunArgument, runForHere, runWord } from '../run-names.ts';
+import { answerHere } from './answer-here.ts';
 import { sendAnswer } from './requests.ts';
 
 interface Answered {
@@ -23,9 +27,9 @@ interface Answered {
 export default defineCommand({
   summary: 'Answer the human request a run waits for',
   description:
-    'Without REQUEST, the pending one is answered. An answer is given as QUESTION=ANSWER; with a single question the answer alone will do. The reason of a denial goes beyond the interface: a hosted service may pass it over.',
+    'Without REQUEST, the pending one is answered. On a terminal the question is asked unless a flag answers it. An answer is given as QUESTION=ANSWER; with a single question the answer alone will do. The reason of a denial goes beyond the interface: a hosted service may pass it over.',
   arguments: {
-    run: runArgument,
+    run: pickedRunArgument({ runs: 'waiting' }),
     request: optionalArgument('The human request; by default the pending one', { check: uuid }),
   },
   options: {
@@ -51,20 +55,27 @@ export default defineCommand({
     Run: request.run_id,
   })),
   async run(context, input) {
-    checkFlags(input);
+    const asks = wantsToBeAsked(context, input);
+    if (!asks) checkFlags(input);
     const client = await context.client();
     const id = await runId(context, input.run);
     const { run, pending_human_request: pending } = await client.call('getRun', { params: { run_id: id } });
     if (pending === null || (input.request !== undefined && input.request !== pending.id)) {
       // The service knows best what became of a request that is not pending: answered already, or not there.
-      if (input.request !== undefined)
+      if (input.request !== undefined && !asks)
         return (await sendAnswer(client, id, input.request, await blindAnswer(context, input))).human_request;
-      throw new AopsError(`The run waits for nobody: its status is ${run.status}.`, {
-        code: 'run_not_waiting',
-        exit: exitCodes.conflict,
-        hint: `Follow it with \`aops runs watch ${runWord(runForHere(context, run))}\`.`,
-      });
+      throw new AopsError(
+        asks && pending !== null
+          ? 'The run waits for the answer to another request.'
+          : `The run waits for nobody: its status is ${run.status}.`,
+        {
+          code: 'run_not_waiting',
+          exit: exitCodes.conflict,
+          hint: `Follow it with \`aops runs watch ${runWord(runForHere(context, run))}\`.`,
+        },
+      );
     }
+    if (asks) return void (await askHere(context, client, run, pending));
     return (await sendAnswer(client, id, pending.id, await answerFor(context, pending, input))).human_request;
   },
 });
@@ -74,6 +85,32 @@ interface Flags {
   deny: boolean;
   reason: string | undefined;
   answer: string[];
+}
+
+/** Whether no answer was given and a person is there to be asked. */
+const wantsToBeAsked = (context: Context, { approve, deny, reason, answer }: Flags): boolean =>
+  !approve &&
+  !deny &&
+  reason === undefined &&
+  answer.length === 0 &&
+  context.terminal.interactive &&
+  forPeople(context) &&
+  !context.flags.dryRun;
+
+/** Asks what the run asks, and says what came of it. @throws AopsError exit 6 when the run stopped asking meanwhile */
+async function askHere(context: Context, client: Client, run: Run, request: HumanRequest): Promise<void> {
+  const named = runForHere(context, run);
+  const outcome = await answerHere(context, client, run.id, request);
+  if (outcome === 'gone')
+    throw new AopsError('The run no longer asks: somebody else answered, or it was stopped.', {
+      code: 'run_not_waiting',
+      exit: exitCodes.conflict,
+      hint: `See what came of it with \`aops runs watch ${runWord(named)}\`.`,
+    });
+  const done = outcome === 'answered' ? `Answered: ${request.title}` : `Left pending: ${request.title}`;
+  const next = outcome === 'answered' ? 'Follow the run' : 'Answer it later';
+  const command = outcome === 'answered' ? 'watch' : 'respond';
+  context.terminal.note(`${sanitizeLine(done)}\n${next} with: aops runs ${command} ${runWord(named)}`);
 }
 
 function checkFlags({ approve, deny, reason, answer }: Flags): void {

@@ -2,12 +2,12 @@ import { defineCommand } from '../define.ts';
 import { textOutput } from '../output.ts';
 import { runId } from '../resolve-run.ts';
 import { returns } from '../result.ts';
-import { runArgument } from '../run-names.ts';
+import { pickedRunArgument } from '../run-names.ts';
 
 export default defineCommand({
   summary: 'Stop a run, whatever it is doing',
   description: 'Stopping a run that is not running changes nothing and succeeds. A message sent later resumes it.',
-  arguments: { run: runArgument },
+  arguments: { run: pickedRunArgument({ runs: 'active', careful: true }) },
   operations: ['stopRun'],
   mutates: true,
   examples: [{ command: 'aops runs stop @latest', text: 'Stop the newest run' }],

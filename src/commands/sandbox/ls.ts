@@ -23,7 +23,7 @@ const size = sizeColumn<ListedFile>('SIZE', (file) => (file.type === 'directory'
 export default defineCommand({
   summary: "List a folder of a run's sandbox, or of a sandbox of its own",
   arguments: {
-    run: optionalRunArgument('; not with --sandbox'),
+    run: optionalRunArgument('; not with --sandbox', { unless: ['sandbox'] }),
     path: optionalArgument('The folder (default /workspace)'),
   },
   options: {

@@ -1,0 +1,135 @@
+/** What a person picks on a terminal when they leave an argument out, and what they see while they wait. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { Machine } from '../support/machine.ts';
+import { keys } from '../support/screen.ts';
+
+const pay = '- approve: { id: pay, title: "Pay {{message}}?", on_deny: continue }\n- say: "it was {{ answers.pay }}"';
+
+let machine: Machine;
+beforeAll(async () => {
+  machine = await Machine.create();
+  await machine.aops('local', 'up', '--ephemeral');
+  await machine.agent('payer', pay);
+  await machine.agent('talker', '- say: "Hello {{message}}"');
+  await machine.agent('sleeper', '- say: started\n- sleep: 1h');
+});
+
+const start = async (agent: string, message: string): Promise<{ id: string; run_number: number }> => {
+  const run = await machine.json<{ id: string; run_number: number }>('runs', 'start', '--agent', agent, '--message', message);
+  await machine.aops('runs', 'wait', run.id, ...(agent === 'payer' ? ['--for', 'waiting'] : []));
+  return run;
+};
+
+describe('a run that was left out', () => {
+  it('is picked from a list that gets shorter as one types', async () => {
+    const first = await start('talker', 'alpha');
+    await start('talker', 'omega');
+    const get = machine.terminal('runs', 'get');
+    await get.shows('Which run?');
+    await get.shows(`#${first.run_number} `);
+    await get.shows('talker: alpha');
+    get.type('alpha');
+    await get.shows(/Which run\? .*alpha/);
+    get.type(keys.enter);
+    await get.shows(/Number: +\d/);
+    await get.shows(first.id);
+    expect(await get.exit).toBe(0);
+  });
+
+  it('is one that waits for an answer, which is then asked', async () => {
+    const run = await start('payer', 'gamma');
+    const respond = machine.terminal('runs', 'respond');
+    await respond.shows('Which waiting run?');
+    await respond.shows('payer: gamma');
+    expect(respond.text).not.toContain('talker');
+    respond.type(keys.enter);
+    await respond.shows('Pay gamma?');
+    await respond.asks('Leave it pending');
+    respond.type(keys.down, keys.enter);
+    await respond.shows(/Answered: Pay gamma\?/);
+    await respond.shows(`Follow the run with: aops runs watch ${run.run_number}`);
+    expect(await respond.exit).toBe(0);
+    expect((await machine.getRun(run.id)).status).not.toBe('waiting');
+  });
+
+  it('is not picked by Enter alone where it would be stopped', async () => {
+    const run = await start('payer', 'delta');
+    const kept = machine.terminal('runs', 'stop');
+    await kept.shows('Which active run?');
+    await kept.shows('payer: delta');
+    kept.type(keys.enter);
+    await kept.shows('Nothing was changed.');
+    expect(await kept.exit).toBe(2);
+    expect((await machine.getRun(run.id)).status).toBe('waiting');
+    const stopped = machine.terminal('runs', 'stop');
+    await stopped.shows('payer: delta');
+    stopped.type(keys.down, keys.enter);
+    await stopped.shows('The run was interrupted.');
+    expect(await stopped.exit).toBe(0);
+    expect((await machine.getRun(run.id)).status).toBe('interrupted');
+    const none = machine.terminal('runs', 'respond');
+    await none.shows('There is no waiting run to pick from.');
+    await none.shows('aops runs list');
+    expect(await none.exit).toBe(3);
+  });
+});
+
+describe('other things that were left out', () => {
+  it('are picked as well: the agent of a start, the agent of a command', async () => {
+    const started = machine.terminal('runs', 'start', '--message', 'zeta');
+    await started.shows('Which agent?');
+    await started.shows('talker');
+    started.type('talk');
+    await started.shows(/Which agent\? .*talk/);
+    started.type(keys.enter);
+    await started.shows(/Number: +\d/);
+    expect(await started.exit).toBe(0);
+    const get = machine.terminal('agents', 'get');
+    await get.shows('Which agent?');
+    await get.shows('payer');
+    get.type('payer');
+    await get.shows(/Which agent\? .*payer/);
+    get.type(keys.enter);
+    await get.shows(/Name: +payer/);
+    expect(await get.exit).toBe(0);
+  });
+
+  it('are named by an error where nobody can be asked', async () => {
+    for (const [argv, name] of [
+      [['runs', 'get'], "'RUN'"],
+      [['agents', 'get', '--no-input'], "'AGENT'"],
+      [['runs', 'start'], "'--agent <ID|NAME>'"],
+    ] as const) {
+      const refused = await machine.aops(...argv);
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(refused.stderr).toContain(name);
+    }
+    const quiet = machine.terminal('runs', 'get', '--no-input');
+    await quiet.shows("Missing required argument 'RUN'.");
+    expect(await quiet.exit).toBe(2);
+    const json = machine.terminal('runs', 'get', '--json');
+    await json.shows("Missing required argument 'RUN'.");
+    expect(await json.exit).toBe(2);
+  });
+});
+
+describe('runs wait', () => {
+  it('shows where the run is, and on Ctrl-C how to come back', async () => {
+    const { run_number } = await machine.json<{ run_number: number }>('runs', 'start', '--agent', 'sleeper');
+    const wait = machine.terminal('runs', 'wait', String(run_number));
+    await wait.shows('running');
+    wait.type(keys.ctrlC);
+    await wait.shows(`Stopped waiting; the run goes on. Come back with: aops runs wait ${run_number}`);
+    expect(await wait.exit).toBe(130);
+  });
+
+  it('says that a person is needed', async () => {
+    const { run_number } = await start('payer', 'kappa');
+    const wait = machine.terminal('runs', 'wait', String(run_number));
+    await wait.shows(`Run #${run_number} needs an answer: Pay kappa?`);
+    await wait.shows(`aops runs respond ${run_number}`);
+    await machine.aops('runs', 'respond', String(run_number), '--approve');
+    await wait.shows(/Status: +completed/);
+    expect(await wait.exit).toBe(0);
+  });
+});
