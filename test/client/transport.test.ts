@@ -63,7 +63,8 @@ describe('a body', () => {
     const piece = Buffer.alloc(33 * 1024 * 1024, ' ');
     const server = await scripted(partial(200, 1e12, piece, 'stall'));
     expect(await failureOf(newClient(server.url).client.call('getRun', getRun))).toMatchObject({
-      exit: 8,
+      exit: 1,
+      code: 'answer_too_large',
       message: expect.stringContaining('larger than 32 MiB'),
     });
     expect(server.requests).toHaveLength(1);
