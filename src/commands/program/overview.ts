@@ -8,7 +8,8 @@ const start = [
 ] as const;
 
 const more = `Help:   \`aops GROUP --help\`, \`aops GROUP COMMAND --help\`
-Topics: \`aops help environment\`, \`exit-codes\`, \`formatting\`, \`names\`, \`scripting\`
+Topics: \`aops help environment\`, \`exit-codes\`, \`formatting\`,
+        \`names\`, \`scripting\`
 `;
 
 /** The overview of the first level. Each list has a width of its own: the flags are longer than the words. */
