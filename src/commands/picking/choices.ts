@@ -4,6 +4,7 @@ import { isActive, type RunStatus, runStatuses } from '../../interface/run-statu
 import type { RunListItem } from '../../interface/types.ts';
 import type { Choice } from '../../terminal/prompts.ts';
 import { relativeTime } from '../../terminal/relative-time.ts';
+import { truncate, widthFor } from '../../terminal/width.ts';
 import { isUuid } from '../checks.ts';
 import { type RemoteSource, readWords, type Word } from '../completion/sources.ts';
 import type { Context } from '../context.ts';
@@ -57,13 +58,17 @@ async function caseChoices(client: Client, queue_id: string): Promise<Choice<str
 
 async function runChoices(client: Client, context: Context, wanted: PickedRuns | undefined): Promise<Choice<string>[]> {
   const rows = await runRows(client, context.teamId(), wanted);
-  const widest = (text: (run: RunListItem) => string): number => Math.max(...rows.map((run) => text(run).length));
-  const [titles, statuses] = [widest(runTitle), widest(({ status }) => status)];
-  return rows.map((run) => {
-    const age = run.created_at === null ? '' : `  (${relativeTime(new Date(run.created_at), context.clock.now())})`;
-    return {
-      value: run.id,
-      name: `${runTitle(run).padEnd(titles)}  ${run.status.padEnd(statuses)}  ${run.agent_name}: ${run.title}${age}`,
-    };
+  const { columns } = context.terminal.err;
+  const now = context.clock.now();
+  const ages = rows.map(({ created_at }) => (created_at === null ? '' : relativeTime(new Date(created_at), now)));
+  const names = rows.map((run) => `${run.agent_name}: ${run.title}`);
+  const widthOf = await widthFor(names);
+  const widest = (texts: readonly string[]): number => Math.max(0, ...texts.map((text) => text.length));
+  const [titles, statuses, times] = [widest(rows.map(runTitle)), widest(rows.map(({ status }) => status)), widest(ages)];
+  return rows.map((run, index) => {
+    const begin = [runTitle(run).padEnd(titles), run.status.padEnd(statuses), (ages[index] as string).padEnd(times)].join('  ');
+    // A row of its own for each: the sign in front of a row takes two columns.
+    const room = Math.max(10, columns - begin.length - 5);
+    return { value: run.id, name: `${begin}  ${truncate(names[index] as string, room, widthOf)}` };
   });
 }
