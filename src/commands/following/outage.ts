@@ -24,7 +24,7 @@ export function outageNotes({ terminal, clock, format }: Context): (outage: Outa
     const { since, reason } = outage;
     tell(
       { event: 'service.unreachable', since: new Date(since).toISOString(), reason },
-      `${reason} There has been no answer since ${clockTime(since)}; trying again for up to ${formatDuration(longestAbsence)}.`,
+      `${reason}\nThere has been no answer since ${clockTime(since)}; trying again for up to ${formatDuration(longestAbsence)}.`,
     );
   };
 }
