@@ -11,15 +11,26 @@ beforeAll(async () => {
 });
 
 describe('runs send at a terminal', () => {
-  it('sends nothing for Enter alone', async () => {
+  it('sends nothing for Enter alone, for keys that were pressed before it asked, and for Escape', async () => {
     const run = await machine.startRun('deployer');
     const send = machine.terminal('runs', 'send', run, 'looks good to me');
+    send.type(keys.down, keys.enter);
     await send.shows('is waiting for an answer: Deploy?');
-    await send.shows('Do not send the message');
-    await send.shows('Deny it, with the message as the reason');
+    await send.asks('Do not send the message');
     send.type(keys.enter);
+    send.type('\u001b');
     await send.shows('The message was not sent.');
     await send.shows(`aops runs respond ${run} --approve`);
+    expect(await send.exit).toBe(6);
+    expect((await machine.getRun(run)).pending_human_request?.title).toBe('Deploy?');
+  });
+
+  it('sends nothing when that is chosen', async () => {
+    const run = await machine.startRun('deployer');
+    const send = machine.terminal('runs', 'send', run, 'looks good to me');
+    await send.asks('Do not send the message');
+    send.type(keys.down, keys.down, keys.enter);
+    await send.shows('The message was not sent.');
     expect(await send.exit).toBe(6);
     expect((await machine.getRun(run)).pending_human_request?.title).toBe('Deploy?');
   });
@@ -28,6 +39,7 @@ describe('runs send at a terminal', () => {
     const run = await machine.startRun('deployer');
     const send = machine.terminal('runs', 'send', run, 'not on a Friday');
     await send.shows('Deny it, with the message as the reason');
+    await send.asks('Do not send the message');
     send.type(keys.down, keys.enter);
     await send.shows(/Denied: +Deploy\?/);
     await send.shows(/Response: +not on a Friday/);
@@ -37,7 +49,7 @@ describe('runs send at a terminal', () => {
   it('sends nothing on Ctrl-C', async () => {
     const run = await machine.startRun('deployer');
     const send = machine.terminal('runs', 'send', run, 'looks good to me');
-    await send.shows('Do not send the message');
+    await send.asks('Do not send the message');
     send.type(keys.ctrlC);
     expect(await send.exit).toBe(130);
     expect((await machine.getRun(run)).pending_human_request?.title).toBe('Deploy?');

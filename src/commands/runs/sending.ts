@@ -8,6 +8,7 @@ import type { Client } from '../../client/client.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
 import { readJson } from '../../client/response.ts';
 import type { HumanRequest, Response } from '../../interface/types.ts';
+import { PromptDismissed } from '../../terminal/prompts.ts';
 import type { Context } from '../context.ts';
 import { type NamedRun, runForHere, runTitle, runWord } from '../run-names.ts';
 import { respondCommands } from './requests.ts';
@@ -106,13 +107,25 @@ async function wantsToAnswer(context: Context, run: NamedRun, request: HumanRequ
       : questions > 1
         ? `Send the message as the answer to all ${questions} questions`
         : 'Send the message as the answer';
-  return context.prompter.select({
-    message: `Run ${runTitle(run)} is waiting for an answer${request === undefined ? '.' : `: ${request.title}`}`,
-    choices: [
-      { name: 'Do not send the message', value: false },
-      { name: answer, value: true },
-    ],
-  });
+  try {
+    return await context.prompter.select(
+      {
+        message: `Run ${runTitle(run)} is waiting for an answer${request === undefined ? '.' : `: ${request.title}`}`,
+        ...(request?.description ? { detail: request.description.trimEnd() } : {}),
+        choices: [
+          { name: answer, value: true },
+          { name: 'Do not send the message', value: false },
+        ],
+        neutral: true,
+        escape: 'send nothing',
+      },
+      // The person meant to send a message, and is asked something else.
+      { unasked: true },
+    );
+  } catch (error) {
+    if (error instanceof PromptDismissed) return false;
+    throw error;
+  }
 }
 
 function notSent(run: NamedRun, request: HumanRequest | undefined, cause?: ServiceAnswerError): AopsError {
