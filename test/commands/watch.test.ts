@@ -1,4 +1,6 @@
 /** Following runs where no person sits: the transcript, the events, who answers, and how it ends. */
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../src/watch/events.ts';
 import { eventually } from '../support/eventually.ts';
@@ -369,6 +371,67 @@ describe.concurrent('runs start --pull', () => {
       expect(refused.stderr).toContain('a-file is not a directory');
     }
     expect((await service.cli(['runs', 'list', '--agent', agent, '-o', 'id'])).stdout).toBe('');
+  });
+
+  it('starts nothing when files are in the way, unless they may be replaced', async () => {
+    const agent = await service.agent('- write: { path: a.txt, content: "A" }');
+    await service.file('home-3/other.txt', 'mine');
+    const sent = ['runs', 'start', '--agent', agent, '--upload', 'home-3/other.txt', '--pull', 'home-3'];
+    const refused = await service.cli(sent);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toBe(
+      'error: home-3 is not empty, and the run may write files with the same names. Nothing was started.\n' +
+        'hint: Choose a new folder for --pull, or let the files of the run replace what is there with --force.\n',
+    );
+    expect((await service.cli([...sent, '--dry-run'])).code).toBe(2);
+    expect((await service.cli(['runs', 'list', '--agent', agent, '-o', 'id'])).stdout).toBe('');
+    expect((await service.cli([...sent, '--force'])).code).toBe(0);
+    expect([await service.read('home-3/a.txt'), await service.read('home-3/other.txt')]).toEqual(['A', 'mine']);
+    expect((await service.cli(['runs', 'start', '--agent', agent, '--force'])).stderr).toContain('--force goes with --pull.');
+  });
+
+  it('starts nothing when a file to upload cannot be read', async () => {
+    const agent = await service.agent('- say: hi');
+    const pipe = path.join(service.folder, 'a-pipe');
+    execFileSync('mkfifo', [pipe]);
+    const refused = await service.cli(['runs', 'start', '--agent', agent, '--upload', 'a-pipe']);
+    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('a-pipe is neither a file nor a folder.') });
+    expect((await service.cli(['runs', 'list', '--agent', agent, '-o', 'id'])).stdout).toBe('');
+  });
+
+  it('loses neither the files nor the outcome when something came into the way during the run', async () => {
+    const agent = await service.agent('- write: { path: a.txt, content: "A" }\n- approve: { id: ok, title: "Go on?" }');
+    const started = service.cli(['runs', 'start', '--agent', agent, '--pull', 'home-4', '--on-request', 'wait']);
+    const run = await eventually('the run waits', async () => {
+      const id = (await service.cli(['runs', 'list', '--agent', agent, '--status', 'waiting', '-o', 'id'])).stdout.trim();
+      return id !== '' && id;
+    });
+    await service.file('home-4/a.txt', 'mine');
+    await service.cli(['runs', 'respond', run, '--approve']);
+    const pulled = await started;
+    expect(pulled.code).toBe(0);
+    expect(pulled.stderr).toContain(`the files of the run go to home-4/run-${run}.`);
+    expect([await service.read('home-4/a.txt'), await service.read(`home-4/run-${run}/a.txt`)]).toEqual(['mine', 'A']);
+  });
+
+  it.each([
+    ['completed', '', 2, /The run completed, but its files were not saved: .*home-5.* is not a directory/],
+    ['failed', '\n- fail: "no luck"', 10, /The files of the run were not saved: .*home-6.* is not a directory/],
+  ])('says so when its files cannot be saved, and how the run ended: %s', async (status, end, code, message) => {
+    const place = status === 'completed' ? 'home-5' : 'home-6';
+    const agent = await service.agent(`- write: { path: a.txt, content: "A" }\n- approve: { id: ok, title: "Go on?" }${end}`);
+    const started = service.cli(['runs', 'start', '--agent', agent, '--pull', place, '--on-request', 'wait', '--json']);
+    const run = await eventually('the run waits', async () => {
+      const id = (await service.cli(['runs', 'list', '--agent', agent, '--status', 'waiting', '-o', 'id'])).stdout.trim();
+      return id !== '' && id;
+    });
+    await service.file(place, 'a file now');
+    await service.cli(['runs', 'respond', run, '--approve']);
+    const pulled = await started;
+    expect(pulled.code).toBe(code);
+    expect(pulled.json()).toMatchObject({ id: run, status });
+    expect(pulled.stderr).toMatch(message);
+    expect(pulled.stderr).toContain(`aops sandbox pull ${run} --to ${place} --force`);
   });
 
   it('takes them home from a failed run too, and still fails', async () => {

@@ -2,7 +2,7 @@
  * Writing files whose names come from the service. Nothing is written outside the target folder, no link is
  * followed or made, and a file appears under its name only when it is complete.
  */
-import { accessSync, constants, existsSync, lstatSync, mkdirSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
 import { UsageError } from '../../base/errors.ts';
 import { makeFolders } from '../../base/make-folders.ts';
@@ -81,10 +81,15 @@ export class LocalFolder {
     while (!existsSync(above)) above = path.dirname(above);
     if (!statSync(above).isDirectory()) throw notAFolder(above);
     try {
-      accessSync(above, constants.W_OK);
+      accessSync(above, above === this.path ? constants.R_OK | constants.W_OK | constants.X_OK : constants.W_OK);
     } catch (error) {
       throw writeFailure(error, this.path);
     }
+  }
+
+  /** Whether nothing is in the folder yet, also where it does not exist. Call `checkItself` first. */
+  isEmpty(): boolean {
+    return !existsSync(this.path) || readdirSync(this.path).length === 0;
   }
 
   /**

@@ -74,10 +74,14 @@ export function announce(context: Context, run: ResolvedRun): void {
 const printsRun = ({ format, flags }: Context): boolean =>
   format !== 'ndjson' && (format !== 'table' || flags.fields !== undefined || flags.jq !== undefined);
 
+/** A failure after the run has ended, with the run where that is printed. */
+export const failedAfter = (context: Context, run: Run, error: AopsError): AopsError =>
+  printsRun(context) ? new ResultError(error, run) : error;
+
 /** What a command that followed a run prints at the end. @throws AopsError for the outcome, unless the run completed */
 export function followed(context: Context, run: Run): Run | undefined {
   const error = outcomeError(run, runForHere(context, run));
-  if (error) throw printsRun(context) ? new ResultError(error, run) : error;
+  if (error) throw failedAfter(context, run, error);
   return printsRun(context) ? run : undefined;
 }
 

@@ -1,6 +1,4 @@
-import path from 'node:path';
 import { exitCodes, UsageError } from '../../base/errors.ts';
-import { LocalFolder } from '../../client/transfers/local-files.ts';
 import type { Run } from '../../interface/types.ts';
 import { readContent } from '../body.ts';
 import { length, webAddress } from '../checks.ts';
@@ -10,9 +8,9 @@ import { followFlags, followOptions } from '../following/responder.ts';
 import { recordOutput, status } from '../output.ts';
 import { agentId } from '../resolve.ts';
 import { returns } from '../result.ts';
-import { pullFiles } from '../sandbox/pull-files.ts';
 import { collectFiles, uploadFiles } from '../sandbox/upload-paths.ts';
 import { announce, followed, followRun } from './follow.ts';
+import { checkPullFolder, pullResults } from './pull-results.ts';
 
 const options = {
   agent: requiredText('ID|NAME', 'The agent to run', { complete: 'agents' }),
@@ -29,7 +27,7 @@ const options = {
 export default defineCommand({
   summary: 'Start a run of an agent',
   description:
-    'Prints the run; with --watch its transcript, and ends with the exit code of its outcome. --answers and --pull include --watch.',
+    'Prints the run; with --watch its transcript, and ends with the exit code of its outcome. --answers and --pull include --watch. --pull takes a new or an empty folder, so that files which are there are found before the run starts; with --force they are replaced.',
   options,
   operations: [
     'listAgents',
@@ -64,15 +62,14 @@ export default defineCommand({
   async run(context, input) {
     const follows = input.watch || input.answers !== undefined || input.pull !== undefined;
     if (!follows && input.onRequest !== undefined) throw new UsageError('--on-request goes with --watch.');
+    if (input.force && input.pull === undefined) throw new UsageError('--force goes with --pull.');
+    if (input.pull !== undefined) checkPullFolder(context, input.pull, input.force);
     const follow = follows ? await followOptions(context, input) : undefined;
     const started = await start(context, input);
     if (!follow) return started;
     announce(context, started);
     const run = await followRun(context, started, follow);
-    if (input.pull !== undefined) {
-      const files = await pullFiles(context, { runId: run.id }, undefined, input.pull, input.force);
-      context.terminal.note(`Pulled ${files.length} ${files.length === 1 ? 'file' : 'files'} to ${input.pull}`);
-    }
+    if (input.pull !== undefined) await pullResults(context, run, input.pull, input.force);
     return followed(context, run);
   },
 });
@@ -81,8 +78,6 @@ export default defineCommand({
 async function start(context: Context, input: CommandInput<Record<never, never>, typeof options>): Promise<Run> {
   const client = await context.client();
   const files = await collectFiles(context, input.upload);
-  // A run may take hours; only then would it be known that its files have no place.
-  if (input.pull !== undefined) new LocalFolder(path.resolve(context.cwd, input.pull)).checkItself();
   const message = input.message === undefined ? undefined : await readContent(context, input.message);
   const agent_id = await agentId(context, input.agent);
   let sandbox_id = input.sandbox;

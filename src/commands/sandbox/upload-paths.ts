@@ -1,5 +1,5 @@
 /** Files and folders of this machine on their way into a sandbox. */
-import { readdir, stat } from 'node:fs/promises';
+import { access, constants, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, UsageError } from '../../base/errors.ts';
 import { incomplete } from '../../client/transfers/incomplete.ts';
@@ -16,7 +16,7 @@ const parallelUploads = 4;
 /**
  * The files that the given paths name: a file itself, a folder with everything in it (links are left out, with a note). Checked
  * before anything is sent, so that a wrong path changes nothing.
- * @throws UsageError for a path that is not there, or two files with one target
+ * @throws UsageError for a path that is not there or cannot be read, or two files with one target
  */
 export async function collectFiles(context: Context, paths: readonly string[], to = workspace): Promise<LocalUpload[]> {
   const files: LocalUpload[] = [];
@@ -28,8 +28,13 @@ export async function collectFiles(context: Context, paths: readonly string[], t
     });
     const target = path.posix.join(to, path.basename(file));
     if (found.isDirectory()) files.push(...(await filesBelow(file, target, leftOut)));
-    else files.push({ file, size: found.size, target });
+    else if (found.isFile()) files.push({ file, size: found.size, target });
+    else throw new UsageError(`${given} is neither a file nor a folder.`, 'Write what it has to a file, and upload that.');
   }
+  for (const { file } of files)
+    await access(file, constants.R_OK).catch((error: NodeJS.ErrnoException) => {
+      throw new UsageError(fileProblem(path.relative(context.cwd, file), error));
+    });
   const targets = new Set<string>();
   for (const { target } of files) {
     if (targets.has(target))
