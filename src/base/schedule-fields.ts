@@ -30,6 +30,9 @@ export const fieldsOf: Readonly<Record<Frequency, readonly (keyof ScheduleTimes)
 
 export const isFrequency = (word: string): word is Frequency => (frequencies as readonly string[]).includes(word);
 
+/** `HH:MM` in 24 hours. */
+export const isTimeOfDay = (text: string): boolean => /^([01]\d|2[0-3]):[0-5]\d$/.test(text);
+
 /** The same times with what a frequency takes when nothing is said: 09:00 (an hourly one: on the hour), monday, the first of the month. */
 export function withDefaultTimes(times: ScheduleTimes): ScheduleTimes {
   const fields = isFrequency(times.frequency) ? fieldsOf[times.frequency] : [];

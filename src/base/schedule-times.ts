@@ -7,7 +7,16 @@
 import { Cron } from 'croner';
 import { endOfGap, zoneOffset } from './clock-gap.ts';
 import { nearest } from './nearest.ts';
-import { type Frequency, fieldsOf, frequencies, isFrequency, type ScheduleTimes, weekdays, withDefaultTimes } from './schedule-fields.ts';
+import {
+  type Frequency,
+  fieldsOf,
+  frequencies,
+  isFrequency,
+  isTimeOfDay,
+  type ScheduleTimes,
+  weekdays,
+  withDefaultTimes,
+} from './schedule-fields.ts';
 
 export { type ScheduleTimes, timesInWords, withDefaultTimes } from './schedule-fields.ts';
 
@@ -27,7 +36,7 @@ export function timesProblems(times: ScheduleTimes): TimesProblem[] {
     const allowed = frequencies.filter((other) => fieldsOf[other].includes(field));
     problems.push({ field, message: `does not go with ${frequency}; it goes with ${allowed.join(', ')}` });
   }
-  if (times.time !== null && !/^([01]\d|2[0-3]):[0-5]\d$/.test(times.time))
+  if (times.time !== null && !isTimeOfDay(times.time))
     problems.push({ field: 'time', message: 'must be HH:MM in 24 hours, such as 09:00' });
   if (times.day !== null && !(weekdays as readonly string[]).includes(times.day))
     problems.push({ field: 'day', message: `must be one of: ${weekdays.join(', ')}` });

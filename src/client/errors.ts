@@ -50,7 +50,9 @@ const hintOfCode: Record<string, string> = {
   delivery_not_found: 'See the deliveries with `aops webhooks deliveries`.',
   agent_has_case_trigger: 'Move it with `aops agents triggers update AGENT --queue QUEUE`.',
   queue_in_use: 'Move or delete the case trigger first: `aops agents triggers delete AGENT`.',
-  agent_has_no_live_revision: 'Promote one with `aops revisions promote AGENT@latest`.',
+  agent_has_no_live_revision:
+    'Give it a procedure with `aops agents update AGENT --procedure FILE`, or promote a revision that it has with `aops revisions promote AGENT@latest`.',
+  agent_name_taken: 'Choose another name, or give the agent that has it a new procedure with `aops agents update NAME --procedure FILE`.',
   rubric_exists: 'Change it with `aops agents rubrics update`.',
   disk_full:
     'Make room on the disk of the service; what waits continues by itself. `aops doctor` says how much space is left where the service runs here.',

@@ -295,6 +295,12 @@ export interface Group {
 
 export const defineGroup = (group: Group): Group => group;
 
+/** The summary of an option, with the words that it takes where neither its summary nor its metavar lists them. */
+export function optionSummary({ summary, metavar, choices }: Option): string {
+  const listed = (text: string): boolean => (choices ?? []).every((word) => text.includes(word));
+  return choices === undefined || listed(summary) || listed(metavar ?? '') ? summary : `${summary}: ${choices.join(', ')}`;
+}
+
 /** `webhookUrl` -> `--webhook-url` */
 export const flagName = (key: string): string => `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 

@@ -57,6 +57,34 @@ describe('agents create', () => {
     expect(created.stdout).toMatch(/Name: +shown/);
   });
 
+  it('says what an agent without a procedure lacks, and leads to it from everywhere', async () => {
+    const created = await service.cli(['agents', 'create', 'bare one']);
+    expect(created.code).toBe(0);
+    expect(created.stderr).toBe(
+      "The agent has no procedure yet, so it cannot run. Give it one with: aops agents update 'bare one' --procedure FILE\n",
+    );
+    const started = await service.cli(['runs', 'start', '--agent', 'bare one']);
+    expect(started).toMatchObject({ code: 6, stdout: '', stderr: expect.stringContaining('`aops agents update AGENT --procedure FILE`') });
+    const promoted = await service.cli(['revisions', 'promote', 'bare one@latest']);
+    expect(promoted).toMatchObject({ code: 3, stderr: expect.stringMatching(/`aops agents update \S+ --procedure FILE`/) });
+    await service.file('later.yaml', procedure);
+    expect((await service.cli(['agents', 'update', 'bare one', '--procedure', 'later.yaml'])).code).toBe(0);
+    expect((await service.cli(['runs', 'start', '--agent', 'bare one', '--message', 'x'])).code).toBe(0);
+    const copied = await service.cli(['agents', 'create', 'a copy', '--from', 'bare one@live']);
+    expect(copied).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('says what to do about a name that is taken', async () => {
+    await service.file('taken.yaml', procedure);
+    const argv = ['agents', 'create', 'taken', '--procedure', 'taken.yaml'];
+    await service.cli(argv);
+    const refused = await service.cli(argv);
+    expect(refused).toMatchObject({ code: 6, stdout: '' });
+    expect(refused.stderr).toContain(
+      'hint: Choose another name, or give the agent that has it a new procedure with `aops agents update NAME',
+    );
+  });
+
   it('reads the procedure from standard input', async () => {
     const created = await service.cli(['agents', 'create', 'piped', '--procedure', '-'], { stdin: procedure });
     expect(created).toMatchObject({ code: 0, stderr: '' });

@@ -135,10 +135,28 @@ describe.each(named)('aops %s', (id, { path, command }) => {
       expect(names.length).toBeGreaterThan(0);
       const help = words((await run([...path, '--help'])).stdout);
       expect(help).toContain(
-        `${result.list ? 'JSON fields of each row, in {"data": [...], "total", "limit", "offset"}:' : 'JSON fields:'} ${names.join(', ')} Exit codes`,
+        `${result.list ? 'JSON fields of each row, in {"data": [...], "total", "limit", "offset"}:' : 'JSON fields:'} ${names.join(', ')} ${command.exits ? 'Exit codes' : 'Global flags'}`,
       );
       expect(describeCommand({ path, command }).result).toEqual(result);
     });
+
+  it('lists in its help the words that an option takes, the form with no-, and only exit codes of its own', async () => {
+    const help = words((await run([...path, '--help'])).stdout);
+    for (const [key, option] of Object.entries(optionsOf(command))) {
+      if (option.hidden) continue;
+      for (const word of option.choices ?? []) expect(help).toContain(word);
+      expect(help).toContain(option.negatable ? `--[no-]${flagName(key).slice(2)}` : flagName(key));
+    }
+    for (const code of command.exits ?? []) expect(help).toMatch(new RegExp(`Exit codes of this command: .*\\b${code} `));
+    expect(help).toContain('`aops help exit-codes`');
+  });
+
+  it.each([40, 80])('fits %i columns', async (columns) => {
+    const help = (await runCli([...path, '--help'], { env, tty: true, columns })).stdout;
+    const codes = help.slice(help.indexOf('Exit codes of this command:'));
+    if (help.includes('Exit codes of this command:'))
+      for (const line of codes.split('\n')) expect(line.length, line).toBeLessThanOrEqual(columns);
+  });
 
   it('has no flag that means something else everywhere', () => {
     const everywhere = Object.entries(globalFlags) as [string, Option][];

@@ -116,7 +116,8 @@ describe('runs respond', () => {
     ['an empty answer', both, ['--answer', 'Vendor=Acme Inc', '--answer', 'A note?='], /"A note\?" needs an answer that is not empty/],
     ['an approval of a question', vendor, ['--approve'], /"Which vendor\?" asks questions\.[\s\S]*--answer/],
     ['an answer to an approval', pay, ['--answer', 'yes'], /"Pay 3 invoices\?" is an approval\.[\s\S]*--approve or --deny/],
-    ['both decisions', pay, ['--approve', '--deny'], /--approve, --deny, or --answer/],
+    ['both decisions', pay, ['--approve', '--deny'], /--approve and --deny cannot be used together\. Nothing was sent\./],
+    ['a decision and an answer', pay, ['--deny', '--answer', 'x'], /--deny and --answer cannot be used together\./],
     ['no decision', pay, [], /--approve, --deny, or --answer/],
   ])('refuses %s, and leaves the request pending', async (_, steps, argv, message) => {
     const run = await service.waiting(steps);

@@ -253,6 +253,21 @@ describe('runs list', () => {
   });
 });
 
+describe('runs list --since --until', () => {
+  it('says that a range ends before it begins, before it asks the service', async () => {
+    for (const argv of [
+      ['--since', '2d', '--until', '3d'],
+      ['--since', '2026-07-02', '--until', '2026-07-01', '--count'],
+    ]) {
+      const refused = await service.cli(['runs', 'list', ...argv], { env: { AOPS_BASE_URL: 'http://127.0.0.1:9' } });
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(refused.stderr).toContain('error: The range ends before it begins: --since is 20');
+      expect(refused.stderr).toContain('--since 3d --until 2d');
+    }
+    expect((await service.cli(['runs', 'list', '--since', '3d', '--until', '2d'])).code).toBe(0);
+  });
+});
+
 describe('runs send', () => {
   it('resumes a completed run', async () => {
     const run = await service.start(greeter, 'one');

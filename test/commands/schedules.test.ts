@@ -75,6 +75,9 @@ describe('agents schedules', () => {
 
   it.each<[string, string[], number, string | RegExp]>([
     ['no frequency', ['create', 'shop'], 2, '--frequency'],
+    ['a time that is none, also without a frequency', ['create', 'shop', '--time', '25:00'], 2, '--time "25:00" is not a time of the day.'],
+    ['a time without its zero', ['next', '--frequency', 'daily', '--time', '9:00'], 2, 'such as 09:00'],
+    ['a day that no month has', ['create', 'shop', '--day-of-month', '32'], 2, '--day-of-month takes a whole number, 1 to 31'],
     ['two ways to say how often', ['create', 'shop', '--cron', '* * * * *', '--frequency', 'daily'], 2, 'exclude'],
     ['a day that is none', ['create', 'shop', '--day', 'mon'], 2, 'monday'],
     [

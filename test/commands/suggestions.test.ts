@@ -190,6 +190,12 @@ describe('help inside a group', () => {
     expect((await runCli(['agents', 'schedules', 'help', 'create'], { env })).stdout).toContain('Usage: aops agents schedules create');
   });
 
+  it('knows the words of other tools too', async () => {
+    expect(await hintOf('help', 'login')).toBe('Did you mean `aops auth login`?');
+    expect(await hintOf('help', 'scriptin')).toBe('Did you mean `aops help scripting`?');
+    expect(await hintOf('help', 'frobnicate')).toBe('See `aops --help` for the commands and the topics.');
+  });
+
   it('leaves the word to commands that take words', async () => {
     expect(await hintOf('runs', 'send', 'help', '--nope')).toContain('aops runs send --help');
   });

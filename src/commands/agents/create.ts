@@ -1,5 +1,6 @@
 import { UsageError } from '../../base/errors.ts';
 import { given } from '../../base/given.ts';
+import { shellWord } from '../../base/shell.ts';
 import type { Agent, Body } from '../../interface/types.ts';
 import { bodyFlags, bodyFromFlags, readText } from '../body.ts';
 import { length, uuid } from '../checks.ts';
@@ -12,7 +13,8 @@ import { agentRecord } from './record.ts';
 
 export default defineCommand({
   summary: 'Create an agent, with the procedure it runs',
-  description: 'The procedure becomes the first revision, and it is live at once. Names are unique in a team.',
+  description:
+    'The procedure becomes the first revision, and it is live at once. An agent without one cannot run; `aops agents update` gives it one later. Names are unique in a team.',
   arguments: { name: optionalArgument('Name of the agent; may also be in --input', { check: length(1) }) },
   options: {
     procedure: text('FILE|-', 'The procedure it runs', { complete: 'files' }),
@@ -47,7 +49,13 @@ export default defineCommand({
       ...given({ build, source_build_id: source, automation_id: input.automation, thread_id: input.thread }),
     };
     if (!body.name) throw new UsageError('The agent needs a name.', 'Write `aops agents create NAME`.');
-    const created = client.call('createAgent', { params: { teamId: context.teamId() }, body: body as Body<'createAgent'> });
-    return (await explainProcedure(procedure === '-' ? 'standard input' : (procedure ?? '--input'), created)).agent;
+    const call = client.call('createAgent', { params: { teamId: context.teamId() }, body: body as Body<'createAgent'> });
+    const created = await explainProcedure(procedure === '-' ? 'standard input' : (procedure ?? '--input'), call);
+    // The interface allows it: the procedure may come later. Unless a service begins with one by itself, nothing can run until then.
+    if (body.build === undefined && body.source_build_id === undefined && !created.build)
+      context.terminal.warn(
+        `The agent has no procedure yet, so it cannot run. Give it one with: aops agents update ${shellWord(created.agent.name)} --procedure FILE`,
+      );
+    return created.agent;
   },
 });

@@ -37,7 +37,7 @@ export async function explainProcedure<Result>(file: string, call: Promise<Resul
     );
     throw new UsageError(
       [`The procedure has ${problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`}:`, ...problems].join('\n'),
-      'Nothing was changed. The guide to procedures is docs/procedures.md.',
+      'Nothing was changed. See `aops help procedures`.',
       error.code,
     );
   }

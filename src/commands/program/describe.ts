@@ -1,6 +1,6 @@
 /** The whole command surface as data: for `aops commands --json`, completion, the manual, and tests over every command. */
 import { type OperationId, operation } from '../../interface/operations.ts';
-import { type AnyCommand, type CompletionSource, exitsOf, flagName, type Option } from '../define.ts';
+import { type AnyCommand, type CompletionSource, exitsOf, flagName, type Option, optionSummary } from '../define.ts';
 import { commandTree } from '../index.ts';
 import { globalFlags } from './global-flags.ts';
 import { argumentWord, optionsOf } from './parser.ts';
@@ -54,12 +54,12 @@ export async function loadAllCommands(tree: Entries = commandTree, above: readon
 }
 
 export function describeOption(key: string, option: Option): DescribedOption {
-  const { short, metavar, summary, required, repeatable, negatable, choices, complete } = option;
+  const { short, metavar, required, repeatable, negatable, choices, complete } = option;
   return {
     flag: flagName(key),
     short: short ? `-${short}` : null,
     value: metavar ?? null,
-    summary,
+    summary: optionSummary(option),
     required,
     repeatable,
     negatable,

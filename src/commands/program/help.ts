@@ -1,6 +1,6 @@
 /** The parts of a command's help that commander does not write: description, examples, exit codes. */
 import { type ExitCode, exitCodes } from '../../base/errors.ts';
-import { type AnyCommand, exitsOf } from '../define.ts';
+import type { AnyCommand } from '../define.ts';
 import type { ResultFields } from './result-fields.ts';
 
 /** What each exit code means, in a few words. */
@@ -39,9 +39,13 @@ export function helpSections(command: AnyCommand, width: number, result?: Result
     );
   sections.push(`Examples:\n${command.examples.map(({ command: line, text }) => `  ${line}\n      ${text}`).join('\n')}`);
   if (result) sections.push(`${wrapped(jsonForm(result), width)}\n${wrapped(`  ${Object.keys(result.fields).join(', ')}`, width)}`);
-  const codes = exitsOf(command).map((code) => `  ${String(code).padStart(2)}  ${exitMeanings[code]}`);
-  sections.push(`Exit codes (beside 0, 1 and 130):\n${codes.join('\n')}`);
-  sections.push(wrapped('Global flags: see `aops --help`. More: `aops help scripting`, `aops help formatting`.', width));
+  const codes = (command.exits ?? []).map(
+    (code) => `  ${String(code).padStart(2)}  ${wrapped(exitMeanings[code], width - 6).replaceAll('\n', '\n      ')}`,
+  );
+  if (codes.length > 0) sections.push(`Exit codes of this command:\n${codes.join('\n')}`);
+  sections.push(
+    wrapped('Global flags: see `aops --help`. More: `aops help exit-codes`, `aops help scripting`, `aops help formatting`.', width),
+  );
   return `\n${sections.join('\n\n')}`;
 }
 

@@ -9,7 +9,7 @@ const start = [
 
 const more = `Help:   \`aops GROUP --help\`, \`aops GROUP COMMAND --help\`
 Topics: \`aops help environment\`, \`exit-codes\`, \`formatting\`,
-        \`names\`, \`scripting\`
+        \`names\`, \`procedures\`, \`scripting\`
 `;
 
 /** The overview of the first level. Each list has a width of its own: the flags are longer than the words. */

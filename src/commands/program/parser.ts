@@ -1,7 +1,7 @@
 /** Command definitions as a commander program, and what commander parsed as the input of a command. */
 import { Command as Parser, Option as ParserOption } from 'commander';
 import { UsageError } from '../../base/errors.ts';
-import { type AnyCommand, type Arguments, type CompletionSource, flagName, type Option, type Options } from '../define.ts';
+import { type AnyCommand, type Arguments, type CompletionSource, flagName, type Option, type Options, optionSummary } from '../define.ts';
 import { changeFlags } from './global-flags.ts';
 import { helpSections } from './help.ts';
 import type { ResultFields } from './result-fields.ts';
@@ -17,7 +17,7 @@ export function newParser(name: string, summary: string): Parser {
       .helpCommand(false)
       .allowExcessArguments(false)
       // Words are wrapped also beside long flags: commander would leave less than 40 columns to the terminal, which breaks words.
-      .configureHelp({ minWidthToWrap: 20 })
+      .configureHelp({ minWidthToWrap: 20, optionTerm })
   );
 }
 
@@ -55,16 +55,24 @@ const withoutDemands = (options: Options): Options =>
 /** `requestId` -> `REQUEST-ID` */
 export const argumentWord = (name: string): string => flagName(name).slice(2).toUpperCase();
 
+/** Options that also exist with `no-`. */
+const negatable = new WeakSet<ParserOption>();
+
+/** As the manual writes it: `--[no-]enabled`. */
+const optionTerm = (option: ParserOption): string => (negatable.has(option) ? option.flags.replace('--', '--[no-]') : option.flags);
+
 export function addOptions(parser: Parser, options: Options): void {
   for (const [key, option] of Object.entries(options)) {
-    parser.addOption(parserOption(flagName(key), key, option));
+    const added = parserOption(flagName(key), key, option);
+    if (option.negatable) negatable.add(added);
+    parser.addOption(added);
     if (option.negatable) parser.addOption(new ParserOption(flagName(`no-${key}`), `Not ${flagName(key)}`).hideHelp());
   }
 }
 
 function parserOption(long: string, key: string, option: Option): ParserOption {
   const flags = `${option.short ? `-${option.short}, ` : ''}${long}${option.metavar === undefined ? '' : ` <${option.metavar}>`}`;
-  const result = new ParserOption(flags, option.summary);
+  const result = new ParserOption(flags, optionSummary(option));
   if (option.metavar !== undefined) {
     result.argParser((given: string, previous: unknown) => {
       // `-o=json`, as kubectl and gh take it: commander leaves the sign to the value of a short flag.

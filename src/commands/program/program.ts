@@ -53,8 +53,10 @@ async function showTopic(terminal: Terminal, args: string[], tree: Entries): Pro
     return exitCodes.done;
   }
   if (word.startsWith('-')) return undefined;
-  const meant = nearest(word, [...Object.keys(topics), ...Object.keys(tree)]);
-  const hint = meant === undefined ? 'See `aops --help` for the commands and the topics.' : `Did you mean \`aops help ${meant}\`?`;
+  const near = nearest(word, [...Object.keys(topics), ...Object.keys(tree)]);
+  const { meantCommands, suggestion } = await import('./suggest.ts');
+  const meant = near === undefined ? await meantCommands({ tree, path: [], word, rest: [] }) : [`help ${near}`];
+  const hint = suggestion(meant) ?? 'See `aops --help` for the commands and the topics.';
   const error = new UsageError(`There is no help on "${word}".`, hint);
   return presentError(terminal, error, { json: false, debug: false });
 }

@@ -79,7 +79,10 @@ async function pick(context: Context, agent: string, which: string): Promise<Bui
   throw new AopsError(`The agent has ${what}.`, {
     code: 'revision_not_found',
     exit: exitCodes.notFound,
-    hint: `See what it has with \`aops revisions list ${agent}\`.`,
+    hint:
+      which === 'latest'
+        ? `Give it a procedure with \`aops agents update ${agent} --procedure FILE\`.`
+        : `See what it has with \`aops revisions list ${agent}\`.`,
   });
 }
 

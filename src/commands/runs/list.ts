@@ -1,3 +1,4 @@
+import { UsageError } from '../../base/errors.ts';
 import { given } from '../../base/given.ts';
 import { runStatusFilters } from '../../interface/run-status.ts';
 import type { RunListItem } from '../../interface/types.ts';
@@ -63,15 +64,21 @@ export default defineCommand({
     empty: 'No runs. Start one with `aops runs start --agent AGENT`.',
   }),
   async run(context, input) {
-    const client = await context.client();
     const { agent, sortOrder, hasIssues, total } = input;
     const now = context.clock.now();
+    const [since, until] = [input.since?.iso(now), input.until?.iso(now)];
+    if (since !== undefined && until !== undefined && until <= since)
+      throw new UsageError(
+        `The range ends before it begins: --since is ${since}, and --until is ${until}.`,
+        'Times such as 3d are ago: the day before the last two days is --since 3d --until 2d.',
+      );
+    const client = await context.client();
     const filters = given({
       agent_id: agent === undefined ? undefined : await agentId(context, agent),
       digest_id: input.digest,
       status: input.status,
-      since: input.since?.iso(now),
-      until: input.until?.iso(now),
+      since,
+      until,
       user_id: input.user,
       case_queue_id: input.queue === undefined ? undefined : await queueId(context, input.queue),
       source: input.source,

@@ -43,7 +43,7 @@ export async function pullResults(context: Context, run: Run, given: string, for
   } catch (error) {
     if (!(error instanceof AopsError) || context.signal.aborted) throw error;
     const onward = `Download them with \`aops sandbox pull ${run.id} --to ${shellWord(given)} --force\`.`;
-    if (outcomeError(run) !== undefined) {
+    if (outcomeError(run, run) !== undefined) {
       context.terminal.warn(`The files of the run were not saved: ${error.message} ${onward}`);
       return;
     }

@@ -115,8 +115,11 @@ async function askHere(context: Context, client: Client, run: Run, request: Huma
 
 function checkFlags({ approve, deny, reason, answer }: Flags): void {
   if (reason !== undefined && !deny) throw new UsageError('--reason goes with --deny.');
-  if (Number(approve) + Number(deny) + Number(answer.length > 0) === 1) return;
-  throw new UsageError('Say how to answer: --approve, --deny, or --answer.', 'Exactly one of them; --answer may be repeated.');
+  const given = [...(approve ? ['--approve'] : []), ...(deny ? ['--deny'] : []), ...(answer.length > 0 ? ['--answer'] : [])];
+  if (given.length === 1) return;
+  if (given.length === 0)
+    throw new UsageError('Say how to answer: --approve, --deny, or --answer.', 'Use one of them; --answer may be repeated.');
+  throw new UsageError(`${given.join(' and ')} cannot be used together. Nothing was sent.`, 'Decide on one of them.');
 }
 
 async function answerFor(context: Context, request: HumanRequest, flags: Flags): Promise<Answer> {

@@ -18,12 +18,40 @@ const others: readonly (readonly [variable: string, meaning: string])[] = [
   ['AOPS_CACHE_DIR', 'Folder of what may be deleted at any time (default `$XDG_CACHE_HOME/aops`, `~/.cache/aops`).'],
   ['AOPS_CHROMIUM', 'The browser that runs of the local service browse with: the path of a Chromium, Chrome or Edge. Flag: `--chromium`.'],
   ['AOPS_NO_RATE_SHARING', 'Set to anything: do not tell other processes how much of the rate limit is left, nor ask them.'],
+  [
+    'AOPS_WEBHOOK_SECRET',
+    'The signing secret that `aops webhooks listen` and `aops webhooks verify` check requests with, without --secret.',
+  ],
+  ['VISUAL', 'The editor for long answers; beats `EDITOR`.'],
+  ['EDITOR', 'The editor for long answers, where `VISUAL` is not set.'],
   ['CI', 'Set: nothing moves, nothing is asked, no colour. `false` and `0` count as not set.'],
   ['HTTP_PROXY', 'Proxy for http addresses.'],
   ['HTTPS_PROXY', 'Proxy for https addresses.'],
   ['ALL_PROXY', 'Proxy for both, where no other is named.'],
   ['NO_PROXY', 'Hosts that are reached without the proxy: names, addresses, networks. This machine always is.'],
 ];
+
+/** What other programs set, and aops goes by. */
+const surroundings: readonly (readonly [variables: string, meaning: string])[] = [
+  ['HOME', 'Your home folder.'],
+  ['XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME', 'Where programs keep their folders; on Windows `APPDATA` and `LOCALAPPDATA`.'],
+  ['PATH', 'Where programs are found: a browser, the pager, and those that runs of the local service call.'],
+  ['TMPDIR', 'Folder of temporary files.'],
+  ['TERM, COLUMNS', 'What the terminal can do; its width, where it does not tell.'],
+  ['LANG, LC_ALL, LC_CTYPE', 'Whether the terminal shows more than ASCII.'],
+  [
+    'FORCE_HYPERLINK',
+    'Whether links are written to the terminal (`0` for not); otherwise `TERM_PROGRAM`, `VTE_VERSION`, `KONSOLE_VERSION` and `WT_SESSION` tell.',
+  ],
+  ['LESS, LV', 'Options of the pager; when unset, it ends by itself after short output and passes colours.'],
+  ['BROWSER, DISPLAY, WAYLAND_DISPLAY', 'Whether a page can be opened here; `SSH_CONNECTION` and `WSL_DISTRO_NAME` tell too.'],
+  ['SHELL', 'Whose completion `aops doctor` looks for.'],
+  ['NODE_EXTRA_CA_CERTS', 'A file of certificate authorities that are trusted too.'],
+  ['NODE_TLS_REJECT_UNAUTHORIZED', '`0` turns the checking of certificates off; `aops doctor` warns of it.'],
+];
+
+/** Rows about variables that other programs set. */
+export const surroundingRows = (): [string, string][] => surroundings.map(([variables, meaning]) => [variables, meaning]);
 
 /** Rows of variable and meaning; words as they are typed stand in backquotes. */
 export function environmentRows(): [string, string][] {

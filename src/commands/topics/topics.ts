@@ -1,6 +1,7 @@
 /** What `aops help TOPIC` says. The same texts become pages of the manual and man pages. Words as they are typed stand in backquotes. */
 import { exitMeanings } from '../program/help.ts';
-import { environmentRows } from './environment.ts';
+import { environmentRows, surroundingRows } from './environment.ts';
+import { procedures } from './procedures.ts';
 
 /** A paragraph, a heading, lines to type, or rows of a word and its meaning. */
 export type Block = string | { heading: string } | { code: readonly string[] } | { rows: readonly (readonly [string, string])[] };
@@ -17,6 +18,8 @@ export const topics: Readonly<Record<string, Topic>> = {
     blocks: () => [
       'A flag beats the environment, the environment beats the profile, the profile beats a stored setting. `aops config explain` shows which counted.',
       { rows: environmentRows() },
+      { heading: 'Set by the system and other programs' },
+      { rows: surroundingRows() },
     ],
   },
   'exit-codes': {
@@ -71,6 +74,7 @@ export const topics: Readonly<Record<string, Topic>> = {
       { code: ['aops runs get 17', 'aops runs watch @latest', "aops sandbox ls '#17' out", 'aops runs messages @latest~1 --jq .total'] },
     ],
   },
+  procedures,
   scripting: {
     summary: 'What a script can rely on',
     blocks: () => [

@@ -1,15 +1,20 @@
 /** What creating and changing a schedule share: the flags, and the body they describe. */
 import { UsageError } from '../../../base/errors.ts';
 import { given } from '../../../base/given.ts';
-import { type Frequency, frequencies, weekdays } from '../../../base/schedule-fields.ts';
+import { type Frequency, frequencies, isTimeOfDay, weekdays } from '../../../base/schedule-fields.ts';
 import { readContent } from '../../body.ts';
-import { length } from '../../checks.ts';
+import { type Check, length } from '../../checks.ts';
 import type { Context } from '../../context.ts';
 import { choice, integer, text, toggle } from '../../define.ts';
 
+const timeOfDay: Check = (value, name) => {
+  if (isTimeOfDay(value)) return value;
+  throw new UsageError(`${name} "${value}" is not a time of the day.`, 'Write it as HH:MM in 24 hours, such as 09:00.');
+};
+
 export const timeOptions = {
   frequency: choice(frequencies, 'How often', { metavar: 'WORD' }),
-  time: text('HH:MM', 'At this time (default 09:00); of an hourly one the minutes count', { check: length(1) }),
+  time: text('HH:MM', 'At this time (default 09:00); of an hourly one the minutes count', { check: timeOfDay }),
   timezone: text('ZONE', 'Time zone of the time, such as Europe/Berlin', { check: length(1) }),
   day: choice(weekdays, 'Day of a weekly one (default monday)', { metavar: 'DAY' }),
   dayOfMonth: integer('N', 'Day of a monthly one (default 1); shorter months take their last day', { minimum: 1, maximum: 31 }),

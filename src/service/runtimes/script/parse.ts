@@ -69,7 +69,7 @@ const isMapping = (value: unknown): value is Record<string, unknown> =>
 
 function readTop({ value }: Source, report: Report): unknown[] {
   if (!isMapping(value)) {
-    report({ message: 'a procedure is a YAML mapping with `version: 1` and `steps`; see docs/procedures.md', path: [] });
+    report({ message: 'a procedure is a YAML mapping with `version: 1` and `steps`', path: [] });
     return [];
   }
   for (const key of Object.keys(value)) {

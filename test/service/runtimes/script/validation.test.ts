@@ -43,8 +43,8 @@ steps:
   });
 
   it.each([
-    ['', '1:1 a procedure is a YAML mapping with `version: 1` and `steps`; see docs/procedures.md'],
-    ['Please pay the invoices.', '1:1 a procedure is a YAML mapping with `version: 1` and `steps`; see docs/procedures.md'],
+    ['', '1:1 a procedure is a YAML mapping with `version: 1` and `steps`'],
+    ['Please pay the invoices.', '1:1 a procedure is a YAML mapping with `version: 1` and `steps`'],
     ['version: 1', '1:1 `steps` is missing'],
     ['version: 1\nsteps: []', '2:8 `steps` is empty; a procedure needs at least one step'],
     ['version: 1\nsteps:', '2:7 `steps` must be a list; begin every step with "- "'],
