@@ -53,6 +53,8 @@ const hintOfCode: Record<string, string> = {
   agent_has_no_live_revision:
     'Give it a procedure with `aops agents update AGENT --procedure FILE`, or promote a revision that it has with `aops revisions promote AGENT@latest`.',
   agent_name_taken: 'Choose another name, or give the agent that has it a new procedure with `aops agents update NAME --procedure FILE`.',
+  human_request_pending:
+    'Answer it with `aops runs respond RUN`, or send a message as the answer with `aops runs send RUN MESSAGE --as-answer`.',
   rubric_exists: 'Change it with `aops agents rubrics update`.',
   disk_full:
     'Make room on the disk of the service; what waits continues by itself. `aops doctor` says how much space is left where the service runs here.',

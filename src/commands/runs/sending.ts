@@ -39,7 +39,10 @@ export async function recipient(context: Context, run: NamedRun, asAnswer: boole
     throw new AopsError(`The run is not waiting for an answer: its status is ${status}. Nothing was sent.`, {
       code: 'run_not_waiting',
       exit: exitCodes.conflict,
-      hint: 'To send it as a message, leave out --as-answer.',
+      hint:
+        status === 'failed'
+          ? 'A failed run takes no messages; start another one with `aops runs start`.'
+          : 'To send it as a message, leave out --as-answer.',
     });
   if (!waits) return { request: undefined, expected: null };
   if (!asAnswer && !(await wantsToAnswer(context, run, request))) throw notSent(runForHere(context, run), request);

@@ -409,6 +409,26 @@ describeWithChromium('the team page', () => {
     expect(troubles).toEqual([]);
   });
 
+  it('answers nothing with a message, even when the run has begun to ask and the page does not show it yet', async () => {
+    const run = await service.run(
+      '- if: message == "ask"\n  approve: { id: go, title: "Deploy?" }\n- say: "You wrote: {{ message }}"',
+      'one',
+    );
+    const { page } = await opened(`/runs/${run}`);
+    await page.getByRole('main').getByText('You wrote: one').waitFor();
+    await page.route(
+      (url) => url.pathname === `/v2/runs/${run}`,
+      () => undefined,
+    );
+    await service.api('POST', `/runs/${run}/messages`, { message: 'ask' });
+    await service.until(run, 'waiting');
+    await page.getByLabel('Message to the run').fill('looks good to me');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('alert').getByText('waiting for an answer to "Deploy?". The message was not sent.').waitFor();
+    expect(await page.getByLabel('Message to the run').inputValue()).toBe('looks good to me');
+    expect((await service.get(run)).request?.title).toBe('Deploy?');
+  });
+
   it('is signed out when the session ends, and goes on where it was', async () => {
     const run = await service.waiting('- ask: { id: a, title: Still there?, questions: [{ question: Still there? }] }');
     const { page } = await opened(`/runs/${run}`);
