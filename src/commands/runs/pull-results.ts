@@ -6,6 +6,7 @@ import { shellWord } from '../../base/shell.ts';
 import { LocalFolder } from '../../client/transfers/local-files.ts';
 import type { Run } from '../../interface/types.ts';
 import type { Context } from '../context.ts';
+import { runForHere, runWord } from '../run-names.ts';
 import { pullFiles } from '../sandbox/pull-files.ts';
 import { failedAfter } from './follow.ts';
 import { outcomeError } from './outcome.ts';
@@ -42,7 +43,7 @@ export async function pullResults(context: Context, run: Run, given: string, for
     });
   } catch (error) {
     if (!(error instanceof AopsError) || context.signal.aborted) throw error;
-    const onward = `Download them with \`aops sandbox pull ${run.id} --to ${shellWord(given)} --force\`.`;
+    const onward = `Download them with \`aops sandbox pull ${runWord(runForHere(context, run))} --to ${shellWord(given)} --force\`.`;
     if (outcomeError(run, run) !== undefined) {
       context.terminal.warn(`The files of the run were not saved: ${error.message} ${onward}`);
       return;
