@@ -53,7 +53,7 @@ export default defineCommand({
     const created = await explainProcedure(procedure === '-' ? 'standard input' : (procedure ?? '--input'), call);
     // The interface allows it: the procedure may come later. Unless a service begins with one by itself, nothing can run until then.
     if (body.build === undefined && body.source_build_id === undefined && !created.build)
-      context.terminal.warn(
+      context.terminal.note(
         `The agent has no procedure yet, so it cannot run. Give it one with: aops agents update ${shellWord(created.agent.name)} --procedure FILE`,
       );
     return created.agent;
