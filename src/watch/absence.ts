@@ -17,14 +17,19 @@ export const longestAbsence = 60_000;
 export class Absence {
   readonly #clock: Clock;
   readonly #tell: (outage: Outage | undefined) => void;
+  readonly #endures: () => boolean;
   #answered = false;
   #began: { steady: number; now: number } | undefined;
   #failures = 0;
 
-  /** @param tell is called once when the service has failed to answer twice in a row, and once with undefined when it is back */
-  constructor(clock: Clock, tell: (outage: Outage | undefined) => void = () => undefined) {
+  /**
+   * @param tell is called once when the service has failed to answer twice in a row, and once with undefined when it is back
+   * @param endures whether an absence of any length is accepted just now
+   */
+  constructor(clock: Clock, tell: (outage: Outage | undefined) => void = () => undefined, endures: () => boolean = () => false) {
     this.#clock = clock;
     this.#tell = tell;
+    this.#endures = endures;
   }
 
   /** The service has answered. Returns whether it had failed to before. */
@@ -42,7 +47,7 @@ export class Absence {
     if (!(error instanceof AopsError) || error.exit !== exitCodes.unavailable || this.#isLasting(error)) return false;
     const steady = steadyTime(this.#clock);
     this.#began ??= { steady, now: this.#clock.now() };
-    if (steady - this.#began.steady > longestAbsence) return false;
+    if (steady - this.#began.steady > longestAbsence && !this.#endures()) return false;
     this.#failures += 1;
     if (this.#failures === 2) this.#tell({ since: this.#began.now, reason: error.message });
     return true;

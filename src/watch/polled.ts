@@ -15,6 +15,8 @@ export interface WatchOptions {
   pace?: Pace;
   /** Is told once when the service cannot be reached, and once with undefined when it answers again. */
   onOutage?: (outage: Outage | undefined) => void;
+  /** Whether to go on however long the service is away: somebody here is writing an answer for it. */
+  endures?: () => boolean;
 }
 
 /** Calls an operation as part of polling: it is tried once, and counts towards the pace unless it only catches up with what is there. */
@@ -26,11 +28,11 @@ export type Call = <Id extends JsonOperationId>(id: Id, input: Input<Id>, option
  */
 export async function* polled<Body extends { type: string }>(
   client: Pick<Client, 'onWaiting' | 'call' | 'allowance'>,
-  { clock, signal, pace = new Pace(clock), onOutage }: WatchOptions,
+  { clock, signal, pace = new Pace(clock), onOutage, endures }: WatchOptions,
   look: (call: Call) => AsyncGenerator<Body, void, undefined>,
   stream?: Streamed<Body>,
 ): AsyncGenerator<Body | WaitingBody, void, undefined> {
-  const absence = new Absence(clock, onOutage);
+  const absence = new Absence(clock, onOutage, endures);
   const call = callAtPace(client, pace, signal);
   const answered = (): void => {
     if (absence.over()) stream?.retry();

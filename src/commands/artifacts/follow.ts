@@ -50,7 +50,8 @@ export async function followArtifact(
   const signal = AbortSignal.any([context.signal, stop.signal]);
   let said: string | undefined;
   try {
-    for await (const event of watchArtifact(client, id, since, { clock: context.clock, signal, pace, onOutage: outageNotes(context) })) {
+    const onOutage = outageNotes(context);
+    for await (const event of watchArtifact(client, id, since, { clock: context.clock, signal, pace, onOutage, endures: asking.busy })) {
       if (event.type === 'artifact.message' && event.data.message.role === 'assistant') said = event.data.message.content;
       if (event.type === 'artifact.asking') asking.pending(event.data.questions);
       if (event.type === 'artifact.answered') await asking.resolved(true);

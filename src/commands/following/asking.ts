@@ -28,6 +28,7 @@ export class Asking {
   #answered = false;
   #current: Promise<void> = Promise.resolve();
   #open = false;
+  #busy = false;
 
   constructor(options: ResponderOptions, requester: Requester, parts: Parts) {
     this.#options = options;
@@ -39,6 +40,9 @@ export class Asking {
   get open(): boolean {
     return this.#open;
   }
+
+  /** Whether a person is at a prompt here, or their answer is on its way. */
+  readonly busy = (): boolean => this.#busy;
 
   /** Something is asked: it is answered beside the stream. */
   pending(request: HumanRequest): void {
@@ -63,6 +67,7 @@ export class Asking {
     const { sink, stop, pace } = this.#parts;
     const prompts = this.#options.onRequest === 'prompt';
     this.#withdraw = new AbortController();
+    this.#busy = prompts;
     if (prompts) sink.hold();
     this.#answered = false;
     let answeredHere = false;
@@ -72,6 +77,7 @@ export class Asking {
       stop.abort(error instanceof LeftPending ? leftPending(request, this.#requester.waiting(request)) : error);
     }
     if (answeredHere) this.#open = false;
+    this.#busy = false;
     // Said before what came of that answer.
     if (prompts && this.#answered && !answeredHere) this.#options.note('Somebody else answered.');
     if (prompts) await sink.resume(answeredHere);

@@ -4,7 +4,7 @@ import { relativeTime } from '../../terminal/relative-time.ts';
 import type { Pace } from '../../watch/pace.ts';
 import type { Context } from '../context.ts';
 import { runTitle } from '../run-names.ts';
-import { answerHere } from '../runs/answer-here.ts';
+import { type AnsweredHere, answerHere } from '../runs/answer-here.ts';
 import type { PendingRequest } from './pending.ts';
 
 export type Load = () => Promise<PendingRequest[]>;
@@ -25,12 +25,14 @@ export class Sitting {
 
   /** The person picks what to answer. */
   async pick(empty: string): Promise<void> {
+    // Whether the list takes the place of a prompt that somebody else ended.
+    let replaced = false;
     for (;;) {
       const open = await this.#load();
       if (open.length === 0) return this.#end(this.#answered === 0 ? empty : `Answered ${this.#answered}; nothing else is asked.`);
-      const chosen = await this.#choose(open);
+      const chosen = await this.#choose(open, replaced);
       if (chosen === undefined) return this.#end(`Answered ${this.#answered}; ${open.length} ${open.length === 1 ? 'waits' : 'wait'}.`);
-      await this.#answer(chosen);
+      replaced = (await this.#answer(chosen)) === 'gone';
     }
   }
 
@@ -59,7 +61,7 @@ export class Sitting {
     this.#context.terminal.note(text);
   }
 
-  async #choose(open: readonly PendingRequest[]): Promise<PendingRequest | undefined> {
+  async #choose(open: readonly PendingRequest[], unasked: boolean): Promise<PendingRequest | undefined> {
     const { prompter, clock, signal } = this.#context;
     const choices = open.map((request) => ({
       name: `${relativeTime(new Date(request.created_at), clock.now())}  ${request.agent_name}  ${request.title}`,
@@ -69,17 +71,18 @@ export class Sitting {
     const done = { name: 'Done', value: '' };
     const first = open.find(({ id }) => !this.#left.has(id))?.id ?? done.value;
     const message = open.length === 1 ? 'One request waits' : `${open.length} requests wait`;
-    const id = await prompter.select({ message, choices: [...choices, done], initial: first }, { signal });
+    const id = await prompter.select({ message, choices: [...choices, done], initial: first }, { signal, unasked });
     return open.find((request) => request.id === id);
   }
 
   /** Asks one request. The prompt goes away when somebody else is faster. */
-  async #answer(request: PendingRequest): Promise<void> {
+  async #answer(request: PendingRequest): Promise<AnsweredHere> {
     const { terminal } = this.#context;
     terminal.note(`${request.run_number ? `#${request.run_number}  ` : ''}${request.agent_name}: ${request.run_title}`);
     const outcome = await answerHere(this.#context, this.#client, request.run_id, request);
     if (outcome === 'answered') this.#answered += 1;
     if (outcome === 'left') this.#left.add(request.id);
     if (outcome === 'gone') terminal.note('The run no longer asks: somebody else answered, or it was stopped.');
+    return outcome;
   }
 }

@@ -70,7 +70,8 @@ export async function followBuilderRun(context: Context, ids: BuilderRunIds, opt
   const signal = AbortSignal.any([context.signal, stop.signal]);
   let reviewing = false;
   try {
-    for await (const event of watchBuilderRun(client, ids, { clock: context.clock, signal, pace, onOutage: outageNotes(context) })) {
+    const onOutage = outageNotes(context);
+    for await (const event of watchBuilderRun(client, ids, { clock: context.clock, signal, pace, onOutage, endures: asking.busy })) {
       await sink.event(event);
       if (event.type === 'builder_run.asking') asking.pending(event.data.questions);
       if (event.type === 'builder_run.answered') await asking.resolved(true);

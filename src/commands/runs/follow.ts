@@ -41,7 +41,7 @@ export async function followRun(context: Context, followed: NamedRun, options: F
       note(outage);
       sink.outage(outage);
     };
-    for await (const event of watchRun(client, runId, { clock: context.clock, signal, pace, onOutage })) {
+    for await (const event of watchRun(client, runId, { clock: context.clock, signal, pace, onOutage, endures: asking.busy })) {
       await sink.event(event);
       await observe(asking, event);
       if (event.type === 'run.finished') return event.data.run;

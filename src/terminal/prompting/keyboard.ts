@@ -42,6 +42,8 @@ export class Keyboard {
   #state: 'ignoring' | 'resting' | 'listening' = 'ignoring';
   #lastKey = Number.NEGATIVE_INFINITY;
   #received = 0;
+  /** How often the prompt has appeared: a grace period is over for the appearance that it belongs to. */
+  #appearance = 0;
 
   constructor(stdin: InputStream, clock: Clock, listener: KeyboardListener) {
     this.#stdin = stdin;
@@ -49,9 +51,9 @@ export class Keyboard {
     this.#listener = listener;
   }
 
-  /** Whether keys are ignored because the prompt has just appeared. */
-  get resting(): boolean {
-    return this.#state === 'resting';
+  /** Whether keys reach the prompt. */
+  get listening(): boolean {
+    return this.#state === 'listening';
   }
 
   /** Takes the terminal over. Keys are ignored until `listen`. */
@@ -78,8 +80,9 @@ export class Keyboard {
     this.#decoder = new StringDecoder('utf8');
     this.#pastes = new PasteReader();
     this.#state = grace ? 'resting' : 'listening';
+    this.#appearance += 1;
     // The promise rejects when the prompt ends first.
-    if (grace) void this.#rest().catch(() => undefined);
+    if (grace) void this.#rest(this.#appearance).catch(() => undefined);
   }
 
   /** Gives the terminal back. */
@@ -97,7 +100,7 @@ export class Keyboard {
     this.#stdin.setRawMode?.(false);
   }
 
-  async #rest(): Promise<void> {
+  async #rest(appearance: number): Promise<void> {
     const drawn = steadyTime(this.#clock);
     this.#lastKey = Number.NEGATIVE_INFINITY;
     const until = (): number => Math.max(drawn + graceMs, this.#lastKey + quietMs);
@@ -106,7 +109,7 @@ export class Keyboard {
       if (left > 0) await this.#clock.sleep(left, this.#closed.signal);
       // Where this process was held up, what was typed meanwhile has not been read yet.
       await this.drain();
-      if (this.#state !== 'resting') return;
+      if (this.#state !== 'resting' || appearance !== this.#appearance) return;
       if (until() <= steadyTime(this.#clock)) break;
     }
     this.#state = 'listening';

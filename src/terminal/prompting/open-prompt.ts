@@ -38,7 +38,7 @@ export class OpenPrompt {
 
   /** Whether keys are still ignored because the prompt has just appeared by itself. */
   get resting(): boolean {
-    return this.#unasked && (!this.#shown || this.keyboard.resting);
+    return this.#unasked && !this.keyboard.listening;
   }
 
   /** Calls the listener whenever the prompt must be drawn again. Returns what ends that. */

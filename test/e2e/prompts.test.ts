@@ -1,0 +1,330 @@
+/** Prompts on real pseudo-terminals: who may decide, and what becomes of what a person wrote. */
+import { existsSync } from 'node:fs';
+import { chmod, readdir, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { Machine } from '../support/machine.ts';
+import { keys, type Screen } from '../support/screen.ts';
+
+let machine: Machine;
+beforeAll(async () => {
+  machine = await Machine.create();
+  await machine.json('local', 'up', '--ephemeral');
+  await machine.agent('payer', '- say: started\n- approve: { id: pay, title: "Pay the invoices?", on_deny: continue }\n- say: "went on"');
+  await machine.agent(
+    'writer',
+    '- ask: { id: note, title: "The release", questions: [{ question: "What changed?" }] }\n- say: "noted: {{ answers.note }}"',
+  );
+});
+
+async function asking(agent: string): Promise<string> {
+  const run = await machine.startRun(agent);
+  expect((await machine.aops('runs', 'wait', run, '--for', 'waiting')).code).toBe(0);
+  return run;
+}
+
+const statusOf = async (run: string): Promise<string> => (await machine.aops('runs', 'get', run, '--jq', '.status')).stdout.trim();
+
+/** The texts that were saved because they were not sent. */
+async function unsent(): Promise<string[]> {
+  const folder = path.join(machine.folder, 'data/unsent');
+  const names = existsSync(folder) ? await readdir(folder) : [];
+  return Promise.all(names.sort().map((name) => machine.read(`data/unsent/${name}`)));
+}
+
+const approve = `${keys.down}${keys.enter}`;
+
+describe('a prompt that appears by itself', () => {
+  it.each([
+    ['before it is drawn', 0],
+    ['when it is drawn', 1],
+    ['100 ms after it was drawn', 2],
+  ])('is not answered by keys pressed %s', async (_when, moment) => {
+    const run = await asking('payer');
+    const watch = machine.terminal('runs', 'watch', run);
+    if (moment === 0) watch.type(approve, keys.enter);
+    await watch.shows('Pay the invoices?');
+    if (moment === 2) await pause(100);
+    if (moment > 0) watch.type(approve, keys.enter);
+    await watch.shows('the keys work in a moment');
+    await watch.asks('Leave it pending');
+    expect(watch.text).not.toContain('❯');
+    expect(await statusOf(run)).toBe('waiting');
+    watch.type(keys.enter);
+    await watch.shows('Choose with the arrow keys first.');
+    watch.type(keys.down, keys.enter);
+    await watch.shows('✓ Pay the invoices? Approve');
+    expect(await watch.exit).toBe(0);
+  });
+
+  it('is not answered by keys that were meant for a prompt it replaced', async () => {
+    await machine.agent('twice', '- approve: { id: a, title: "Harmless?" }\n- approve: { id: b, title: "Delete production?" }');
+    const run = await asking('twice');
+    const watch = machine.terminal('runs', 'watch', run);
+    await watch.asks('Harmless?');
+    watch.type(keys.down);
+    await watch.shows('❯ Approve');
+    expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
+    await watch.shows('Delete production?');
+    watch.type(keys.enter, approve);
+    await watch.asks('Leave it pending');
+    expect(await statusOf(run)).toBe('waiting');
+    watch.type(keys.ctrlC);
+    expect(await watch.exit).toBe(130);
+  });
+
+  it('is not answered in a waiting inbox either', async () => {
+    const inbox = machine.terminal('inbox', '--watch', '--agent', 'writer');
+    await inbox.shows('Waiting for requests');
+    inbox.type(keys.enter, 'typed too early', keys.enter);
+    const run = await machine.startRun('writer');
+    await inbox.asks('What changed?');
+    expect(await statusOf(run)).toBe('waiting');
+    expect(inbox.text.slice(inbox.text.lastIndexOf('What changed?'))).not.toContain('too early');
+    inbox.type(keys.ctrlC);
+    expect(await inbox.exit).toBe(130);
+    expect((await machine.aops('runs', 'stop', run)).code).toBe(0);
+  });
+});
+
+it('throws away what is typed between two questions of one request', async () => {
+  await machine.agent(
+    'two',
+    '- ask: { id: q, title: "Two", questions: [{ question: "First?" }, { question: "Second?" }] }\n- say: "{{ answers.q }}"',
+  );
+  const run = await asking('two');
+  const watch = machine.terminal('runs', 'watch', run);
+  await watch.asks('First?');
+  watch.type(`one`, `${keys.enter}${keys.enter}`);
+  await watch.asks('Second?');
+  watch.type('two', keys.enter);
+  await watch.shows('"Second?":"two"');
+  expect(await watch.exit).toBe(0);
+});
+
+describe('what a person wrote', () => {
+  /** An editor that writes a text, says that it is there, and waits until it may end. */
+  async function slowEditor(): Promise<{ opened: string; release: string }> {
+    const opened = path.join(machine.folder, 'editor-opened');
+    const release = path.join(machine.folder, 'editor-release');
+    const script = `#!/bin/sh\nprintf 'precious\\nnotes\\n' > "$1"\nprintf '%s' "$1" > '${opened}'\nwhile [ ! -e '${release}' ]; do sleep 0.05; done\n`;
+    machine.env.EDITOR = await machine.file('bin/slow-editor', script);
+    await chmod(machine.env.EDITOR, 0o755);
+    return { opened, release };
+  }
+
+  it('stays in the editor when somebody else answers, and is saved when the editor ends', async () => {
+    const { opened, release } = await slowEditor();
+    const run = await asking('writer');
+    const watch = machine.terminal('runs', 'watch', run);
+    delete machine.env.EDITOR;
+    await watch.shows('open your editor');
+    watch.type(keys.enter);
+    await eventually('the editor is open', () => existsSync(opened));
+    const before = watch.raw;
+    expect((await machine.aops('runs', 'respond', run, '--answer', 'faster')).code).toBe(0);
+    expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
+    // Longer than a watch takes to notice.
+    await pause(1_500);
+    expect(watch.raw).toBe(before);
+    await writeFile(release, '');
+    await watch.shows(/Your text was not sent\. It is saved in \S+unsent/);
+    await watch.shows('Somebody else answered.');
+    await watch.shows(/completed after/);
+    expect(await watch.exit).toBe(0);
+    expect(await unsent()).toEqual(['precious\nnotes\n']);
+    const folder = path.join(machine.folder, 'data/unsent');
+    const [name = ''] = await readdir(folder);
+    expect((await stat(path.join(folder, name))).mode & 0o777).toBe(0o600);
+    expect(watch.text.match(/It is saved in/g)).toHaveLength(1);
+  });
+
+  it('is saved when it was half typed', async () => {
+    const before = (await unsent()).length;
+    const run = await asking('writer');
+    const watch = machine.terminal('runs', 'watch', run);
+    await watch.asks('What changed?');
+    watch.type('half a thought');
+    await watch.shows('half a thought');
+    expect((await machine.aops('runs', 'respond', run, '--answer', 'faster')).code).toBe(0);
+    await watch.shows('Your text was not sent.');
+    expect(await watch.exit).toBe(0);
+    expect((await unsent()).slice(before)).toEqual(['half a thought\n']);
+  });
+
+  it.each([
+    ['nonexisting-editor', 'The editor `nonexisting-editor` was not found. Check VISUAL and EDITOR.'],
+    ['false', 'The editor `false` failed (exit code 1).'],
+    ['true', 'The editor saved no text.'],
+  ])('can still be written when the editor is %s', async (editor, sentence) => {
+    const before = (await unsent()).length;
+    const temporary = await readdir(path.join(machine.folder, 'tmp'));
+    const run = await asking('writer');
+    machine.env.EDITOR = editor;
+    const watch = machine.terminal('runs', 'watch', run);
+    delete machine.env.EDITOR;
+    await watch.shows('open your editor');
+    watch.type(keys.enter);
+    await watch.shows(sentence);
+    await watch.shows('open your editor');
+    watch.type('by hand', keys.enter);
+    await watch.shows('noted: by hand');
+    expect(await watch.exit).toBe(0);
+    expect(await unsent()).toHaveLength(before);
+    expect(await readdir(path.join(machine.folder, 'tmp'))).toEqual(temporary);
+  });
+
+  it('arrives whole when several lines are pasted', async () => {
+    const run = await asking('writer');
+    const watch = machine.terminal('runs', 'watch', run);
+    await watch.asks('What changed?');
+    expect(watch.raw).toContain('\u001b[?2004h');
+    watch.type('\u001b[200~first line\rsecond\rthird\r\u001b[201~');
+    await watch.shows('third');
+    watch.type('fourth', keys.enter);
+    await watch.shows('noted: first line');
+    expect(await watch.exit).toBe(0);
+    const { stdout } = await machine.aops('runs', 'messages', run, '--all', '--json');
+    expect(stdout).toContain('first line\\nsecond\\nthird\\nfourth');
+    expect(watch.raw.lastIndexOf('\u001b[?2004l')).toBeGreaterThan(watch.raw.lastIndexOf('\u001b[?2004h'));
+  });
+
+  it('chooses nothing when it is pasted at a list', async () => {
+    const run = await asking('payer');
+    const watch = machine.terminal('runs', 'watch', run);
+    await watch.asks('Leave it pending');
+    watch.type('\u001b[200~a\u001b[B\r\r\u001b[201~', keys.down);
+    await watch.shows('❯ Approve');
+    expect(await statusOf(run)).toBe('waiting');
+    watch.type(keys.ctrlC);
+    expect(await watch.exit).toBe(130);
+  });
+});
+
+describe('Ctrl-Z and fg', () => {
+  async function shell(): Promise<Screen> {
+    const screen = machine.screen('bash', ['--norc', '--noprofile', '-i']);
+    screen.type('PS1="READY> "', keys.enter);
+    await screen.shows('\nREADY>');
+    return screen;
+  }
+
+  async function suspended(screen: Screen): Promise<void> {
+    screen.type('\u001a');
+    await screen.shows('Stopped');
+    await screen.shows('READY>');
+    screen.type('fg', keys.enter);
+  }
+
+  it('leave a confirmation that can be answered', async () => {
+    await machine.agent('doomed', '- say: hi');
+    const screen = await shell();
+    screen.type('aops agents delete doomed', keys.enter);
+    await screen.asks('Delete the agent "doomed"');
+    await suspended(screen);
+    await screen.asks('Delete the agent "doomed"');
+    screen.type('y', keys.enter);
+    await screen.shows('Deleted doomed.');
+    screen.type('exit', keys.enter);
+    expect(await screen.exit).toBe(0);
+  });
+
+  it('leave a request that can be answered, after another grace period', async () => {
+    const run = await asking('payer');
+    const screen = await shell();
+    screen.type(`aops runs watch ${run}`, keys.enter);
+    await screen.shows('Pay the invoices?');
+    // While keys are still ignored.
+    await suspended(screen);
+    await screen.shows('the keys work in a moment');
+    screen.type(approve);
+    await screen.asks('Leave it pending');
+    expect(await statusOf(run)).toBe('waiting');
+    screen.type(keys.down, keys.enter);
+    await screen.shows('went on');
+    screen.type('exit', keys.enter);
+    expect(await screen.exit).toBe(0);
+  });
+
+  it('leave an inbox that can be used', async () => {
+    const run = await asking('writer');
+    const screen = await shell();
+    screen.type('aops inbox --agent writer', keys.enter);
+    await screen.asks('One request waits');
+    await suspended(screen);
+    await screen.asks('One request waits');
+    screen.type(keys.enter);
+    await screen.asks('What changed?');
+    screen.type('this', keys.enter);
+    await screen.shows('Answered 1');
+    expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
+    screen.type('exit', keys.enter);
+    expect(await screen.exit).toBe(0);
+  });
+});
+
+describe('a terminal that says it has 0 columns', () => {
+  const withoutSize = (command: string): Screen => machine.screen('sh', ['-c', `stty cols 0 rows 0; ${command}`]);
+
+  it('shows prompts', async () => {
+    const run = await asking('payer');
+    const watch = withoutSize(`aops runs watch ${run}`);
+    await watch.asks('Leave it pending');
+    watch.type(keys.down, keys.enter);
+    await watch.shows('went on');
+    expect(await watch.exit).toBe(0);
+    expect(watch.raw.length).toBeLessThan(50_000);
+  });
+
+  it.each([
+    ['a spinner', (run: string) => `aops runs watch ${run} --no-input --on-request wait`],
+    ['the progress of a backup', () => 'aops local backup zero.tar.gz'],
+  ])('shows %s', async (_what, command) => {
+    const run = await asking('payer');
+    const screen = withoutSize(command(run));
+    if (command(run).includes('watch')) {
+      await screen.shows('waiting');
+      expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
+    }
+    expect(await screen.exit).toBe(0);
+    expect(screen.raw.length).toBeLessThan(100_000);
+  });
+});
+
+it('keeps an answer that is given while the service is away, and sends it once when it is back', async () => {
+  const other = await Machine.create();
+  const { url } = await other.json<{ url: string }>('local', 'up');
+  await other.agent(
+    'writer',
+    '- ask: { id: note, title: "The release", questions: [{ question: "What changed?" }] }\n- say: "noted: {{ answers.note }}"',
+  );
+  const run = await other.startRun('writer');
+  const watch = other.terminal('runs', 'watch', run);
+  await watch.asks('What changed?');
+  expect((await other.aops('local', 'down')).code).toBe(0);
+  watch.type('a long answer', keys.enter);
+  await watch.shows('The service cannot be reached. Your answer is kept, and will be sent when the service is back.');
+  expect((await other.aops('local', 'up', '--port', new URL(url).port)).code).toBe(0);
+  await watch.shows('The service is back. Your answer was sent.');
+  await watch.shows('noted: a long answer');
+  expect(await watch.exit).toBe(0);
+  expect(existsSync(path.join(other.folder, 'data/unsent'))).toBe(false);
+});
+
+it('saves an answer that cannot be sent when the person gives up', async () => {
+  const other = await Machine.create();
+  await other.json('local', 'up', '--ephemeral');
+  await other.agent('writer', '- ask: { id: note, title: "The release", questions: [{ question: "What changed?" }] }');
+  const watch = other.terminal('runs', 'watch', await other.startRun('writer'));
+  await watch.asks('What changed?');
+  expect((await other.aops('local', 'down')).code).toBe(0);
+  watch.type('a long answer', keys.enter);
+  await watch.shows('Your answer is kept');
+  watch.type(keys.ctrlC);
+  await watch.shows('Your text was not sent. It is saved in');
+  expect(await watch.exit).toBe(130);
+  const [name = ''] = await readdir(path.join(other.folder, 'data/unsent'));
+  expect(await other.read(`data/unsent/${name}`)).toBe('a long answer\n');
+});

@@ -1,0 +1,110 @@
+/**
+ * A person who presses keys at random, and somebody else who answers at random, at the same run of a real service. Whatever
+ * happens, no request is decided by a key that was pressed before the request had been readable for the grace period.
+ */
+import { beforeAll, expect, it } from 'vitest';
+import { bearerCredential } from '../../src/client/access/credential.ts';
+import { Client } from '../../src/client/client.ts';
+import type { Context } from '../../src/commands/context.ts';
+import { followRun } from '../../src/commands/runs/follow.ts';
+import { Drafts } from '../../src/terminal/prompting/drafts.ts';
+import { graceMs } from '../../src/terminal/prompting/keyboard.ts';
+import { createPrompter } from '../../src/terminal/prompts.ts';
+import { FakeTty, fastClock } from '../support/fake-tty.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+/** Times of the clock that waits and grace periods are measured with pass this much faster. */
+const factor = 20;
+const interleavings = 200;
+const atOnce = 25;
+
+const titles = ['Publish the first?', 'Delete the second?'];
+
+let decisions = 0;
+
+let service: TestService;
+let agent: string;
+beforeAll(async () => {
+  service = await startTestService({ rateLimit: { limit: 1_000_000, windowSeconds: 60 } });
+  agent = await service.agent(
+    titles.map((title, index) => `- approve: { id: r${index}, title: "${title}", on_deny: continue }`).join('\n'),
+  );
+});
+
+/** Mulberry32: the same numbers for the same seed. */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+async function interleave(seed: number): Promise<FakeTty> {
+  const random = randomFrom(seed);
+  const clock = fastClock(factor);
+  const tty = new FakeTty(clock);
+  const drafts = new Drafts('/nonexistent', clock);
+  const client = new Client({ baseUrl: service.service.url, credential: bearerCredential(service.service.token), userAgent: 'test' });
+  const run = await service.start(agent);
+  const over = new AbortController();
+  const context = {
+    terminal: tty.terminal,
+    prompter: createPrompter(tty.terminal, { clock, drafts }),
+    drafts,
+    clock,
+    signal: over.signal,
+    env: {},
+    format: 'table',
+    flags: {},
+    client: async () => client,
+  } as unknown as Context;
+  const person = async (): Promise<void> => {
+    const keys = ['\r', '\r', '\r', '\u001b[B', '\u001b[B\r', '\u001b[A', 'y', ' ', '\n'];
+    while (!over.signal.aborted) {
+      // Bursts, as somebody types who looks elsewhere, and pauses of about the length of the grace period.
+      await clock.sleep(random() < 0.5 ? graceMs * (0.5 + random()) : random() * 250, over.signal);
+      tty.press(keys[Math.floor(random() * keys.length)] as string);
+    }
+  };
+  const somebodyElse = async (): Promise<void> => {
+    while (!over.signal.aborted) {
+      await clock.sleep(random() * 8_000, over.signal);
+      const { request } = await service.get(run);
+      if (request)
+        await service.api('POST', `/runs/${run}/human-requests/${request.id}/respond`, { approved: false }).catch(() => undefined);
+    }
+  };
+  const others = [person(), somebodyElse()].map((one) => one.catch(() => undefined));
+  await followRun(context, run, { onRequest: 'prompt', answers: undefined }).catch((error: unknown) => {
+    // It may have been left pending.
+    if ((error as { code?: string }).code !== 'run_waiting') throw error;
+  });
+  over.abort(new Error('over'));
+  await Promise.all(others);
+  await client.close();
+  return tty;
+}
+
+it.each(Array.from({ length: interleavings / atOnce }, (_, batch) => batch * atOnce + 1))(
+  'keeps every decision behind the grace period (seeds from %i)',
+  async (first) => {
+    const ttys = await Promise.all(Array.from({ length: atOnce }, (_, index) => interleave(first + index)));
+    for (const [index, tty] of ttys.entries()) {
+      for (const title of titles) {
+        const decided = tty.drawn.find(({ text }) => text.includes(`✓ ${title}`));
+        if (!decided) continue;
+        decisions += 1;
+        const readable = tty.drawnAt(`? ${title}`) as number;
+        const key = tty.pressed.filter(({ at, text }) => at <= decided.at && /[\r\n]/.test(text)).at(-1);
+        expect(key && key.at - readable, `seed ${first + index}: ${title}`).toBeGreaterThanOrEqual(graceMs);
+      }
+    }
+  },
+);
+
+it('let the person decide some of the requests, or the above would show nothing', () => {
+  expect(decisions).toBeGreaterThan(interleavings / 10);
+});

@@ -1,0 +1,80 @@
+/** A terminal in memory with a person at it: what is drawn, when, and the keys they press. */
+import { PassThrough, Writable } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
+import { type Clock, steadyTime } from '../../src/base/clock.ts';
+import { type OutputStream, Terminal } from '../../src/terminal/streams.ts';
+
+/** A clock that runs so many times faster than the real one. */
+export function fastClock(factor: number): Clock {
+  const begun = performance.now();
+  const now = (): number => (performance.now() - begun) * factor;
+  const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const onAbort = (): void => {
+        clearTimeout(timer);
+        reject(signal?.reason);
+      };
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      }, ms / factor);
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  return { now, sleep };
+}
+
+export interface Drawn {
+  at: number;
+  text: string;
+}
+
+export class FakeTty {
+  readonly terminal: Terminal;
+  readonly drawn: Drawn[] = [];
+  /** Every key, and when it was pressed. */
+  readonly pressed: Drawn[] = [];
+  readonly #clock: Clock;
+  readonly #stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
+  #waiting = new Set<() => void>();
+
+  constructor(clock: Clock, env: Record<string, string> = {}) {
+    this.#clock = clock;
+    const side = (): OutputStream =>
+      Object.assign(
+        new Writable({
+          write: (chunk, _encoding, done) => {
+            this.drawn.push({ at: steadyTime(clock), text: stripVTControlCharacters(String(chunk)) });
+            for (const check of [...this.#waiting]) check();
+            done();
+          },
+        }),
+        { isTTY: true, columns: 80, rows: 40, cursorTo: () => true, moveCursor: () => true, clearLine: () => true },
+      );
+    const streams = { stdin: this.#stdin, stdout: side(), stderr: side(), env: { TERM: 'xterm', NO_COLOR: '1', ...env } };
+    this.terminal = new Terminal(streams);
+  }
+
+  press(keys: string): void {
+    this.pressed.push({ at: steadyTime(this.#clock), text: keys });
+    this.#stdin.write(keys);
+  }
+
+  /** When this was first drawn; undefined until it is. */
+  drawnAt(text: string): number | undefined {
+    return this.drawn.find((one) => one.text.includes(text))?.at;
+  }
+
+  /** Resolves when this has been drawn. */
+  shows(text: string): Promise<void> {
+    return new Promise((resolve) => {
+      const check = (): void => {
+        if (this.drawnAt(text) === undefined) return;
+        this.#waiting.delete(check);
+        resolve();
+      };
+      this.#waiting.add(check);
+      check();
+    });
+  }
+}
