@@ -23,7 +23,7 @@ export class PasteReader {
     for (;;) {
       const mark = this.#pasting ? end : begin;
       const at = left.indexOf(mark);
-      const before = at < 0 ? left.slice(0, left.length - startOfMark(left, mark)) : left.slice(0, at);
+      const before = at < 0 ? left.slice(0, left.length - startOfMark(left, mark, this.#pasting ? 1 : 3)) : left.slice(0, at);
       if (this.#pasting) this.#pasted += before;
       else if (before !== '') found.push({ keys: before });
       if (at < 0) {
@@ -40,9 +40,12 @@ export class PasteReader {
   }
 }
 
-/** How much of the end of the text may be the beginning of the mark. Escape by itself is a key, and so is Escape with `[`. */
-function startOfMark(text: string, mark: string): number {
-  for (let length = mark.length - 1; length > 2; length -= 1) if (text.endsWith(mark.slice(0, length))) return length;
+/**
+ * How much of the end of the text may be the beginning of the mark.
+ * @param least the length from which on it cannot be a key: Escape by itself is one, and so is Escape with `[`
+ */
+function startOfMark(text: string, mark: string, least: number): number {
+  for (let length = mark.length - 1; length >= least; length -= 1) if (text.endsWith(mark.slice(0, length))) return length;
   return 0;
 }
 
