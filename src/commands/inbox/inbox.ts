@@ -68,8 +68,14 @@ export default defineCommand({
     const pace = new Pace(clock);
     const polling = { call: callAtPace(client, pace, signal) } as Pick<Client, 'call'>;
     const load = patient(() => pendingRequests(polling, teamId, agent, onUnreadable), { clock, signal, onOutage: outageNotes(context) });
-    teamChanges(client, teamId, { clock, signal }).hurry(pace);
-    return isSitting ? new Sitting(context, client, load).follow(pace) : printEvents(context, load, pace);
+    // Ctrl-C at a prompt ends the command without aborting its signal; the stream would keep it from ending.
+    const over = new AbortController();
+    teamChanges(client, teamId, { clock, signal: AbortSignal.any([signal, over.signal]) }).hurry(pace);
+    try {
+      return await (isSitting ? new Sitting(context, client, load).follow(pace) : printEvents(context, load, pace));
+    } finally {
+      over.abort();
+    }
   },
 });
 

@@ -81,7 +81,10 @@ export class Sitting {
     terminal.note(`${request.run_number ? `#${request.run_number}  ` : ''}${request.agent_name}: ${request.run_title}`);
     const outcome = await answerHere(this.#context, this.#client, request.run_id, request);
     if (outcome === 'answered') this.#answered += 1;
-    if (outcome === 'left') this.#left.add(request.id);
+    if (outcome === 'left') {
+      this.#left.add(request.id);
+      terminal.note(`Left pending: ${request.title}`);
+    }
     if (outcome === 'gone') terminal.note('The run no longer asks: somebody else answered, or it was stopped.');
     return outcome;
   }
