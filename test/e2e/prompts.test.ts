@@ -176,6 +176,22 @@ describe('what a person wrote', () => {
     expect(await readdir(path.join(machine.folder, 'tmp'))).toEqual(temporary);
   });
 
+  it('is at the prompt when the editor saved it and then failed', async () => {
+    const editor = await machine.file('bin/failing-editor', '#!/bin/sh\nprintf "kept\\nlines" > "$1"\nexit 3\n');
+    await chmod(editor, 0o755);
+    const run = await asking('writer');
+    machine.env.EDITOR = editor;
+    const watch = machine.terminal('runs', 'watch', run);
+    delete machine.env.EDITOR;
+    await watch.shows('open your editor');
+    watch.type(keys.enter);
+    await watch.shows(/ {2}kept\n {2}lines\n> The editor \S+ failed \(exit code 3\)\./);
+    await watch.shows('confirm');
+    watch.type(keys.enter);
+    await watch.shows('noted: kept');
+    expect(await watch.exit).toBe(0);
+  });
+
   it('arrives whole when several lines are pasted', async () => {
     const run = await asking('writer');
     const watch = machine.terminal('runs', 'watch', run);

@@ -34,6 +34,8 @@ export const write = createPrompt<string | undefined, WriteConfig>((config, done
   useEffect((reader) => {
     open.keyboard.onPaste = (text) => paste.current?.(text, reader as LineReader);
     if (config.text !== '') open.keyboard.onPaste(config.text);
+    // Text that is there already has not answered the complaint about it.
+    setError(config.problem);
   }, []);
 
   useKeypress((key, rl) => {

@@ -1,0 +1,70 @@
+import { Writable } from 'node:stream';
+import { expect, it } from 'vitest';
+import { PromptFrame } from '../../src/terminal/prompting/frame.ts';
+import { OutputSide, type OutputStream } from '../../src/terminal/streams.ts';
+
+/** A frame on a terminal of so many columns, and what reaches the terminal. */
+function framed(columns: number) {
+  const written: string[] = [];
+  const stream: OutputStream = Object.assign(
+    new Writable({
+      write: (chunk, _encoding, done) => {
+        written.push(String(chunk));
+        done();
+      },
+    }),
+    { isTTY: true, columns },
+  );
+  const frame = new PromptFrame(new OutputSide(stream, {}), (text) => text.length);
+  /** What was written since the last time. */
+  const news = (): string => written.splice(0).join('');
+  return { frame, stream, news };
+}
+
+// As @inquirer/core writes them: first what erases the picture before, at last where the cursor belongs.
+const first = '? Which one?\n  One\n  Two\n\u001b[3G';
+const erased = '\u001b[2K\u001b[1A\u001b[2K\u001b[1A\u001b[2K\u001b[1A\u001b[2K\u001b[G';
+
+it('holds the first picture back until it is to be shown, and shows the newest', () => {
+  const { frame, news } = framed(80);
+  frame.write('older\u001b[1G');
+  frame.write(`\u001b[2K\u001b[G${first}`);
+  frame.write('\u001b[5G');
+  expect(news()).toBe('');
+  frame.show();
+  expect(news()).toBe(first);
+});
+
+it('erases as many rows as the picture has after the terminal became narrower, and not once more', () => {
+  const { frame, stream, news } = framed(80);
+  frame.write(first);
+  frame.show();
+  news();
+  stream.columns = 8;
+  frame.clear();
+  // `? Which one?` takes two rows now, the others one each; the cursor is in the last, empty line.
+  expect(news()).toBe('\u001b[4A\r\u001b[J');
+  frame.write(`${erased}${first}`);
+  expect(news()).toBe(first);
+  // From then on the library erases by itself again.
+  frame.write(`${erased}${first}`);
+  expect(news()).toBe(`${erased}${first}`);
+});
+
+it('counts rows from the cursor, which may be above the last line', () => {
+  const { frame, news } = framed(10);
+  frame.write('? 0123456789abc\nkeys\u001b[1A\u001b[4G');
+  frame.show();
+  news();
+  frame.clear();
+  expect(news()).toBe('\r\u001b[J');
+});
+
+it('leaves the picture behind below its last line', () => {
+  const { frame, news } = framed(80);
+  frame.write('? Name\nkeys\u001b[1A\u001b[7G');
+  frame.show();
+  news();
+  frame.leave();
+  expect(news()).toBe('\u001b[1B\r\n\u001b[?25h');
+});
