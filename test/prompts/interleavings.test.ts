@@ -78,7 +78,7 @@ async function interleave(seed: number): Promise<FakeTty> {
     }
   };
   const others = [person(), somebodyElse()].map((one) => one.catch(() => undefined));
-  await followRun(context, run, { onRequest: 'prompt', answers: undefined }).catch((error: unknown) => {
+  await followRun(context, { id: run }, { onRequest: 'prompt', answers: undefined }).catch((error: unknown) => {
     // It may have been left pending.
     if ((error as { code?: string }).code !== 'run_waiting') throw error;
   });
