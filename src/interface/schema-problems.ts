@@ -64,7 +64,7 @@ const typeWords: Record<string, string> = {
 const formatWords: Record<string, string> = {
   uuid: 'must be a UUID',
   'date-time': 'must be an ISO 8601 date and time with a time zone, such as 2026-07-18T09:30:00Z',
-  uri: 'must be a URL',
+  uri: 'must be an http or https URL',
 };
 
 function inWords({ keyword, params, message }: SchemaError): string {

@@ -135,7 +135,7 @@ describe('aops doctor', () => {
     const AOPS_BASE_URL = await serverWith({ 'content-type': 'text/html' }, '<html>');
     const { service: found } = checksOf(await service.cli(['doctor', '--json'], { env: { AOPS_BASE_URL } }));
     expect(found).toMatchObject({ status: 'fail', detail: expect.stringContaining('the answer was text/html, not JSON') });
-    expect(found?.hint).toMatch(/^Something else answers there: check the base URL/);
+    expect(found?.hint).toMatch(/^Check the base URL/);
   });
 
   it('goes on after a broken configuration', async () => {

@@ -77,7 +77,7 @@ describe('runs start', () => {
     ],
     ['an answers file that is none', ['--agent', 'greeter', '--answers', 'same.txt'], 2, 'same.txt must be a map.'],
     ['--on-request without --watch', ['--agent', 'greeter', '--on-request', 'fail'], 2, '--on-request goes with --watch.'],
-    ['prompts where nobody sits', ['--agent', 'greeter', '--watch', '--on-request', 'prompt'], 2, 'Nobody can be asked here'],
+    ['prompts without a terminal', ['--agent', 'greeter', '--watch', '--on-request', 'prompt'], 2, '--on-request prompt needs a terminal.'],
     [
       'an unknown word for a flag',
       ['--agent', 'greeter', '--watch', '--on-request', 'shrug'],

@@ -38,13 +38,14 @@ describe('bash', () => {
     expect(await offers('no-such-group', '')).toEqual(['']);
   });
 
-  it('completes ids that a process in the background has read', async () => {
+  it('completes names and numbers that a process in the background has read', async () => {
     await machine.json('local', 'up', '--ephemeral');
     await machine.agent('greeter', '- say: hi');
     const run = await machine.startRun('greeter');
+    const { run_number } = (await machine.json('runs', 'get', run)) as { run_number: number };
     expect(await offers('agents', 'get', '')).toEqual(['']);
     await eventually('agents are offered', async () => (await offers('agents', 'get', '')).join() === 'greeter');
-    await eventually('runs are offered', async () => (await offers('runs', 'get', '')).includes(run));
+    await eventually('runs are offered', async () => (await offers('runs', 'get', '')).includes(String(run_number)));
     await machine.agent('with space', '- say: hi');
     expect((await machine.aops('__refresh', 'agents')).code).toBe(0);
     expect(await offers('agents', 'get', 'with')).toEqual(['with\\ space']);

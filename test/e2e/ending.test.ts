@@ -38,7 +38,7 @@ it('ends with requests, uploads, downloads, streams, commands, a browser and del
   const hook = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
 
   const data = path.join(machine.folder, 'data');
-  const flags = ['--exec', 'host', '--browse', 'on', '--chromium', chromium, '--drain-timeout', '3s'];
+  const flags = ['--exec', 'host', '--allow-webhook-host', 'loopback', '--browse', 'on', '--chromium', chromium, '--drain-timeout', '3s'];
   const serve = machine.start('aops', ['serve', '--data-dir', data, '--state-file', path.join(machine.folder, 'state.json'), ...flags]);
   const state = await eventually('the service is up', () =>
     machine.read('state.json').then(

@@ -26,7 +26,7 @@ export default defineCommand({
     agent: text('ID|NAME', 'Requests of runs of this agent', { complete: 'agents' }),
     watch: flag('Go on with what is asked from now on'),
   },
-  operations: ['listRuns', 'getRun', 'respondToHumanRequest', 'listAgents'],
+  operations: ['listRuns', 'streamTeamEvents', 'getRun', 'streamRunEvents', 'respondToHumanRequest', 'listAgents'],
   examples: [
     { command: 'aops inbox', text: 'Answer what waits' },
     { command: "aops inbox --json --jq '.data[] | [.run_id, .title] | @tsv'", text: 'What waits, for a script' },

@@ -38,7 +38,7 @@ export default defineCommand({
     reason: text('TEXT|@FILE|-', 'With --deny: why'),
     answer: answerOption,
   },
-  operations: ['getRun', 'respondToHumanRequest'],
+  operations: ['getRun', 'streamRunEvents', 'respondToHumanRequest'],
   mutates: true,
   examples: [
     { command: 'aops runs respond @latest --approve', text: 'Approve what the newest run asks' },

@@ -36,6 +36,7 @@ export default defineCommand({
     'createSandboxUploadUrl',
     'startRun',
     'getRun',
+    'streamRunEvents',
     'listRunMessages',
     'respondToHumanRequest',
     'listRunSandboxFiles',

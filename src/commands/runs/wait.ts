@@ -19,7 +19,7 @@ export default defineCommand({
     'With --for finished (the default) the exit code is the outcome of the run; while it waits for a person, somebody else has to answer. With --for waiting it is 0 as soon as the run asks somebody, and 6 when it has completed without asking. Limit the wait with --timeout (exit 9). On a terminal the state of the run is shown meanwhile.',
   arguments: { run: runArgument },
   options: { for: choice(['finished', 'waiting'], 'What to wait for (default finished)') },
-  operations: ['getRun', 'listRunMessages'],
+  operations: ['getRun', 'streamRunEvents', 'listRunMessages'],
   exits: [exitCodes.conflict, exitCodes.runFailed, exitCodes.runInterrupted],
   examples: [
     { command: 'aops runs wait RUN --timeout 10m', text: 'Until it has ended' },

@@ -12,7 +12,7 @@ export default defineCommand({
     'Streams the messages of the run. When it asks a person, a prompt appears under the transcript; --answers and --on-request decide where nobody sits. Ctrl-C detaches: the run goes on. The exit code is the outcome of the run, also for one that ended earlier.',
   arguments: { run: runArgument },
   options: followFlags,
-  operations: ['getRun', 'listRunMessages', 'respondToHumanRequest'],
+  operations: ['getRun', 'streamRunEvents', 'listRunMessages', 'respondToHumanRequest'],
   exits: [exitCodes.runFailed, exitCodes.runInterrupted, exitCodes.runWaiting],
   examples: [
     { command: 'aops runs watch @latest', text: 'Follow the newest run and answer it' },

@@ -53,7 +53,9 @@ describe('an operation', () => {
             error: 'insufficient_scope',
             scope: access,
             message: expect.stringContaining(access),
-            challenge: `Bearer error="insufficient_scope", scope="${access}"`,
+            challenge: expect.stringMatching(
+              `^Bearer error="insufficient_scope", scope="${access}"${access === 'mcp:call' ? ', resource_metadata="http[^"]+"' : ''}$`,
+            ),
           });
       }
     }
