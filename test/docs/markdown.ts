@@ -5,14 +5,19 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** README.md, CONTRIBUTING.md, CHANGELOG.md and docs/*.md, as paths in the repository. */
+/** The Markdown files of a folder, as paths in the repository. */
+const pagesIn = (folder: string): string[] =>
+  readdirSync(path.join(root, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${folder}/${name}`);
+
+/** README.md, CONTRIBUTING.md, CHANGELOG.md, docs/*.md and docs/decisions/*.md, as paths in the repository. */
 export const documents: readonly string[] = [
   'README.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
-  ...readdirSync(path.join(root, 'docs'))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
+  ...pagesIn('docs'),
+  ...pagesIn('docs/decisions'),
 ];
 
 export const readDocument = (name: string): string => readFileSync(path.join(root, name), 'utf8');
