@@ -11,7 +11,7 @@ export function promptTheme(styles: Styles) {
       answer: accent,
       message: bold,
       error: (text: string) => error(`> ${text}`),
-      defaultAnswer: dim,
+      defaultAnswer: (text: string) => dim(`(${text})`),
       help: dim,
       highlight: accent,
       description: dim,

@@ -1,5 +1,6 @@
 /**
- * Questions to the person at the terminal, on stderr. Only somebody who could read a question answers it: what was typed before
+ * Questions to the person at the terminal, on stderr: ready-made prompts where those are enough, and components of our own on
+ * @inquirer/core for what decides human requests or holds texts that must not be lost. Only somebody who could read a question answers it: what was typed before
  * it was drawn is thrown away. Texts are sanitised, a prompt whose signal is aborted disappears, and where nobody can be asked
  * the error says which flag answers instead.
  */
@@ -7,15 +8,18 @@ import type { Clock } from '../base/clock.ts';
 import type { PromptNeeded } from './prompt-errors.ts';
 import type { Drafts } from './prompting/drafts.ts';
 import { type Show, showPrompt } from './prompting/show.ts';
-import { type Writing, writeConfig } from './prompting/write-config.ts';
 import { writeLong } from './prompting/write-long.ts';
 import { sanitize, sanitizeLine } from './sanitize.ts';
 import type { Terminal } from './streams.ts';
 
 export { PromptCancelled, PromptDismissed } from './prompt-errors.ts';
 
-export interface Question extends PromptNeeded {
+/** A question that a person's own command asks, and that decides no human request. */
+export interface PlainQuestion extends PromptNeeded {
   message: string;
+}
+
+export interface Question extends PlainQuestion {
   /** What to know before the message is read; shown above it. */
   above?: string | undefined;
   /** What belongs to the message, such as a description; shown below it. */
@@ -32,9 +36,12 @@ export interface Choice<Value> {
   checked?: boolean;
 }
 
-export interface PromptOptions {
+export interface Withdrawal {
   /** Withdraws the prompt: it leaves the screen and the promise rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
+}
+
+export interface PromptOptions extends Withdrawal {
   /**
    * Whether the prompt appears by itself rather than in reply to something the person just did. Keys are then ignored for a
    * short, visible time, because they were meant for something else.
@@ -45,7 +52,6 @@ export interface PromptOptions {
 type Validate = (text: string) => true | string;
 
 export interface InputQuestion extends Question {
-  initial?: string;
   validate?: Validate;
   /** Lets Enter without a text open $VISUAL or $EDITOR, where there is one, on a file with this extension, such as `.md`. */
   editor?: string | undefined;
@@ -60,7 +66,11 @@ type Choosing<Value> = Question & { choices: readonly Choice<Value>[] };
  * on Ctrl-C or a closed terminal, with `PromptDismissed` on Escape where that is offered, and with the signal's reason when withdrawn.
  */
 export interface Prompter {
-  confirm(question: Question & { initial?: boolean }, options?: PromptOptions): Promise<boolean>;
+  confirm(question: PlainQuestion & { initial?: boolean }, options?: Withdrawal): Promise<boolean>;
+  /** One line of text; line ends in pasted text become spaces. */
+  line(question: PlainQuestion, options?: Withdrawal): Promise<string>;
+  /** A line that is not echoed. */
+  password(question: PlainQuestion, options?: Withdrawal): Promise<string>;
   /** With `neutral`, nothing is highlighted at first, so that Enter by itself chooses nothing: for decisions. */
   select<Value>(question: Choosing<Value> & { initial?: Value; neutral?: boolean }, options?: PromptOptions): Promise<Value>;
   /** A list that gets shorter as the person types; for lists that are longer than a page. The first match is highlighted. */
@@ -68,8 +78,6 @@ export interface Prompter {
   checkbox<Value>(question: Choosing<Value> & { required?: boolean }, options?: PromptOptions): Promise<Value[]>;
   /** A line, or several lines when they are pasted or written in an editor. */
   input(question: InputQuestion, options?: PromptOptions): Promise<string>;
-  /** Not echoed. */
-  password(question: Question & { validate?: Validate }, options?: PromptOptions): Promise<string>;
 }
 
 export interface PrompterOptions {
@@ -78,7 +86,7 @@ export interface PrompterOptions {
   drafts: Drafts;
 }
 
-/** Prompts on this terminal. Loads @inquirer/core at the first question. */
+/** Prompts on this terminal. Loads the libraries for them at the first question. */
 export function createPrompter(terminal: Terminal, { clock, drafts }: PrompterOptions): Prompter {
   const ask = <Answer>(question: Question, options: PromptOptions | undefined, show: Show<Answer>) =>
     showPrompt(terminal, clock, question, options ?? {}, show);
@@ -87,14 +95,13 @@ export function createPrompter(terminal: Terminal, { clock, drafts }: PrompterOp
       const index = await components.choose({ base, rows: question.choices.map(cleanRow), initial, filter }, context);
       return (question.choices[index] as Choice<Value>).value;
     });
-  const write = (question: Question & Writing, options: PromptOptions | undefined): Promise<string> =>
-    ask(question, options, async (components, base, context) => (await components.write(writeConfig(question, base), context)) ?? '');
   return {
-    async confirm({ initial = false, ...question }, options) {
-      const validate = (text: string): true | string => text === '' || yesOrNo(text) !== undefined || 'Type y or n.';
-      const show = (text: string): string => ((yesOrNo(text) ?? initial) ? 'Yes' : 'No');
-      return yesOrNo(await write({ ...question, validate, show, hint: initial ? '(Y/n)' : '(y/N)' }, options)) ?? initial;
-    },
+    confirm: ({ initial = false, ...question }, options) =>
+      ask(question, options, ({ confirm }, { heading, theme, open }, context) => {
+        // Pasted text confirms nothing.
+        open.keyboard.onPaste = () => undefined;
+        return confirm({ message: heading.message, theme, default: initial }, context);
+      }),
     select: (question, options) => {
       const highlighted = Math.max(
         0,
@@ -109,18 +116,19 @@ export function createPrompter(terminal: Terminal, { clock, drafts }: PrompterOp
         const chosen = new Set(await chooseSeveral({ base, rows: choices.map(cleanRow), initial, required }, context));
         return choices.flatMap(({ value }, index) => (chosen.has(index) ? [value] : []));
       }),
-    input: (question, options = {}) => {
-      const hinted = question.initial ? { ...question, hint: `(${sanitizeLine(question.initial)})` } : question;
-      return writeLong(terminal, drafts, (again, show) => ask(question, again, show), hinted, options);
-    },
-    password: (question, options) => write({ ...question, mask: '*', show: (text) => '*'.repeat(text.length) }, options),
+    line: (question, options) =>
+      ask(question, options, ({ line }, { heading, theme, open }, context) => {
+        open.keyboard.pasteAsKeys();
+        return line({ message: heading.message, theme }, context);
+      }),
+    password: (question, options) =>
+      ask(question, options, ({ password }, { heading, theme, open }, context) => {
+        open.keyboard.pasteAsKeys();
+        return password({ message: heading.message, theme, mask: '*' }, context);
+      }),
+    input: (question, options = {}) => writeLong(terminal, drafts, (again, show) => ask(question, again, show), question, options),
   };
 }
-
-const yesOrNo = (text: string): boolean | undefined => {
-  if (/^\s*y(es)?\s*$/i.test(text)) return true;
-  return /^\s*no?\s*$/i.test(text) ? false : undefined;
-};
 
 const cleanRow = <Value>({ name, description }: Choice<Value>) => ({
   name: sanitizeLine(name),

@@ -238,9 +238,9 @@ describe('Ctrl-Z and fg', () => {
     await machine.agent('doomed', '- say: hi');
     const screen = await shell();
     screen.type('aops agents delete doomed', keys.enter);
-    await screen.asks('Delete the agent "doomed"');
+    await screen.shows('(y/N)');
     await suspended(screen);
-    await screen.asks('Delete the agent "doomed"');
+    await screen.shows('(y/N)');
     screen.type('y', keys.enter);
     await screen.shows('Deleted doomed.');
     screen.type('exit', keys.enter);

@@ -169,12 +169,12 @@ describe('a prompt', () => {
   it('wants a yes before something is deleted', async () => {
     await machine.agent('doomed', '- say: hi');
     const kept = machine.terminal('agents', 'delete', 'doomed');
-    await kept.asks('Delete the agent "doomed"');
+    await kept.shows('(y/N)');
     kept.type(keys.enter);
     await kept.shows('Nothing was changed.');
     expect(await kept.exit).toBe(2);
     const deleted = machine.terminal('agents', 'delete', 'doomed');
-    await deleted.asks('Delete the agent "doomed"');
+    await deleted.shows('(y/N)');
     deleted.type('y', keys.enter);
     await deleted.shows('Deleted doomed.');
     expect(await deleted.exit).toBe(0);
@@ -234,16 +234,16 @@ describe('aops auth login', () => {
     const { url, team_id, data_dir } = await machine.json<{ url: string; team_id: string; data_dir: string }>('local', 'status');
     const token = (await readFile(path.join(data_dir, 'token'), 'utf8')).trim();
     const login = machine.terminal('auth', 'login', '--profile', 'typed', '--base-url', url);
-    await login.asks('Team id');
+    await login.shows('Team id');
     login.type(team_id, keys.enter);
-    await login.asks('API key');
+    await login.shows('API key');
     login.type(token, keys.enter);
     await login.shows(`Signed in to ${url} as profile "typed"`);
     expect(await login.exit).toBe(0);
     expect(login.text).not.toContain(token);
 
     const cancelled = machine.terminal('auth', 'login', '--profile', 'never', '--base-url', url, '--team', team_id);
-    await cancelled.asks('API key');
+    await cancelled.shows('API key');
     cancelled.type(keys.ctrlC);
     expect(await cancelled.exit).toBe(130);
     expect((await machine.aops('profiles', 'list', '-o', 'id')).stdout.trimEnd().split('\n').sort()).toEqual(['local', 'typed']);

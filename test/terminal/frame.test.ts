@@ -23,6 +23,7 @@ function framed(columns: number) {
 
 // As @inquirer/core writes them: first what erases the picture before, at last where the cursor belongs.
 const first = '? Which one?\n  One\n  Two\n\u001b[3G';
+const second = '? Which?\n  One\n  Two\n\u001b[3G';
 const erased = '\u001b[2K\u001b[1A\u001b[2K\u001b[1A\u001b[2K\u001b[1A\u001b[2K\u001b[G';
 
 it('holds the first picture back until it is to be shown, and shows the newest', () => {
@@ -35,20 +36,18 @@ it('holds the first picture back until it is to be shown, and shows the newest',
   expect(news()).toBe(first);
 });
 
-it('erases as many rows as the picture has after the terminal became narrower, and not once more', () => {
+it('erases as many rows as the picture has after the terminal became narrower', () => {
   const { frame, stream, news } = framed(80);
   frame.write(first);
   frame.show();
   news();
   stream.columns = 8;
-  frame.clear();
   // `? Which one?` takes two rows now, the others one each; the cursor is in the last, empty line.
-  expect(news()).toBe('\u001b[4A\r\u001b[J');
-  frame.write(`${erased}${first}`);
-  expect(news()).toBe(first);
-  // From then on the library erases by itself again.
-  frame.write(`${erased}${first}`);
-  expect(news()).toBe(`${erased}${first}`);
+  frame.write(`${erased}${second}`);
+  expect(news()).toBe(`\u001b[4A\r\u001b[J${second}`);
+  // What was drawn since then fits.
+  frame.write(`${erased}${second}`);
+  expect(news()).toBe(`\u001b[3A\r\u001b[J${second}`);
 });
 
 it('counts rows from the cursor, which may be above the last line', () => {
@@ -56,8 +55,32 @@ it('counts rows from the cursor, which may be above the last line', () => {
   frame.write('? 0123456789abc\nkeys\u001b[1A\u001b[4G');
   frame.show();
   news();
-  frame.clear();
-  expect(news()).toBe('\r\u001b[J');
+  frame.write(`\u001b[1B\u001b[2K\u001b[1A\u001b[2K\u001b[G${second}`);
+  expect(news()).toBe(`\r\u001b[J${second}`);
+});
+
+it('shows the last picture again in its place, with the cursor where it was', () => {
+  const { frame, stream, news } = framed(80);
+  frame.write('? Delete "everything"? (y/N) \u001b[30G');
+  frame.show();
+  frame.write('\u001b[31G');
+  news();
+  stream.columns = 20;
+  frame.redraw();
+  expect(news()).toBe('\u001b[1A\r\u001b[J? Delete "everything"? (y/N) \u001b[11G');
+  stream.columns = 80;
+  frame.write('\u001b[2K\u001b[G? Delete "everything"? Yes\n');
+  expect(news()).toBe('\r\u001b[J? Delete "everything"? Yes\n');
+});
+
+it('shows the last picture again below what was written since it was left', () => {
+  const { frame, news } = framed(80);
+  frame.write('? Name\nkeys\u001b[1A\u001b[7G');
+  frame.show();
+  frame.leave();
+  news();
+  frame.redraw();
+  expect(news()).toBe('? Name\nkeys\u001b[1A\u001b[7G');
 });
 
 it('leaves the picture behind below its last line', () => {

@@ -54,16 +54,10 @@ const withdraw = (pty: IPty): void => pty.kill('SIGUSR2');
 
 describe('in a terminal', () => {
   test.each<[string, [string, string][], string]>([
-    ['confirm', [['confirm', 'y\r']], 'ANSWER true'],
-    ['confirm', [['confirm', '\r']], 'ANSWER false'],
-    [
-      'confirm',
-      [
-        ['confirm', 'what\r'],
-        ['Type y or n.', '\u007f\u007f\u007f\u007fyes\r'],
-      ],
-      'ANSWER true',
-    ],
+    ['confirm', [['(y/N)', 'y\r']], 'ANSWER true'],
+    ['confirm', [['(y/N)', '\r']], 'ANSWER false'],
+    ['confirm', [['(y/N)', 'what\r']], 'ANSWER false'],
+    ['confirm', [['(y/N)', '\u001b[200~yes\u001b[201~\r']], 'ANSWER false'],
     [
       'select',
       [
@@ -97,7 +91,12 @@ describe('in a terminal', () => {
       ],
       'ANSWER "good"',
     ],
-    ['password', [['confirm', 's3cret\r']], 'ANSWER "s3cret"'],
+    // Enter arrives together with the text, before anything was drawn again.
+    ['search', [['confirm', '二\r']], 'ANSWER 2'],
+    ['line', [['Pick', 'some text\r']], 'ANSWER "some text"'],
+    ['line', [['Pick', '\u001b[200~two\r\nlines\r\u001b[201~\r']], 'ANSWER "two lines"'],
+    ['password', [['Pick', 's3cret\r']], 'ANSWER "s3cret"'],
+    ['password', [['Pick', '\u001b[200~s3cret\n\u001b[201~\r']], 'ANSWER "s3cret"'],
     ['many', Array.from({ length: 15 }, (): [string, string] => ['confirm', '\r']), 'ANSWER "done"'],
   ])('%s', async (show, steps, expected) => {
     const shown = await drive(show, steps);
@@ -109,16 +108,23 @@ describe('in a terminal', () => {
   });
 
   test('a password is never echoed', async () => {
-    const shown = await drive('password', [['confirm', 's3cret\r']]);
+    const shown = await drive('password', [['Pick', 's3cret\r']]);
     expect(shown.split('ANSWER')[0]).not.toContain('s3cret');
   });
 
-  test.each(['confirm', 'select', 'checkbox', 'input'])('%s: withdrawn, it leaves no trace', async (show) => {
-    const shown = await drive(show, [['⏎', withdraw]]);
+  test.each([
+    ['confirm', '(y/N)'],
+    ['line', 'one'],
+    ['password', 'one'],
+    ['select', '⏎'],
+    ['checkbox', '⏎'],
+    ['input', '⏎'],
+  ])('%s: withdrawn, it leaves no trace', async (show, seen) => {
+    const shown = await drive(show, [[seen, withdraw]]);
     expect(shown).toContain('REJECTED Error: withdrawn');
-    // Its first line is erased last, the cursor is shown again, and bracketed paste ends.
+    // It is erased from its first line on, the cursor is shown again, and bracketed paste ends.
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about escape sequences
-    expect(shown).toMatch(/\u001b\[2K\u001b\[G\u001b\[\?25h\u001b\[\?2004lREJECTED/);
+    expect(shown).toMatch(/\r\u001b\[J\u001b\[\?25h\u001b\[\?2004lREJECTED/);
   });
 
   test('a message too tall for the terminal is written once, above', async () => {
@@ -146,7 +152,8 @@ describe('in a terminal', () => {
     ['Ctrl-C', '\u0003'],
     ['Ctrl-D', '\u0004'],
   ])('%s cancels', async (_name, key) => {
-    expect(await drive('input', [['confirm', key]])).toContain('REJECTED PromptCancelled: Cancelled.');
+    for (const show of ['input', 'confirm', 'line', 'password'])
+      expect(await drive(show, [['one', key]])).toContain('REJECTED PromptCancelled: Cancelled.');
   });
 
   test('no colour under NO_COLOR, colour otherwise', async () => {
@@ -200,6 +207,7 @@ describe('where nobody can be asked', () => {
     await expect(prompter.checkbox({ ...question, choices: [] })).rejects.toMatchObject(expected);
     await expect(prompter.input(question)).rejects.toMatchObject(expected);
     await expect(prompter.search({ ...question, choices: [] })).rejects.toMatchObject(expected);
+    await expect(prompter.line(question)).rejects.toMatchObject(expected);
     await expect(prompter.password(question)).rejects.toMatchObject(expected);
     expect(stdout() + stderr()).toBe('');
   });

@@ -1,4 +1,7 @@
-/** Choosing one of several, from a list that may get shorter as the person types. */
+/**
+ * Choosing one of several, from a list that may get shorter as the person types. The ready-made search would choose from the
+ * list as it was before, where Enter arrives together with what was typed.
+ */
 import { createPrompt, isDownKey, isEnterKey, isUpKey, useKeypress, usePagination, useState } from '@inquirer/core';
 import { answered, type Base, footer, type KeyHelp, question, useRedraws } from './view.ts';
 

@@ -1,4 +1,5 @@
-/** What is loaded with the first prompt: the components, and with them @inquirer/core. */
+/** What is loaded with the first prompt: the ready-made prompts, and the components for what they cannot do. */
+export { confirm, input as line, password } from '@inquirer/prompts';
 export { choose } from './choose.ts';
 export { chooseSeveral } from './choose-several.ts';
 export { write } from './write.ts';

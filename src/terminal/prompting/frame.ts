@@ -1,6 +1,6 @@
 /**
  * Where a prompt is drawn: between the library and the terminal. It says how wide the terminal is even where the terminal does
- * not, holds the first picture back until keys that were typed too early are gone, and clears up after a resize.
+ * not, holds the first picture back until keys that were typed too early are gone, and knows where a picture is after a resize.
  */
 import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
@@ -15,17 +15,25 @@ const placing = /(?:\u001b\[(\d+)A)?\u001b\[(\d+)G$/;
 const onlyPlacing = /^\u001b\[(\d+)G$/;
 // biome-ignore-end lint/suspicious/noControlCharactersInRegex: as above
 
+/** The lines of a picture, and where the cursor is in them. */
+interface Picture {
+  lines: readonly string[];
+  row: number;
+  column: number;
+}
+
+const blank: Picture = { lines: [''], row: 0, column: 0 };
+
 export class PromptFrame extends Writable {
   readonly isTTY = true;
   readonly #side: OutputSide;
   readonly #widthOf: WidthOf;
   /** The picture that is not to be shown yet. */
   #held: string | undefined = '';
-  /** What is on the screen, line by line, and where the cursor is in it. */
-  #lines: string[] = [''];
-  #cursor = { row: 0, column: 0 };
-  /** Whether the screen was cleared, so that the next picture has nothing to erase. */
-  #cleared = true;
+  /** The last picture of the prompt. */
+  #picture = blank;
+  /** What of it is on the screen: all, or nothing since the prompt was left. */
+  #shown = blank;
 
   constructor(side: OutputSide, widthOf: WidthOf) {
     super({ decodeStrings: false });
@@ -48,29 +56,21 @@ export class PromptFrame extends Writable {
     this.#draw(held);
   }
 
-  /**
-   * Erases the picture, wherever its lines are now: a terminal that became narrower has broken them. The next picture is drawn
-   * in its place.
-   */
-  clear(): void {
-    const rowsOf = (text: string): number => Math.max(1, Math.ceil(this.#widthOf(stripVTControlCharacters(text)) / this.columns));
-    const above = this.#lines.slice(0, this.#cursor.row).reduce((rows, line) => rows + rowsOf(line), 0);
-    const rows = above + Math.floor(this.#cursor.column / this.columns);
-    this.#write(`${rows > 0 ? `\u001b[${rows}A` : ''}\r\u001b[J`);
-    this.#blank();
+  /** Shows the last picture again, in its place, for a prompt that cannot be asked to draw itself. */
+  redraw(): void {
+    const erased = this.#erasing();
+    this.#shown = this.#picture;
+    const { lines, row, column } = this.#picture;
+    const rows = lines.slice(row).reduce((sum, line) => sum + this.#rowsOf(line), 0);
+    const up = rows - 1 - Math.floor(column / this.columns);
+    this.#write(`${erased}${lines.join('\n')}${up > 0 ? `\u001b[${up}A` : ''}\u001b[${(column % this.columns) + 1}G`);
   }
 
   /** Leaves the picture where it is, and goes on below it. */
   leave(): void {
-    const down = this.#lines.length - 1 - this.#cursor.row;
+    const down = this.#shown.lines.length - 1 - this.#shown.row;
     this.#write(`${down > 0 ? `\u001b[${down}B` : ''}\r\n\u001b[?25h`);
-    this.#blank();
-  }
-
-  #blank(): void {
-    this.#lines = [''];
-    this.#cursor = { row: 0, column: 0 };
-    this.#cleared = true;
+    this.#shown = blank;
   }
 
   override _write(chunk: string | Buffer, _encoding: string, done: () => void): void {
@@ -81,20 +81,37 @@ export class PromptFrame extends Writable {
   }
 
   #draw(text: string): void {
-    const column = onlyPlacing.exec(text);
-    if (column) {
-      this.#cursor.column = Number(column[1]) - 1;
+    const moved = onlyPlacing.exec(text);
+    if (moved) {
+      this.#picture = { ...this.#picture, column: Number(moved[1]) - 1 };
+      this.#shown = this.#picture;
       this.#write(text);
       return;
     }
     const erased = text.match(erasing)?.[0] ?? '';
-    const picture = text.slice(erased.length);
-    const placed = placing.exec(picture);
-    this.#lines = picture.slice(0, placed?.index).split('\n');
-    const row = this.#lines.length - 1 - Number(placed?.[1] ?? 0);
-    this.#cursor = { row, column: Number(placed?.[2] ?? 1) - 1 };
-    this.#write(this.#cleared ? picture : text);
-    this.#cleared = false;
+    const drawn = text.slice(erased.length);
+    this.#write(`${erased === '' ? '' : this.#erasing()}${drawn}`);
+    const placed = placing.exec(drawn);
+    const lines = drawn.slice(0, placed?.index).split('\n');
+    this.#picture = { lines, row: lines.length - 1 - Number(placed?.[1] ?? 0), column: Number(placed?.[2] ?? 1) - 1 };
+    this.#shown = this.#picture;
+  }
+
+  /**
+   * Erases what is on the screen, wherever its lines are now: a terminal that became narrower has broken them, which the library
+   * does not know.
+   */
+  #erasing(): string {
+    if (this.#shown === blank) return '';
+    const { lines, row, column } = this.#shown;
+    const above = lines.slice(0, row).reduce((rows, line) => rows + this.#rowsOf(line), 0);
+    const up = above + Math.floor(column / this.columns);
+    return `${up > 0 ? `\u001b[${up}A` : ''}\r\u001b[J`;
+  }
+
+  /** Rows of the terminal that a line takes. */
+  #rowsOf(line: string): number {
+    return Math.max(1, Math.ceil(this.#widthOf(stripVTControlCharacters(line)) / this.columns));
   }
 
   #write(text: string): void {

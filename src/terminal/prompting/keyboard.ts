@@ -85,6 +85,11 @@ export class Keyboard {
     if (grace) void this.#rest(this.#appearance).catch(() => undefined);
   }
 
+  /** For a prompt of one line: pasted text becomes keys, with spaces instead of line ends and tabs, which would be commands. */
+  pasteAsKeys(): void {
+    this.onPaste = (text) => void this.input.push(text.trim().replaceAll(/[\n\t]+/g, ' '));
+  }
+
   /** Gives the terminal back. */
   close(): void {
     this.#closed.abort();

@@ -53,9 +53,7 @@ export class OpenPrompt {
     this.#undo.push(() => this.keyboard.close());
     const { stream } = this.#terminal.err;
     const resized = (): void => {
-      if (!this.#shown || this.#away) return;
-      this.frame.clear();
-      this.#redraw();
+      if (this.#shown && !this.#away) this.#redraw();
     };
     stream.on('resize', resized);
     this.#undo.push(() => stream.removeListener('resize', resized));
@@ -88,6 +86,8 @@ export class OpenPrompt {
   }
 
   #redraw(): void {
+    // Ready-made prompts do not listen.
+    if (this.#redraws.size === 0) this.frame.redraw();
     for (const redraw of [...this.#redraws]) redraw();
   }
 

@@ -11,7 +11,7 @@ type LineReader = Parameters<Parameters<typeof useKeypress>[0]>[1] & { cursor: n
 
 /** Resolves to the text; undefined for Enter without a text where that has a meaning of its own. */
 export const write = createPrompt<string | undefined, WriteConfig>((config, done) => {
-  const { base, initial, mask, validate, onEmpty } = config;
+  const { base, validate, onEmpty } = config;
   const { theme, open } = base;
   useRedraws(open);
   const [answer, setAnswer] = useState<string | undefined>(undefined);
@@ -27,7 +27,7 @@ export const write = createPrompt<string | undefined, WriteConfig>((config, done
   const paste = useRef<(text: string, reader: LineReader) => void>(() => undefined);
   paste.current = (text, reader) => {
     if (answer !== undefined) return;
-    const next = pasted(written, mask === undefined ? text : text.trim(), reader.cursor);
+    const next = pasted(written, text, reader.cursor);
     replaceLine(reader, next.line, next.line.length - next.after);
     change({ lines: next.lines, line: next.line });
   };
@@ -42,7 +42,7 @@ export const write = createPrompt<string | undefined, WriteConfig>((config, done
     const reader = rl as LineReader;
     if (answer !== undefined) return;
     if (isEnterKey(key)) {
-      const text = textOf(written) || initial;
+      const text = textOf(written);
       // The line reader has taken the line away.
       reader.write(written.line);
       if (text === '' && onEmpty !== undefined) {
@@ -63,16 +63,14 @@ export const write = createPrompt<string | undefined, WriteConfig>((config, done
     } else if (reader.line !== written.line) change({ ...written, line: reader.line });
   });
 
-  if (answer !== undefined) return answered(base, clipped(config.show(answer).split('\n')));
-  const line = mask === undefined ? written.line : mask.repeat(written.line.length);
+  if (answer !== undefined) return answered(base, clipped(sanitize(answer).split('\n')));
   const empty = textOf(written) === '';
   const keys: KeyHelp[] = [['⏎', empty && onEmpty !== undefined ? onEmpty : 'confirm']];
-  const beside = empty && config.hint !== '' ? `${theme.style.defaultAnswer(config.hint)} ` : '';
   // The text stands at the end of what is above the keys, so the detail cannot.
   const { above, message, detail } = base.heading;
   const heading = question({ ...base, heading: { above: [above, detail].filter(Boolean).join('\n'), message, detail: '' } });
   const lines = clipped(written.lines.map((text) => `  ${theme.style.answer(sanitize(text))}`));
-  const content = lines.length === 0 ? `${heading} ${beside}${line}` : [heading, ...lines, `  ${line}`].join('\n');
+  const content = lines.length === 0 ? `${heading} ${written.line}` : [heading, ...lines, `  ${written.line}`].join('\n');
   return [content, footer(base, error, keys)];
 });
 
