@@ -8,13 +8,12 @@ import { anySignal, sharedSignal } from '../base/abort.ts';
 import { type Clock, steadyTime, systemClock } from '../base/clock.ts';
 import { AopsError, type ErrorDetails } from '../base/errors.ts';
 import type { Dispatcher } from '../base/undici.ts';
-import type { OperationId } from '../interface/operations.ts';
 import type { Input, JsonOperationId, Response, StreamOperationId } from '../interface/types.ts';
 import { checkAnswer } from './answers.ts';
 import { backoff, retryPolicy } from './backoff.ts';
 import { abandonedChange, asNotOffered, DeadlineError, OutcomeUnknownError, RateLimitedError } from './errors.ts';
+import { EventConnector, type OpenEventsOptions } from './event-connector.ts';
 import type { EventReader } from './event-reader.ts';
-import { NoStreamError, openStream } from './event-streams.ts';
 import { ChangeKeys, checkedIdempotencyKey, newIdempotencyKey, replacementKey } from './idempotency.ts';
 import { Pacer } from './limits/pacing.ts';
 import { type Allowance, RateGate } from './limits/rate-gate.ts';
@@ -27,7 +26,7 @@ import { isReplayed, readJson, readMedia } from './response.ts';
 import { RetryBudget } from './retry-budget.ts';
 import { followConnections, Sending } from './sending.ts';
 import { timeLimited } from './time-limit.ts';
-import { attempt, failure, type Outcome, type TransportResponse } from './transport.ts';
+import { attempt, type Outcome, type TransportResponse } from './transport.ts';
 
 export type { CallOptions, ClientEvent, ClientOptions } from './options.ts';
 
@@ -43,8 +42,7 @@ export class Client {
   readonly #random: () => number;
   readonly #maxWait: number;
   #keys: ChangeKeys | undefined;
-  /** Operations that this service does not offer as streams. */
-  readonly #withoutStreams = new Set<OperationId>();
+  #events: EventConnector | undefined;
   readonly #waitListeners = new Set<(milliseconds: number) => void>();
   #dispatcher: Promise<Dispatcher> | undefined;
   readonly #closed = new AbortController();
@@ -186,71 +184,24 @@ export class Client {
 
   /**
    * Opens a stream of events, continuing after the event with an id. It is tried once.
-   * @throws NoStreamError when there is none, what undici says of the connection, RateLimitedError, or the signal's reason
+   * @throws NoStreamError when there is no stream, the connection's failure, RateLimitedError, or the signal's reason
    */
-  async openEvents<Id extends StreamOperationId>(
-    id: Id,
-    input: Input<Id>,
-    { lastEventId, signal: given }: { lastEventId: string | undefined; signal: AbortSignal },
-  ): Promise<EventReader> {
-    if (this.#withoutStreams.has(id)) throw new NoStreamError('the service has no stream of events', { final: true });
-    const signal = anySignal([this.#signal, given]);
-    const request = operationRequest(id, input);
-    for (let refreshed = false; ; refreshed = true) {
-      await this.#pacer.enter(signal, { method: request.method, path: request.path });
-      const authorization = await this.#options.credential.authorization(signal).catch((error: unknown) => {
-        this.#gate.leave();
-        throw error;
-      });
-      try {
-        return await this.#openOnce(request, { authorization, lastEventId, signal });
-      } catch (error) {
-        if (!(error instanceof NoStreamError)) throw error;
-        if (error.final) this.#withoutStreams.add(id);
-        const fresh = error.status === 401 && !refreshed && (await this.#options.credential.refresh?.(authorization, signal));
-        if (!fresh) throw error;
-      } finally {
-        this.#gate.leave();
-      }
-    }
+  openEvents<Id extends StreamOperationId>(id: Id, input: Input<Id>, options: OpenEventsOptions): Promise<EventReader> {
+    this.#events ??= new EventConnector({
+      base: this.#base,
+      clock: this.#clock,
+      gate: this.#gate,
+      pacer: this.#pacer,
+      credential: this.#options.credential,
+      userAgent: this.#options.userAgent,
+      signal: this.#signal,
+      dispatcher: () => this.dispatcher(),
+      emit: (event) => this.#emit(event),
+    });
+    return this.#events.open(id, operationRequest(id, input), options);
   }
 
-  async #openOnce(
-    request: ServiceRequest,
-    { authorization, lastEventId, signal }: { authorization: string; lastEventId: string | undefined; signal: AbortSignal },
-  ): Promise<EventReader> {
-    const { origin, prefix } = this.#base;
-    const path = prefix + request.path;
-    const headers = {
-      accept: 'text/event-stream',
-      'accept-encoding': 'identity',
-      'user-agent': this.#options.userAgent,
-      ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
-    };
-    const started = steadyTime(this.#clock);
-    const trace = { type: 'trace', method: request.method, url: origin + path } as const;
-    const requestHeaders = { ...headers, authorization: `${authorization.split(' ', 1)[0]} ***` };
-    const took = (): number => Math.round(steadyTime(this.#clock) - started);
-    try {
-      return await openStream(
-        await this.dispatcher(),
-        { origin, path, headers: { ...headers, authorization } },
-        {
-          clock: this.#clock,
-          signal,
-          onHead: (head) => {
-            this.#gate.observe(head.headers, started, steadyTime(this.#clock));
-            this.#emit({ ...trace, requestHeaders, milliseconds: took(), status: head.status, responseHeaders: head.headers });
-          },
-        },
-      );
-    } catch (error) {
-      if (!(error instanceof NoStreamError)) this.#emit({ ...trace, requestHeaders, milliseconds: took(), reason: failure(error).reason });
-      throw error;
-    }
-  }
-
-  /** What is left of the rate limit, of which all who use the credential take; undefined when the service does not say. */
+  /** What is left of the rate limit that everyone with this credential shares; undefined when the service does not say. */
   get allowance(): Allowance | undefined {
     return this.#gate.allowance;
   }

@@ -1,0 +1,101 @@
+/** Opens streams of events: one attempt each, paced like any other request, with a fresh token when the first is refused. */
+import { anySignal } from '../base/abort.ts';
+import { type Clock, steadyTime } from '../base/clock.ts';
+import type { Dispatcher } from '../base/undici.ts';
+import type { OperationId } from '../interface/operations.ts';
+import type { EventReader } from './event-reader.ts';
+import { NoStreamError, openStream } from './event-streams.ts';
+import type { Pacer } from './limits/pacing.ts';
+import type { RateGate } from './limits/rate-gate.ts';
+import type { ClientEvent, ClientOptions } from './options.ts';
+import type { ServiceRequest } from './request.ts';
+import { failure } from './transport.ts';
+
+export interface OpenEventsOptions {
+  /** The event to continue after; undefined to begin with the first. */
+  lastEventId: string | undefined;
+  signal: AbortSignal;
+}
+
+interface Parts {
+  /** The base URL in parts. */
+  base: { origin: string; prefix: string };
+  clock: Clock;
+  gate: RateGate;
+  pacer: Pacer;
+  credential: ClientOptions['credential'];
+  userAgent: string;
+  /** Aborted when the client ends. */
+  signal: AbortSignal;
+  dispatcher: () => Promise<Dispatcher>;
+  emit: (event: ClientEvent) => void;
+}
+
+export class EventConnector {
+  readonly #parts: Parts;
+  /** Operations that this service does not offer as streams. */
+  readonly #notOffered = new Set<OperationId>();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** @throws NoStreamError when there is no stream, the connection's failure, RateLimitedError, or the signal's reason */
+  async open(id: OperationId, request: ServiceRequest, { lastEventId, signal: given }: OpenEventsOptions): Promise<EventReader> {
+    if (this.#notOffered.has(id)) throw new NoStreamError('the service has no stream of events', { final: true });
+    const { credential, gate, pacer } = this.#parts;
+    const signal = anySignal([this.#parts.signal, given]);
+    for (let refreshed = false; ; refreshed = true) {
+      await pacer.enter(signal, { method: request.method, path: request.path });
+      const authorization = await credential.authorization(signal).catch((error: unknown) => {
+        gate.leave();
+        throw error;
+      });
+      try {
+        return await this.#openOnce(request, { authorization, lastEventId, signal });
+      } catch (error) {
+        if (!(error instanceof NoStreamError)) throw error;
+        if (error.final) this.#notOffered.add(id);
+        const fresh = error.status === 401 && !refreshed && (await credential.refresh?.(authorization, signal));
+        if (!fresh) throw error;
+      } finally {
+        gate.leave();
+      }
+    }
+  }
+
+  async #openOnce(
+    request: ServiceRequest,
+    { authorization, lastEventId, signal }: { authorization: string } & OpenEventsOptions,
+  ): Promise<EventReader> {
+    const { base, clock, gate, emit } = this.#parts;
+    const path = base.prefix + request.path;
+    const headers = {
+      accept: 'text/event-stream',
+      'accept-encoding': 'identity',
+      'user-agent': this.#parts.userAgent,
+      ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+    };
+    const started = steadyTime(clock);
+    const requestHeaders = { ...headers, authorization: `${authorization.split(' ', 1)[0]} ***` };
+    const trace = { type: 'trace', method: request.method, url: base.origin + path, requestHeaders } as const;
+    const elapsed = (): number => Math.round(steadyTime(clock) - started);
+    try {
+      return await openStream(
+        await this.#parts.dispatcher(),
+        { origin: base.origin, path, headers: { ...headers, authorization } },
+        {
+          clock,
+          signal,
+          onHead: ({ status, headers: responseHeaders }) => {
+            gate.observe(responseHeaders, started, steadyTime(clock));
+            emit({ ...trace, milliseconds: elapsed(), status, responseHeaders });
+          },
+        },
+      );
+    } catch (error) {
+      if (!(error instanceof NoStreamError)) emit({ ...trace, milliseconds: elapsed(), reason: failure(error).reason });
+      throw error;
+    }
+  }
+}
