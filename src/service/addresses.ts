@@ -56,3 +56,10 @@ export function parseNetwork(word: string): Network | undefined {
 export function isIn(address: Address, [network, bits]: Network): boolean {
   return network.kind() === address.kind() && address.match(network, bits);
 }
+
+/**
+ * Whom an address stands for when clients are counted by address. Whoever has one address of IPv6 has the 2^64 addresses around it,
+ * too (RFC 4291 section 2.5.1), so these are one client: `2001:db8::/64`.
+ */
+export const holderOf = (address: Address): string =>
+  'parts' in address ? `${new ipaddr.IPv6([...address.parts.slice(0, 4), 0, 0, 0, 0])}/64` : address.toString();

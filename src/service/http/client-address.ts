@@ -5,7 +5,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { UsageError } from '../../base/errors.ts';
-import { isIn, type Network, parseAddress, parseNetwork } from '../addresses.ts';
+import { holderOf, isIn, type Network, parseAddress, parseNetwork } from '../addresses.ts';
 
 export interface Received {
   socket: { remoteAddress?: string | undefined };
@@ -34,6 +34,13 @@ export class TrustedProxies {
     const [first, second] = lists.map((hops) => this.#lastUntrusted(peer, hops));
     // A proxy sets one of the two headers and may pass on the other as the client wrote it, so neither is believed when they disagree.
     return first === undefined || (second !== undefined && second !== first) ? peer : first;
+  }
+
+  /** The client as its limits count it: the network that one client has all addresses of. See `holderOf`. */
+  client(request: Received): string {
+    const address = this.clientAddress(request);
+    const parsed = parseAddress(address);
+    return parsed === undefined ? address : holderOf(parsed);
   }
 
   /** Walks back from the peer, hop by hop, as long as the one that reports the next is trusted. */
@@ -67,10 +74,16 @@ const xForwardedFor = (header: string | string[] | undefined): string[] | undefi
 /** The `for` parameters of a Forwarded header (RFC 7239 section 4), the nearest one last; '' for an element that has none. */
 function forwardedFor(header: string | undefined): string[] | undefined {
   if (header === undefined) return undefined;
-  return elementsOf(header).map((element) => {
-    const [, quoted, plain = ''] = /(?:^|;)\s*for=(?:"((?:\\.|[^"\\])*)"|([^;\s]*))/i.exec(element) ?? [];
-    return quoted?.replace(/\\(.)/g, '$1') ?? plain;
-  });
+  return elementsOf(header).map(forParameter);
+}
+
+/** A parameter and the semicolon after it. What is quoted belongs to its value: a proxy may report the Host that a client made up. */
+const parameter = /\s*([^\s=;"]+)=(?:"((?:\\.|[^"\\])*)"|([^;"\s]*))\s*(?:;|$)/gy;
+
+function forParameter(element: string): string {
+  for (const [, name = '', quoted, plain = ''] of element.matchAll(parameter))
+    if (name.toLowerCase() === 'for') return quoted?.replace(/\\(.)/g, '$1') ?? plain;
+  return '';
 }
 
 /**

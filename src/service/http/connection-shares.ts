@@ -3,7 +3,7 @@
  * where a proxy may be that nobody has named, and those of proxies that are trusted: they carry the requests of many.
  */
 import type { Socket } from 'node:net';
-import { type Address, parseAddress } from '../addresses.ts';
+import { holderOf, parseAddress } from '../addresses.ts';
 
 /** Where proxies of the same machine connect from. */
 const own = new Set(['127.0.0.1', '::1']);
@@ -40,6 +40,3 @@ export class ConnectionShares {
     else this.#held.delete(holder);
   }
 }
-
-/** Whoever has one address of IPv6 has the 2^64 around it, too (RFC 4291 section 2.5.1). */
-const holderOf = (address: Address): string => ('parts' in address ? address.parts.slice(0, 4).join(':') : address.toString());

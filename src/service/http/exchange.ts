@@ -57,5 +57,4 @@ export interface Exchange {
 export const isAddress = (caller: string): boolean => caller.startsWith('address ');
 
 /** Where a request came from, as the caller that its limits count. */
-export const addressOf = ({ proxies }: Pick<HttpParts, 'proxies'>, request: Received): string =>
-  `address ${proxies.clientAddress(request)}`;
+export const addressOf = ({ proxies }: Pick<HttpParts, 'proxies'>, request: Received): string => `address ${proxies.client(request)}`;

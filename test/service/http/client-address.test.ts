@@ -28,6 +28,8 @@ describe('the address of a client', () => {
       { forwarded: 'for=6.6.6.6;by=", for="[2001:db8::1]"' },
       '2001:db8::1',
     ],
+    ['Forwarded with a host that the client made up', '127.0.0.1', { forwarded: 'host="a;for=6.6.6.6;b";for=192.0.2.1' }, '192.0.2.1'],
+    ['Forwarded with parameters that cannot be read', '127.0.0.1', { forwarded: 'host=a b;for=6.6.6.6' }, '127.0.0.1'],
     ['Forwarded that hides the client', '127.0.0.1', { forwarded: 'for=_hidden' }, '127.0.0.1'],
     ['an element without a client', '127.0.0.1', { forwarded: 'for=192.0.2.1, by=10.0.0.1' }, '127.0.0.1'],
     ['both headers, when they agree', '127.0.0.1', { [xff]: '192.0.2.1', forwarded: 'for=192.0.2.1' }, '192.0.2.1'],
@@ -50,6 +52,18 @@ describe('the address of a client', () => {
         },
       ),
     );
+  });
+
+  it('counts as one client with all others of its /64 of IPv6', () => {
+    const client = (remoteAddress: string) => proxies.client({ socket: { remoteAddress } });
+    expect(['2001:db8::1', '2001:DB8:0:0:ffff::2', '2001:db8:0:1::1', '::ffff:192.0.2.1', '192.0.2.2'].map(client)).toEqual([
+      '2001:db8::/64',
+      '2001:db8::/64',
+      '2001:db8:0:1::/64',
+      '192.0.2.1',
+      '192.0.2.2',
+    ]);
+    expect(proxies.client({ socket: { remoteAddress: undefined } })).toBe('unknown');
   });
 
   it('is reported by addresses and ranges, and by nothing else', () => {
