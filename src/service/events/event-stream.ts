@@ -44,7 +44,8 @@ async function* pieces(source: EventSource, options: StreamOptions): AsyncGenera
       if (done === true && !value) return;
       if (done === true) break;
       yield eventText(value);
-      if (signal.aborted) break;
+      // A reader may take what there is slowly, for longer than it may read.
+      if (signal.aborted || !(await allowed())) break;
     }
     while (!signal.aborted && !(await waker.next(signal, heartbeatMilliseconds))) {
       if (signal.aborted || !(await allowed())) break;

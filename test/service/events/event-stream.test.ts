@@ -1,0 +1,30 @@
+/** What a stream of events does with a reader that may not read any more. */
+import { expect, it } from 'vitest';
+import { ChangeFeed } from '../../../src/service/events/change-feed.ts';
+import type { EventSource } from '../../../src/service/events/event-source.ts';
+import { eventStream } from '../../../src/service/events/event-stream.ts';
+
+it('ends in the middle of what there is to read when the reader may not read any more', async () => {
+  const endless: EventSource = {
+    async *look() {
+      for (let number = 1; ; number++) yield { id: String(number), type: 'message', data: number };
+    },
+  };
+  let mayRead = true;
+  const stream = eventStream(endless, {
+    waker: new ChangeFeed({ onChange: () => () => undefined }).waker({}),
+    signal: new AbortController().signal,
+    heartbeatMilliseconds: 1_000,
+    allowed: async () => mayRead,
+    failed: (error) => {
+      throw error;
+    },
+  });
+  const read: string[] = [];
+  for await (const text of stream) {
+    read.push(text);
+    if (read.length === 3) mayRead = false;
+    if (read.length > 10) break;
+  }
+  expect(read).toEqual(['retry: 1000\n\n', 'id: 1\nevent: message\ndata: 1\n\n', 'id: 2\nevent: message\ndata: 2\n\n']);
+});
