@@ -97,7 +97,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
       if (head.every((byte) => byte === 0)) break;
       const { flag, ...entry } = parsedHeader(head);
       if (flag === 'x') {
-        if (entry.size > largestExtended) throw damaged('it has a header that is too long');
+        if (!(entry.size >= 0 && entry.size <= largestExtended)) throw damaged('it has a header that is too long, or has no length');
         extended = paxRecords(await bytes.take(entry.size));
         await bytes.take(tarPadding(entry.size).length);
         continue;

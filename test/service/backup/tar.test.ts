@@ -88,4 +88,13 @@ describe('an archive', () => {
     changed[0] = 0x67;
     await expect(unpacked(changed)).rejects.toMatchObject({ code: 'backup_damaged' });
   });
+
+  it.each(['none', '-1', '77777777777'])('that says %s for the length of an extended header is refused', async (length) => {
+    const bytes = packed([{ name: 'long'.repeat(50), type: 'file', content: Buffer.alloc(0) }]);
+    bytes.fill(0, 124, 136).write(length, 124);
+    bytes.fill(' ', 148, 156);
+    const sum = bytes.subarray(0, 512).reduce((total, byte) => total + byte, 0);
+    bytes.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+    await expect(unpacked(bytes)).rejects.toMatchObject({ code: 'backup_damaged' });
+  });
 });
