@@ -1,5 +1,6 @@
 /** What people call a run: its number in the team, the beginning of its id, `@latest`, or a number together with its agent. */
 import { UsageError } from '../base/errors.ts';
+import { shellWord } from '../base/shell.ts';
 import { isUuid } from './checks.ts';
 import type { Context } from './context.ts';
 import { type Argument, argument, optionalArgument, type PickExtras } from './define.ts';
@@ -51,8 +52,11 @@ export interface NamedRun {
 /** In a sentence: `#17`, or the id where there is no number. */
 export const runTitle = ({ id, run_number }: NamedRun): string => (run_number ? `#${run_number}` : id);
 
-/** In a command or a list: `17`, or the id where there is no number that would be understood. A `#` would begin a comment in a shell. */
-export const runWord = ({ id, run_number }: NamedRun): string => (numberForm.test(String(run_number)) ? String(run_number) : id);
+/**
+ * In a command or a list: `17`, or the id where there is no number that would be understood. A `#` would begin a comment in a shell, and
+ * an id that a service made up is quoted, so that a command that is pasted does nothing else.
+ */
+export const runWord = ({ id, run_number }: NamedRun): string => (numberForm.test(String(run_number)) ? String(run_number) : shellWord(id));
 
 /**
  * The run as messages may call it here: by its number for a person at a terminal. Scripts and logs get the id, which is the same in

@@ -83,6 +83,12 @@ describe('a service that names a token URL', () => {
     expect(tokens.forms).toHaveLength(1);
   });
 
+  it('is quoted in the command that confirms it, so that pasting it does nothing else', async () => {
+    const signIn = await naming(() => 'http://localhost:1/token;touch$IFS$PWD/pasted');
+    const { stderr } = await signIn({ stdin: `${tokens.clientSecret}\n` });
+    expect(stderr).toContain("--token-url 'http://localhost:1/token;touch$IFS$PWD/pasted'");
+  });
+
   it('of its own origin is sent it', async () => {
     const signIn = await naming((own) => `${own}/token`);
     const failed = await signIn({ stdin: `${tokens.clientSecret}\n` });

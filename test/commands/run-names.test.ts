@@ -37,6 +37,10 @@ describe('parseRunName', () => {
     expect(() => parseRunName('latest~2')).toThrow(expect.objectContaining({ hint: 'Did you mean @latest~2?' }));
   });
 
+  it('is quoted in commands when a service made up the id', () => {
+    expect(runWord({ id: 'x;touch pasted', run_number: null })).toBe("'x;touch pasted'");
+  });
+
   it('understands every word that messages use for a run', () => {
     const numbers = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
     fc.assert(

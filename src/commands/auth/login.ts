@@ -1,4 +1,5 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { shellWord } from '../../base/shell.ts';
 import { bearerCredential } from '../../client/access/credential.ts';
 import { normaliseBaseUrl, normaliseTokenUrl } from '../../config/base-url.ts';
 import { checkScope } from '../../config/secret.ts';
@@ -98,7 +99,7 @@ async function discovered(context: Context, baseUrl: string): Promise<string | u
   }
   const message = `The service at ${baseUrl} wants the client secret to be sent to ${url}, which is another origin.`;
   if (!context.terminal.interactive) {
-    throw new UsageError(message, `If the secret belongs there, give it with --token-url ${url}.`, 'token_url_other_origin');
+    throw new UsageError(message, `If the secret belongs there, give it with --token-url ${shellWord(url)}.`, 'token_url_other_origin');
   }
   if (await context.prompter.confirm({ message: `${message} Does the secret belong there?`, initial: false })) return url;
   throw new UsageError('Nothing was sent, and nothing was saved.', 'Name the right address with --token-url.', 'token_url_other_origin');
