@@ -14,6 +14,7 @@ import { startTestService, type TestService } from '../support/service.ts';
 let service: TestService;
 beforeAll(async () => {
   service = await startTestService(chromium === undefined ? {} : { browsing: { policy: 'off', executable: chromium } });
+  await service.file('shown.txt', 'Here are the ru');
   await service.file('answers.yaml', 'answers:\n  "*what should a bar chart*": agent\n');
 });
 
@@ -204,6 +205,15 @@ describe('a generation that', () => {
       type: 'artifact.finished',
       data: { artifact: { status: 'interrupted' } },
     });
+  });
+
+  it('is stopped keeps what had been shown of the response', async () => {
+    const id = await asking();
+    const nothing = await artifacts('stop', id, '--partial-text', '');
+    expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('--partial-text')]);
+    expect((await artifacts('stop', id, '--partial-text', '@shown.txt', '--json')).json()).toMatchObject({ status: 'interrupted' });
+    const messages = (await artifacts('messages', id, '--json')).json<{ data: { role: string; content: string }[] }>().data;
+    expect(messages.filter(({ content }) => content === 'Here are the ru')).toHaveLength(1);
   });
 
   it('is not understood ends with exit 10, and says what is', async () => {
