@@ -39,6 +39,6 @@ export const entry = (word: string, meaning: string): string => `.TP\n${lines(wo
 
 export const note = (text: string): string => `.\\" ${text}\n`;
 
-/** The first macro of a page. */
+/** How a page begins. Lines are not stretched to both margins: those with long words that cannot be broken would have gaps, or warnings. */
 export const title = (name: string, number: number, date: string, source: string): string =>
-  `.TH ${roman(name.toUpperCase())} ${number} ${date} "${source}" "aops manual"\n`;
+  `.TH ${roman(name.toUpperCase())} ${number} ${date} "${source}" "aops manual"\n.ad l\n`;
