@@ -1,34 +1,12 @@
-/** The run list with its filters. Every filter but the search is an index; the order is that of creation. */
+/** The list of runs, in the order of their creation, and how many there are. */
 import { setImmediate } from 'node:timers/promises';
-import { type ExpressionBuilder, sql } from 'kysely';
 import type { RunStatus } from '../../interface/types.ts';
 import type { Queries } from './database.ts';
-import { escapeLike, idsWith } from './like.ts';
 import { namesOf, prepared } from './prepared.ts';
+import { filtered, indexedOnly, type RunFilter, type Values, valuesOf } from './run-filter.ts';
 import { type Place, type Slice, searchSlice, skippedSlice, sliceAfter, slices, wholeList, within } from './run-slices.ts';
 import { sumTotals } from './run-totals.ts';
-import type { Database, EvaluationStatus, RunRow } from './schema.ts';
-
-export interface RunFilter {
-  teamId: string;
-  agentId?: string;
-  /** None matches nothing, absent matches all. */
-  statuses?: readonly RunStatus[];
-  /** ISO 8601 in UTC, inclusive and exclusive. */
-  since?: string;
-  until?: string;
-  source?: string;
-  /** Runs for cases of this queue. */
-  caseQueueId?: string;
-  /** Whether a rubric was not met; a run that is not evaluated yet has no issues. */
-  hasIssues?: boolean;
-  /** Runs with an issue of this severity. */
-  issueSeverity?: 'critical' | 'medium' | 'low';
-  /** The one run of the team that has this number. */
-  number?: number;
-  /** Words in the title or the agent's name, or the beginning of an id. */
-  search?: string;
-}
+import type { EvaluationStatus, RunRow } from './schema.ts';
 
 export interface RunPage {
   limit: number;
@@ -87,7 +65,7 @@ export async function listRunRows(db: Queries, filter: RunFilter, page: RunPage)
 /** The list of runs of one status, or of any. */
 async function listOfOne(db: Queries, filter: RunFilter, page: RunPage): Promise<ListedRun[]> {
   const values = valuesOf(filter);
-  if (await needsSlices(db, filter)) return searched(db, values, page);
+  if (await needsSlices(db, filter)) return searched(db, { ...values, runByRun: true }, page);
   let { offset } = page;
   let last: Place | undefined;
   if (isIndexed(filter)) {
@@ -105,7 +83,7 @@ async function listOfOne(db: Queries, filter: RunFilter, page: RunPage): Promise
 async function searched(db: Queries, values: Values, { limit, offset, order }: RunPage): Promise<ListedRun[]> {
   const rows: ListedRun[] = [];
   let skip = offset;
-  for await (const slice of searchSlices(db, values, order)) {
+  for await (const slice of slicesOf(db, values, order, searchSlice)) {
     if (skip > 0) {
       const found = Number((await counted.only(db, { ...values, ...slice, order })).total);
       if (found <= skip) {
@@ -120,91 +98,61 @@ async function searched(db: Queries, values: Values, { limit, offset, order }: R
   return rows;
 }
 
-/** The slices of the runs that a search looks at: those of the filters that have an index. */
-const searchSlices = (db: Queries, values: Values, order: RunPage['order']): AsyncGenerator<Slice, void, undefined> =>
-  slices((slice) =>
-    lastOfSlice.first(db, {
-      ...values,
-      caseQueueId: undefined,
-      contains: undefined,
-      ids: undefined,
-      ...slice,
-      order,
-      skipped: searchSlice - 1,
-    }),
-  );
+/** The slices of the runs that match those filters that have an index, so many runs in each. */
+const slicesOf = (db: Queries, values: Values, order: RunPage['order'], size: number): AsyncGenerator<Slice, void, undefined> =>
+  slices((slice) => lastOfSlice.first(db, { ...indexedOnly(values), ...slice, order, skipped: size - 1 }));
 
-/** Whether there are more runs to look at than are looked at in one go. Those with issues have an index of their own. */
+/** Whether there are more runs to look at than are looked at in one go. */
 async function needsSlices(db: Queries, filter: RunFilter): Promise<boolean> {
-  const { search, caseQueueId, hasIssues, issueSeverity } = filter;
-  if ((search ?? caseQueueId) === undefined || hasIssues !== undefined || issueSeverity !== undefined) return false;
-  return (await sumTotals(db, filter)) > searchSlice;
+  if (isIndexed(filter) || filter.number !== undefined) return false;
+  // Of the runs of an agent, no index has those of one source.
+  const lookedAt = filter.agentId === undefined ? filter : { ...filter, source: undefined };
+  if ((await sumTotals(db, lookedAt)) <= searchSlice) return false;
+  const { hasIssues, issueSeverity } = filter;
+  // A few runs with issues are found by their issues, in one go.
+  return !((hasIssues === true || issueSeverity !== undefined) && (await placeInIssues.first(db, { offset: searchSlice })) === undefined);
 }
 
 /** Whether an index has the runs of the filter in the order of the list. */
-const isIndexed = ({ search, caseQueueId, hasIssues, issueSeverity }: RunFilter): boolean =>
-  [search, caseQueueId, hasIssues, issueSeverity].every((value) => value === undefined);
+const isIndexed = ({ search, caseQueueId, hasIssues, issueSeverity, agentId, source }: RunFilter): boolean =>
+  [search, caseQueueId, hasIssues, issueSeverity, agentId && source].every((value) => value === undefined);
 
+/** How many runs match. It may be off by those that change while they are counted. */
 export async function countRuns(db: Queries, filter: RunFilter): Promise<number> {
-  const { since, until, caseQueueId, search, hasIssues, issueSeverity, number } = filter;
+  const { since, until, caseQueueId, search, hasIssues, issueSeverity, number, statuses } = filter;
   if ([since, until, caseQueueId, search, hasIssues, issueSeverity, number].every((value) => value === undefined))
     return sumTotals(db, filter);
-  if (filter.statuses?.length === 0) return 0;
+  if (statuses?.length === 0) return 0;
+  // An index has the runs of one status in order, not those of several.
+  if (statuses !== undefined && statuses.length > 1) {
+    let total = 0;
+    for (const status of new Set(statuses)) total += await countRuns(db, { ...filter, statuses: [status] });
+    return total;
+  }
+  // Most runs are without issues: the others are counted sooner.
+  if (hasIssues === false && issueSeverity === undefined) {
+    const all = await countRuns(db, { ...filter, hasIssues: undefined });
+    return Math.max(0, all - (await countRuns(db, { ...filter, hasIssues: true })));
+  }
   const values = valuesOf(filter);
-  if (!(await needsSlices(db, filter))) return Number((await counted.only(db, { ...values, ...wholeList, order: 'desc' })).total);
+  if (await needsSlices(db, filter)) return countOf(db, { ...values, runByRun: true }, searchSlice);
+  if (isIndexed(filter) && number === undefined) return countOf(db, values, skippedSlice);
+  return Number((await counted.only(db, { ...values, ...wholeList, order: 'desc' })).total);
+}
+
+async function countOf(db: Queries, values: Values, size: number): Promise<number> {
+  const order = 'desc';
   let total = 0;
-  for await (const slice of searchSlices(db, values, 'desc'))
-    total += Number((await counted.only(db, { ...values, ...slice, order: 'desc' })).total);
+  for await (const slice of slicesOf(db, values, order, size)) {
+    total += Number((await counted.only(db, { ...values, ...slice, order })).total);
+  }
   return total;
 }
 
-/** The filter as the values of a query. */
-interface Values {
-  teamId: string;
-  agentId: string | undefined;
-  /** One for each status. */
-  [status: `status${number}`]: RunStatus;
-  since: string | undefined;
-  until: string | undefined;
-  source: string | undefined;
-  caseQueueId: string | undefined;
-  number: number | undefined;
-  /** Each is there, or not. */
-  withIssues: true | undefined;
-  withoutIssues: true | undefined;
-  critical: true | undefined;
-  medium: true | undefined;
-  low: true | undefined;
-  contains: string | undefined;
-  ids: string | undefined;
-}
-
-function valuesOf({
-  search,
-  statuses = [],
-  hasIssues,
-  issueSeverity,
-  agentId,
-  since,
-  until,
-  source,
-  caseQueueId,
-  number,
-  teamId,
-}: RunFilter): Values {
-  const text = search?.trim().toLowerCase();
-  return {
-    ...{ teamId, agentId, since, until, source, caseQueueId, number },
-    withIssues: hasIssues === true ? true : undefined,
-    withoutIssues: hasIssues === false ? true : undefined,
-    critical: issueSeverity === 'critical' ? true : undefined,
-    medium: issueSeverity === 'medium' ? true : undefined,
-    low: issueSeverity === 'low' ? true : undefined,
-    contains: text === undefined ? undefined : `%${escapeLike(text)}%`,
-    ids: text === undefined ? undefined : idsWith(text),
-    ...Object.fromEntries(statuses.map((status, index) => [`status${index}`, status])),
-  };
-}
+/** The issue after so many others, in no particular order. */
+const placeInIssues = prepared((db, parameters: { offset: number }) =>
+  db.selectFrom('evaluations').select('run_id').where('issues', '>', 0).limit(1).offset(parameters.offset),
+);
 
 const listed = prepared(
   (db, parameters: Values & RunPage & Slice, values) => {
@@ -264,55 +212,3 @@ const lastOfSlice = prepared(
       .offset(parameters.skipped),
   (values) => `${values.order} ${namesOf(values).join()}`,
 );
-
-function filtered(db: Queries, parameters: Values, values: Values) {
-  const { teamId } = parameters;
-  let query = db.selectFrom('runs');
-  if (values.agentId === undefined) query = query.where('runs.team_id', '=', teamId);
-  else {
-    // The team of the agent is that of its runs; to look at theirs would mean to read every one of them.
-    const agentId = parameters.agentId as string;
-    query = query.where('runs.agent_id', '=', (from) =>
-      from.selectFrom('agents').select('id').where('id', '=', agentId).where('team_id', '=', teamId),
-    );
-  }
-  const statuses = Object.keys(values).filter((name) => name.startsWith('status')) as `status${number}`[];
-  if (statuses.length === 1) query = query.where('runs.status', '=', parameters.status0 as RunStatus);
-  else if (statuses.length > 1)
-    query = query.where(
-      'runs.status',
-      'in',
-      statuses.map((name) => parameters[name] as RunStatus),
-    );
-  if (values.since !== undefined) query = query.where('runs.created_at', '>=', parameters.since as string);
-  if (values.until !== undefined) query = query.where('runs.created_at', '<', parameters.until as string);
-  if (values.source !== undefined) query = query.where('runs.source', '=', parameters.source as string);
-  if (values.number !== undefined) query = query.where('runs.run_number', '=', parameters.number as number);
-  if (values.caseQueueId !== undefined) {
-    const queueId = parameters.caseQueueId as string;
-    // Looked up run by run: a queue may have any number of cases, and many runs have none.
-    query = query
-      .where('runs.case_id', 'is not', null)
-      .where((where) =>
-        where.exists(
-          where.selectFrom('cases').select('cases.id').whereRef('cases.id', '=', 'runs.case_id').where('queue_id', '=', queueId),
-        ),
-      );
-  }
-  // Those with issues have an index of their own: they are the fewer.
-  const judged = () => db.selectFrom('evaluations').select('run_id').where('issues', '>', 0);
-  if (values.withIssues) query = query.where('runs.id', 'in', judged());
-  if (values.withoutIssues) query = query.where('runs.id', 'not in', judged());
-  for (const severity of ['critical', 'medium', 'low'] as const)
-    if (values[severity]) query = query.where('runs.id', 'in', judged().where(severity, '>', 0));
-  return values.contains === undefined ? query : query.where((where) => found(where, parameters, values));
-}
-
-const found = (where: ExpressionBuilder<Database, 'runs'>, { contains, ids }: Values, values: Values) =>
-  where.or([
-    sql<boolean>`runs.title_folded like ${contains} escape '\\'`,
-    ...(values.ids === undefined ? [] : [sql<boolean>`runs.id like ${ids}`]),
-    where('runs.agent_id', 'in', (from) =>
-      from.selectFrom('agents').select('id').where(sql<boolean>`agents.name_folded like ${contains} escape '\\'`),
-    ),
-  ]);

@@ -3,7 +3,8 @@ import { setImmediate } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/service/store/database.ts';
-import { countRuns, listRunRows, type RunFilter } from '../../../src/service/store/run-list.ts';
+import type { RunFilter } from '../../../src/service/store/run-filter.ts';
+import { countRuns, listRunRows } from '../../../src/service/store/run-list.ts';
 import { searchSlice, skippedSlice } from '../../../src/service/store/run-slices.ts';
 import type { Database } from '../../../src/service/store/schema.ts';
 import { temporaryFolder, whenDone } from '../../support/temporary.ts';
@@ -12,6 +13,10 @@ import { temporaryFolder, whenDone } from '../../support/temporary.ts';
 const runs = skippedSlice * 2 + 2_500;
 const isRare = (number: number): boolean => number % 4_000 === 0;
 const isBlue = (number: number): boolean => number % 10 === 0 && !isRare(number);
+/** More runs with issues than are looked at in one go; of some of them the issue is critical. */
+const hasIssues = (number: number): boolean => number % 5 === 0;
+const isCritical = (number: number): boolean => number % 1_000 === 0;
+const isScheduled = (number: number): boolean => number % 700 === 0;
 const numbers = Array.from({ length: runs }, (_, index) => index + 1);
 
 let db: Kysely<Database>;
@@ -28,8 +33,11 @@ beforeAll(async () => {
     insert into runs (id, team_id, agent_id, build_id, run_number, title, title_folded, status, source, sandbox_id, runtime, procedure_hash,
       turn, submitted_prompt_count, resume_count, case_id, created_at, updated_at)
     select printf('run-%d', i), 't', 'a', 'b', i, 'Run', case when i % 4000 = 0 then 'rare' when i % 10 = 0 then 'blue' else 'plain' end,
-      case when i % 3 = 0 then 'failed' else 'completed' end, 'api', 's', 'script', 'h', 1, 0, 0,
+      case when i % 3 = 0 then 'failed' else 'completed' end,
+      case when i % 700 = 0 then 'schedule' else 'api' end, 's', 'script', 'h', 1, 0, 0,
       case when i % 4000 = 0 then 'case' end, printf('2026-01-01T%08d', i / 2), '' from n`.execute(db);
+  await sql`insert into evaluations (run_id, status, passed, total, critical, medium, low, issues, results, created_at, updated_at)
+    select id, 'ready', 1, 1, run_number % 1000 = 0, run_number % 1000 > 0, 0, run_number % 5 = 0, '[]', '', '' from runs`.execute(db);
   await sql`insert into queues (id, team_id, name, created_at, updated_at) values ('q', 't', 'Queue', '', '')`.execute(db);
   await sql`insert into cases (id, queue_id, number, title, data, search_text, status, priority, created_at, updated_at)
     values ('case', 'q', 1, 'Case', '', '', 'pending', 0, '', '')`.execute(db);
@@ -45,6 +53,18 @@ const found: [string, Partial<RunFilter>, (number: number) => boolean][] = [
   ['a word among the failed ones', { search: 'blue', statuses: ['failed'] }, (number) => isBlue(number) && failed(number)],
   ['a word among those of two statuses', { search: 'rare', statuses: ['failed', 'completed'] }, isRare],
   ['a word of a time', { search: 'rare', since: '2026-01-01T00004000' }, (number) => isRare(number) && number >= 8_000],
+  ['runs with issues', { hasIssues: true }, hasIssues],
+  ['runs without issues', { hasIssues: false }, (number) => !hasIssues(number)],
+  [
+    'runs without issues among the failed ones',
+    { hasIssues: false, statuses: ['failed'] },
+    (number) => !hasIssues(number) && failed(number),
+  ],
+  ['runs with a critical issue', { issueSeverity: 'critical' }, isCritical],
+  ['a word among runs with issues', { search: 'rare', hasIssues: true }, isRare],
+  ['the runs of one source of an agent', { agentId: 'a', source: 'schedule' }, isScheduled],
+  ['the runs since a moment', { since: '2026-01-01T00004000' }, (number) => number >= 8_000],
+  ['the runs until a moment', { until: '2026-01-01T00004000', statuses: ['failed', 'completed'] }, (number) => number < 8_000],
   ['the runs of a queue', { caseQueueId: 'q' }, isRare],
 ];
 
@@ -79,6 +99,19 @@ it.each<[string, number, () => Promise<unknown>]>([
     Math.floor(runs / searchSlice),
     () => listRunRows(db, { teamId: 't', search: 'none' }, { limit: 5, offset: 0, order: 'desc' }),
   ],
+  ['counting runs with issues', Math.floor(runs / searchSlice), () => countRuns(db, { teamId: 't', hasIssues: true })],
+  ['counting runs without issues', Math.floor(runs / searchSlice), () => countRuns(db, { teamId: 't', hasIssues: false })],
+  [
+    'a page of runs with issues of a severity that none has',
+    Math.floor(runs / searchSlice),
+    () => listRunRows(db, { teamId: 't', issueSeverity: 'low' }, { limit: 5, offset: 0, order: 'desc' }),
+  ],
+  [
+    'a page of one source of an agent',
+    Math.floor(runs / searchSlice),
+    () => listRunRows(db, { teamId: 't', agentId: 'a', source: 'slack' }, { limit: 5, offset: 0, order: 'desc' }),
+  ],
+  ['counting runs since a moment', 2, () => countRuns(db, { teamId: 't', since: '2026' })],
   ['a page far down', 2, () => listRunRows(db, { teamId: 't' }, { limit: 5, offset: skippedSlice * 2 + 1, order: 'desc' })],
 ])('others have their turn during %s', async (_, atLeast, read) => {
   let done = false;
