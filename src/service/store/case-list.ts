@@ -9,6 +9,7 @@ import { pendingRequestSizes } from './human-requests.ts';
 import { escapeLike, idsWith } from './like.ts';
 import { bytesOf, fitting } from './page-bytes.ts';
 import type { CaseRow } from './schema.ts';
+import { boundsOf, caseSlice, type Slice, slices, wholeList, within } from './slices.ts';
 
 export interface CaseFilter {
   queueId: string;
@@ -42,17 +43,90 @@ export async function listCaseRows(db: Queries, filter: CaseFilter, page: CasePa
 }
 
 async function listCaseIds(db: Queries, filter: CaseFilter, page: CasePage): Promise<string[]> {
+  const { sortBy, order, limit, offset } = page;
+  if (!isIndexed(filter, sortBy) && (await isLong(db, filter)))
+    return sortBy === 'created_at' ? idsInOrder(db, filter, page) : sortedIds(db, filter, page);
   let query = filtered(db, filter).select('cases.id');
   // Cases that are not postponed come last, whatever the order: databases disagree on where null belongs.
-  if (page.sortBy === 'postponed_to') query = query.orderBy((by) => by.case().when('cases.postponed_to', 'is', null).then(1).else(0).end());
-  const rows = await query
-    .orderBy(`cases.${page.sortBy}`, page.order)
-    .orderBy('cases.number', page.order)
-    .limit(page.limit)
-    .offset(page.offset)
-    .execute();
+  if (sortBy === 'postponed_to') query = query.orderBy((by) => by.case().when('cases.postponed_to', 'is', null).then(1).else(0).end());
+  const rows = await query.orderBy(`cases.${sortBy}`, order).orderBy('cases.number', order).limit(limit).offset(offset).execute();
   return rows.map(({ id }) => id);
 }
+
+/** A page of a long queue in the order of creation: slice by slice, until it is full. */
+async function idsInOrder(db: Queries, filter: CaseFilter, { order, limit, offset }: CasePage): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const slice of caseSlices(db, filter, order)) {
+    const rows = await inSlice(db, filter, slice, order)
+      .select('cases.id')
+      .orderBy('cases.created_at', order)
+      .orderBy('cases.number', order)
+      .limit(offset + limit - ids.length)
+      .execute();
+    for (const { id } of rows) ids.push(id);
+    if (ids.length >= offset + limit) break;
+  }
+  return ids.slice(offset);
+}
+
+/** A page of a long queue in another order: all matches are found slice by slice, and then sorted. */
+async function sortedIds(db: Queries, filter: CaseFilter, { sortBy, order, limit, offset }: CasePage): Promise<string[]> {
+  const found: { id: string; number: number; key: string | null }[] = [];
+  for await (const slice of caseSlices(db, filter, order)) {
+    const rows = await inSlice(db, filter, slice, order)
+      .select(['cases.id', 'cases.number', `cases.${sortBy} as key`])
+      .execute();
+    for (const row of rows) found.push(row);
+  }
+  const direction = order === 'asc' ? 1 : -1;
+  found.sort((a, b) => {
+    if (a.key === b.key) return direction * (a.number - b.number);
+    if (a.key === null || b.key === null) return a.key === null ? 1 : -1;
+    return direction * (a.key < b.key ? -1 : 1);
+  });
+  return found.slice(offset, offset + limit).map(({ id }) => id);
+}
+
+/** Whether an index has the cases of the filter in that order. */
+function isIndexed(
+  { statuses, priorities, createdFrom, updatedFrom, labels = [], search }: CaseFilter,
+  sortBy: CasePage['sortBy'],
+): boolean {
+  if (search !== undefined || priorities !== undefined || labels.length > 0) return false;
+  const isOneStatus = statuses === undefined || (statuses.length === 1 && (statuses[0] === 'completed' || statuses[0] === 'failed'));
+  if (sortBy === 'created_at') return isOneStatus && updatedFrom === undefined;
+  return sortBy === 'updated_at' && statuses === undefined && createdFrom === undefined;
+}
+
+/** Whether a queue has more cases than are looked at in one go. */
+const isLong = async (db: Queries, { queueId }: CaseFilter): Promise<boolean> =>
+  (await placeInQueue(db, queueId, wholeList, 'asc', caseSlice)) !== undefined;
+
+/** The slices of all cases of a queue that were created in the time of the filter. */
+const caseSlices = (db: Queries, { queueId, createdFrom }: CaseFilter, order: CasePage['order']): AsyncGenerator<Slice, void, undefined> =>
+  slices((slice) => placeInQueue(db, queueId, slice, order, caseSlice - 1, createdFrom));
+
+/** The case after so many others of a slice. */
+const placeInQueue = (db: Queries, queueId: string, slice: Slice, order: CasePage['order'], skipped: number, createdFrom?: string) =>
+  db
+    .selectFrom('cases')
+    .select(['created_at', 'number'])
+    .where('queue_id', '=', queueId)
+    .$if(createdFrom !== undefined && !boundsOf(slice, order).hasStart, (query) => query.where('created_at', '>=', createdFrom as string))
+    .where((where) => where.and(within(slice, { ...slice, order }, inOrder)))
+    .orderBy('created_at', order)
+    .orderBy('number', order)
+    .limit(1)
+    .offset(skipped)
+    .executeTakeFirst();
+
+const inOrder = ['cases.created_at', 'cases.number'] as const;
+
+/** The cases of a slice that match. */
+const inSlice = (db: Queries, filter: CaseFilter, slice: Slice, order: CasePage['order']) =>
+  filtered(db, boundsOf(slice, order).hasStart ? { ...filter, createdFrom: undefined } : filter, true).where((where) =>
+    where.and(within(slice, { ...slice, order }, inOrder)),
+  );
 
 /** The bytes of what is shown of each case, in the order of the ids. */
 async function caseSizes(db: Queries, ids: readonly string[]): Promise<number[]> {
@@ -78,10 +152,17 @@ async function casesWithIds(db: Queries, ids: readonly string[]): Promise<CaseRo
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
+/** How many cases match. It may be off by those that change while they are counted. */
 export async function countCases(db: Queries, filter: CaseFilter): Promise<number> {
-  const { total } = await filtered(db, filter)
-    .select((select) => select.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
+  if (isIndexed(filter, 'created_at') || isIndexed(filter, 'updated_at') || !(await isLong(db, filter)))
+    return counted(filtered(db, filter));
+  let total = 0;
+  for await (const slice of caseSlices(db, filter, 'asc')) total += await counted(inSlice(db, filter, slice, 'asc'));
+  return total;
+}
+
+async function counted(query: ReturnType<typeof filtered>): Promise<number> {
+  const { total } = await query.select((select) => select.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
   return Number(total);
 }
 
@@ -90,7 +171,8 @@ export async function matchingCases(db: Queries, filter: CaseFilter): Promise<Ca
   return filtered(db, filter).selectAll('cases').orderBy('cases.created_at').orderBy('cases.number').execute();
 }
 
-function filtered(db: Queries, filter: CaseFilter) {
+/** @param caseByCase whether to look up the labels of each case, instead of the cases of each label: for slices, which have few cases each */
+function filtered(db: Queries, filter: CaseFilter, caseByCase = false) {
   let query = db.selectFrom('cases').where('cases.queue_id', '=', filter.queueId);
   const { statuses, priorities, search } = filter;
   if (statuses !== undefined) query = query.where((where) => where.or(statuses.map((status) => hasStatus(status, filter.now))));
@@ -98,16 +180,17 @@ function filtered(db: Queries, filter: CaseFilter) {
   if (filter.createdFrom !== undefined) query = query.where('cases.created_at', '>=', filter.createdFrom);
   if (filter.updatedFrom !== undefined) query = query.where('cases.updated_at', '>=', filter.updatedFrom);
   for (const { key, values } of filter.labels ?? []) {
-    // Those with the label are mostly fewer than those of the queue.
-    query = query.where('cases.id', 'in', (where) =>
-      where
+    query = query.where((where) => {
+      const labelled = where
         .selectFrom('queue_labels')
         .innerJoin('case_labels', 'case_labels.label_id', 'queue_labels.id')
         .select('case_labels.case_id')
         .where('queue_labels.queue_id', '=', filter.queueId)
         .where('queue_labels.key', '=', key)
-        .where('queue_labels.value', 'in', [...values]),
-    );
+        .where('queue_labels.value', 'in', [...values]);
+      // Those with the label are mostly fewer than those of the queue.
+      return caseByCase ? where.exists(labelled.whereRef('case_labels.case_id', '=', 'cases.id')) : where('cases.id', 'in', labelled);
+    });
   }
   if (search === undefined) return query;
   const text = search.trim().toLowerCase();

@@ -4,9 +4,9 @@ import type { RunStatus } from '../../interface/types.ts';
 import type { Queries } from './database.ts';
 import { namesOf, prepared } from './prepared.ts';
 import { filtered, indexedOnly, type RunFilter, type Values, valuesOf } from './run-filter.ts';
-import { type Place, type Slice, searchSlice, skippedSlice, sliceAfter, slices, wholeList, within } from './run-slices.ts';
 import { sumTotals } from './run-totals.ts';
 import type { EvaluationStatus, RunRow } from './schema.ts';
+import { boundsOf, type Place, type Slice, searchSlice, skippedSlice, sliceAfter, slices, wholeList, within } from './slices.ts';
 
 export interface RunPage {
   limit: number;
@@ -65,7 +65,9 @@ export async function listRunRows(db: Queries, filter: RunFilter, page: RunPage)
 /** The list of runs of one status, or of any. */
 async function listOfOne(db: Queries, filter: RunFilter, page: RunPage): Promise<ListedRun[]> {
   const values = valuesOf(filter);
-  if (await needsSlices(db, filter)) return searched(db, { ...values, runByRun: true }, page);
+  const way = await wayOfSearch(db, filter);
+  if (way === 'slices') return searched(db, { ...values, runByRun: true }, page);
+  if (way === 'issues') return listed.all(db, { ...values, ...wholeList, ...page, byIssue: true });
   let { offset } = page;
   let last: Place | undefined;
   if (isIndexed(filter)) {
@@ -85,13 +87,13 @@ async function searched(db: Queries, values: Values, { limit, offset, order }: R
   let skip = offset;
   for await (const slice of slicesOf(db, values, order, searchSlice)) {
     if (skip > 0) {
-      const found = Number((await counted.only(db, { ...values, ...slice, order })).total);
+      const found = Number((await counted.only(db, { ...inTimes(values, slice, order), order })).total);
       if (found <= skip) {
         skip -= found;
         continue;
       }
     }
-    rows.push(...(await listed.all(db, { ...values, ...slice, order, limit: limit - rows.length, offset: skip })));
+    rows.push(...(await listed.all(db, { ...inTimes(values, slice, order), order, limit: limit - rows.length, offset: skip })));
     skip = 0;
     if (rows.length >= limit) break;
   }
@@ -100,17 +102,26 @@ async function searched(db: Queries, values: Values, { limit, offset, order }: R
 
 /** The slices of the runs that match those filters that have an index, so many runs in each. */
 const slicesOf = (db: Queries, values: Values, order: RunPage['order'], size: number): AsyncGenerator<Slice, void, undefined> =>
-  slices((slice) => lastOfSlice.first(db, { ...indexedOnly(values), ...slice, order, skipped: size - 1 }));
+  slices((slice) => lastOfSlice.first(db, { ...inTimes(indexedOnly(values), slice, order), order, skipped: size - 1 }));
 
-/** Whether there are more runs to look at than are looked at in one go. */
-async function needsSlices(db: Queries, filter: RunFilter): Promise<boolean> {
-  if (isIndexed(filter) || filter.number !== undefined) return false;
+/**
+ * The values for a slice. An end of it lies within the times of the filter, which are left out there: of two bounds on one side
+ * SQLite may use the wider one, and look at all other slices as well.
+ */
+function inTimes(values: Values, slice: Slice, order: RunPage['order']): Values & Slice {
+  const { hasStart, hasEnd } = boundsOf(slice, order);
+  return { ...values, ...slice, since: hasStart ? undefined : values.since, until: hasEnd ? undefined : values.until };
+}
+
+/** How runs are found that no index has: by their issues if these are few, in slices if the runs are many, otherwise at once. */
+async function wayOfSearch(db: Queries, filter: RunFilter): Promise<'issues' | 'slices' | 'at once'> {
+  if (isIndexed(filter) || filter.number !== undefined) return 'at once';
   // Of the runs of an agent, no index has those of one source.
   const lookedAt = filter.agentId === undefined ? filter : { ...filter, source: undefined };
-  if ((await sumTotals(db, lookedAt)) <= searchSlice) return false;
+  if ((await sumTotals(db, lookedAt)) <= searchSlice) return 'at once';
   const { hasIssues, issueSeverity } = filter;
-  // A few runs with issues are found by their issues, in one go.
-  return !((hasIssues === true || issueSeverity !== undefined) && (await placeInIssues.first(db, { offset: searchSlice })) === undefined);
+  if (hasIssues !== true && issueSeverity === undefined) return 'slices';
+  return (await placeInIssues.first(db, { offset: searchSlice })) === undefined ? 'issues' : 'slices';
 }
 
 /** Whether an index has the runs of the filter in the order of the list. */
@@ -135,16 +146,18 @@ export async function countRuns(db: Queries, filter: RunFilter): Promise<number>
     return Math.max(0, all - (await countRuns(db, { ...filter, hasIssues: true })));
   }
   const values = valuesOf(filter);
-  if (await needsSlices(db, filter)) return countOf(db, { ...values, runByRun: true }, searchSlice);
+  const way = await wayOfSearch(db, filter);
+  if (way === 'slices') return countOf(db, { ...values, runByRun: true }, searchSlice);
   if (isIndexed(filter) && number === undefined) return countOf(db, values, skippedSlice);
-  return Number((await counted.only(db, { ...values, ...wholeList, order: 'desc' })).total);
+  const byIssue = way === 'issues' ? true : undefined;
+  return Number((await counted.only(db, { ...values, ...wholeList, order: 'desc', byIssue })).total);
 }
 
 async function countOf(db: Queries, values: Values, size: number): Promise<number> {
   const order = 'desc';
   let total = 0;
   for await (const slice of slicesOf(db, values, order, size)) {
-    total += Number((await counted.only(db, { ...values, ...slice, order })).total);
+    total += Number((await counted.only(db, { ...inTimes(values, slice, order), order })).total);
   }
   return total;
 }
@@ -154,11 +167,14 @@ const placeInIssues = prepared((db, parameters: { offset: number }) =>
   db.selectFrom('evaluations').select('run_id').where('issues', '>', 0).limit(1).offset(parameters.offset),
 );
 
+/** By what the list is ordered. */
+const inOrder = ['runs.created_at', 'runs.run_number'] as const;
+
 const listed = prepared(
   (db, parameters: Values & RunPage & Slice, values) => {
     // The page is found in the index alone, also when it is far down; only its runs are then read.
     const page = filtered(db, parameters, values)
-      .where((where) => where.and(within(parameters, values)))
+      .where((where) => where.and(within(parameters, values, inOrder)))
       .select('runs.id')
       .orderBy('runs.created_at', values.order)
       .orderBy('runs.run_number', values.order)
@@ -195,7 +211,7 @@ const listed = prepared(
 const counted = prepared(
   (db, parameters: Values & Slice & Pick<RunPage, 'order'>, values) =>
     filtered(db, parameters, values)
-      .where((where) => where.and(within(parameters, values)))
+      .where((where) => where.and(within(parameters, values, inOrder)))
       .select((select) => select.fn.countAll<number>().as('total')),
   (values) => `${values.order} ${namesOf(values).join()}`,
 );
@@ -204,8 +220,8 @@ const counted = prepared(
 const lastOfSlice = prepared(
   (db, parameters: Values & Slice & Pick<RunPage, 'order'> & { skipped: number }, values) =>
     filtered(db, parameters, values)
-      .where((where) => where.and(within(parameters, values)))
-      .select(['runs.created_at', 'runs.run_number'])
+      .where((where) => where.and(within(parameters, values, inOrder)))
+      .select(['runs.created_at', 'runs.run_number as number'])
       .orderBy('runs.created_at', values.order)
       .orderBy('runs.run_number', values.order)
       .limit(1)

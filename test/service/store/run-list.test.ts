@@ -55,6 +55,20 @@ it.each<[Partial<RunFilter>, string]>([
   }
 });
 
+it('a few runs with issues among many others are found by their issues', async () => {
+  const { db, plans } = await watched();
+  await sql`pragma foreign_keys = off`.execute(db);
+  await sql`insert into run_totals (team_id, agent_id, status, source, runs) values ('t', 'a', 'failed', 'api', 1000000)`.execute(db);
+  await countRuns(db, { teamId: 't', hasIssues: true, since: '2026' });
+  await listRunRows(db, { teamId: 't', issueSeverity: 'low' }, page);
+  const searches = plans().filter((plan) => plan.includes('LIST SUBQUERY'));
+  expect(searches).toHaveLength(2);
+  for (const plan of searches) {
+    expect(plan).toContain('SCAN evaluations USING INDEX evaluations_with_issues');
+    expect(plan).not.toMatch(/runs_listed|runs_by|SCAN runs/);
+  }
+});
+
 it.each<[Partial<RunFilter>]>([[{}], [{ agentId: 'a' }], [{ statuses: ['failed', 'waiting'] }], [{ source: 'api' }]])(
   'the total filtered by %o reads no run',
   async (filter) => {

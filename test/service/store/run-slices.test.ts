@@ -5,8 +5,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/service/store/database.ts';
 import type { RunFilter } from '../../../src/service/store/run-filter.ts';
 import { countRuns, listRunRows } from '../../../src/service/store/run-list.ts';
-import { searchSlice, skippedSlice } from '../../../src/service/store/run-slices.ts';
 import type { Database } from '../../../src/service/store/schema.ts';
+import { searchSlice, skippedSlice } from '../../../src/service/store/slices.ts';
 import { temporaryFolder, whenDone } from '../../support/temporary.ts';
 
 /** Every tenth run is called Blue, every 4,000th one Rare; two neighbours each have the same moment. */
@@ -125,4 +125,25 @@ it.each<[string, number, () => Promise<unknown>]>([
   }
   await reading;
   expect(turns).toBeGreaterThanOrEqual(atLeast);
+});
+
+describe('when few runs have issues', () => {
+  beforeAll(async () => {
+    await sql`update evaluations set issues = 0 where run_id not in (select id from runs where run_number % 500 = 0)`.execute(db);
+  });
+
+  it.each<[Partial<RunFilter>, (number: number) => boolean]>([
+    [{ hasIssues: true }, (number) => number % 500 === 0],
+    [{ hasIssues: false }, (number) => number % 500 > 0],
+    [{ issueSeverity: 'critical', statuses: ['failed'] }, (number) => isCritical(number) && failed(number)],
+    [
+      { hasIssues: true, since: '2026-01-01T00004000', agentId: 'a', source: 'api' },
+      (number) => number % 500 === 0 && number >= 8_000 && !isScheduled(number),
+    ],
+  ])('they are counted and listed (%o)', async (filter, matches) => {
+    const expected = numbers.filter(matches).toReversed();
+    expect(await countRuns(db, { teamId: 't', ...filter })).toBe(expected.length);
+    const rows = await listRunRows(db, { teamId: 't', ...filter }, { limit: 5, offset: 2, order: 'desc' });
+    expect(rows.map((row) => row.run_number)).toEqual(expected.slice(2, 7));
+  });
 });
