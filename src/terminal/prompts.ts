@@ -1,8 +1,8 @@
 /**
  * Questions to the person at the terminal, on stderr: ready-made prompts where those are enough, and components of our own on
- * @inquirer/core for what decides human requests or holds texts that must not be lost. Only somebody who could read a question answers it: what was typed before
- * it was drawn is thrown away. Texts are sanitised, a prompt whose signal is aborted disappears, and where nobody can be asked
- * the error says which flag answers instead.
+ * @inquirer/core for what decides human requests or holds texts that must not be lost. Only somebody who could read a question
+ * answers it: what was typed before it was drawn is thrown away. Texts are sanitised, a prompt whose signal is aborted
+ * disappears, and where nobody can be asked the error says which flag answers instead.
  */
 import type { Clock } from '../base/clock.ts';
 import type { PromptNeeded } from './prompt-errors.ts';

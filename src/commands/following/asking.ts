@@ -2,7 +2,7 @@
 import { AopsError } from '../../base/errors.ts';
 import type { HumanRequest } from '../../interface/types.ts';
 import type { Pace } from '../../watch/pace.ts';
-import { LeftPending, type Requester, type ResponderOptions, respond } from './responder.ts';
+import { LeftPending, type Requester, type ResponderOptions, respond, Withdrawn } from './responder.ts';
 
 /** What shows the stream. */
 export interface HeldSink {
@@ -24,8 +24,6 @@ export class Asking {
   readonly #requester: Requester;
   readonly #parts: Parts;
   #withdraw = new AbortController();
-  /** The stream says that the open request was answered. */
-  #answered = false;
   #current: Promise<void> = Promise.resolve();
   #open = false;
   #busy = false;
@@ -53,13 +51,16 @@ export class Asking {
   /** What was asked is not asked any more. */
   async resolved(answered: boolean): Promise<void> {
     this.#open = false;
-    this.#answered = answered;
-    await this.end();
+    await this.#end(answered ? new Withdrawn('Somebody else answered.') : undefined);
   }
 
   /** Withdraws an open prompt and waits until it has left the screen. */
-  async end(): Promise<void> {
-    this.#withdraw.abort();
+  end(): Promise<void> {
+    return this.#end(undefined);
+  }
+
+  async #end(reason: Withdrawn | undefined): Promise<void> {
+    this.#withdraw.abort(reason);
     await this.#current;
   }
 
@@ -69,7 +70,6 @@ export class Asking {
     this.#withdraw = new AbortController();
     this.#busy = prompts;
     if (prompts) sink.hold();
-    this.#answered = false;
     let answeredHere = false;
     try {
       answeredHere = await respond(this.#options, this.#requester, request, this.#withdraw.signal);
@@ -78,8 +78,6 @@ export class Asking {
     }
     if (answeredHere) this.#open = false;
     this.#busy = false;
-    // Said before what came of that answer.
-    if (prompts && this.#answered && !answeredHere) this.#options.note('Somebody else answered.');
     if (prompts) await sink.resume(answeredHere);
     pace.hurry();
   }

@@ -47,6 +47,9 @@ export async function followOptions(
   };
 }
 
+/** Why a request is no longer asked, as a sentence for the person at the prompt that goes away. */
+export class Withdrawn extends Error {}
+
 /** Whose request it is: how it is answered, and the error where nobody may be asked. */
 export interface Requester {
   /** What sends the answer. Called again, it is the same change with the same idempotency key. */
@@ -67,7 +70,7 @@ export interface ResponderOptions extends FollowOptions {
 /**
  * Answers one request, or decides not to. Resolves when it is answered, by whomever, or left to somebody else: to
  * whether the person here answered it.
- * @param withdrawn aborted when the request is no longer pending; an open prompt then goes away
+ * @param withdrawn aborted when the request is no longer pending; an open prompt then goes away, and a `Withdrawn` is said
  * @throws AopsError exit 12 when nobody may be asked, UsageError when the answers file does not fit, LeftPending, PromptCancelled
  */
 export async function respond(
@@ -104,8 +107,9 @@ async function askAndSend(
     return answered;
   } catch (error) {
     // It was withdrawn while it was on the screen, or while the service was away.
-    if (withdrawn.aborted && !(error instanceof LeftPending) && (error === withdrawn.reason || isAway(error))) return false;
-    throw error;
+    if (!withdrawn.aborted || error instanceof LeftPending || (error !== withdrawn.reason && !isAway(error))) throw error;
+    if (withdrawn.reason instanceof Withdrawn) note(withdrawn.reason.message);
+    return false;
   } finally {
     if (!answered) written.save(request.title, drafts, warn);
   }
