@@ -1,9 +1,13 @@
 /** A program on a pseudo-terminal: what it shows, and the keys it is sent. */
 import { stripVTControlCharacters } from 'node:util';
 import { type IPty, spawn } from '@lydell/node-pty';
+import xterm from '@xterm/headless';
 
 /** Keys as a terminal sends them. */
 export const keys = { enter: '\r', down: '\u001b[B', up: '\u001b[A', space: ' ', tab: '\t', ctrlC: '\u0003', ctrlD: '\u0004' } as const;
+
+/** Rows of every screen. */
+const rowCount = 40;
 
 /** How long something may take to be shown, in milliseconds. */
 const patience = 15_000;
@@ -12,6 +16,8 @@ export class Screen {
   readonly exit: Promise<number>;
   readonly #pty: IPty;
   #raw = '';
+  /** What was written, and the widths that the window was given meanwhile. */
+  readonly #history: (string | { columns: number })[] = [];
   /** How much of the text was matched already. */
   #seen = 0;
   #ended = false;
@@ -22,9 +28,11 @@ export class Screen {
     argv: readonly string[],
     { cwd, env, columns = 100 }: { cwd: string; env: Record<string, string>; columns?: number },
   ) {
-    this.#pty = spawn(program, [...argv], { name: 'xterm-256color', cols: columns, rows: 40, cwd, env });
+    this.#pty = spawn(program, [...argv], { name: 'xterm-256color', cols: columns, rows: rowCount, cwd, env });
+    this.#history.push({ columns });
     this.#pty.onData((data) => {
       this.#raw += data;
+      this.#history.push(data);
       this.#changed();
     });
     this.exit = new Promise((resolve) => {
@@ -48,6 +56,25 @@ export class Screen {
   /** Everything that was written, without control sequences; what was redrawn is there several times. */
   get text(): string {
     return stripVTControlCharacters(this.#raw).replaceAll('\r', '');
+  }
+
+  /** The rows that a terminal shows now which breaks and joins lines when its window is resized. */
+  async rows(): Promise<string[]> {
+    const terminal = new xterm.Terminal({ rows: rowCount, allowProposedApi: true });
+    for (const step of this.#history) {
+      if (typeof step === 'string') await new Promise<void>((resolve) => terminal.write(step, resolve));
+      else terminal.resize(step.columns, rowCount);
+    }
+    const { active } = terminal.buffer;
+    const rows = Array.from({ length: active.length }, (_, row) => active.getLine(row)?.translateToString(true) ?? '');
+    terminal.dispose();
+    return rows;
+  }
+
+  /** Gives the window another width. */
+  resize(columns: number): void {
+    this.#history.push({ columns });
+    this.#pty.resize(columns, rowCount);
   }
 
   /** Resolves when this is shown after what was matched before. @throws Error when it does not come, or the program ends first */

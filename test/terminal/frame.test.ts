@@ -67,10 +67,11 @@ it('shows the last picture again in its place, with the cursor where it was', ()
   news();
   stream.columns = 20;
   frame.redraw();
-  expect(news()).toBe('\u001b[1A\r\u001b[J? Delete "everything"? (y/N) \u001b[11G');
-  stream.columns = 80;
+  expect(news()).toBe('\u001b[1A\r\u001b[J? Delete "everything\n"? (y/N) \u001b[11G');
+  frame.write('\u001b[12G');
+  news();
   frame.write('\u001b[2K\u001b[G? Delete "everything"? Yes\n');
-  expect(news()).toBe('\r\u001b[J? Delete "everything"? Yes\n');
+  expect(news()).toBe('\u001b[1A\r\u001b[J? Delete "everything"? Yes\n');
 });
 
 it('shows the last picture again below what was written since it was left', () => {

@@ -13,6 +13,7 @@ const erasing = /^(?:\u001b\[\d+B)?\u001b\[2K(?:\u001b\[1A\u001b\[2K)*\u001b\[G/
 /** How it puts the cursor after a picture: up by some lines, then to a column. */
 const placing = /(?:\u001b\[(\d+)A)?\u001b\[(\d+)G$/;
 const onlyPlacing = /^\u001b\[(\d+)G$/;
+const sequences = /(\u001b\[[\d;?]*[A-Za-z])/;
 // biome-ignore-end lint/suspicious/noControlCharactersInRegex: as above
 
 /** The lines of a picture, and where the cursor is in them. */
@@ -59,11 +60,13 @@ export class PromptFrame extends Writable {
   /** Shows the last picture again, in its place, for a prompt that cannot be asked to draw itself. */
   redraw(): void {
     const erased = this.#erasing();
-    this.#shown = this.#picture;
     const { lines, row, column } = this.#picture;
-    const rows = lines.slice(row).reduce((sum, line) => sum + this.#rowsOf(line), 0);
-    const up = rows - 1 - Math.floor(column / this.columns);
-    this.#write(`${erased}${lines.join('\n')}${up > 0 ? `\u001b[${up}A` : ''}\u001b[${(column % this.columns) + 1}G`);
+    const [above, below] = [lines.slice(0, row), lines.slice(row)].map((part) => part.flatMap((line) => this.#broken(line)));
+    const shown = [...(above ?? []), ...(below ?? [])];
+    const at = Math.min((above?.length ?? 0) + Math.floor(column / this.columns), shown.length - 1);
+    this.#shown = { lines: shown, row: at, column: column % this.columns };
+    const up = shown.length - 1 - at;
+    this.#write(`${erased}${shown.join('\n')}${up > 0 ? `\u001b[${up}A` : ''}\u001b[${this.#shown.column + 1}G`);
   }
 
   /** Leaves the picture where it is, and goes on below it. */
@@ -83,8 +86,9 @@ export class PromptFrame extends Writable {
   #draw(text: string): void {
     const moved = onlyPlacing.exec(text);
     if (moved) {
-      this.#picture = { ...this.#picture, column: Number(moved[1]) - 1 };
-      this.#shown = this.#picture;
+      const column = Number(moved[1]) - 1;
+      this.#picture = { ...this.#picture, column };
+      this.#shown = { ...this.#shown, column };
       this.#write(text);
       return;
     }
@@ -107,6 +111,24 @@ export class PromptFrame extends Writable {
     const above = lines.slice(0, row).reduce((rows, line) => rows + this.#rowsOf(line), 0);
     const up = above + Math.floor(column / this.columns);
     return `${up > 0 ? `\u001b[${up}A` : ''}\r\u001b[J`;
+  }
+
+  /** A line in parts that fit: terminals disagree on what becomes of the lines that they broke when they get wider again. */
+  #broken(line: string): string[] {
+    const parts = [''];
+    let width = 0;
+    for (const token of line.split(sequences)) {
+      for (const character of token.startsWith('\u001b') ? [token] : token) {
+        const more = this.#widthOf(stripVTControlCharacters(character));
+        if (width + more > this.columns) {
+          parts.push('');
+          width = 0;
+        }
+        parts.push(`${parts.pop()}${character}`);
+        width += more;
+      }
+    }
+    return parts;
   }
 
   /** Rows of the terminal that a line takes. */
