@@ -1,7 +1,6 @@
 /** A program on a pseudo-terminal: what it shows, and the keys it is sent. */
 import { stripVTControlCharacters } from 'node:util';
 import { type IPty, spawn } from '@lydell/node-pty';
-import xterm from '@xterm/headless';
 
 /** Keys as a terminal sends them. */
 export const keys = { enter: '\r', down: '\u001b[B', up: '\u001b[A', space: ' ', tab: '\t', ctrlC: '\u0003', ctrlD: '\u0004' } as const;
@@ -60,6 +59,7 @@ export class Screen {
 
   /** The rows that a terminal shows now which breaks and joins lines when its window is resized. */
   async rows(): Promise<string[]> {
+    const { default: xterm } = await import('@xterm/headless');
     const terminal = new xterm.Terminal({ rows: rowCount, allowProposedApi: true });
     for (const step of this.#history) {
       if (typeof step === 'string') await new Promise<void>((resolve) => terminal.write(step, resolve));

@@ -33,7 +33,7 @@ export class PromptFrame extends Writable {
   #held: string | undefined = '';
   /** The last picture of the prompt. */
   #picture = blank;
-  /** What of it is on the screen: all, or nothing since the prompt was left. */
+  /** What is on the screen: the picture, possibly in lines that were broken to fit, or nothing since the prompt was left. */
   #shown = blank;
 
   constructor(side: OutputSide, widthOf: WidthOf) {
