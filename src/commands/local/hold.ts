@@ -59,19 +59,20 @@ async function holdRunning(context: Context, state: LocalState, dataDirectory: s
   }
 }
 
-class RunningHold implements Held {
+/** What a running service holds still for this command, which prolongs it until it is released. */
+export class RunningHold implements Held {
   readonly path: string;
   readonly createdAt: string;
   readonly running = true;
-  readonly #context: Context;
-  readonly #client: Client;
+  readonly #context: Pick<Context, 'clock' | 'signal'>;
+  readonly #client: Pick<Client, 'call' | 'close'>;
   readonly #lost = new AbortController();
   readonly #done = new AbortController();
   #hold: BackupHold;
   /** When the service was last told to go on holding. */
   #prolonged: number;
 
-  constructor(context: Context, client: Client, dataDirectory: string, hold: BackupHold) {
+  constructor(context: Pick<Context, 'clock' | 'signal'>, client: Pick<Client, 'call' | 'close'>, dataDirectory: string, hold: BackupHold) {
     this.path = dataDirectory;
     this.createdAt = hold.created_at;
     this.#context = context;

@@ -1,0 +1,54 @@
+/** A backup of a running service, whose copy of the database takes long to check. */
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import Libsql from 'libsql';
+import { expect, it } from 'vitest';
+import type { Client } from '../../src/client/client.ts';
+import { RunningHold } from '../../src/commands/local/hold.ts';
+import { Contents } from '../../src/service/backup/contents.ts';
+import { ManualClock } from '../service/helpers/clock.ts';
+import { started } from '../service/helpers/service.ts';
+import { temporaryDirectory } from '../support/temporary.ts';
+
+it('keeps its hold while the copy is checked, for longer than the service waits for a command', async () => {
+  const clock = new ManualClock();
+  const api = await started({ clock });
+  const copy = join(await temporaryDirectory(), 'copy.db');
+  await copyFile(join(api.dataDirectory, 'aops.db'), copy);
+  // Enough to look at that the service's 30 seconds pass several times on the clock below.
+  const database = new Libsql(copy);
+  database.exec(`create table filler (a integer primary key, b text unique);
+    with recursive n(i) as (select 1 union all select i + 1 from n where i < 400000) insert into filler select i, hex(i * 7919) from n`);
+  database.close();
+  let prolonged = 0;
+  let pending = 0;
+  const client = {
+    call: async (name: 'updateBackupHold' | 'deleteBackupHold', input: never) => {
+      if (name === 'updateBackupHold') prolonged += 1;
+      pending += 1;
+      return api.ok(name, input).finally(() => {
+        pending -= 1;
+      });
+    },
+    close: async () => undefined,
+  } as unknown as Client;
+  const { hold } = await api.ok('createBackupHold');
+  const held = new RunningHold({ clock, signal: new AbortController().signal }, client, api.dataDirectory, hold);
+  let checked = false;
+  const checking = Contents.open(copy).finally(() => {
+    checked = true;
+  });
+  const start = clock.now();
+  while (!checked) {
+    // Time passes only when nothing is under way, so that a slow machine does not lose the hold.
+    for (let turn = 0; turn < 20 || pending > 0; turn++) await setImmediate();
+    clock.advance(1_000);
+  }
+  await (await checking).close();
+  expect(clock.now() - start).toBeGreaterThan(60_000);
+  expect(prolonged).toBeGreaterThanOrEqual(Math.floor((clock.now() - start) / 10_000));
+  expect(held.lost.aborted).toBe(false);
+  await held.keepFilesAlone();
+  await held.release();
+});
