@@ -33,15 +33,17 @@ export async function* pagedRows<Row extends { id: string }>(
 
 /**
  * The same read, which asks for half as many rows from then on whenever an answer is larger than the client reads: rows such as
- * messages have no fixed size.
+ * messages have no fixed size. Further arguments are passed on as they are.
  */
-export function shrinking<Answer>(fetchPage: (limit: number, offset: number) => Promise<Answer>): typeof fetchPage {
+export function shrinking<Answer, Rest extends unknown[]>(
+  fetchPage: (limit: number, offset: number, ...rest: Rest) => Promise<Answer>,
+): typeof fetchPage {
   let most = Number.POSITIVE_INFINITY;
-  return async (limit, offset) => {
+  return async (limit, offset, ...rest) => {
     for (;;) {
       const asked = Math.min(limit, most);
       try {
-        return await fetchPage(asked, offset);
+        return await fetchPage(asked, offset, ...rest);
       } catch (error) {
         if (!(error instanceof AnswerTooLargeError) || asked <= 1) throw error;
         most = Math.floor(asked / 2);

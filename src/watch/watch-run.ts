@@ -4,6 +4,7 @@
  */
 import { type Clock, steadyTime } from '../base/clock.ts';
 import type { Client } from '../client/client.ts';
+import { shrinking } from '../client/paging.ts';
 import type { RunEvent, RunEventBody } from './events.ts';
 import { type Call, polled, type WatchOptions } from './polled.ts';
 import { RunState } from './run-state.ts';
@@ -44,6 +45,10 @@ class Looks {
   readonly #runId: string;
   readonly #state: RunState;
   readonly #clock: Clock;
+  /** Reads a page of messages. Once a page was larger than the client can read, it asks for smaller ones. */
+  readonly #page = shrinking((limit, offset, call: Call, catchesUp: boolean) =>
+    call('listRunMessages', { params: { run_id: this.#runId }, query: { limit, offset } }, { catchesUp }),
+  );
   #readAt = Number.NEGATIVE_INFINITY;
   #silentLooks = 0;
   /** Whether the last look read messages that were not there before; undefined when it did not read messages. */
@@ -91,8 +96,7 @@ class Looks {
     let found = false;
     for (let isFirst = true; ; isFirst = false) {
       const offset = Math.max(0, state.offset - overlap);
-      const query = { limit: pageSize, offset };
-      const { messages, total } = await call('listRunMessages', { params: { run_id: this.#runId }, query }, { catchesUp: !isFirst });
+      const { messages, total } = await this.#page(pageSize, offset, call, !isFirst);
       if (overlap > 0 && state.offset > 0 && messages[0]?.id !== state.last && !rewound) {
         rewound = true;
         state.offset = 0;

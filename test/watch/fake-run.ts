@@ -1,5 +1,6 @@
 /** A run as the service would tell it, changed by a script between looks: the two operations that watching needs. */
 import type { Client } from '../../src/client/client.ts';
+import { AnswerTooLargeError } from '../../src/client/errors.ts';
 import { NoStreamError } from '../../src/client/event-streams.ts';
 import type { HumanRequest, RunMessage } from '../../src/interface/types.ts';
 
@@ -28,6 +29,8 @@ export class FakeRun {
   beforePage: (page: number, told: Told) => void = () => undefined;
   /** The largest page that is given, whatever is asked for. */
   largestPage = 50;
+  /** A page for which more messages are asked is larger than the client reads. */
+  mostReadable = 50;
   #looks = 0;
 
   /** Tells those who watch that the rate limit holds the next look for so long. */
@@ -54,6 +57,7 @@ export class FakeRun {
     this.beforePage(this.pages.length, this.told);
     this.pages.push(query);
     const { limit, offset } = query;
+    if (limit > this.mostReadable) throw new AnswerTooLargeError('the answer is larger than 32 MiB', {}, undefined);
     const messages = this.told.messages
       .slice(offset, offset + Math.min(limit, this.largestPage))
       .map((message) => (typeof message === 'string' ? { id: message, text_content: message } : message));

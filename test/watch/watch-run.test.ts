@@ -60,6 +60,23 @@ describe('watching', () => {
     expect(inShort(await watched(run)).filter((event) => event.startsWith('m'))).toEqual(texts(0, 4));
   });
 
+  it.each([1, 3])('asks for smaller pages when the client can only read %i messages at a time, and keeps to their size', async (most) => {
+    const run = new FakeRun();
+    run.mostReadable = most;
+    run.told = { status: 'completed', messages: texts(0, 8), request: null };
+    expect(inShort(await watched(run))).toEqual([...texts(0, 8), 'null>completed', 'finished completed']);
+    const limits = run.pages.map(({ limit }) => limit);
+    expect(limits).toEqual([...limits].sort((a, b) => b - a));
+    expect(limits.filter((limit) => limit > most)).toEqual([50, 25, 12, 6, 3].filter((limit) => limit > most));
+  });
+
+  it('ends when a single message is more than the client can read', async () => {
+    const run = new FakeRun();
+    run.mostReadable = 0;
+    run.told = { status: 'completed', messages: texts(0, 2), request: null };
+    await expect(watched(run)).rejects.toMatchObject({ code: 'answer_too_large' });
+  });
+
   it('tells of waits for the rate limit, between the others and numbered with them', async () => {
     const run = new FakeRun();
     run.beforeLook = (look, told) => {
