@@ -5,8 +5,14 @@
 import { UsageError } from '../base/errors.ts';
 import type { HumanQuestion, HumanRequest } from '../interface/types.ts';
 
+/** The answer to an approval. The reason goes beyond the interface. */
+export interface Decision {
+  approved: boolean;
+  reason?: string;
+}
+
 /** The body of respondToHumanRequest. */
-export type Answer = { approved: boolean; reason?: string } | { answers: Record<string, string> };
+export type Answer = Decision | { answers: Record<string, string> };
 
 /** The labels a question offers; empty when its answer is free text. */
 export const optionLabels = (question: HumanQuestion): string[] => (question.options ?? []).map(({ label }) => label);
@@ -96,7 +102,7 @@ export function assignToQuestion(questions: readonly HumanQuestion[], value: str
 
 /** Answers prepared in a file: approvals by request title, answers by question text; `*` stands for any characters. */
 export interface AnswersFile {
-  approvals: Record<string, boolean>;
+  approvals: Record<string, boolean | Decision>;
   answers: Record<string, string | string[]>;
 }
 
@@ -112,7 +118,8 @@ export async function parseAnswersFile(text: string, file: string): Promise<Answ
   } catch (error) {
     throw new UsageError(`${file} is not valid YAML: ${(error as Error).message.split('\n')[0]}`);
   }
-  const hint = 'It holds `approvals:` (request title: true or false) and `answers:` (question: answer, or a list of answers).';
+  const hint =
+    'It contains `approvals:` (request title: true, false, or a map with `approved` and `reason`) and `answers:` (question: answer, or a list of answers).';
   const { approvals = {}, answers = {}, ...others } = asMap(content, file, hint);
   const unknown = Object.keys(others)[0];
   if (unknown !== undefined) throw new UsageError(`${file}: "${unknown}" is not known.`, hint);
@@ -120,7 +127,7 @@ export async function parseAnswersFile(text: string, file: string): Promise<Answ
     approvals: Object.fromEntries(
       Object.entries(asMap(approvals, `${file}: approvals`, hint)).map(([title, value]) => [
         title,
-        asBoolean(value, `${file}: approvals: "${title}"`),
+        asDecision(value, `${file}: approvals: "${title}"`),
       ]),
     ),
     answers: Object.fromEntries(
@@ -138,9 +145,23 @@ function asMap(value: unknown, where: string, hint: string): Record<string, unkn
   throw new UsageError(`${where} must be a map.`, hint);
 }
 
-function asBoolean(value: unknown, where: string): boolean {
+/** The longest reason, in characters, that respondToHumanRequest accepts. */
+const longestReason = 2_000;
+
+function asDecision(value: unknown, where: string): boolean | Decision {
   if (typeof value === 'boolean') return value;
-  throw new UsageError(`${where} must be true or false.`);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new UsageError(`${where} must be true or false, or a map with \`approved\` and \`reason\`.`);
+  const { approved, reason, ...others } = value as Record<string, unknown>;
+  const unknown = Object.keys(others)[0];
+  if (unknown !== undefined) throw new UsageError(`${where}: "${unknown}" is not known.`, 'Use `approved` and `reason`.');
+  if (typeof approved !== 'boolean') throw new UsageError(`${where}: \`approved\` must be true or false.`);
+  if (reason === undefined) return { approved };
+  const text = typeof reason === 'string' ? reason.trim() : '';
+  const characters = [...text].length;
+  if (characters === 0 || characters > longestReason)
+    throw new UsageError(`${where}: \`reason\` must be a text of 1 to ${longestReason} characters.`);
+  return { approved, reason: text };
 }
 
 function asAnswer(value: unknown, where: string): string | string[] {
@@ -159,8 +180,8 @@ function asAnswer(value: unknown, where: string): string | string[] {
  */
 export function answerFromFile(file: AnswersFile, request: HumanRequest): Answer | undefined {
   if (request.type === 'approval') {
-    const approved = lookUp(file.approvals, request.title);
-    return approved === undefined ? undefined : { approved };
+    const decision = lookUp(file.approvals, request.title);
+    return typeof decision === 'boolean' ? { approved: decision } : decision;
   }
   const answers: Record<string, string> = {};
   for (const question of request.questions ?? []) {

@@ -45,10 +45,18 @@ describe('runs respond', () => {
     const { run: failed } = await service.until(run, 'failed');
     expect(failed.error).toContain('The amount is wrong: 12 €');
     expect(await service.texts(run)).toContain('Denied: Pay 3 invoices?\nThe amount is wrong: 12 €');
-    expect((await service.cli(['runs', 'respond', run, '--approve', '--reason', 'x'])).stderr).toContain('--reason goes with --deny.');
     expect((await service.cli(['runs', 'respond', await service.waiting(pay), '--deny', '--reason', ' '])).stderr).toContain(
       '--reason is empty.',
     );
+  });
+
+  it('approves it with a reason, which the run receives', async () => {
+    const run = await service.waiting(`${pay}\n- say: "because: {{ steps.pay.reason }}"`);
+    const answered = await service.cli(['runs', 'respond', run, '--approve', '--reason', 'Within the budget', '--json']);
+    expect(answered).toMatchObject({ code: 0, stderr: '' });
+    expect(answered.json()).toMatchObject({ response: 'approved: Within the budget' });
+    await service.until(run, 'completed');
+    expect(await service.texts(run)).toEqual(expect.arrayContaining(['paid', 'because: Within the budget']));
   });
 
   it('reads an answer from a file or standard input, unless an option is called so', async () => {
@@ -118,6 +126,8 @@ describe('runs respond', () => {
     ['an answer to an approval', pay, ['--answer', 'yes'], /"Pay 3 invoices\?" is an approval\.[\s\S]*--approve or --deny/],
     ['both decisions', pay, ['--approve', '--deny'], /--approve and --deny cannot be used together\. Nothing was sent\./],
     ['a decision and an answer', pay, ['--deny', '--answer', 'x'], /--deny and --answer cannot be used together\./],
+    ['a reason without a decision', pay, ['--reason', 'x'], /--reason needs --approve or --deny\./],
+    ['a reason with an answer', pay, ['--answer', 'x', '--reason', 'x'], /--reason needs --approve or --deny\./],
     ['no decision', pay, [], /--approve, --deny, or --answer/],
   ])('refuses %s, and leaves the request pending', async (_, steps, argv, message) => {
     const run = await service.waiting(steps);
@@ -139,7 +149,7 @@ describe('runs respond', () => {
     expect((JSON.parse(second.stderr) as { error: unknown }).error).toMatchObject({ exit: 6, status: 409 });
     const nothingPending = await service.cli(['runs', 'respond', run, '--approve']);
     expect(nothingPending).toMatchObject({ code: 6, stdout: '' });
-    expect(nothingPending.stderr).toContain('error: The run waits for nobody');
+    expect(nothingPending.stderr).toContain('error: The run is not waiting for an answer');
     await service.cli(['runs', 'stop', run]);
   });
 

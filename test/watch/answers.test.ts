@@ -123,7 +123,7 @@ describe('an answers file', () => {
       await parse('approvals:\n  Pay it: true\n  "*": no\nanswers:\n  Why?: 42\n  Which ones?: [Alpha, Beta]\n  Sure?: true\n').catch(
         (error) => error.message,
       ),
-    ).toBe('a.yaml: approvals: "*" must be true or false.');
+    ).toBe('a.yaml: approvals: "*" must be true or false, or a map with `approved` and `reason`.');
     expect(
       await parse('approvals:\n  Pay it: true\n  "*": false\nanswers:\n  Why?: 42\n  Which ones?: [Alpha, 2]\n  Sure?: true\n'),
     ).toEqual({
@@ -131,6 +131,12 @@ describe('an answers file', () => {
       answers: { 'Why?': '42', 'Which ones?': ['Alpha', '2'], 'Sure?': 'true' },
     });
     expect(await parse('{"answers": {"Why?": "because"}}')).toEqual({ approvals: {}, answers: { 'Why?': 'because' } });
+  });
+
+  it('may give the reason for a decision', async () => {
+    const file = await parse('approvals:\n  Pay it: { approved: true, reason: " Within the budget " }\n  "*": { approved: false }\n');
+    expect(answerFromFile(file, approval('q', 'Pay it'))).toEqual({ approved: true, reason: 'Within the budget' });
+    expect(answerFromFile(file, approval('q', 'Sell it'))).toEqual({ approved: false });
   });
 
   it.each(['', '# nothing\n', '{}', 'answers:\n', 'approvals: null'])('may be empty: %j', async (text) => {
@@ -145,7 +151,12 @@ describe('an answers file', () => {
     ['answer:\n  a: b', /^a\.yaml: "answer" is not known\./],
     ['answers: [a]', /^a\.yaml: answers must be a map\./],
     ['approvals: yes please', /^a\.yaml: approvals must be a map\./],
-    ['approvals: {Pay: "true"}', /^a\.yaml: approvals: "Pay" must be true or false\./],
+    ['approvals: {Pay: "true"}', /^a\.yaml: approvals: "Pay" must be true or false, or a map with `approved` and `reason`\./],
+    ['approvals: {Pay: {reason: x}}', /^a\.yaml: approvals: "Pay": `approved` must be true or false\./],
+    ['approvals: {Pay: {approved: true, why: x}}', /^a\.yaml: approvals: "Pay": "why" is not known\./],
+    ['approvals: {Pay: {approved: true, reason: " "}}', /^a\.yaml: approvals: "Pay": `reason` must be a text of 1 to 2000 characters\./],
+    [`approvals: {Pay: {approved: true, reason: ${'x'.repeat(2_001)}}}`, /`reason` must be a text of 1 to 2000 characters\./],
+    ['approvals: {Pay: [true]}', /^a\.yaml: approvals: "Pay" must be true or false/],
     ['answers: {Why: {a: b}}', /^a\.yaml: answers: "Why" must be a text or a list of texts\./],
     ['answers: {Why: []}', /^a\.yaml: answers: "Why" must be a text/],
     ['answers: {Why: [[a]]}', /^a\.yaml: answers: "Why" must be a text/],

@@ -27,7 +27,7 @@ interface Answered {
 export default defineCommand({
   summary: 'Answer the human request a run waits for',
   description:
-    'Without REQUEST, the pending one is answered. On a terminal the question is asked unless a flag answers it. An answer is given as QUESTION=ANSWER; with a single question the answer alone will do. The reason of a denial goes beyond the interface: a hosted service may pass it over.',
+    'Without REQUEST, the pending one is answered. On a terminal the question is asked unless a flag answers it. An answer is given as QUESTION=ANSWER; with a single question the answer alone will do. A reason goes beyond the interface: a hosted service may ignore it.',
   arguments: {
     run: pickedRunArgument({ runs: 'waiting' }),
     request: optionalArgument('The human request; by default the pending one', { check: uuid }),
@@ -35,14 +35,15 @@ export default defineCommand({
   options: {
     approve: flag('Approve'),
     deny: flag('Deny'),
-    reason: text('TEXT|@FILE|-', 'With --deny: why'),
+    reason: text('TEXT|@FILE|-', 'The reason for the decision, with --approve or --deny'),
     answer: answerOption,
   },
   operations: ['getRun', 'streamRunEvents', 'respondToHumanRequest'],
   mutates: true,
   examples: [
     { command: 'aops runs respond @latest --approve', text: 'Approve what the newest run asks' },
-    { command: "aops runs respond RUN --deny --reason 'The amount is wrong'", text: 'Deny, and tell the run why' },
+    { command: "aops runs respond RUN --approve --reason 'Within the budget'", text: 'Approve, and give the run the reason' },
+    { command: "aops runs respond RUN --deny --reason 'The amount is wrong'", text: 'Deny, and give the run the reason' },
     { command: "aops runs respond RUN --answer 'Which vendor?=Acme GmbH'", text: 'Answer a question' },
     { command: "aops runs respond RUN --answer 'Cost centres=Alpha' --answer 'Cost centres=Beta'", text: 'Choose several' },
     { command: "aops runs respond RUN --answer 'A note?=@note.md'", text: 'A long answer from a file' },
@@ -67,7 +68,7 @@ export default defineCommand({
       throw new AopsError(
         asks && pending !== null
           ? 'The run waits for the answer to another request.'
-          : `The run waits for nobody: its status is ${run.status}.`,
+          : `The run is not waiting for an answer: its status is ${run.status}.`,
         {
           code: 'run_not_waiting',
           exit: exitCodes.conflict,
@@ -114,8 +115,9 @@ async function askHere(context: Context, client: Client, run: Run, request: Huma
 }
 
 function checkFlags({ approve, deny, reason, answer }: Flags): void {
-  if (reason !== undefined && !deny) throw new UsageError('--reason goes with --deny.');
   const given = [...(approve ? ['--approve'] : []), ...(deny ? ['--deny'] : []), ...(answer.length > 0 ? ['--answer'] : [])];
+  if (given.length <= 1 && reason !== undefined && !approve && !deny)
+    throw new UsageError('--reason needs --approve or --deny.', 'It is the reason for that decision.');
   if (given.length === 1) return;
   if (given.length === 0)
     throw new UsageError('Say how to answer: --approve, --deny, or --answer.', 'Use one of them; --answer may be repeated.');
@@ -142,5 +144,5 @@ const blindAnswer = (context: Context, flags: Flags): Promise<Answer> =>
 
 async function decision(context: Context, { approve, reason }: Flags): Promise<Answer> {
   if (reason === undefined) return { approved: approve };
-  return { approved: false, reason: length(1, 2_000)((await readContent(context, reason)).trim(), '--reason') };
+  return { approved: approve, reason: length(1, 2_000)((await readContent(context, reason)).trim(), '--reason') };
 }
