@@ -96,7 +96,7 @@ export async function bodyFromFlags(context: Context, input: BodyInput): Promise
   }
   if (fields.length === 0) return whole;
   const body = whole ?? {};
-  if (!isObject(body)) throw new UsageError('Fields can only be added to a JSON object, and the body of --input is none.');
+  if (!isObject(body)) throw new UsageError('Fields can only be added to a JSON object, and the body from --input is not one.');
   for (const [key, value] of fields) assign(body, keyPath(key), value, key);
   return body;
 }

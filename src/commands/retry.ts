@@ -94,5 +94,5 @@ const notOpen = (key: string): AopsError =>
   new AopsError(`No change is open under the key ${key}.`, {
     code: 'change_not_open',
     exit: exitCodes.notFound,
-    hint: 'It was settled, or it is too old to be sent again. `aops retry` lists what is open.',
+    hint: 'It has been settled, or it is too old to send again. `aops retry` lists what is open.',
   });

@@ -24,7 +24,7 @@ export interface PromptNeeded {
 /** The error for a question that cannot be asked here. */
 export function promptNeeded(message: string, { flag }: PromptNeeded): UsageError {
   return new UsageError(
-    `A question must be answered, and nobody can be asked here: ${sanitizeLine(message)}`,
+    `A question needs an answer, and there is no terminal to ask it on: ${sanitizeLine(message)}`,
     flag === undefined ? 'Run the command at a terminal, without --no-input.' : `Pass ${flag}, or run the command at a terminal.`,
     'prompt_needed',
   );

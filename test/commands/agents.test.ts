@@ -44,7 +44,7 @@ describe('agents create', () => {
       const { code, stderr } = await service.cli(argv);
       expect([code, stderr]).toEqual([
         2,
-        expect.stringMatching(/--from takes a revision, and "procedure\.yaml" names none\.[\s\S]*--procedure/),
+        expect.stringMatching(/--from must be a revision; "procedure\.yaml" is not a valid one\.[\s\S]*--procedure/),
       ]);
     }
   });

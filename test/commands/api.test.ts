@@ -215,7 +215,7 @@ describe('aops api', () => {
     ['two methods', ['GET', '/v2/agents', '-X', 'POST'], 'The method is given twice.'],
     ['an operation that is none', ['getAgnet'], 'Did you mean getAgent?'],
     ['another method than the operation has', ['DELETE', 'getAgent'], 'getAgent is a GET, not a DELETE.'],
-    ['a placeholder without a value', ['getRun'], 'What is {run_id}?'],
+    ['a placeholder without a value', ['getRun'], 'The path contains {run_id}, and there is no value for it.'],
     ['a placeholder that climbs', ['getRun', '-f', 'run_id=..'], '".." cannot stand for {run_id}.'],
     ['a body for GET', ['getTeam', '--input', 'broken.json'], 'GET has no body.'],
     ['pages of what has none', ['getTeam', '--paginate'], 'This answer has no pages.'],

@@ -131,7 +131,7 @@ describe('cases create --from', () => {
     expect(imported.code).toBe(2);
     expect(imported.json()).toMatchObject({ rows: 4, created: 2, failed: 2, failed_file: 'mixed.failed.csv' });
     const { error } = JSON.parse(imported.stderr) as { error: Record<string, unknown> };
-    expect(error).toMatchObject({ code: 'rows_failed', exit: 2, message: '2 rows became no case: row 2: the title is empty, and others.' });
+    expect(error).toMatchObject({ code: 'rows_failed', exit: 2, message: '2 rows were skipped (row 2: the title is empty; 1 more).' });
     expect(await service.read('mixed.failed.csv')).toBe(
       'title,priority,amount,aops_reason\r\n,none,2,the title is empty\r\nbad,urgent,3,"the priority is ""urgent""; it must be none, medium, high"\r\n',
     );

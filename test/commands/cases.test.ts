@@ -254,7 +254,9 @@ describe('bulk commands', () => {
     const gone = await service.cli(['cases', 'retry', '-'], { stdin: stdin.replace(ids[59] as string, nowhere) });
     expect(gone).toMatchObject({ code: 3, stdout: '' });
     expect((await service.cli(['cases', 'retry', '-'], { stdin: ' \n' })).stderr).toContain('Standard input has no ids.');
-    expect((await service.cli(['cases', 'retry', '-'], { stdin: 'x' })).stderr).toContain('Standard input takes an id, and "x" is none.');
+    expect((await service.cli(['cases', 'retry', '-'], { stdin: 'x' })).stderr).toContain(
+      'Each word on standard input must be an ID; "x" is not a valid one.',
+    );
   });
 
   it('filter by the words that lists show, and by those of the interface', async () => {
@@ -292,7 +294,9 @@ describe('bulk commands', () => {
     expect(retried).toMatchObject({ code: 0, stdout: 'Retrying 1 case.\n', stderr: '1 failed case\n' });
     const refused = await service.cli(['cases', 'delete', ...all, '--search', 'a']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toMatch(/^2 pending cases\nerror: Delete 2 pending cases\? Nobody can be asked here\./);
+    expect(refused.stderr).toMatch(
+      /^2 pending cases\nerror: Confirmation is needed, and there is no terminal to ask on: Delete 2 pending cases\?/,
+    );
     const deleted = await service.cli(['cases', 'delete', ...all, '--search', 'a', '--yes', '--json']);
     expect(deleted.json()).toEqual({ deletedCount: 2, interruptedRunIds: [] });
     const nothing = await service.cli(['cases', 'delete', ...all, '--search', 'a', '--yes']);
@@ -333,7 +337,7 @@ describe('bulk commands', () => {
       [[id, '--all-matching', '--queue', name], '--all-matching and the ids of cases exclude each other.'],
       [[id, '--status', 'failed'], 'Filters go with --all-matching.'],
       [[id, '--queue', other.name], `The case ${id} is in another queue.`],
-      [['a'], 'CASES takes an id'],
+      [['a'], 'CASES must be an ID'],
     ] as const) {
       const refused = await service.cli(['cases', 'delete', '--yes', ...argv]);
       expect(refused).toMatchObject({ code: 2, stdout: '' });

@@ -30,7 +30,7 @@ const waiting = async (of: string, message: string): Promise<string> => {
 
 describe('aops inbox', () => {
   it('says that nobody is asked', async () => {
-    expect(await service.cli(['inbox'])).toMatchObject({ code: 0, stdout: '', stderr: 'Nobody is asked anything.\n' });
+    expect(await service.cli(['inbox'])).toMatchObject({ code: 0, stdout: '', stderr: 'Nothing is waiting for an answer.\n' });
     expect((await service.cli(['inbox', '--json'])).json()).toMatchObject({ data: [], total: 0 });
   });
 

@@ -21,13 +21,13 @@ describe('checks', () => {
 
   it('takes ids in any case, and nothing else', () => {
     expect(uuid('6F1C0A51-6C6E-4B0E-9F0E-0D4D4F3A2B11', 'ID')).toBe('6f1c0a51-6c6e-4b0e-9f0e-0d4d4f3a2b11');
-    expect(() => uuid('6f1c0a51', 'ID')).toThrow('ID takes an id, and "6f1c0a51" is none.');
+    expect(() => uuid('6f1c0a51', 'ID')).toThrow('ID must be an ID; "6f1c0a51" is not a valid one.');
   });
 
   it('takes whole web addresses alone', () => {
     expect(webAddress('https://example.com/hook', '--url')).toBe('https://example.com/hook');
     for (const wrong of ['example.com', 'ftp://example.com', '//example.com', 'javascript:alert(1)'])
-      expect(() => webAddress(wrong, '--url')).toThrow('--url takes an address');
+      expect(() => webAddress(wrong, '--url')).toThrow('--url must be an http or https address');
   });
 });
 
@@ -38,9 +38,9 @@ describe('a value that the service would refuse', () => {
     [['agents', 'update', 'greeter', '--name', ''], '--name is empty.'],
     [['serve', '--data-dir', ''], '--data-dir is empty.'],
     [['sandbox', 'pull', id, '--to='], '--to is empty.'],
-    [['runs', 'start', '--agent', 'greeter', '--webhook-url', 'example.com'], '--webhook-url takes an address'],
+    [['runs', 'start', '--agent', 'greeter', '--webhook-url', 'example.com'], '--webhook-url must be an http or https address'],
     [['runs', 'send', id, ''], 'MESSAGE is empty.'],
-    [['runs', 'respond', id, 'first', '--approve'], 'REQUEST takes an id, and "first" is none.'],
+    [['runs', 'respond', id, 'first', '--approve'], 'REQUEST must be an ID; "first" is not a valid one.'],
     [['runs', 'list', '--limit', '0'], '--limit takes a whole number, 1 or more, not "0".'],
   ])('%j is refused here, with exit 2', async (argv, message) => {
     const [runs, agents] = [await service.countRuns(), await service.countAgents()];

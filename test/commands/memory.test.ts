@@ -40,7 +40,7 @@ describe('agents memory', () => {
     expect((await memory('get', 'shop', 'note.md')).stderr).toContain('hint: Did you mean notes.md?\n');
     const outside = await memory('get', 'shop', '../x');
     expect(outside).toMatchObject({ code: 2, stdout: '' });
-    expect(outside.stderr).toContain('"../x" is none');
+    expect(outside.stderr).toContain('"../x" is not a valid one');
   });
 
   it('saves all of them, and replaces nothing unless it is told to', async () => {

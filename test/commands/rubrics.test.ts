@@ -70,7 +70,7 @@ describe('agents rubrics', () => {
     ['a description that is too short', ['create', 'shop', 'abc', '--description', 'short'], 2, '--description'],
     ['nothing to change', ['update', 'shop', 'x'], 2, 'nothing to change'],
     ['a rubric that is not there', ['update', 'shop', 'says-pad', '--title', 'abc'], 3, 'no rubric "says-pad"'],
-    ['a revision that is none', ['list', 'shop', '--revision', 'junk'], 2, '--revision takes a revision, and "junk" names none.'],
+    ['a revision that is none', ['list', 'shop', '--revision', 'junk'], 2, '--revision must be a revision; "junk" is not a valid one.'],
     ['a file that is not there', ['replace', 'shop', '--from', 'nowhere.yaml', '--yes'], 2, 'no such file'],
     ['a file that holds something else', ['replace', 'shop', '--from', 'other.yaml', '--yes'], 2, 'entry 1'],
     ['a file that is no list', ['replace', 'shop', '--from', 'text.yaml', '--yes'], 2, 'no list'],

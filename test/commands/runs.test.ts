@@ -249,7 +249,7 @@ describe('runs list', () => {
     );
     const user = await service.cli(['runs', 'list', '--user', 'me']);
     expect(user).toMatchObject({ code: 2, stdout: '' });
-    expect(user.stderr).toContain('--user takes an id');
+    expect(user.stderr).toContain('--user must be an ID');
   });
 });
 

@@ -48,7 +48,7 @@ describe('webhooks create, list, get, update and delete', () => {
   });
 
   it.each([
-    ['a URL that is none', ['create', 'nonsense'], 2, 'URL takes'],
+    ['a URL that is none', ['create', 'nonsense'], 2, 'URL must be an http or https address'],
     ['an event that is none', ['create', 'http://127.0.0.1/', '--event', 'run.complete'], 2, 'run.completed'],
     ['a host that may not be reached', ['create', 'http://10.1.2.3/'], 2, '--allow-webhook-host 10.1.2.3'],
     ['a password', ['create', 'http://me:pw@127.0.0.1/'], 2, 'user name'],
@@ -180,7 +180,7 @@ describe('webhooks verify', () => {
   });
 
   it.each([
-    ['a secret on the command line', ['--body', 'body.json', '--secret', secret], 'can be read by others'],
+    ['a secret on the command line', ['--body', 'body.json', '--secret', secret], 'can see secrets on a command line'],
     ['no secret', ['--body', 'body.json'], 'Which secret?'],
     ['a secret that is none', ['--body', 'body.json', '--secret', '@body.json'], 'no webhook secret'],
     ['a file that is not there', ['--body', 'nowhere', '--secret', '@secret.txt'], 'nowhere'],

@@ -58,7 +58,7 @@ describe('aops inbox', () => {
     await inbox.shows('Leave it pending');
     expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
     await inbox.shows('The run no longer asks: somebody else answered, or it was stopped.');
-    await inbox.shows('Nobody is asked anything.');
+    await inbox.shows('Nothing is waiting for an answer.');
     expect(await inbox.exit).toBe(0);
   });
 

@@ -130,7 +130,7 @@ describeNeeding(needsPosix, 'a disk that takes nothing more', () => {
     const { code, stdout, stderr } = await limited('local token create lost --to lost.key');
     const { id } = await machine.json<{ id: string }>('local', 'token', 'list', '--jq', '.data[] | select(.name == "lost")');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toContain(`lost.key is too large for its file system.\nhint: The secret is told once, and is lost.`);
+    expect(stderr).toContain(`lost.key is too large for its file system.\nhint: The secret is shown only once, and is lost.`);
     expect(stderr).toContain(`aops local token revoke ${id}`);
     expect(await readdir(machine.folder)).not.toContain('lost.key');
   });

@@ -166,7 +166,7 @@ describe('in a terminal', () => {
   test('in CI and on a dumb terminal nothing is asked', async () => {
     for (const env of [{ CI: '1' }, { TERM: 'dumb' }] as Record<string, string>[]) {
       const shown = await drive('input', [], env);
-      expect(shown).toMatch(/^REJECTED UsageError: A question must be answered/);
+      expect(shown).toMatch(/^REJECTED UsageError: A question needs an answer/);
     }
   });
 });

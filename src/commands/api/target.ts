@@ -75,7 +75,7 @@ export function fullPath(context: Context, path: string, fields: Record<string, 
     if (/^team(_?id)?$/i.test(name) && fields[name] === undefined) return encodeURIComponent(context.teamId());
     const value = fields[name];
     if (typeof value !== 'string' && typeof value !== 'number')
-      throw new UsageError(`What is ${placeholder}?`, `Give it as a field: -f ${name}=VALUE.`);
+      throw new UsageError(`The path contains ${placeholder}, and there is no value for it.`, `Pass it as a field: -f ${name}=VALUE.`);
     if (/^\.{0,2}$/.test(String(value))) throw new UsageError(`"${value}" cannot stand for ${placeholder}.`);
     delete fields[name];
     return encodeURIComponent(value);

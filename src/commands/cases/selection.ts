@@ -111,7 +111,7 @@ async function idsGiven(context: Context, given: readonly string[]): Promise<str
         ...(await readText(context, '-'))
           .split(/\s+/)
           .filter((word) => word !== '')
-          .map((word) => uuid(word, 'Standard input')),
+          .map((word) => uuid(word, 'Each word on standard input')),
       );
   }
   if (ids.length === 0) throw new UsageError('Standard input has no ids.', 'Such as those of `aops cases list QUEUE -o id`.');

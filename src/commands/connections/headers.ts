@@ -35,7 +35,7 @@ export async function readHeaders(context: Context, input: HeaderInput): Promise
   const headers: Headers = { plaintext: {}, secret: {} };
   const names = new Set<string>();
   const take = (name: string, flag: string): void => {
-    if (!wanted.test(name)) throw new UsageError(`${flag} takes the name of a header first, and "${name}" is none.`);
+    if (!wanted.test(name)) throw new UsageError(`${flag} begins with the name of a header, and "${name}" is not a valid one.`);
     if (names.has(name.toLowerCase())) throw new UsageError(`The header ${name} is given twice.`);
     names.add(name.toLowerCase());
   };
@@ -59,8 +59,8 @@ export async function readHeaders(context: Context, input: HeaderInput): Promise
 async function secretValue(context: Context, name: string, source: string | undefined): Promise<string> {
   if (source !== undefined && source !== '-' && !source.startsWith('@'))
     throw new UsageError(
-      `--header ${name}=... takes @FILE or -: what stands on a command line can be read by others.`,
-      `Put the value into a file and give --header ${name}=@FILE, or use --plain-header for what is no secret.`,
+      `--header ${name}=... takes @FILE or -: other users of this machine can see secrets on a command line.`,
+      `Put the value into a file and give --header ${name}=@FILE, or use --plain-header for a value that is not secret.`,
     );
   const text =
     source === undefined

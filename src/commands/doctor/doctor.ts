@@ -67,7 +67,7 @@ export default defineCommand({
       {
         code: 'doctor_failed',
         exit: exitCodes.failure,
-        hint: 'What to do stands beside each.',
+        hint: 'See the last column for what to do.',
       },
     );
     throw new ResultError(error, diagnosis);

@@ -17,7 +17,7 @@ export async function settingsChecks(context: Context): Promise<Settings> {
   try {
     config = context.config();
   } catch (error) {
-    const because = 'the configuration has to be mended first';
+    const because = 'the configuration must be fixed first';
     return {
       checks: [failed('configuration', error), ...['credential', 'proxy', 'tls'].map((id) => skip(id, because))],
       usable: undefined,

@@ -16,7 +16,7 @@ import { eventLine, watchInbox } from './events.ts';
 import { type OnUnreadable, type PendingRequest, pendingRequests } from './pending.ts';
 import { type Load, Sitting } from './sitting.ts';
 
-const empty = 'Nobody is asked anything.';
+const empty = 'Nothing is waiting for an answer.';
 
 export default defineCommand({
   summary: 'See what runs ask of people, and answer it',

@@ -1,4 +1,4 @@
-/** Where a new secret goes: a profile, a file for its owner alone, or the output. It is told once, so it must go somewhere. */
+/** Where a new secret goes: a profile, a file for its owner alone, or the output. It is shown only once, so it must go somewhere. */
 import { constants } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -47,12 +47,15 @@ export async function deliver<Result extends Issued>(
 ): Promise<Result & { delivered: Delivered }> {
   if (saveProfile === undefined && to === undefined && !reveal) {
     throw new UsageError(
-      'The secret is told once, and there is no place for it.',
+      'The secret is shown only once, so it needs a place to go.',
       'Give --save-profile NAME to use it here, --to FILE to keep it in a file, or --reveal to print it.',
     );
   }
   if (saveProfile === undefined && to === undefined && context.format === 'id') {
-    throw new UsageError('With -o id the secret would not be printed, and it is told once.', 'Give --to FILE too, or print it with --jq.');
+    throw new UsageError(
+      'With -o id the secret would not be printed, and it is shown only once.',
+      'Give --to FILE too, or print it with --jq.',
+    );
   }
   if (saveProfile !== undefined) requireNewProfile(context, saveProfile);
   const file = to === undefined ? undefined : path.resolve(context.cwd, to);
@@ -80,7 +83,7 @@ export async function deliver<Result extends Issued>(
 function lost(error: unknown, { revoke }: Issued): unknown {
   if (!(error instanceof AopsError)) return error;
   const { message, code, exit, details } = error;
-  const hint = `The secret is told once, and is lost. End what it belongs to with \`${revoke}\`, then make another one.`;
+  const hint = `The secret is shown only once, and is lost. End what it belongs to with \`${revoke}\`, then make another one.`;
   return new AopsError(message, { code, exit, hint, details, cause: error });
 }
 

@@ -70,7 +70,11 @@ async function presentRows(context: Context, output: AnyOutput, list: RowList, v
   const all = list.counted ? ` of ${total}` : '';
   if (data.length === 0) {
     terminal.note(
-      offset > 0 && total > 0 && list.counted ? `There are only ${total}.` : list.narrowed ? 'Nothing matches the filters.' : shape.empty,
+      offset > 0 && total > 0 && list.counted
+        ? `The list has only ${total} ${total === 1 ? 'row' : 'rows'}; --offset ${offset} is past its end.`
+        : list.narrowed
+          ? 'Nothing matches the filters.'
+          : shape.empty,
     );
     return;
   }

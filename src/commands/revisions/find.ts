@@ -16,7 +16,7 @@ const naming =
   (value, name) => {
     if (isUuid(value) || word.test(value.slice(value.lastIndexOf('@') + 1))) return value;
     throw new UsageError(
-      `${name} takes a revision, and "${value}" names none.`,
+      `${name} must be a revision; "${value}" is not a valid one.`,
       `Give its id, or AGENT@live, AGENT@latest or AGENT@3.${advice}`,
     );
   };

@@ -10,7 +10,7 @@ import { builderRunOutput, followBuilderRun, reviewFlags, reviewOperations, revi
 export default defineCommand({
   summary: 'Ask for a change of a revision in words; a builder run proposes it',
   description:
-    'Prints the builder run; with --watch what it asks and what it proposes, as a diff, and then asks whether to accept it. --answers, --accept and --decline include --watch. Where nobody can be asked, the exit code is 12 and the message has the command that goes on.',
+    'Prints the builder run; with --watch what it asks and what it proposes, as a diff, and then asks whether to accept it. --answers, --accept and --decline include --watch. Without a terminal, the exit code is 12 and the message has the command that goes on.',
   arguments: { revision: revisionArgument },
   options: {
     agent: agentFlag,

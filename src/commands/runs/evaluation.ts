@@ -10,7 +10,7 @@ import { agentAndRun } from './agent-run.ts';
 import { type Evaluation, evaluationSheet, severities } from './evaluation-sheet.ts';
 
 export default defineCommand({
-  summary: 'Show what a run that has ended was judged to be',
+  summary: 'Show the evaluation of a finished run',
   description:
     'Each rubric of the agent, and each of the platform, was met (passed), was not (failed), or could not be decided. With --fail-on the exit code is 1 when a rubric of that severity, or of a worse one, was not met, and also when none of the agent could be decided.',
   arguments: { run: runArgument },

@@ -9,7 +9,7 @@ import { announce, followed, followRun } from './follow.ts';
 export default defineCommand({
   summary: 'Watch a run to its end, and answer what it asks',
   description:
-    'Streams the messages of the run. When it asks a person, a prompt appears under the transcript; --answers and --on-request decide where nobody sits. Ctrl-C detaches: the run goes on. The exit code is the outcome of the run, also for one that ended earlier.',
+    'Streams the messages of the run. When it asks a person, a prompt appears under the transcript; without a terminal, --answers and --on-request decide. Ctrl-C detaches: the run goes on. The exit code is the outcome of the run, also for one that ended earlier.',
   arguments: { run: runArgument },
   options: followFlags,
   operations: ['getRun', 'streamRunEvents', 'listRunMessages', 'respondToHumanRequest'],

@@ -24,7 +24,7 @@ const others: readonly (readonly [variable: string, meaning: string])[] = [
   ],
   ['VISUAL', 'The editor for long answers; beats `EDITOR`.'],
   ['EDITOR', 'The editor for long answers, where `VISUAL` is not set.'],
-  ['CI', 'Set: nothing moves, nothing is asked, no colour. `false` and `0` count as not set.'],
+  ['CI', 'When set, there are no animations, prompts or colours. `false` and `0` count as not set.'],
   ['HTTP_PROXY', 'Proxy for http addresses.'],
   ['HTTPS_PROXY', 'Proxy for https addresses.'],
   ['ALL_PROXY', 'Proxy for both, where no other is named.'],

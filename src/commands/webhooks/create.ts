@@ -6,7 +6,7 @@ import { address, descriptionOption, eventOption } from './options.ts';
 import { webhookRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Tell a URL what happens',
+  summary: 'Send events to a URL',
   description:
     'Each event is a POST with a JSON body, signed as Standard Webhooks 1.0 has it. Deliveries come at least once and in no order: look at webhook-id to tell repeats. Where a local service may deliver to is said when it is started, with --allow-webhook-host; one that `aops local up` started delivers to this machine.',
   arguments: { url: argument('Where to send events', address) },

@@ -2,7 +2,7 @@ import { defineGroup } from '../define.ts';
 import { secret } from './secret/index.ts';
 
 export const webhooks = defineGroup({
-  summary: 'URLs that are told what happens, and what became of the deliveries',
+  summary: 'URLs that receive events, and the deliveries to them',
   commands: {
     list: () => import('./list.ts'),
     get: () => import('./get.ts'),

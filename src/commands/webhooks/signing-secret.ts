@@ -38,7 +38,7 @@ async function secretText(context: Context, word: string): Promise<string> {
   if (word === '-') return readText(context, '-');
   if (word.startsWith('@')) return readText(context, word.slice(1));
   throw new UsageError(
-    '--secret takes @FILE or -: what stands on a command line can be read by others.',
+    '--secret takes @FILE or -: other users of this machine can see secrets on a command line.',
     `Put the secret into a file, or into ${variable}.`,
   );
 }

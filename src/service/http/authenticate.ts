@@ -20,7 +20,7 @@ export async function authenticate(tokens: KnownTokens, authorization: string | 
   const hash = secretHash(token);
   const found = await tokens.find(hash, now);
   if (found === undefined || !isSameHash(found.hash, hash)) {
-    throw invalidToken('The token is not valid, or not any more: it may have expired or been revoked.', 'Bearer error="invalid_token"');
+    throw invalidToken('The token is invalid, expired or revoked.', 'Bearer error="invalid_token"');
   }
   const { credentialId, teamId, kind, scopes } = found;
   return { credentialId, teamId, kind, isOwner: kind === 'local' && scopes === null, scopes: scopeSet(scopes) };

@@ -13,7 +13,7 @@ import { returns } from '../../result.ts';
 const memoryPath: Check = (value, name) => {
   if (value.split('/').every((part) => part !== '' && part !== '.' && part !== '..')) return value;
   throw new UsageError(
-    `${name} takes the path of a memory file, and "${value}" is none.`,
+    `${name} must be the path of a memory file; "${value}" is not a valid one.`,
     'See them with `aops agents memory list AGENT`.',
   );
 };

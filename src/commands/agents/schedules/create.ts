@@ -23,7 +23,7 @@ export default defineCommand({
     },
     {
       command: "aops agents schedules create invoice-check --cron '0 */4 * * 1-5' --task 'Check what is new'",
-      text: 'In words of cron, with a message',
+      text: 'A cron expression, with a message',
     },
   ],
   result: returns('createSchedule'),

@@ -188,7 +188,9 @@ async function concluded(
     throw writeFailure(error, place);
   });
   const [first] = sorted as [FailedRow];
-  const message = `${failed.length === 1 ? '1 row' : `${failed.length} rows`} became no case: row ${first.row}: ${first.reason.replace(/\.$/, '')}${failed.length > 1 ? ', and others' : ''}.`;
+  const others = failed.length > 1 ? `; ${failed.length - 1} more` : '';
+  const skipped = failed.length === 1 ? '1 row was skipped' : `${failed.length} rows were skipped`;
+  const message = `${skipped} (row ${first.row}: ${first.reason.replace(/\.$/, '')}${others}).`;
   throw new ResultError(
     new AopsError(message, {
       code: 'rows_failed',

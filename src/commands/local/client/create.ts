@@ -11,7 +11,7 @@ type CreatedClient = LocalCredential & Delivered & { client_id: string; token_ur
 export default defineCommand({
   summary: 'Create an OAuth client, which fetches its access tokens itself',
   description:
-    'The client secret is told once: say where it goes with --save-profile, --to or --reveal. Its access tokens live for an hour, and may do what --scope says, or less when they are asked for less.',
+    'The client secret is shown only once: choose where it goes with --save-profile, --to or --reveal. Its access tokens live for an hour, and may do what --scope says, or less when they are asked for less.',
   arguments: credentialArguments,
   options: { ...credentialOptions, ...deliveryOptions },
   operations: ['listLocalTeams', 'createLocalClient'],

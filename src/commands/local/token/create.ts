@@ -11,7 +11,7 @@ type CreatedToken = LocalCredential & Delivered & { token?: string };
 export default defineCommand({
   summary: 'Create a token for a program or a person',
   description:
-    'The token is told once: say where it goes with --save-profile, --to or --reveal. It is of the team given with --team, by id or name, or else of the team of the owner. Without --scope it may do everything in that team.',
+    'The token is shown only once: choose where it goes with --save-profile, --to or --reveal. It is of the team given with --team, by id or name, or else of the team of the owner. Without --scope it may do everything in that team.',
   arguments: credentialArguments,
   options: { ...credentialOptions, ...deliveryOptions },
   operations: ['listLocalTeams', 'createLocalToken'],
