@@ -117,7 +117,8 @@ async function connectWith(context: Context, baseUrl: string, credential: SavedC
 }
 
 async function ask(context: Context, what: string, flag: string): Promise<string> {
-  if (!context.terminal.interactive) throw new UsageError(`${what} is not known, and nobody can be asked here.`, `Give it with ${flag}.`);
+  if (!context.terminal.interactive)
+    throw new UsageError(`${what} is missing, and there is no terminal to ask on.`, `Give it with ${flag}.`);
   return (await context.prompter.line({ message: what })).trim();
 }
 
