@@ -175,9 +175,9 @@ export class Terminal {
     return this.#writeOut(chunk);
   }
 
-  /** A line on stderr about what happens; silenced by --quiet. */
+  /** A line on stderr about what happens; silenced by --quiet, and once the reader of stdout went away: the command ends silently then. */
   note(text: string): void {
-    if (!this.quiet) this.#writeErr(`${text}\n`);
+    if (!this.quiet && !this.brokenPipe.aborted) this.#writeErr(`${text}\n`);
   }
 
   /** A line on stderr that --quiet does not silence. */
