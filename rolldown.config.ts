@@ -33,7 +33,7 @@ export const renderWorker = defineConfig({
 
 /** What reads the database in a thread of its own. */
 export const databaseReader = defineConfig({
-  input: { 'database-reader': 'src/service/store/reader/worker.ts' },
+  input: { 'database-reader': 'src/service/store/database/reader/worker.ts' },
   platform: 'node',
   external: ['libsql'],
   output: { dir: 'dist', format: 'cjs', minify: true },
@@ -85,10 +85,14 @@ const program = defineConfig({
     codeSplitting: {
       groups: [
         { name: 'version', test: /[\\/]src[\\/]base[\\/]version\.ts$/, priority: 3 },
-        { name: 'core', test: /[\\/]src[\\/]commands[\\/](program[\\/]program|define|list|resolve|output)\.ts$/, priority: 2 },
+        {
+          name: 'core',
+          test: /[\\/]src[\\/](cli[\\/](program[\\/]program|kit[\\/](command|flags|list|output)|names[\\/]resolve)|commands[\\/]index)\.ts$/,
+          priority: 2,
+        },
         {
           name: 'client',
-          test: /[\\/]src[\\/](commands[\\/]connection|client[\\/](index|paging|access[\\/]credential))\.ts$/,
+          test: /[\\/]src[\\/](cli[\\/]connect[\\/]connection|client[\\/](index|paging|access[\\/]credential))\.ts$/,
           priority: 1,
         },
       ],

@@ -1,6 +1,6 @@
 /** What the launcher calls. Loads no more than the arguments ask for. */
 import { version } from './base/version.ts';
-import type { Host } from './commands/program/host.ts';
+import type { Host } from './cli/program/host.ts';
 
 /** Runs the command line of `host` and resolves to the exit code. Never rejects. */
 export async function main(host: Host): Promise<number> {
@@ -11,9 +11,9 @@ export async function main(host: Host): Promise<number> {
       host.stdout.write(`${version}\n`, written);
     });
     if (!failure) return 0;
-    const { endFailed } = await import('./commands/program/program.ts');
+    const { endFailed } = await import('./cli/program/program.ts');
     return endFailed(host, failure);
   }
-  const { runProgram } = await import('./commands/program/program.ts');
-  return runProgram(host);
+  const [{ runProgram }, { commandTree }] = await Promise.all([import('./cli/program/program.ts'), import('./commands/index.ts')]);
+  return runProgram(host, commandTree);
 }

@@ -1,11 +1,12 @@
-/** src/commands/program/contract-fields.json: the fields of what commands take from the contract, so that help need not load a schema. */
+/** src/cli/program/contract-fields.json: the fields of what commands take from the contract, so that help need not load a schema. */
 import type { TSchema } from 'typebox';
-import { loadAllCommands } from '../../src/commands/program/describe.ts';
-import type { ContractPath, ResultShape } from '../../src/commands/result.ts';
+import type { ContractPath, ResultShape } from '../../src/cli/kit/result.ts';
+import { loadAllCommands } from '../../src/cli/program/describe.ts';
+import { commandTree } from '../../src/commands/index.ts';
 import type { OperationId } from '../../src/interface/operations.ts';
 import { schemasOf } from '../../src/interface/schemas.ts';
 
-export const contractFieldsFile = 'src/commands/program/contract-fields.json';
+export const contractFieldsFile = 'src/cli/program/contract-fields.json';
 
 /** JSON Schema, as far as the contract uses it. */
 export interface Schema {
@@ -70,7 +71,7 @@ export function typeWord(schema: Schema): string {
 }
 
 export async function contractFields(): Promise<string> {
-  const paths = (await loadAllCommands()).flatMap(({ command }) => (command.result as ResultShape | undefined)?.contract ?? []);
+  const paths = (await loadAllCommands(commandTree)).flatMap(({ command }) => (command.result as ResultShape | undefined)?.contract ?? []);
   const fields = [...new Set(paths)].sort().map((path) => {
     const schema = schemaAt(path);
     return [path, Object.fromEntries(Object.entries(propertiesOf(schema)).map(([name, one]) => [name, typeWord(one)]))];

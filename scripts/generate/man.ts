@@ -6,15 +6,17 @@ import {
   describeCommand,
   describedGlobalFlags,
   loadAllCommands,
-} from '../../src/commands/program/describe.ts';
-import { exitMeanings } from '../../src/commands/program/help.ts';
-import { type Block, topics } from '../../src/commands/topics/topics.ts';
+} from '../../src/cli/program/describe.ts';
+import { exitMeanings } from '../../src/cli/program/help.ts';
+import type { Block } from '../../src/cli/program/topics/topic.ts';
+import { topics } from '../../src/cli/program/topics/topics.ts';
+import { commandTree } from '../../src/commands/index.ts';
 import { usage } from './manual.ts';
 import { bold, entry, lines, note, paragraph, roman, section, tidy, title } from './roff.ts';
 
 /** The pages by file name: `aops-runs-list.1`. */
 export async function manPages(): Promise<Map<string, string>> {
-  const commands = (await loadAllCommands()).map(describeCommand);
+  const commands = (await loadAllCommands(commandTree)).map(describeCommand);
   const pages = new Map([['aops.1', overview(commands)]]);
   for (const command of commands) pages.set(`${pageName(command.id)}.1`, commandPage(command));
   for (const [name, topic] of Object.entries(topics)) {

@@ -1,16 +1,17 @@
 /** docs/manual: one page for each group of commands, and an index with what all commands share. */
 
-import { commandTree } from '../../src/commands/index.ts';
+import { type Entries, groupsOf } from '../../src/cli/kit/tree.ts';
 import {
   type DescribedCommand,
   type DescribedOption,
   describeCommand,
   describedGlobalFlags,
   loadAllCommands,
-} from '../../src/commands/program/describe.ts';
-import { exitMeanings } from '../../src/commands/program/help.ts';
-import { type Entries, groupsOf } from '../../src/commands/program/tree.ts';
-import { type Block, topics } from '../../src/commands/topics/topics.ts';
+} from '../../src/cli/program/describe.ts';
+import { exitMeanings } from '../../src/cli/program/help.ts';
+import type { Block } from '../../src/cli/program/topics/topic.ts';
+import { topics } from '../../src/cli/program/topics/topics.ts';
+import { commandTree } from '../../src/commands/index.ts';
 import { code, generatedNote, page, table } from './markdown.ts';
 
 /** The pages by file name. */

@@ -1,4 +1,7 @@
 /** Every command, by group. Loaded at each start: names and summaries only, the definitions come when they are needed. */
+
+import type { Group } from '../cli/kit/command.ts';
+import type { Leaf } from '../cli/kit/tree.ts';
 import { agents } from './agents/index.ts';
 import { artifacts } from './artifacts/index.ts';
 import { auth } from './auth/index.ts';
@@ -6,12 +9,10 @@ import { billing } from './billing/index.ts';
 import { cases } from './cases/index.ts';
 import { config } from './config/index.ts';
 import { connections } from './connections/index.ts';
-import type { Group } from './define.ts';
 import { local } from './local/index.ts';
 import { mcp } from './mcp/index.ts';
 import { plugins } from './plugins/index.ts';
 import { profiles } from './profiles/index.ts';
-import type { Leaf } from './program/tree.ts';
 import { queues } from './queues/index.ts';
 import { revisions } from './revisions/index.ts';
 import { runs } from './runs/index.ts';
@@ -31,18 +32,18 @@ const sections: Readonly<Record<string, Readonly<Record<string, Group | Leaf>>>>
   'Team and integrations': { teams, billing, artifacts, connections, webhooks, mcp },
   'A service of your own': {
     local,
-    serve: { summary: 'Run the service in the foreground, for a server', load: () => import('./serve.ts') },
+    serve: { summary: 'Run the service in the foreground, for a server', load: () => import('./local/serve.ts') },
   },
   'You and the service': {
     auth,
     profiles,
     config,
     doctor: { summary: 'Check everything aops needs, and say what to do about it', load: () => import('./doctor/doctor.ts') },
-    retry: { summary: 'Settle a change whose outcome is unknown, or list those there are', load: () => import('./retry.ts') },
+    retry: { summary: 'Settle a change whose outcome is unknown, or list those there are', load: () => import('./changes/retry.ts') },
     api: { summary: 'Send any request to the service, signed in', load: () => import('./api/api.ts') },
   },
   'Shells and programs': {
-    commands: { summary: 'Describe every command, for programs', load: () => import('./commands.ts') },
+    commands: { summary: 'Describe every command, for programs', load: () => import('./about/commands.ts') },
     completion: { summary: 'Print the completion script of a shell', load: () => import('./completion/completion.ts') },
     __complete: { summary: 'Complete a command line', load: () => import('./completion/complete.ts'), hidden: true },
     __refresh: { summary: 'Bring the words of completion up to date', load: () => import('./completion/refresh.ts'), hidden: true },

@@ -3,7 +3,7 @@
  * a job that meets it is tried again and no run fails for it, and a request is answered 503 with its name.
  */
 import { ServiceError } from './errors.ts';
-import { sqliteKind } from './store/sqlite-codes.ts';
+import { sqliteKind } from './sqlite-codes.ts';
 
 export type HostTrouble = 'disk_full' | 'disk_failed' | 'too_many_open_files' | 'out_of_memory';
 

@@ -4,11 +4,11 @@ import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAbsent, readFailure } from '../base/read-failure.ts';
 import { newId } from './ids.ts';
-import { newSecret, secretHash } from './oauth/secrets.ts';
-import { deleteTokens, findToken, firstCredential, insertCredential, insertToken } from './store/credentials.ts';
-import type { Store } from './store/database.ts';
-import { insertTeam } from './store/teams.ts';
-import { isoTime } from './store/time.ts';
+import { newSecret, secretHash } from './secret-hash.ts';
+import { deleteTokens, findToken, firstCredential, insertCredential, insertToken } from './store/access/credentials.ts';
+import { insertTeam } from './store/access/teams.ts';
+import type { Store } from './store/database/database.ts';
+import { isoTime } from './store/database/time.ts';
 
 /**
  * The team and the token, made at the first start. A token file that is gone or stale is replaced; one that cannot be read is not,

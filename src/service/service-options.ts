@@ -1,15 +1,15 @@
 /** What a service is started with, and what comes of it. */
 import type { Clock } from '../base/clock.ts';
 import type { BrowsePolicy, Browsing } from './browser/chromium.ts';
-import type { IdempotencyBounds } from './http/idempotency-bounds.ts';
+import type { IdempotencyBounds } from './http/idempotency/idempotency-bounds.ts';
 import type { HttpLimits } from './http/limits.ts';
 import type { RateLimit } from './http/rate-limit.ts';
 import type { TlsPair } from './http/tls.ts';
 import type { LogEntry, LogLevel } from './log.ts';
 import type { ProcessUsage } from './operating/service-metrics.ts';
 import type { Lookup } from './outbound/guarded-agent.ts';
-import type { Plan } from './plans/plan.ts';
 import type { Runtime } from './runtimes/runtime.ts';
+import type { Plan } from './store/access/plan.ts';
 
 export interface ServiceOptions {
   /** Created with mode 0700 when it is not there. One process owns it at a time. */

@@ -5,29 +5,30 @@ import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { makeDataDirectory } from '../base/data-directory.ts';
 import { version } from '../base/version.ts';
+import { serviceApi } from './api/index.ts';
 import { refuseUnfinished } from './backup/unfinished.ts';
+import { savePlans } from './engine/access/given-plans.ts';
+import { driveBuilderRun } from './engine/agents/builder-driver.ts';
+import { fireSchedule } from './engine/agents/schedules.ts';
 import { generateArtifact } from './engine/artifacts/driver.ts';
 import { refreshDue } from './engine/artifacts/schedule.ts';
-import { BackupHolds } from './engine/backup-hold.ts';
-import { driveBuilderRun } from './engine/builder-driver.ts';
-import { dispatchCases } from './engine/cases/dispatch.ts';
+import { BackupHolds } from './engine/backup/backup-hold.ts';
 import { probeLimit } from './engine/connections/limits.ts';
-import { type Engine, jobKinds } from './engine/engine.ts';
-import { evaluateRun } from './engine/evaluations.ts';
-import { FileStore } from './engine/file-store.ts';
-import { claimRun, driveRun } from './engine/run-driver.ts';
-import { forgetRuns, planRunRetention } from './engine/run-retention.ts';
-import { expireStagedSandbox } from './engine/sandbox-expiry.ts';
-import { expireRunSandboxes, planRetention } from './engine/sandbox-retention.ts';
-import { fireSchedule } from './engine/schedules.ts';
+import { dispatchCases } from './engine/dispatch/dispatch.ts';
+import type { Engine } from './engine/engine.ts';
+import { Worker } from './engine/jobs/worker.ts';
+import { evaluateRun } from './engine/runs/evaluations.ts';
+import { claimRun, driveRun } from './engine/runs/run-driver.ts';
+import { forgetRuns, planRunRetention } from './engine/runs/run-retention.ts';
+import { expireStagedSandbox } from './engine/runs/sandbox-expiry.ts';
+import { expireRunSandboxes, planRetention } from './engine/runs/sandbox-retention.ts';
 import { deliverDue } from './engine/webhooks/delivery.ts';
 import { forgetDeliveries } from './engine/webhooks/retention.ts';
-import { Sender } from './engine/webhooks/sender.ts';
-import { Worker } from './engine/worker.ts';
 import { ChangeFeed } from './events/change-feed.ts';
 import { StreamSlots } from './events/stream-slots.ts';
+import { FileStore } from './files/file-store.ts';
 import { TrustedProxies } from './http/client-address.ts';
-import { IdempotencyLayer } from './http/idempotency.ts';
+import { IdempotencyLayer } from './http/idempotency/idempotency.ts';
 import { KnownTokens } from './http/known-tokens.ts';
 import { defaultHttpLimits } from './http/limits.ts';
 import { originCheck } from './http/origin.ts';
@@ -42,19 +43,20 @@ import { Readiness } from './operating/readiness.ts';
 import { ServiceMetrics } from './operating/service-metrics.ts';
 import { GuardedAgent } from './outbound/guarded-agent.ts';
 import { HostRules, wordFor } from './outbound/host-rules.ts';
-import { savePlans } from './plans/given-plans.ts';
+import { Sender } from './outbound/sender.ts';
 import { scriptRuntime } from './runtimes/script/script-runtime.ts';
 import { systemPath } from './sandbox/exec.ts';
 import { SandboxStore } from './sandbox/sandbox.ts';
 import { SecretBox } from './secret-box.ts';
 import type { Service, ServiceOptions } from './service-options.ts';
 import { UrlSigner } from './signed-urls.ts';
-import { dataFailure } from './store/data-failure.ts';
-import { openDatabase } from './store/database.ts';
-import { nudgeJob, reclaimJobs, releaseJob } from './store/jobs.ts';
-import { largestConcurrency } from './store/plans.ts';
-import { settingOrCreate } from './store/settings.ts';
-import { isoTime } from './store/time.ts';
+import { largestConcurrency } from './store/access/plans.ts';
+import { dataFailure } from './store/database/data-failure.ts';
+import { openDatabase } from './store/database/database.ts';
+import { settingOrCreate } from './store/database/settings.ts';
+import { isoTime } from './store/database/time.ts';
+import { nudgeJob, reclaimJobs, releaseJob } from './store/jobs/jobs.ts';
+import { jobKinds } from './store/jobs/kinds.ts';
 
 export type { BrowsePolicy } from './browser/chromium.ts';
 export type { LogEntry, LogLevel } from './log.ts';
@@ -106,6 +108,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const limits = { ...defaultHttpLimits, ...options.httpLimits };
     const server = await listen(
       {
+        api: serviceApi,
         engine,
         early: { ...engine, store: store.early },
         signer,

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { defaultPlan } from '../../src/service/plans/plan.ts';
+import { defaultPlan } from '../../src/service/store/access/plan.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;

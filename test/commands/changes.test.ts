@@ -1,6 +1,7 @@
 /** What every command that changes something shares: --dry-run and --idempotency-key. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { loadAllCommands } from '../../src/commands/program/describe.ts';
+import { loadAllCommands } from '../../src/cli/program/describe.ts';
+import { commandTree } from '../../src/commands/index.ts';
 import { type OperationId, operation } from '../../src/interface/operations.ts';
 import type { Params, Response } from '../../src/interface/types.ts';
 import { eventually } from '../support/eventually.ts';
@@ -279,7 +280,7 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
 
 const aId = '00000000-0000-4000-8000-000000000009';
 
-const commands = await loadAllCommands();
+const commands = await loadAllCommands(commandTree);
 const changing = commands.filter(({ command }) => command.mutates).map(({ path }) => path.join(' '));
 const destroying = commands.filter(({ command }) => command.mutates && command.destructive).map(({ path }) => path.join(' '));
 

@@ -2,8 +2,8 @@
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { remoteSources } from '../../src/cli/picking/sources.ts';
 import { CompletionCache } from '../../src/commands/completion/cache.ts';
-import { remoteSources } from '../../src/commands/completion/sources.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

@@ -8,18 +8,19 @@ import { PassThrough } from 'node:stream';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import type { Context } from '../../src/commands/context.ts';
-import type { AnyCommand } from '../../src/commands/define.ts';
-import { wholeList } from '../../src/commands/list.ts';
-import { loadAllCommands } from '../../src/commands/program/describe.ts';
-import { presentResult } from '../../src/commands/program/present.ts';
+import type { AnyCommand } from '../../src/cli/kit/command.ts';
+import type { Context } from '../../src/cli/kit/context.ts';
+import { wholeList } from '../../src/cli/kit/list.ts';
+import { loadAllCommands } from '../../src/cli/program/describe.ts';
+import { presentResult } from '../../src/cli/program/present.ts';
+import { commandTree } from '../../src/commands/index.ts';
 import type { OutputFormat } from '../../src/config/settings.ts';
 import type { Terminal } from '../../src/terminal/streams.ts';
 import { now, sampleOf } from '../support/samples.ts';
 import { fakeTerminal } from '../terminal/fake-streams.ts';
 
 const folder = path.join(import.meta.dirname, 'golden');
-const commands = (await loadAllCommands()).filter(({ command }) => command.output !== undefined);
+const commands = (await loadAllCommands(commandTree)).filter(({ command }) => command.output !== undefined);
 const widths = [40, 80, 120] as const;
 
 const contextOf = (terminal: Terminal, format: OutputFormat, fields?: string): Context =>

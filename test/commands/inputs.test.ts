@@ -1,6 +1,6 @@
 /** What arguments and options check before anything is sent, and texts that come from files and standard input. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { length, uuid, webAddress } from '../../src/commands/checks.ts';
+import { length, uuid, webAddress } from '../../src/cli/kit/checks.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;

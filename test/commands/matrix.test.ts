@@ -1,19 +1,20 @@
 /** What holds for every command there is, and will hold for every command that is added. */
 import { describe, expect, it } from 'vitest';
-import { type AnyCommand, type Argument, flagName, type Option } from '../../src/commands/define.ts';
+import type { AnyCommand } from '../../src/cli/kit/command.ts';
+import { type Argument, flagName, type Option } from '../../src/cli/kit/flags.ts';
+import { globalFlags } from '../../src/cli/kit/global-flags.ts';
+import { groupsOf, isGroup, isHidden } from '../../src/cli/kit/tree.ts';
+import { describeCommand, type LoadedCommand, loadAllCommands } from '../../src/cli/program/describe.ts';
+import { optionsOf } from '../../src/cli/program/parser.ts';
+import { resultFields } from '../../src/cli/program/result-fields.ts';
+import { topics } from '../../src/cli/program/topics/topics.ts';
 import { commandTree } from '../../src/commands/index.ts';
-import { describeCommand, type LoadedCommand, loadAllCommands } from '../../src/commands/program/describe.ts';
-import { globalFlags } from '../../src/commands/program/global-flags.ts';
-import { optionsOf } from '../../src/commands/program/parser.ts';
-import { resultFields } from '../../src/commands/program/result-fields.ts';
-import { groupsOf, isGroup, isHidden } from '../../src/commands/program/tree.ts';
-import { topics } from '../../src/commands/topics/topics.ts';
 import { type OperationId, operationIds } from '../../src/interface/operations.ts';
 import { type CliResult, runCli } from '../support/run-cli.ts';
 import { folderEnv } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const commands = await loadAllCommands();
+const commands = await loadAllCommands(commandTree);
 const env = folderEnv(await temporaryFolder());
 const named = commands.map((loaded): [string, LoadedCommand] => [loaded.path.join(' '), loaded]);
 const aRun = '00000000-0000-4000-8000-000000000000';
@@ -130,7 +131,7 @@ describe.each(named)('aops %s', (id, { path, command }) => {
   if (command.output)
     it('says what its JSON is, in help too', async () => {
       const result = resultFields(command);
-      if (!result) throw new Error(`add what "${id}" returns: \`result: returns(...)\` (src/commands/result.ts)`);
+      if (!result) throw new Error(`add what "${id}" returns: \`result: returns(...)\` (src/cli/kit/result.ts)`);
       const names = Object.keys(result.fields);
       expect(names.length).toBeGreaterThan(0);
       const help = words((await run([...path, '--help'])).stdout);

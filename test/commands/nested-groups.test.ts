@@ -1,12 +1,13 @@
 /** Groups within groups, on a tree of its own: parsing, help, suggestions, completion, description and manual. */
 import { describe, expect, it } from 'vitest';
 import { manualPages } from '../../scripts/generate/manual.ts';
+import { defineCommand, defineGroup } from '../../src/cli/kit/command.ts';
+import type { Context } from '../../src/cli/kit/context.ts';
+import { argument, choice } from '../../src/cli/kit/flags.ts';
+import { textOutput } from '../../src/cli/kit/output.ts';
+import type { Entries } from '../../src/cli/kit/tree.ts';
+import { describeCommand, loadAllCommands } from '../../src/cli/program/describe.ts';
 import { candidates } from '../../src/commands/completion/complete.ts';
-import type { Context } from '../../src/commands/context.ts';
-import { argument, choice, defineCommand, defineGroup } from '../../src/commands/define.ts';
-import { textOutput } from '../../src/commands/output.ts';
-import { describeCommand, loadAllCommands } from '../../src/commands/program/describe.ts';
-import type { Entries } from '../../src/commands/program/tree.ts';
 import { type CliResult, runCli } from '../support/run-cli.ts';
 import { folderEnv } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';

@@ -1,8 +1,8 @@
 /** What is said of an outage while something is followed: once that it began, and once that it is over. */
 import { beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { Transcript } from '../../src/cli/records/transcript.ts';
 import { TranscriptSink } from '../../src/commands/runs/sinks.ts';
-import { Transcript } from '../../src/commands/runs/transcript.ts';
 import { plainStyles } from '../../src/terminal/style.ts';
 import type { RunEvent } from '../../src/watch/events.ts';
 import { eventually } from '../support/eventually.ts';

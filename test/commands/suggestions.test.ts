@@ -1,19 +1,19 @@
 /** Words and flags of other tools, and what is said about them: the right command, and never one that changes what somebody wants to read. */
 import { describe, expect, it } from 'vitest';
-import { flagName } from '../../src/commands/define.ts';
+import { flagName } from '../../src/cli/kit/flags.ts';
+import { globalFlags } from '../../src/cli/kit/global-flags.ts';
+import { follow, groupsOf } from '../../src/cli/kit/tree.ts';
+import { loadAllCommands } from '../../src/cli/program/describe.ts';
+import { optionsOf } from '../../src/cli/program/parser.ts';
+import { changes, exists, localChanges, meantCommands } from '../../src/cli/program/suggest.ts';
+import { everywhere, flags, flagsOf, readingWords, within } from '../../src/cli/program/synonyms.ts';
 import { commandTree } from '../../src/commands/index.ts';
-import { loadAllCommands } from '../../src/commands/program/describe.ts';
-import { globalFlags } from '../../src/commands/program/global-flags.ts';
-import { optionsOf } from '../../src/commands/program/parser.ts';
-import { changes, exists, localChanges, meantCommands } from '../../src/commands/program/suggest.ts';
-import { everywhere, flags, flagsOf, readingWords, within } from '../../src/commands/program/synonyms.ts';
-import { follow, groupsOf } from '../../src/commands/program/tree.ts';
 import { runCli } from '../support/run-cli.ts';
 import { folderEnv } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const env = folderEnv(await temporaryFolder());
-const commands = await loadAllCommands();
+const commands = await loadAllCommands(commandTree);
 const places: string[] = ['', ...groupsOf(commandTree).map(({ path }) => path.join(' '))];
 const words = (place: string): string[] => (place === '' ? [] : place.split(' '));
 const inTable = Object.entries(within).flatMap(([place, entries]) =>

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { exampleProcedure, stepRows } from '../../src/commands/topics/procedures.ts';
-import { topics, topicText } from '../../src/commands/topics/topics.ts';
+import { exampleProcedure, stepRows } from '../../src/cli/program/topics/procedures.ts';
+import { topics, topicText } from '../../src/cli/program/topics/topics.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 const project = path.join(import.meta.dirname, '../..');

@@ -1,8 +1,8 @@
 /** Which statuses a log is told of: the same whatever moment the watch happened to look at. */
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { Transcript } from '../../src/cli/records/transcript.ts';
 import { TranscriptSink } from '../../src/commands/runs/sinks.ts';
-import { Transcript } from '../../src/commands/runs/transcript.ts';
 import { plainStyles } from '../../src/terminal/style.ts';
 import type { RunEvent } from '../../src/watch/events.ts';
 

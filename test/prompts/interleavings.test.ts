@@ -3,9 +3,9 @@
  * happens, no request is decided by a key that was pressed before the request had been readable for the grace period.
  */
 import { beforeAll, expect, it } from 'vitest';
+import type { Context } from '../../src/cli/kit/context.ts';
 import { bearerCredential } from '../../src/client/access/credential.ts';
 import { Client } from '../../src/client/client.ts';
-import type { Context } from '../../src/commands/context.ts';
 import { followRun } from '../../src/commands/runs/follow.ts';
 import { Drafts } from '../../src/terminal/prompting/drafts.ts';
 import { graceMs } from '../../src/terminal/prompting/keyboard.ts';

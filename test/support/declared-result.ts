@@ -1,9 +1,9 @@
 /** Whether a command's JSON is what the command says of it (`result` of its definition). Looked at after every `--json` of a test. */
 import { requiredOf, schemaAt } from '../../scripts/generate/contract-fields.ts';
+import type { ResultShape } from '../../src/cli/kit/result.ts';
+import { follow } from '../../src/cli/kit/tree.ts';
+import { resultFields } from '../../src/cli/program/result-fields.ts';
 import { commandTree } from '../../src/commands/index.ts';
-import { resultFields } from '../../src/commands/program/result-fields.ts';
-import { follow } from '../../src/commands/program/tree.ts';
-import type { ResultShape } from '../../src/commands/result.ts';
 import type { CliResult } from './run-cli.ts';
 
 const changesForm = ['--fields', '--jq', '--dry-run', '-o', '--output', '--watch', '--curl', '--from'];

@@ -1,8 +1,8 @@
 /** Runs the command line in this process: its arguments, environment and streams are the test's, the HTTP is real. */
 import { PassThrough, Readable, Writable } from 'node:stream';
-import type { Host } from '../../src/commands/program/host.ts';
-import { runProgram } from '../../src/commands/program/program.ts';
-import type { Entries } from '../../src/commands/program/tree.ts';
+import type { Entries } from '../../src/cli/kit/tree.ts';
+import type { Host } from '../../src/cli/program/host.ts';
+import { runProgram } from '../../src/cli/program/program.ts';
 import { main } from '../../src/main.ts';
 
 export type Signal = Parameters<Host['on']>[0];

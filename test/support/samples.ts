@@ -3,8 +3,8 @@
  * fields. Always the same. `ordinary` reads like real data, `hostile` is everything a text can hold, `bare` has nothing that may be missing.
  */
 import { propertiesOf, requiredOf, type Schema, schemaAt, withoutNull } from '../../scripts/generate/contract-fields.ts';
-import type { AnyCommand } from '../../src/commands/define.ts';
-import type { FieldShape, FieldShapes, ResultShape } from '../../src/commands/result.ts';
+import type { AnyCommand } from '../../src/cli/kit/command.ts';
+import type { FieldShape, FieldShapes, ResultShape } from '../../src/cli/kit/result.ts';
 
 export type Kind = 'ordinary' | 'hostile' | 'bare';
 

@@ -1,14 +1,15 @@
 import { UsageError } from '../../base/errors.ts';
 import { given } from '../../base/given.ts';
 import { shellWord } from '../../base/shell.ts';
+import { bodyFlags, bodyFromFlags, readText } from '../../cli/input/body.ts';
+import { checkRuntime, explainProcedure, revisionConfig } from '../../cli/input/procedure.ts';
+import { length, uuid } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { optionalArgument, text } from '../../cli/kit/flags.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { copiedRevision, revisionId } from '../../cli/names/revision.ts';
 import type { Agent, Body } from '../../interface/types.ts';
-import { bodyFlags, bodyFromFlags, readText } from '../body.ts';
-import { length, uuid } from '../checks.ts';
-import { defineCommand, optionalArgument, text } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { copiedRevision, revisionId } from '../revisions/find.ts';
-import { checkRuntime, explainProcedure, revisionConfig } from './procedure.ts';
 import { agentRecord } from './record.ts';
 
 export default defineCommand({

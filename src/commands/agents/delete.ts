@@ -1,11 +1,12 @@
 import { counted } from '../../base/counted.ts';
-import { confirm } from '../confirm.ts';
-import type { Context } from '../context.ts';
-import { argument, defineCommand } from '../define.ts';
-import { offered } from '../offered.ts';
-import { textOutput } from '../output.ts';
-import { agentId } from '../resolve.ts';
-import { returns } from '../result.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { confirm } from '../../cli/kit/confirm.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { argument } from '../../cli/kit/flags.ts';
+import { offered } from '../../cli/kit/offered.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { agentId } from '../../cli/names/resolve.ts';
 
 export default defineCommand({
   summary: 'Delete an agent and interrupt its runs',

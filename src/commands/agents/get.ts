@@ -1,12 +1,13 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument } from '../../cli/kit/flags.ts';
+import { offered } from '../../cli/kit/offered.ts';
+import { recordOutput, status, time } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { agentId } from '../../cli/names/resolve.ts';
+import { runtimeOf } from '../../cli/records/revision.ts';
 import type { Client } from '../../client/client.ts';
 import { pagedRows } from '../../client/paging.ts';
 import type { Agent, Build, CaseTrigger, MemoryFile, Rubric, RunListItem, Schedule } from '../../interface/types.ts';
-import { argument, defineCommand } from '../define.ts';
-import { offered } from '../offered.ts';
-import { recordOutput, status, time } from '../output.ts';
-import { agentId } from '../resolve.ts';
-import { returns } from '../result.ts';
-import { runtimeOf } from '../revisions/record.ts';
 import { agentRecord } from './record.ts';
 import { nextOf } from './schedules/record.ts';
 

@@ -1,4 +1,4 @@
-import { defineGroup } from '../define.ts';
+import { defineGroup } from '../../cli/kit/command.ts';
 import { memory } from './memory/index.ts';
 import { rubrics } from './rubrics/index.ts';
 import { schedules } from './schedules/index.ts';

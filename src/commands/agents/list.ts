@@ -1,12 +1,13 @@
 import { given } from '../../base/given.ts';
+import { uuid } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { flag, text } from '../../cli/kit/flags.ts';
+import { listFlags, rowList } from '../../cli/kit/list.ts';
+import { column, idColumn, listOutput, timeColumn, wide } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { runtimeOf } from '../../cli/records/revision.ts';
 import type { AgentListItem } from '../../interface/types.ts';
 import type { Column } from '../../terminal/table.ts';
-import { uuid } from '../checks.ts';
-import { defineCommand, flag, text } from '../define.ts';
-import { listFlags, rowList } from '../list.ts';
-import { column, idColumn, listOutput, timeColumn, wide } from '../output.ts';
-import { returns } from '../result.ts';
-import { runtimeOf } from '../revisions/record.ts';
 import { nextOf } from './schedules/record.ts';
 
 const columns: Column<AgentListItem>[] = [

@@ -1,6 +1,7 @@
 /** An agent as people see it. */
+
+import { time } from '../../cli/kit/output.ts';
 import type { Agent } from '../../interface/types.ts';
-import { time } from '../output.ts';
 
 export const agentRecord = (agent: Agent) => ({
   ID: agent.id,

@@ -1,14 +1,15 @@
 import { UsageError } from '../../base/errors.ts';
+import { bodyFlags, bodyFromFlags, readText } from '../../cli/input/body.ts';
+import { changedConfig, checkRuntime, explainProcedure } from '../../cli/input/procedure.ts';
+import { length, uuid } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { argument, text, toggle } from '../../cli/kit/flags.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { agentId } from '../../cli/names/resolve.ts';
+import { liveRevision } from '../../cli/names/revision.ts';
 import type { Agent, Body, Build } from '../../interface/types.ts';
-import { bodyFlags, bodyFromFlags, readText } from '../body.ts';
-import { length, uuid } from '../checks.ts';
-import type { Context } from '../context.ts';
-import { argument, defineCommand, text, toggle } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { agentId } from '../resolve.ts';
-import { returns } from '../result.ts';
-import { liveRevision } from '../revisions/find.ts';
-import { changedConfig, checkRuntime, explainProcedure } from './procedure.ts';
 import { agentRecord } from './record.ts';
 
 export default defineCommand({

@@ -1,13 +1,14 @@
 import { UsageError } from '../../base/errors.ts';
+import { bodyFlags } from '../../cli/input/body.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { type CommandInput, flag, optionalArgument, text, texts } from '../../cli/kit/flags.ts';
+import { wholeList } from '../../cli/kit/list.ts';
+import { column, listOutput, rawOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import type { ServiceRequest } from '../../client/request.ts';
 import { operationIds, operations } from '../../interface/operations.ts';
 import type { MediaOperationId } from '../../interface/types.ts';
-import { bodyFlags } from '../body.ts';
-import type { Context } from '../context.ts';
-import { type CommandInput, defineCommand, flag, optionalArgument, text, texts } from '../define.ts';
-import { wholeList } from '../list.ts';
-import { column, listOutput, rawOutput } from '../output.ts';
-import { returns } from '../result.ts';
 import { buildRequest } from './request.ts';
 import { mediaAt } from './target.ts';
 
@@ -82,7 +83,10 @@ function listed(word: string | undefined) {
 
 /** The body of an operation that answers with no JSON, to stdout. */
 async function printMedia(context: Context, { path }: ServiceRequest, id: MediaOperationId): Promise<undefined> {
-  const [{ mediaBody }, { printContent }] = await Promise.all([import('../../client/transfers/media.ts'), import('../content.ts')]);
+  const [{ mediaBody }, { printContent }] = await Promise.all([
+    import('../../client/transfers/media.ts'),
+    import('../../cli/kit/files.ts'),
+  ]);
   const type = operations[id].produces;
   await printContent(context, mediaBody(await context.client(), path, type, context.signal), type.startsWith('text/'));
 }

@@ -1,8 +1,8 @@
 /** The request that the words and flags of `aops api` describe. */
 import { UsageError } from '../../base/errors.ts';
+import { type BodyInput, bodyFromFlags, parseJson, readBytes, readText } from '../../cli/input/body.ts';
+import type { Context } from '../../cli/kit/context.ts';
 import type { ServiceRequest } from '../../client/request.ts';
-import { type BodyInput, bodyFromFlags, parseJson, readBytes, readText } from '../body.ts';
-import type { Context } from '../context.ts';
 import { fullPath, headersOf, type TargetInput, targetOf, withQuery } from './target.ts';
 
 /** @throws UsageError for what cannot be sent */

@@ -1,9 +1,9 @@
 /** What `aops api` sends: method and path from words, flags, placeholders and operation ids; headers from the command line. */
 import { UsageError } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
+import type { Context } from '../../cli/kit/context.ts';
 import { type OperationId, operation, operationIds } from '../../interface/operations.ts';
 import type { MediaOperationId } from '../../interface/types.ts';
-import type { Context } from '../context.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 

@@ -1,11 +1,11 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { answerGiven, answerOption } from '../../cli/input/answer-flags.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { readBack } from '../../cli/kit/offered.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import type { Artifact } from '../../interface/types.ts';
 import { pendingQuestion } from '../../watch/watch-artifact.ts';
-import { answerGiven, answerOption } from '../answer-flags.ts';
-import { defineCommand } from '../define.ts';
-import { readBack } from '../offered.ts';
-import { recordOutput } from '../output.ts';
-import { returns } from '../result.ts';
 import { followArtifact, sendAnswer, watchExits, watchFlags, watchOptions } from './follow.ts';
 import { artifactArgument, artifactId, artifactRecord } from './record.ts';
 

@@ -1,11 +1,12 @@
+import { readContent } from '../../cli/input/body.ts';
+import { length } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument, texts } from '../../cli/kit/flags.ts';
+import { readBack } from '../../cli/kit/offered.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { findConnection } from '../../cli/records/connection.ts';
 import type { Artifact } from '../../interface/types.ts';
-import { readContent } from '../body.ts';
-import { length } from '../checks.ts';
-import { findConnection } from '../connections/record.ts';
-import { argument, defineCommand, texts } from '../define.ts';
-import { readBack } from '../offered.ts';
-import { recordOutput } from '../output.ts';
-import { returns } from '../result.ts';
 import { followArtifact, watchExits, watchFlags, watchOptions } from './follow.ts';
 import { artifactRecord } from './record.ts';
 

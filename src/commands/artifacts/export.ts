@@ -1,11 +1,12 @@
 import { UsageError } from '../../base/errors.ts';
 import { given } from '../../base/given.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { checkTarget, printContent, saveContent } from '../../cli/kit/files.ts';
+import { choice, flag, text } from '../../cli/kit/flags.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import { mediaContent } from '../../client/transfers/media.ts';
 import { artifactThemes } from '../../interface/artifact-words.ts';
-import { checkTarget, printContent, saveContent } from '../content.ts';
-import { choice, defineCommand, flag, text } from '../define.ts';
-import { textOutput } from '../output.ts';
-import { returns } from '../result.ts';
 import { artifactArgument, artifactId } from './record.ts';
 
 interface Written {

@@ -1,21 +1,21 @@
 /** Following a generation: what it says is shown, what it asks is answered beside it. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { shellQuoted } from '../../base/shell.ts';
+import { Asking } from '../../cli/following/asking.ts';
+import { outageNotes } from '../../cli/following/outage.ts';
+import { requestLine } from '../../cli/following/requests.ts';
+import { type FollowOptions, followFlags, followOptions, type Requester, responderHere } from '../../cli/following/responder.ts';
+import { newStreamSink, type Seen } from '../../cli/following/stream-sinks.ts';
+import { forPeople } from '../../cli/kit/audience.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { flag } from '../../cli/kit/flags.ts';
+import { ResultError } from '../../cli/kit/result-error.ts';
 import type { CallOptions, Client } from '../../client/client.ts';
 import type { Artifact, HumanRequest } from '../../interface/types.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
 import type { Answer } from '../../watch/answers.ts';
 import { Pace } from '../../watch/pace.ts';
 import { type ArtifactEvent, watchArtifact } from '../../watch/watch-artifact.ts';
-import type { Context } from '../context.ts';
-import { flag } from '../define.ts';
-import { Asking } from '../following/asking.ts';
-import { outageNotes } from '../following/outage.ts';
-import { type FollowOptions, followFlags, followOptions, type Requester, responderHere } from '../following/responder.ts';
-import { newStreamSink, type Seen } from '../following/stream-sinks.ts';
-import { forPeople } from '../program/present.ts';
-import { ResultError } from '../result-error.ts';
-import { requestLine } from '../runs/requests.ts';
 
 export const watchFlags = { watch: flag('Follow the generation to its end, and answer what it asks'), ...followFlags } as const;
 

@@ -1,9 +1,9 @@
+import { describeRequest } from '../../cli/following/requests.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import type { Artifact, HumanRequest } from '../../interface/types.ts';
 import { pendingQuestion } from '../../watch/watch-artifact.ts';
-import { defineCommand } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { describeRequest } from '../runs/requests.ts';
 import { artifactArgument, artifactId, artifactRecord } from './record.ts';
 
 interface Shown extends Artifact {

@@ -1,4 +1,4 @@
-import { defineGroup } from '../define.ts';
+import { defineGroup } from '../../cli/kit/command.ts';
 import { connections } from './connections/index.ts';
 
 export const artifacts = defineGroup({

@@ -1,9 +1,10 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { choice } from '../../cli/kit/flags.ts';
+import { listFlags, rowList } from '../../cli/kit/list.ts';
+import { column, idColumn, listOutput, statusColumn, timeColumn } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import { artifactScopes } from '../../interface/artifact-words.ts';
 import type { Artifact } from '../../interface/types.ts';
-import { choice, defineCommand } from '../define.ts';
-import { listFlags, rowList } from '../list.ts';
-import { column, idColumn, listOutput, statusColumn, timeColumn } from '../output.ts';
-import { returns } from '../result.ts';
 
 export default defineCommand({
   summary: 'List artifacts, the newest first',

@@ -1,10 +1,11 @@
 import { given } from '../../base/given.ts';
+import { readContent } from '../../cli/input/body.ts';
+import { length } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument, text } from '../../cli/kit/flags.ts';
+import { recordOutput, time } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import type { Artifact, ArtifactMessage } from '../../interface/types.ts';
-import { readContent } from '../body.ts';
-import { length } from '../checks.ts';
-import { argument, defineCommand, text } from '../define.ts';
-import { recordOutput, time } from '../output.ts';
-import { returns } from '../result.ts';
 import { followArtifact, watchExits, watchFlags, watchOptions } from './follow.ts';
 import { artifactArgument, artifactId, artifactRecord, artifactRevision } from './record.ts';
 

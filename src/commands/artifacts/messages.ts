@@ -1,10 +1,11 @@
 import { UsageError } from '../../base/errors.ts';
+import { uuid } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { flag, integer, text } from '../../cli/kit/flags.ts';
+import { RowList } from '../../cli/kit/list.ts';
+import { column, listOutput, timeColumn } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import type { ArtifactMessage } from '../../interface/types.ts';
-import { uuid } from '../checks.ts';
-import { defineCommand, flag, integer, text } from '../define.ts';
-import { RowList } from '../list.ts';
-import { column, listOutput, timeColumn } from '../output.ts';
-import { returns } from '../result.ts';
 import { artifactArgument, artifactId } from './record.ts';
 
 /** The most that are read at a time. */

@@ -1,13 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { openFile } from '../../cli/desktop/opener.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { choice } from '../../cli/kit/flags.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import { LocalFolder } from '../../client/transfers/local-files.ts';
 import { mediaContent } from '../../client/transfers/media.ts';
 import { artifactThemes } from '../../interface/artifact-words.ts';
-import { choice, defineCommand } from '../define.ts';
-import { openFile } from '../opener.ts';
-import { textOutput } from '../output.ts';
-import { returns } from '../result.ts';
 import { withPolicy } from './page-policy.ts';
 import { artifactArgument, artifactId } from './record.ts';
 

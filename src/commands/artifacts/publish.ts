@@ -1,9 +1,10 @@
 import { given } from '../../base/given.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { choice } from '../../cli/kit/flags.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import { publishPermissions, publishVisibilities } from '../../interface/artifact-words.ts';
 import type { Artifact } from '../../interface/types.ts';
-import { choice, defineCommand } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { returns } from '../result.ts';
 import { artifactArgument, artifactId, artifactRecord } from './record.ts';
 
 export default defineCommand({

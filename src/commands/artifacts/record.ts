@@ -1,12 +1,12 @@
 /** Artifacts as people see them, and how they are found. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { isUuid } from '../../cli/kit/checks.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { argument } from '../../cli/kit/flags.ts';
+import { status, time } from '../../cli/kit/output.ts';
+import { findByName } from '../../cli/names/resolve.ts';
 import type { FetchPage } from '../../client/paging.ts';
 import type { Artifact, ArtifactRevision } from '../../interface/types.ts';
-import { isUuid } from '../checks.ts';
-import type { Context } from '../context.ts';
-import { argument } from '../define.ts';
-import { status, time } from '../output.ts';
-import { findByName } from '../resolve.ts';
 
 export const artifactArgument = argument('The artifact, by id or title, or @latest for the one created last', { complete: 'artifacts' });
 

@@ -1,6 +1,7 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { checkTarget, printContent, saveContent } from '../../cli/kit/files.ts';
+import { flag, text } from '../../cli/kit/flags.ts';
 import { mediaContent } from '../../client/transfers/media.ts';
-import { checkTarget, printContent, saveContent } from '../content.ts';
-import { defineCommand, flag, text } from '../define.ts';
 import { artifactArgument, artifactId, artifactRevision } from './record.ts';
 
 export default defineCommand({

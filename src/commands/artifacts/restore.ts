@@ -1,7 +1,8 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument } from '../../cli/kit/flags.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import type { Response } from '../../interface/types.ts';
-import { argument, defineCommand } from '../define.ts';
-import { textOutput } from '../output.ts';
-import { returns } from '../result.ts';
 import { artifactArgument, artifactId, artifactRevision } from './record.ts';
 
 export default defineCommand({

@@ -1,9 +1,10 @@
+import { readContent } from '../../cli/input/body.ts';
+import { length } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { text } from '../../cli/kit/flags.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import type { Artifact } from '../../interface/types.ts';
-import { readContent } from '../body.ts';
-import { length } from '../checks.ts';
-import { defineCommand, text } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { returns } from '../result.ts';
 import { artifactArgument, artifactId, artifactRecord } from './record.ts';
 
 export default defineCommand({

@@ -1,4 +1,4 @@
-import { defineGroup } from '../define.ts';
+import { defineGroup } from '../../cli/kit/command.ts';
 
 export const auth = defineGroup({
   summary: 'Sign in and out, and see with what',

@@ -1,15 +1,16 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { shellWord } from '../../base/shell.ts';
+import { newClient, oauthCredential, userAgent } from '../../cli/connect/connection.ts';
+import { networkTo } from '../../cli/connect/network.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { text } from '../../cli/kit/flags.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import { bearerCredential } from '../../client/access/credential.ts';
 import { normaliseBaseUrl, normaliseTokenUrl } from '../../config/base-url.ts';
 import { checkScope } from '../../config/secret.ts';
 import type { Credential as SavedCredential } from '../../config/store.ts';
-import { newClient, oauthCredential, userAgent } from '../connection.ts';
-import type { Context } from '../context.ts';
-import { defineCommand, text } from '../define.ts';
-import { networkTo } from '../network.ts';
-import { textOutput } from '../output.ts';
-import { returns } from '../result.ts';
 
 interface SignedIn {
   profile: string;

@@ -1,9 +1,9 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import { originOf } from '../../config/base-url.ts';
-import type { Context } from '../context.ts';
-import { defineCommand } from '../define.ts';
-import { textOutput } from '../output.ts';
-import { returns } from '../result.ts';
 
 interface SignedOut {
   profile: string;

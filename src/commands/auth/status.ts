@@ -1,16 +1,16 @@
 import { formatDuration } from '../../base/duration.ts';
 import { AopsError } from '../../base/errors.ts';
+import { clientCredentials, tokenCache } from '../../cli/connect/connection.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { recordOutput, time } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import type { Token } from '../../client/access/token-cache.ts';
 import type { Client } from '../../client/client.ts';
 import { originOf } from '../../config/base-url.ts';
 import type { UsableCredential } from '../../config/credential.ts';
 import { requireBaseUrl, requireCredential } from '../../config/resolve.ts';
 import { maskSecret } from '../../config/secret.ts';
-import { clientCredentials, tokenCache } from '../connection.ts';
-import type { Context } from '../context.ts';
-import { defineCommand } from '../define.ts';
-import { recordOutput, time } from '../output.ts';
-import { returns } from '../result.ts';
 
 interface AuthStatus {
   profile: string | null;

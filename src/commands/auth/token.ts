@@ -1,6 +1,6 @@
 import { UsageError } from '../../base/errors.ts';
-import { accessToken } from '../connection.ts';
-import { defineCommand } from '../define.ts';
+import { accessToken } from '../../cli/connect/connection.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
 
 export default defineCommand({
   summary: 'Print the key in use, or a valid access token, for another program',

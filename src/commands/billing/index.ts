@@ -1,4 +1,4 @@
-import { defineGroup } from '../define.ts';
+import { defineGroup } from '../../cli/kit/command.ts';
 
 export const billing = defineGroup({
   summary: "What the team's plan contains, and what is used of it",

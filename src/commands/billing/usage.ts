@@ -1,11 +1,12 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { integer } from '../../cli/kit/flags.ts';
+import { documentOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { ResultError } from '../../cli/kit/result-error.ts';
 import type { TeamUsage } from '../../interface/types.ts';
 import { type Bar, renderBars, usedShare } from '../../terminal/bars.ts';
 import { renderRecord } from '../../terminal/record.ts';
-import { defineCommand, integer } from '../define.ts';
-import { documentOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { ResultError } from '../result-error.ts';
 
 export default defineCommand({
   summary: 'Show what the team has used of its plan in this period',

@@ -1,15 +1,16 @@
 import { UsageError } from '../../base/errors.ts';
 import { given } from '../../base/given.ts';
+import { readContent } from '../../cli/input/body.ts';
+import { length } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { choice, optionalArgument, text, texts } from '../../cli/kit/flags.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { labelForm, readLabel } from '../../cli/names/label.ts';
+import { queueId } from '../../cli/names/resolve.ts';
+import { queueArgument } from '../../cli/records/queue.ts';
 import { casePriorities } from '../../interface/case-status.ts';
 import type { Case } from '../../interface/types.ts';
-import { readContent } from '../body.ts';
-import { length } from '../checks.ts';
-import { choice, defineCommand, optionalArgument, text, texts } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { labelForm, readLabel } from '../queues/labels/label.ts';
-import { queueArgument } from '../queues/record.ts';
-import { queueId } from '../resolve.ts';
-import { returns } from '../result.ts';
 import type { Imported } from './import/import.ts';
 import { caseRecord } from './record.ts';
 

@@ -1,8 +1,9 @@
-import { confirm } from '../confirm.ts';
-import { defineCommand, flag } from '../define.ts';
-import { textOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { describeCounts, warnOfRuns } from './counts.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { confirm } from '../../cli/kit/confirm.ts';
+import { flag } from '../../cli/kit/flags.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { describeCounts, warnOfRuns } from '../../cli/records/case-counts.ts';
 import { eachPart } from './each-part.ts';
 import { bulkText, type Part, selectCases, selectionArguments, selectionFlags, selectionOperations, theOnly } from './selection.ts';
 

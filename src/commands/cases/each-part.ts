@@ -1,8 +1,8 @@
 /** The requests of a bulk command, one after the other: adds up what they did, and reports it truthfully when one of them fails. */
 import { counted } from '../../base/counted.ts';
 import { AopsError } from '../../base/errors.ts';
+import { ResultError } from '../../cli/kit/result-error.ts';
 import { repeatHint } from '../../client/errors.ts';
-import { ResultError } from '../result-error.ts';
 import type { Part, Selection } from './selection.ts';
 
 /**

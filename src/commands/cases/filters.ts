@@ -1,5 +1,8 @@
 /** Filters of cases, as options and as the interface takes them. */
 import { given } from '../../base/given.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { type CommandInput, choice, choices, dateTime, texts } from '../../cli/kit/flags.ts';
+import { labelForm, readLabel } from '../../cli/names/label.ts';
 import {
   type CaseDisplayStatus,
   type CaseStatusFilter,
@@ -8,9 +11,6 @@ import {
   caseSortFields,
 } from '../../interface/case-status.ts';
 import type { CaseFilters } from '../../interface/types.ts';
-import type { Context } from '../context.ts';
-import { type CommandInput, choice, choices, dateTime, texts } from '../define.ts';
-import { labelForm, readLabel } from '../queues/labels/label.ts';
 
 export const filterFlags = {
   status: choices(caseDisplayStatuses, 'STATUS', 'Cases with this status, as lists show it; may be repeated', { claimed: 'in_progress' }),

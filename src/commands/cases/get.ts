@@ -1,7 +1,7 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { column, documentOutput, recordFields, timeColumn } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import type { Case, CaseEvent, Response } from '../../interface/types.ts';
-import { defineCommand } from '../define.ts';
-import { column, documentOutput, recordFields, timeColumn } from '../output.ts';
-import { returns } from '../result.ts';
 import { caseArgument, caseRecord } from './record.ts';
 
 type Seen = Case & Omit<Response<'getCase'>, 'case'>;

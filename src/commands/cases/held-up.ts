@@ -1,8 +1,9 @@
 /** Pending cases that nobody takes before a person has answered: each agent of their queue works on as many as it may, and all of those wait. */
+
+import type { CaseCounts } from '../../cli/records/case-counts.ts';
 import type { Client } from '../../client/client.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
 import type { Response } from '../../interface/types.ts';
-import type { CaseCounts } from './counts.ts';
 import { countAgain, type Selection } from './selection.ts';
 
 export const heldUpOperations = ['listQueueAgents'] as const;

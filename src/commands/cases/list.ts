@@ -1,11 +1,12 @@
 import { given } from '../../base/given.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { text } from '../../cli/kit/flags.ts';
+import { listFlags, rowList } from '../../cli/kit/list.ts';
+import { listOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { queueId } from '../../cli/names/resolve.ts';
+import { queueArgument } from '../../cli/records/queue.ts';
 import type { Case } from '../../interface/types.ts';
-import { defineCommand, text } from '../define.ts';
-import { listFlags, rowList } from '../list.ts';
-import { listOutput } from '../output.ts';
-import { queueArgument } from '../queues/record.ts';
-import { queueId } from '../resolve.ts';
-import { returns } from '../result.ts';
 import { filterFlags, filtersOf, sortFlags } from './filters.ts';
 import { caseColumns } from './record.ts';
 

@@ -1,10 +1,11 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
-import { defineCommand, integer } from '../define.ts';
-import { wholeList } from '../list.ts';
-import { runId } from '../resolve-run.ts';
-import { returns } from '../result.ts';
-import { optionalRunArgument } from '../run-names.ts';
-import { messageList } from '../runs/message-list.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { integer } from '../../cli/kit/flags.ts';
+import { wholeList } from '../../cli/kit/list.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { runId } from '../../cli/names/resolve-run.ts';
+import { optionalRunArgument } from '../../cli/names/run-names.ts';
+import { messageList } from '../../cli/records/message-list.ts';
 import { caseArgument } from './record.ts';
 
 export default defineCommand({

@@ -1,9 +1,10 @@
 /** Cases as people see them. */
+
+import { uuid } from '../../cli/kit/checks.ts';
+import { argument } from '../../cli/kit/flags.ts';
+import { column, idColumn, status, statusColumn, time, timeColumn, wide } from '../../cli/kit/output.ts';
+import { labelText } from '../../cli/names/label.ts';
 import type { Case } from '../../interface/types.ts';
-import { uuid } from '../checks.ts';
-import { argument } from '../define.ts';
-import { column, idColumn, status, statusColumn, time, timeColumn, wide } from '../output.ts';
-import { labelText } from '../queues/labels/label.ts';
 
 /** The case that a command is for. */
 export const caseArgument = argument('The id of the case', { check: uuid, complete: 'cases' });

@@ -1,10 +1,11 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { confirm } from '../../cli/kit/confirm.ts';
+import { text } from '../../cli/kit/flags.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { agentId } from '../../cli/names/resolve.ts';
+import { describeCounts } from '../../cli/records/case-counts.ts';
 import type { Response } from '../../interface/types.ts';
-import { confirm } from '../confirm.ts';
-import { defineCommand, text } from '../define.ts';
-import { textOutput } from '../output.ts';
-import { agentId } from '../resolve.ts';
-import { returns } from '../result.ts';
-import { describeCounts } from './counts.ts';
 import { eachPart } from './each-part.ts';
 import { bulkText, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
 

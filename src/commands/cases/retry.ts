@@ -1,7 +1,7 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import type { Response } from '../../interface/types.ts';
-import { defineCommand } from '../define.ts';
-import { textOutput } from '../output.ts';
-import { returns } from '../result.ts';
 import { eachPart } from './each-part.ts';
 import { bulkText, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
 

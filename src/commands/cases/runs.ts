@@ -1,9 +1,9 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { wholeList } from '../../cli/kit/list.ts';
+import { column, idColumn, listOutput, statusColumn, timeColumn, wideForIds } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { runWord } from '../../cli/names/run-names.ts';
 import type { CaseRun } from '../../interface/types.ts';
-import { defineCommand } from '../define.ts';
-import { wholeList } from '../list.ts';
-import { column, idColumn, listOutput, statusColumn, timeColumn, wideForIds } from '../output.ts';
-import { returns } from '../result.ts';
-import { runWord } from '../run-names.ts';
 import { caseArgument } from './record.ts';
 
 export default defineCommand({

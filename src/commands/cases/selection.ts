@@ -1,14 +1,14 @@
 /** Which cases a bulk command is for: those named by their ids, or all of a queue that match. */
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { inPieces } from '../../base/in-pieces.ts';
+import { readText } from '../../cli/input/body.ts';
+import { uuid } from '../../cli/kit/checks.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { anyArguments, type CommandInput, flag, text } from '../../cli/kit/flags.ts';
+import { queueId } from '../../cli/names/resolve.ts';
+import { type CaseCounts, caseCounts, casesOf, countsOf, describeCounts, sum } from '../../cli/records/case-counts.ts';
 import type { Client } from '../../client/client.ts';
 import type { Case, CaseFilters, CaseStatusFilter } from '../../interface/types.ts';
-import { readText } from '../body.ts';
-import { uuid } from '../checks.ts';
-import type { Context } from '../context.ts';
-import { anyArguments, type CommandInput, flag, text } from '../define.ts';
-import { queueId } from '../resolve.ts';
-import { type CaseCounts, caseCounts, casesOf, countsOf, describeCounts, sum } from './counts.ts';
 import { filterFlags, filtersOf } from './filters.ts';
 import { readCases } from './read.ts';
 

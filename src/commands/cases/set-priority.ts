@@ -1,8 +1,9 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { requiredChoice } from '../../cli/kit/flags.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import { casePriorities } from '../../interface/case-status.ts';
 import type { Response } from '../../interface/types.ts';
-import { defineCommand, requiredChoice } from '../define.ts';
-import { textOutput } from '../output.ts';
-import { returns } from '../result.ts';
 import { eachPart } from './each-part.ts';
 import { bulkText, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
 

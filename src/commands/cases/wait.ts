@@ -1,14 +1,15 @@
 import { counted } from '../../base/counted.ts';
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { choice } from '../../cli/kit/flags.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { ResultError } from '../../cli/kit/result-error.ts';
+import { type CaseCounts, countShape, countsShown, describeCounts, type ShownCounts, shownCounts } from '../../cli/records/case-counts.ts';
 import type { CaseStatusFilter } from '../../interface/types.ts';
 import { startSpinner } from '../../terminal/progress.ts';
 import { Pace } from '../../watch/pace.ts';
 import { patient } from '../../watch/polled.ts';
-import { choice, defineCommand } from '../define.ts';
-import { textOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { ResultError } from '../result-error.ts';
-import { type CaseCounts, countShape, countsShown, describeCounts, type ShownCounts, shownCounts } from './counts.ts';
 import { heldUp, heldUpOperations } from './held-up.ts';
 import { countAgain, noneIs, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
 

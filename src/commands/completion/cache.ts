@@ -6,7 +6,8 @@ import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolders } from '../../base/make-folders.ts';
 import { shortName } from '../../base/short-name.ts';
-import type { RemoteSource, Word } from './sources.ts';
+import type { RemoteSource } from '../../cli/kit/flags.ts';
+import type { Word } from '../../cli/picking/sources.ts';
 
 /** Older words are brought up to date, milliseconds. */
 const freshFor = 20_000;

@@ -1,11 +1,11 @@
+import { isUuid } from '../../cli/kit/checks.ts';
+import { type AnyCommand, defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { anyArguments, type CompletionSource, flagName, type Option, type Options } from '../../cli/kit/flags.ts';
+import { globalFlags } from '../../cli/kit/global-flags.ts';
+import { commandsOf, type Entries, follow, isHidden, summaryOf } from '../../cli/kit/tree.ts';
+import { optionsOf } from '../../cli/program/parser.ts';
 import { settingDefinitions } from '../../config/settings.ts';
-import { isUuid } from '../checks.ts';
-import type { Context } from '../context.ts';
-import { type AnyCommand, anyArguments, type CompletionSource, defineCommand, flagName, type Option, type Options } from '../define.ts';
-import { commandTree } from '../index.ts';
-import { globalFlags } from '../program/global-flags.ts';
-import { optionsOf } from '../program/parser.ts';
-import { type Entries, follow, isHidden, summaryOf } from '../program/tree.ts';
 
 /** What may stand at the cursor: words with their meaning, and whether the shell should offer files. */
 interface Candidates {
@@ -24,7 +24,7 @@ export default defineCommand({
   examples: [{ command: 'aops __complete -- runs st', text: 'What could follow' }],
   async run(context, input) {
     const { before, current, prefix } = atCursor(input.words);
-    const { words, files } = await candidates(context, commandTree, before, current);
+    const { words, files } = await candidates(context, commandsOf(context), before, current);
     for (const [word, summary] of words)
       if (word.startsWith(current) && isPlain(word)) await context.terminal.line(`${prefix}${word}\t${summary}`);
     if (files) await context.terminal.line(`:${files}`);
@@ -70,7 +70,7 @@ function entryWords(entries: Entries): Promise<[string, string][]> {
 async function helpWords(tree: Entries, words: readonly string[]): Promise<Candidates> {
   const { rest, entries } = follow(tree, words);
   if (!entries || rest.length > 0) return { words: [] };
-  const { topics } = await import('../topics/topics.ts');
+  const { topics } = await import('../../cli/program/topics/topics.ts');
   const more = words.length > 0 ? [] : Object.entries(topics).map(([name, { summary }]): [string, string] => [name, summary]);
   return { words: [...(await entryWords(entries)), ...more] };
 }
@@ -129,7 +129,7 @@ function flagWords(options: Options): [string, string][] {
 
 /** The fields of the command's JSON; what stands before the last comma stays. */
 async function fieldWords(command: AnyCommand, current: string): Promise<Candidates> {
-  const { resultFields } = await import('../program/result-fields.ts');
+  const { resultFields } = await import('../../cli/program/result-fields.ts');
   const before = current.slice(0, current.lastIndexOf(',') + 1);
   const named = new Set(before.split(','));
   const fields = Object.entries(resultFields(command)?.fields ?? {}).filter(([name]) => !named.has(name));

@@ -1,5 +1,6 @@
 import { UsageError } from '../../base/errors.ts';
-import { argument, defineCommand } from '../define.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument } from '../../cli/kit/flags.ts';
 import { completionScripts, type Shell, shells } from './scripts.ts';
 
 export default defineCommand({

@@ -1,7 +1,8 @@
 import { UsageError } from '../../base/errors.ts';
-import { argument, defineCommand, optionalArgument } from '../define.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument, optionalArgument } from '../../cli/kit/flags.ts';
+import { isRemoteSource, ownedSources, readWords, remoteSources } from '../../cli/picking/sources.ts';
 import { cacheFor } from './remote.ts';
-import { isRemoteSource, ownedSources, readWords, remoteSources } from './sources.ts';
 
 /** Started by completion in the background: reads the words of a source and keeps them for the next time. */
 export default defineCommand({

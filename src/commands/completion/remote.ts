@@ -1,10 +1,11 @@
 /** Words of the service at the cursor: those of the cache, at once; a process in the background brings it up to date. */
 import { spawn } from 'node:child_process';
+import type { Context } from '../../cli/kit/context.ts';
+import type { RemoteSource } from '../../cli/kit/flags.ts';
+import { flagName } from '../../cli/kit/flags.ts';
+import { isOwned, type Word } from '../../cli/picking/sources.ts';
 import { resolveConfig } from '../../config/resolve.ts';
-import type { Context } from '../context.ts';
-import { flagName } from '../define.ts';
 import { CompletionCache } from './cache.ts';
-import { isOwned, type RemoteSource, type Word } from './sources.ts';
 
 /** Flags of the line that choose the service. */
 const placeFlags = ['profile', 'team', 'baseUrl'] as const;

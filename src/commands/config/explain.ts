@@ -1,11 +1,12 @@
 import { formatDuration } from '../../base/duration.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { optionalArgument } from '../../cli/kit/flags.ts';
+import { wholeList } from '../../cli/kit/list.ts';
+import { column, listOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import type { ResolvedConfig } from '../../config/resolve.ts';
 import type { Resolved } from '../../config/resolved.ts';
 import { settingDefinitions, settingUnknown } from '../../config/settings.ts';
-import { defineCommand, optionalArgument } from '../define.ts';
-import { wholeList } from '../list.ts';
-import { column, listOutput } from '../output.ts';
-import { returns } from '../result.ts';
 
 interface ExplainedSetting {
   id: string;

@@ -1,7 +1,8 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
-import { argument, defineCommand } from '../define.ts';
-import { textOutput } from '../output.ts';
-import { returns } from '../result.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument } from '../../cli/kit/flags.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 
 export default defineCommand({
   summary: 'Print a stored setting',

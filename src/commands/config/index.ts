@@ -1,4 +1,4 @@
-import { defineGroup } from '../define.ts';
+import { defineGroup } from '../../cli/kit/command.ts';
 
 export const config = defineGroup({
   summary: 'Settings, and where each value comes from',

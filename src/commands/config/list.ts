@@ -1,8 +1,8 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { wholeList } from '../../cli/kit/list.ts';
+import { column, listOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import { settingDefinitions } from '../../config/settings.ts';
-import { defineCommand } from '../define.ts';
-import { wholeList } from '../list.ts';
-import { column, listOutput } from '../output.ts';
-import { returns } from '../result.ts';
 
 interface ListedSetting {
   id: string;

@@ -1,9 +1,10 @@
 import path from 'node:path';
 import { UsageError } from '../../base/errors.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument, flag, optionalArgument } from '../../cli/kit/flags.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import { settingDefinition } from '../../config/settings.ts';
-import { argument, defineCommand, flag, optionalArgument } from '../define.ts';
-import { textOutput } from '../output.ts';
-import { returns } from '../result.ts';
 
 export default defineCommand({
   summary: 'Store a setting, or forget it with --unset',

@@ -1,13 +1,14 @@
 import { UsageError } from '../../base/errors.ts';
 import { given } from '../../base/given.ts';
+import { openBrowser } from '../../cli/desktop/browser.ts';
+import { length, webAddress } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { flag, optionalArgument, text, toggle } from '../../cli/kit/flags.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { findConnection } from '../../cli/records/connection.ts';
 import type { Connection } from '../../interface/types.ts';
-import { openBrowser } from '../browser.ts';
-import { length, webAddress } from '../checks.ts';
-import type { Context } from '../context.ts';
-import { defineCommand, flag, optionalArgument, text, toggle } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { findConnection } from './record.ts';
 import { authorizedSince, changeTimes } from './wait-for-authorization.ts';
 
 interface Authorization {

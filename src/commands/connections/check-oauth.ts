@@ -1,9 +1,10 @@
+import { isUuid } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument } from '../../cli/kit/flags.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { findConnection } from '../../cli/records/connection.ts';
 import type { Response } from '../../interface/types.ts';
-import { isUuid } from '../checks.ts';
-import { argument, defineCommand } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { findConnection } from './record.ts';
 
 export default defineCommand({
   summary: 'Find out how an MCP server is authorized',

@@ -1,11 +1,12 @@
 import { given } from '../../base/given.ts';
+import { length, webAddress } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument, choice, requiredText, text } from '../../cli/kit/flags.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { connectionRecord } from '../../cli/records/connection.ts';
 import type { Connection } from '../../interface/types.ts';
-import { length, webAddress } from '../checks.ts';
-import { argument, choice, defineCommand, requiredText, text } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { returns } from '../result.ts';
 import { headerOptions, readHeaders, sentHeaders } from './headers.ts';
-import { connectionRecord } from './record.ts';
 
 export default defineCommand({
   summary: 'Connect to a remote MCP server',

@@ -1,8 +1,8 @@
-import { confirm } from '../confirm.ts';
-import { defineCommand } from '../define.ts';
-import { textOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { connectionArgument, findConnection } from './record.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { confirm } from '../../cli/kit/confirm.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { connectionArgument, findConnection } from '../../cli/records/connection.ts';
 
 export default defineCommand({
   summary: 'Delete a connection, with its secrets',

@@ -1,11 +1,12 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument } from '../../cli/kit/flags.ts';
+import { documentOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { describeTool } from '../../cli/kit/tool-arguments.ts';
+import { connectionArgument, findConnection } from '../../cli/records/connection.ts';
 import type { ConnectionTool } from '../../interface/types.ts';
-import { argument, defineCommand } from '../define.ts';
-import { documentOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { describeTool } from '../tool-arguments.ts';
-import { connectionArgument, findConnection } from './record.ts';
 import { askingOperations, askServer, requireTools } from './tool-list.ts';
 
 export default defineCommand({

@@ -1,8 +1,8 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { connectionArgument, connectionRecord, findConnection } from '../../cli/records/connection.ts';
 import type { Connection } from '../../interface/types.ts';
-import { defineCommand } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { connectionArgument, connectionRecord, findConnection } from './record.ts';
 
 export default defineCommand({
   summary: 'Show a connection, and why it does not work if it does not',

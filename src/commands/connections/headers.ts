@@ -3,10 +3,10 @@
  * line of a process can be read by others.
  */
 import { UsageError } from '../../base/errors.ts';
+import { readText } from '../../cli/input/body.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { texts } from '../../cli/kit/flags.ts';
 import type { Connection } from '../../interface/types.ts';
-import { readText } from '../body.ts';
-import type { Context } from '../context.ts';
-import { texts } from '../define.ts';
 
 export const headerOptions = {
   header: texts('NAME[=@FILE|-]', 'Send a secret header; its value is in a file or on standard input, or is asked for; may be repeated', {

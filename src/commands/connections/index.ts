@@ -1,4 +1,4 @@
-import { defineGroup } from '../define.ts';
+import { defineGroup } from '../../cli/kit/command.ts';
 
 export const connections = defineGroup({
   summary: 'Remote MCP servers whose tools runs may use',

@@ -1,10 +1,11 @@
 import { given } from '../../base/given.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { text } from '../../cli/kit/flags.ts';
+import { listFlags, rowList } from '../../cli/kit/list.ts';
+import { listOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { connectionColumns } from '../../cli/records/connection.ts';
 import type { Connection } from '../../interface/types.ts';
-import { defineCommand, text } from '../define.ts';
-import { listFlags, rowList } from '../list.ts';
-import { listOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { connectionColumns } from './record.ts';
 
 export default defineCommand({
   summary: 'List the connections of the team',

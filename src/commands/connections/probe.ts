@@ -1,9 +1,10 @@
 import { UsageError } from '../../base/errors.ts';
-import { webAddress } from '../checks.ts';
-import { defineCommand, optionalArgument, text } from '../define.ts';
-import { returns } from '../result.ts';
+import { webAddress } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { optionalArgument, text } from '../../cli/kit/flags.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { findConnection } from '../../cli/records/connection.ts';
 import { headerOptions, readHeaders } from './headers.ts';
-import { findConnection } from './record.ts';
 import { askingOperations, askServer, toolList, toolOutput } from './tool-list.ts';
 
 export default defineCommand({

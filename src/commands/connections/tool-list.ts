@@ -1,10 +1,10 @@
 /** The tools of a server as people see them. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { type RowList, wholeList } from '../../cli/kit/list.ts';
+import { column, listOutput } from '../../cli/kit/output.ts';
 import { NotOfferedError } from '../../client/errors.ts';
 import type { Connection, ConnectionTool, ProbedServer } from '../../interface/types.ts';
-import type { Context } from '../context.ts';
-import { type RowList, wholeList } from '../list.ts';
-import { column, listOutput } from '../output.ts';
 
 interface InputSchema {
   properties?: Record<string, unknown>;

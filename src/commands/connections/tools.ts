@@ -1,6 +1,6 @@
-import { defineCommand } from '../define.ts';
-import { returns } from '../result.ts';
-import { connectionArgument, findConnection } from './record.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { connectionArgument, findConnection } from '../../cli/records/connection.ts';
 import { askingOperations, askServer, toolList, toolOutput } from './tool-list.ts';
 
 export default defineCommand({

@@ -1,12 +1,13 @@
 import { UsageError } from '../../base/errors.ts';
 import { given } from '../../base/given.ts';
+import { length, webAddress } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { choice, flag, text, texts, toggle } from '../../cli/kit/flags.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { connectionArgument, connectionRecord, findConnection } from '../../cli/records/connection.ts';
 import type { Connection } from '../../interface/types.ts';
-import { length, webAddress } from '../checks.ts';
-import { choice, defineCommand, flag, text, texts, toggle } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { returns } from '../result.ts';
 import { headerOptions, mergedHeaders, readHeaders, sentHeaders } from './headers.ts';
-import { connectionArgument, connectionRecord, findConnection } from './record.ts';
 
 export default defineCommand({
   summary: 'Change a connection',

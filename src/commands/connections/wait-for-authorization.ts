@@ -1,7 +1,8 @@
 /** Waiting until a person has authorized something: a connection appears with tokens, or one has others than before. */
+
+import type { Context } from '../../cli/kit/context.ts';
+import { allConnections } from '../../cli/records/connection.ts';
 import type { Connection } from '../../interface/types.ts';
-import type { Context } from '../context.ts';
-import { allConnections } from './record.ts';
 
 /** How often the service is asked. */
 const lookMilliseconds = 1_000;

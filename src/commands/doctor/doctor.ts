@@ -1,12 +1,13 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { version } from '../../base/version.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { flag } from '../../cli/kit/flags.ts';
+import { column, documentOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { ResultError } from '../../cli/kit/result-error.ts';
 import type { View } from '../../terminal/cell.ts';
 import { renderRecord } from '../../terminal/record.ts';
 import { renderTable } from '../../terminal/table.ts';
-import { defineCommand, flag } from '../define.ts';
-import { column, documentOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { ResultError } from '../result-error.ts';
 import type { Check } from './check.ts';
 import { machineChecks } from './machine.ts';
 import { serviceChecks, skippedServiceChecks } from './service.ts';

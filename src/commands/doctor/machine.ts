@@ -6,10 +6,10 @@ import path from 'node:path';
 import { crypto } from '../../base/crypto.ts';
 import { AopsError } from '../../base/errors.ts';
 import { writeFailure } from '../../base/write-failure.ts';
+import { openChanges } from '../../cli/connect/journal.ts';
+import { readState, runningService, stateFile } from '../../cli/connect/local-state.ts';
+import type { Context } from '../../cli/kit/context.ts';
 import { formatSize } from '../../terminal/size.ts';
-import type { Context } from '../context.ts';
-import { openChanges } from '../journal.ts';
-import { readState, runningService, stateFile } from '../local/state.ts';
 import { type Check, fail, failed, ok, skip, warn } from './check.ts';
 
 /** The first version that aops runs on; as in package.json. */

@@ -3,13 +3,13 @@ import { steadyTime } from '../../base/clock.ts';
 import { formatDuration } from '../../base/duration.ts';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { interfaceVersion } from '../../base/version.ts';
+import { connect } from '../../cli/connect/connection.ts';
+import type { Context } from '../../cli/kit/context.ts';
 import { checkAnswer } from '../../client/answers.ts';
 import type { Client } from '../../client/client.ts';
 import { operationRequest } from '../../client/request.ts';
 import { readJson } from '../../client/response.ts';
 import { RetryBudget } from '../../client/retry-budget.ts';
-import { connect } from '../connection.ts';
-import type { Context } from '../context.ts';
 import { type Check, failed, ok, skip, warn } from './check.ts';
 
 /** Beyond this, what depends on the time (signatures, tokens, limits) begins to fail. Milliseconds. */

@@ -1,9 +1,9 @@
 /** What `aops doctor` looks at in the configuration: files, address, team, credential, the way to the service. */
 
+import { networkTo } from '../../cli/connect/network.ts';
+import type { Context } from '../../cli/kit/context.ts';
 import { proxiesOf } from '../../config/proxy.ts';
 import type { ResolvedConfig } from '../../config/resolve.ts';
-import type { Context } from '../context.ts';
-import { networkTo } from '../network.ts';
 import { type Check, fail, failed, ok, skip, warn } from './check.ts';
 
 export interface Settings {

@@ -1,9 +1,9 @@
 /** What runs of a team ask of people right now. */
 import { AopsError } from '../../base/errors.ts';
+import { requestOf } from '../../cli/following/answer-here.ts';
 import type { Client } from '../../client/client.ts';
 import { pagedRows } from '../../client/paging.ts';
 import type { HumanRequest } from '../../interface/types.ts';
-import { requestOf } from '../runs/answer-here.ts';
 
 /** A human request, with the run that asks. */
 export interface PendingRequest extends HumanRequest {

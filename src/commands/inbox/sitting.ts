@@ -1,10 +1,11 @@
 /** A person answering at the terminal: one request after the other, until none is left or they have enough. */
+
+import { type AnsweredHere, answerHere } from '../../cli/following/answer-here.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { runTitle } from '../../cli/names/run-names.ts';
 import type { Client } from '../../client/client.ts';
 import { relativeTime } from '../../terminal/relative-time.ts';
 import type { Pace } from '../../watch/pace.ts';
-import type { Context } from '../context.ts';
-import { runTitle } from '../run-names.ts';
-import { type AnsweredHere, answerHere } from '../runs/answer-here.ts';
 import type { PendingRequest } from './pending.ts';
 
 export type Load = () => Promise<PendingRequest[]>;

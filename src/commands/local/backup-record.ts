@@ -1,7 +1,7 @@
 /** How a backup is shown, by who writes one and by who reads one. */
 import { counted } from '../../base/counted.ts';
+import type { FieldShapes } from '../../cli/kit/result.ts';
 import { formatSize } from '../../terminal/size.ts';
-import type { FieldShapes } from '../result.ts';
 
 /** What a backup says of itself, and what is in it. */
 export interface BackupRecord {

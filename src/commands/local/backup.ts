@@ -1,15 +1,16 @@
 import path from 'node:path';
 import { counted } from '../../base/counted.ts';
 import { exitCodes, UsageError } from '../../base/errors.ts';
+import { dataDirFlag, defaultDataDirectory, runningService } from '../../cli/connect/local-state.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { checkTarget } from '../../cli/kit/files.ts';
+import { argument, flag } from '../../cli/kit/flags.ts';
+import { recordOutput, time } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import { formatSize } from '../../terminal/size.ts';
-import { checkTarget } from '../content.ts';
-import { argument, defineCommand, flag } from '../define.ts';
-import { recordOutput, time } from '../output.ts';
-import { returns } from '../result.ts';
 import { type WrittenBackup, writeBackup } from './backup-file.ts';
 import { backupFields, contentsInWords } from './backup-record.ts';
 import { holdDirectory } from './hold.ts';
-import { dataDirFlag, defaultDataDirectory, runningService } from './state.ts';
 
 export default defineCommand({
   summary: 'Write everything the local service keeps into one file',

@@ -2,9 +2,9 @@
 import path from 'node:path';
 import { UsageError } from '../../base/errors.ts';
 import { isProgram } from '../../base/program.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { choice, text } from '../../cli/kit/flags.ts';
 import type { BrowsePolicy } from '../../service/service.ts';
-import type { Context } from '../context.ts';
-import { choice, text } from '../define.ts';
 
 const policies = ['on', 'public', 'off'] as const satisfies readonly BrowsePolicy[];
 

@@ -1,6 +1,7 @@
 /** The certificate of a service that speaks TLS: what others on this machine know it by, and how it is read again. */
+
+import type { Context } from '../../cli/kit/context.ts';
 import type { Service } from '../../service/service.ts';
-import type { Context } from '../context.ts';
 import { type ListeningInput, readTls } from './listening.ts';
 
 /** Of a chain, the one of the service itself. */

@@ -1,7 +1,8 @@
 /** The flag that says where a service may connect to for its connections. */
-import { texts } from '../define.ts';
+
+import type { LocalState } from '../../cli/connect/local-state.ts';
+import { texts } from '../../cli/kit/flags.ts';
 import { withOwnMachine } from './outbound-hosts.ts';
-import type { LocalState } from './state.ts';
 
 export const connectionOptions = {
   allowConnectionHost: texts(

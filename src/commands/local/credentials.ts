@@ -1,14 +1,14 @@
 /** What tokens and OAuth clients of the local service have in common: the flags that describe one, and how it is shown. */
 import { parseDuration } from '../../base/duration.ts';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { isUuid, length } from '../../cli/kit/checks.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { argument, choices, duration } from '../../cli/kit/flags.ts';
+import { type RowList, rowList } from '../../cli/kit/list.ts';
+import { column, idColumn, listOutput, time, timeColumn } from '../../cli/kit/output.ts';
 import { pagedRows } from '../../client/paging.ts';
 import { scopes } from '../../interface/scopes.ts';
 import type { Body, LocalCredential } from '../../interface/types.ts';
-import { isUuid, length } from '../checks.ts';
-import type { Context } from '../context.ts';
-import { argument, choices, duration } from '../define.ts';
-import { type RowList, rowList } from '../list.ts';
-import { column, idColumn, listOutput, time, timeColumn } from '../output.ts';
 import { allTeams, requireTeam } from './teams.ts';
 
 export type Managed = 'token' | 'client';

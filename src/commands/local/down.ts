@@ -1,11 +1,11 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { removeTree } from '../../base/remove-tree.ts';
+import { findService, type LocalState, readState, removeState, servedElsewhere, stateFile } from '../../cli/connect/local-state.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import { readHealth } from '../../client/health.ts';
-import type { Context } from '../context.ts';
-import { defineCommand } from '../define.ts';
-import { textOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { findService, type LocalState, readState, removeState, servedElsewhere, stateFile } from './state.ts';
 
 /** The service drains for a few seconds at the most before it ends. */
 const stopMilliseconds = 15_000;

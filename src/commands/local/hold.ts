@@ -4,13 +4,13 @@ import path from 'node:path';
 import { anySignal } from '../../base/abort.ts';
 import { steadyTime } from '../../base/clock.ts';
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { type LocalState, owningService } from '../../cli/connect/local-state.ts';
+import type { Context } from '../../cli/kit/context.ts';
 import type { Client } from '../../client/client.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
 import type { BackupHold } from '../../interface/types.ts';
 import type { HeldDirectory } from '../../service/backup/index.ts';
-import type { Context } from '../context.ts';
 import { ownerClient } from './owner.ts';
-import { type LocalState, owningService } from './state.ts';
 
 /** How long to look for the service that has the lock; it says where it is a moment after it has taken it. */
 const lookFor = 5_000;

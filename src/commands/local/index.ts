@@ -1,4 +1,4 @@
-import { defineGroup } from '../define.ts';
+import { defineGroup } from '../../cli/kit/command.ts';
 import { client } from './client/index.ts';
 import { team } from './team/index.ts';
 import { token } from './token/index.ts';

@@ -1,10 +1,10 @@
 /** The flags that say where a service listens, by which names it is reached, and how much it takes on at a time. */
 import { isIP } from 'node:net';
 import { UsageError } from '../../base/errors.ts';
+import { readBytes, readText } from '../../cli/input/body.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { duration, flag, integer, text, texts } from '../../cli/kit/flags.ts';
 import type { ServiceOptions } from '../../service/service.ts';
-import { readBytes, readText } from '../body.ts';
-import type { Context } from '../context.ts';
-import { duration, flag, integer, text, texts } from '../define.ts';
 
 export const listeningOptions = {
   host: text('ADDRESS', 'Listen on this address (default 127.0.0.1)'),

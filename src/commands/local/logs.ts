@@ -1,10 +1,11 @@
 import path from 'node:path';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { isAbsent, readFailure } from '../../base/read-failure.ts';
-import { defineCommand, flag, integer } from '../define.ts';
+import { dataDirFlag, defaultDataDirectory, findService, logFile } from '../../cli/connect/local-state.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { flag, integer } from '../../cli/kit/flags.ts';
 import { LogReader } from './log-file.ts';
 import { parsableLine, readableLine } from './service-log.ts';
-import { dataDirFlag, defaultDataDirectory, findService, logFile } from './state.ts';
 
 const lookMilliseconds = 250;
 

@@ -1,13 +1,14 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
-import { openBrowser } from '../browser.ts';
-import type { Context } from '../context.ts';
-import { defineCommand, flag, toggle } from '../define.ts';
-import { recordOutput, time } from '../output.ts';
-import { runId } from '../resolve-run.ts';
-import { returns } from '../result.ts';
-import { optionalRunArgument } from '../run-names.ts';
+import { dataDirFlag, findService, type LocalState, reachable } from '../../cli/connect/local-state.ts';
+import { openBrowser } from '../../cli/desktop/browser.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { flag, toggle } from '../../cli/kit/flags.ts';
+import { recordOutput, time } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { runId } from '../../cli/names/resolve-run.ts';
+import { optionalRunArgument } from '../../cli/names/run-names.ts';
 import { ownerClient } from './owner.ts';
-import { dataDirFlag, findService, type LocalState, reachable } from './state.ts';
 
 /** The page as it was opened, or as it is to be opened. */
 interface OpenedPage {

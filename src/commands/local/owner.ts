@@ -1,11 +1,11 @@
 /** Calling a service as the owner of its data directory, whichever profile is selected. */
 import { readFile } from 'node:fs/promises';
+import { newClient } from '../../cli/connect/connection.ts';
+import { type LocalState, reachable, tokenFile } from '../../cli/connect/local-state.ts';
+import { networkTo } from '../../cli/connect/network.ts';
+import type { Context } from '../../cli/kit/context.ts';
 import { bearerCredential } from '../../client/access/credential.ts';
 import type { Client } from '../../client/client.ts';
-import { newClient } from '../connection.ts';
-import type { Context } from '../context.ts';
-import { networkTo } from '../network.ts';
-import { type LocalState, reachable, tokenFile } from './state.ts';
 
 /** A client with the owner's token, which calls the service at its address on this machine. The caller closes it. */
 export async function ownerClient(context: Context, { url, data_dir, certificate }: LocalState): Promise<Client> {

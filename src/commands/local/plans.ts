@@ -1,9 +1,9 @@
 /** The flag that gives teams their plans: `--plan FILE` for the first team, `--plan TEAM=FILE` for another. */
 import path from 'node:path';
+import { readText } from '../../cli/input/body.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { texts } from '../../cli/kit/flags.ts';
 import type { ServiceOptions } from '../../service/service.ts';
-import { readText } from '../body.ts';
-import type { Context } from '../context.ts';
-import { texts } from '../define.ts';
 
 export const planOptions = {
   plan: texts('[TEAM=]FILE', 'Set the plan of the team Local, or of another: its limits and features (YAML or JSON). It is kept', {

@@ -3,13 +3,13 @@ import path from 'node:path';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { isAbsent, readFailure } from '../../base/read-failure.ts';
 import { removeTree } from '../../base/remove-tree.ts';
-import { confirm } from '../confirm.ts';
-import type { Context } from '../context.ts';
-import { defineCommand } from '../define.ts';
-import { textOutput } from '../output.ts';
-import { returns } from '../result.ts';
+import { dataDirFlag, defaultDataDirectory, owningService, runningService, servedElsewhere } from '../../cli/connect/local-state.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { confirm } from '../../cli/kit/confirm.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import { stopService } from './down.ts';
-import { dataDirFlag, defaultDataDirectory, owningService, runningService, servedElsewhere } from './state.ts';
 
 /** What a service keeps in its data directory. Anything else there is somebody else's: it may have been a folder that held other things. */
 const ownName = /^(aops\.db(-wal|-shm|-journal)?|restoring|secrets\.key(\.new)?|token(\.new)?|service\.(log|json(\.\d+)?))$/;

@@ -3,15 +3,16 @@ import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { counted } from '../../base/counted.ts';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { dataDirFlag, defaultDataDirectory, owningService } from '../../cli/connect/local-state.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { argument, flag } from '../../cli/kit/flags.ts';
+import { recordOutput, time } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import type { BackupInfo } from '../../service/backup/index.ts';
 import { startSpinner } from '../../terminal/progress.ts';
 import { formatSize } from '../../terminal/size.ts';
-import type { Context } from '../context.ts';
-import { argument, defineCommand, flag } from '../define.ts';
-import { recordOutput, time } from '../output.ts';
-import { returns } from '../result.ts';
 import { type BackupRecord, backupFields, contentsInWords } from './backup-record.ts';
-import { dataDirFlag, defaultDataDirectory, owningService } from './state.ts';
 
 interface ReadBackup extends BackupRecord {
   file: string;

@@ -1,8 +1,8 @@
 /** The flags that say how long a service keeps what has ended. */
 import { formatDuration, parseDuration } from '../../base/duration.ts';
 import { UsageError } from '../../base/errors.ts';
+import { duration, text } from '../../cli/kit/flags.ts';
 import type { ServiceOptions } from '../../service/service.ts';
-import { duration, text } from '../define.ts';
 
 const byDefault = '90d';
 const shortest = 60_000;

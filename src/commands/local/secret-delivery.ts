@@ -4,10 +4,10 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { writeFailure } from '../../base/write-failure.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { flag, text } from '../../cli/kit/flags.ts';
 import { checkProfileName } from '../../config/settings.ts';
 import type { Credential } from '../../config/store.ts';
-import type { Context } from '../context.ts';
-import { flag, text } from '../define.ts';
 
 export const deliveryOptions = {
   saveProfile: text('NAME', 'Save it as a new profile'),

@@ -1,7 +1,8 @@
 /** The log of a service on its way to stderr: as lines for people or as JSON, and all lines of a moment with one write. */
+
+import { choice } from '../../cli/kit/flags.ts';
 import type { LogEntry } from '../../service/service.ts';
 import type { Terminal } from '../../terminal/streams.ts';
-import { choice } from '../define.ts';
 
 export const logOptions = {
   logFormat: choice(['text', 'json'], 'How the log is written (default text on a terminal, json elsewhere)'),

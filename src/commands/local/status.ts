@@ -1,10 +1,18 @@
 import path from 'node:path';
-import { defineCommand } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { returns } from '../result.ts';
+import {
+  browseInWords,
+  dataDirFlag,
+  defaultDataDirectory,
+  execInWords,
+  findService,
+  type LocalState,
+  localProfile,
+} from '../../cli/connect/local-state.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import { hostsInWords, ownMachine } from './outbound-hosts.ts';
 import { retentionInWords } from './retention.ts';
-import { browseInWords, dataDirFlag, defaultDataDirectory, execInWords, findService, type LocalState, localProfile } from './state.ts';
 
 interface LocalStatus {
   running: boolean;

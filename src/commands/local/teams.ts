@@ -1,11 +1,11 @@
 /** Teams of the local service by id or name, and how they are shown. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
+import { isUuid } from '../../cli/kit/checks.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { time } from '../../cli/kit/output.ts';
 import { pagedRows } from '../../client/paging.ts';
 import type { LocalTeam } from '../../interface/types.ts';
-import { isUuid } from '../checks.ts';
-import type { Context } from '../context.ts';
-import { time } from '../output.ts';
 
 export const teamRecord = (team: LocalTeam) => ({ ID: team.id, Name: team.name, Created: time(team.created_at) });
 

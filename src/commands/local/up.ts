@@ -7,17 +7,6 @@ import { makeDataDirectory } from '../../base/data-directory.ts';
 import { AopsError, type ExitCode, exitCodes, UsageError } from '../../base/errors.ts';
 import { removeTree } from '../../base/remove-tree.ts';
 import { writeFailure } from '../../base/write-failure.ts';
-import { readHealth } from '../../client/health.ts';
-import type { BrowsePolicy } from '../../service/service.ts';
-import type { Context } from '../context.ts';
-import { choice, defineCommand, flag, integer, text } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { browsingOptions, namedChromium } from './browsing.ts';
-import { type ConnectionInput, connectionArguments, connectionOptions, differsInConnections } from './connection-flags.ts';
-import { hostsInWords } from './outbound-hosts.ts';
-import { planFlags, planOptions } from './plans.ts';
-import { differsInRetention, type RetentionInput, retentionArguments, retentionOptions } from './retention.ts';
 import {
   browseInWords,
   defaultDataDirectory,
@@ -30,7 +19,19 @@ import {
   serviceFile,
   stateFile,
   tokenFile,
-} from './state.ts';
+} from '../../cli/connect/local-state.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { choice, flag, integer, text } from '../../cli/kit/flags.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { readHealth } from '../../client/health.ts';
+import type { BrowsePolicy } from '../../service/service.ts';
+import { browsingOptions, namedChromium } from './browsing.ts';
+import { type ConnectionInput, connectionArguments, connectionOptions, differsInConnections } from './connection-flags.ts';
+import { hostsInWords } from './outbound-hosts.ts';
+import { planFlags, planOptions } from './plans.ts';
+import { differsInRetention, type RetentionInput, retentionArguments, retentionOptions } from './retention.ts';
 import { differsInWebhooks, type WebhookInput, webhookArguments, webhookOptions } from './webhook-flags.ts';
 
 /** How long a start may take before it counts as failed, and how often to look. */

@@ -1,8 +1,8 @@
 /** The flags that say where a service may send webhooks, and how fast it tries again. */
 import { UsageError } from '../../base/errors.ts';
-import { text, texts } from '../define.ts';
+import type { LocalState } from '../../cli/connect/local-state.ts';
+import { text, texts } from '../../cli/kit/flags.ts';
 import { withOwnMachine } from './outbound-hosts.ts';
-import type { LocalState } from './state.ts';
 
 export const webhookOptions = {
   allowWebhookHost: texts(

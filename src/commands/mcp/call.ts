@@ -1,11 +1,12 @@
 import { exitCodes } from '../../base/errors.ts';
+import { bodyFromFlags } from '../../cli/input/body.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { confirm } from '../../cli/kit/confirm.ts';
+import { argument, text, texts } from '../../cli/kit/flags.ts';
+import { documentOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { ResultError } from '../../cli/kit/result-error.ts';
 import { callTool, isDestructive, listTools } from '../../client/mcp/tools.ts';
-import { bodyFromFlags } from '../body.ts';
-import { confirm } from '../confirm.ts';
-import { argument, defineCommand, text, texts } from '../define.ts';
-import { documentOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { ResultError } from '../result-error.ts';
 import { checkArguments, toolArguments, toolNamed } from './arguments.ts';
 import { refusedCall, resultData, wordsOf } from './result.ts';
 import { withSession } from './session.ts';

@@ -1,11 +1,12 @@
 import os from 'node:os';
+import { defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { flag, text } from '../../cli/kit/flags.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import { configPaths } from '../../config/paths.ts';
 import { requireBaseUrl } from '../../config/resolve.ts';
 import { operation } from '../../interface/operations.ts';
-import type { Context } from '../context.ts';
-import { defineCommand, flag, text } from '../define.ts';
-import { textOutput } from '../output.ts';
-import { returns } from '../result.ts';
 
 type Entry = Record<string, unknown>;
 

@@ -1,8 +1,9 @@
 import { exitCodes } from '../../base/errors.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument } from '../../cli/kit/flags.ts';
+import { documentOutput } from '../../cli/kit/output.ts';
+import { describeTool } from '../../cli/kit/tool-arguments.ts';
 import { isDestructive, isReadOnly, type ListedTool, listTools } from '../../client/mcp/tools.ts';
-import { argument, defineCommand } from '../define.ts';
-import { documentOutput } from '../output.ts';
-import { describeTool } from '../tool-arguments.ts';
 import { toolNamed } from './arguments.ts';
 import { listedTool } from './schema.ts';
 import { withSession } from './session.ts';

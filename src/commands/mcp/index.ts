@@ -1,4 +1,4 @@
-import { defineGroup } from '../define.ts';
+import { defineGroup } from '../../cli/kit/command.ts';
 
 export const mcp = defineGroup({
   summary: 'Tools of the service for assistants of others (MCP)',

@@ -1,9 +1,10 @@
 import { exitCodes, UsageError } from '../../base/errors.ts';
 import { isObject } from '../../base/values.ts';
+import { bodyFromFlags } from '../../cli/input/body.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { optionalArgument, text, texts } from '../../cli/kit/flags.ts';
 import type { RpcMessage } from '../../client/json-rpc.ts';
 import { isRead } from '../../client/mcp/read-only-tools.ts';
-import { bodyFromFlags } from '../body.ts';
-import { defineCommand, optionalArgument, text, texts } from '../define.ts';
 import { withSession } from './session.ts';
 
 export default defineCommand({

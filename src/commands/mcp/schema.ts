@@ -1,5 +1,5 @@
 /** Tools as results. */
-import { returns } from '../result.ts';
+import { returns } from '../../cli/kit/result.ts';
 
 /** A tool as the protocol lists it. */
 export const listedTool = returns({

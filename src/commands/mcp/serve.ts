@@ -1,8 +1,8 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
 import { Bridge } from '../../client/mcp/bridge.ts';
 import { readLines, tooLong } from '../../client/mcp/lines.ts';
-import type { Context } from '../context.ts';
-import { defineCommand } from '../define.ts';
 
 /** Bytes of one message. */
 const longestLine = 32 * 1024 * 1024;

@@ -1,7 +1,7 @@
 /** A session of the Model Context Protocol for as long as a command needs it. */
 import { version } from '../../base/version.ts';
+import type { Context } from '../../cli/kit/context.ts';
 import { McpSession } from '../../client/mcp/session.ts';
-import type { Context } from '../context.ts';
 
 export async function withSession<Value>(context: Context, work: (session: McpSession) => Promise<Value>): Promise<Value> {
   const session = new McpSession(await context.client(), { name: 'aops', version });

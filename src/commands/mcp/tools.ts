@@ -1,7 +1,7 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { wholeList } from '../../cli/kit/list.ts';
+import { column, listOutput } from '../../cli/kit/output.ts';
 import { isReadOnly, type ListedTool, listTools } from '../../client/mcp/tools.ts';
-import { defineCommand } from '../define.ts';
-import { wholeList } from '../list.ts';
-import { column, listOutput } from '../output.ts';
 import { listedTool } from './schema.ts';
 import { withSession } from './session.ts';
 

@@ -1,4 +1,4 @@
-import { defineGroup } from '../define.ts';
+import { defineGroup } from '../../cli/kit/command.ts';
 
 export const profiles = defineGroup({
   summary: 'Services and teams you work with, by name',

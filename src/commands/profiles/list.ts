@@ -1,7 +1,7 @@
-import { defineCommand } from '../define.ts';
-import { wholeList } from '../list.ts';
-import { column, listOutput } from '../output.ts';
-import { returns } from '../result.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { wholeList } from '../../cli/kit/list.ts';
+import { column, listOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 
 interface ListedProfile {
   id: string;

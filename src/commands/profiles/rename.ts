@@ -1,6 +1,7 @@
-import { argument, defineCommand } from '../define.ts';
-import { textOutput } from '../output.ts';
-import { returns } from '../result.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument } from '../../cli/kit/flags.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 
 export default defineCommand({
   summary: 'Give a profile another name',

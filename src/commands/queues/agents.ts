@@ -1,9 +1,9 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { column, documentOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { queueId } from '../../cli/names/resolve.ts';
+import { queueArgument } from '../../cli/records/queue.ts';
 import type { QueueConsumer, QueueProducer, Response } from '../../interface/types.ts';
-import { defineCommand } from '../define.ts';
-import { column, documentOutput } from '../output.ts';
-import { queueId } from '../resolve.ts';
-import { returns } from '../result.ts';
-import { queueArgument } from './record.ts';
 
 const problems = (agent: QueueProducer | QueueConsumer): string =>
   agent.problems

@@ -1,9 +1,10 @@
 /** Before cases of a queue are deleted: what is in it, and whether that is meant. */
+
+import { confirm } from '../../cli/kit/confirm.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { queueId } from '../../cli/names/resolve.ts';
+import { caseCounts, describeCounts, warnOfRuns } from '../../cli/records/case-counts.ts';
 import type { Queue } from '../../interface/types.ts';
-import { caseCounts, describeCounts, warnOfRuns } from '../cases/counts.ts';
-import { confirm } from '../confirm.ts';
-import type { Context } from '../context.ts';
-import { queueId } from '../resolve.ts';
 
 /**
  * The queue, once it is agreed that its cases go.

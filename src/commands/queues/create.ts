@@ -1,10 +1,11 @@
 import { given } from '../../base/given.ts';
+import { length, uuid } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument, text } from '../../cli/kit/flags.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { queueRecord } from '../../cli/records/queue.ts';
 import type { Queue } from '../../interface/types.ts';
-import { length, uuid } from '../checks.ts';
-import { argument, defineCommand, text } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { queueRecord } from './record.ts';
 
 export default defineCommand({
   summary: 'Create a queue',

@@ -1,8 +1,8 @@
-import { defineCommand } from '../define.ts';
-import { textOutput } from '../output.ts';
-import { returns } from '../result.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { queueArgument } from '../../cli/records/queue.ts';
 import { confirmLoss } from './confirm-loss.ts';
-import { queueArgument } from './record.ts';
 
 export default defineCommand({
   summary: 'Delete a queue with its cases',

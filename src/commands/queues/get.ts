@@ -1,11 +1,11 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { offered } from '../../cli/kit/offered.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { queueId } from '../../cli/names/resolve.ts';
+import { caseCounts, countShape, countsShown, describeCounts, type ShownCounts, shownCounts } from '../../cli/records/case-counts.ts';
+import { queueArgument, queueRecord } from '../../cli/records/queue.ts';
 import type { Queue, Response } from '../../interface/types.ts';
-import { caseCounts, countShape, countsShown, describeCounts, type ShownCounts, shownCounts } from '../cases/counts.ts';
-import { defineCommand } from '../define.ts';
-import { offered } from '../offered.ts';
-import { recordOutput } from '../output.ts';
-import { queueId } from '../resolve.ts';
-import { returns } from '../result.ts';
-import { queueArgument, queueRecord } from './record.ts';
 
 type Agents = Pick<Response<'listQueueAgents'>, 'producers' | 'consumers'>;
 type Shown = Queue & { case_counts: ShownCounts } & Partial<Agents>;

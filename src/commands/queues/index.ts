@@ -1,4 +1,4 @@
-import { defineGroup } from '../define.ts';
+import { defineGroup } from '../../cli/kit/command.ts';
 import { labels } from './labels/index.ts';
 
 export const queues = defineGroup({

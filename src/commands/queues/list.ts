@@ -1,10 +1,11 @@
 import { given } from '../../base/given.ts';
+import { uuid } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { text } from '../../cli/kit/flags.ts';
+import { listFlags, rowList } from '../../cli/kit/list.ts';
+import { column, idColumn, listOutput, timeColumn } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import type { Queue } from '../../interface/types.ts';
-import { uuid } from '../checks.ts';
-import { defineCommand, text } from '../define.ts';
-import { listFlags, rowList } from '../list.ts';
-import { column, idColumn, listOutput, timeColumn } from '../output.ts';
-import { returns } from '../result.ts';
 
 export default defineCommand({
   summary: 'List the queues of the team',

@@ -1,12 +1,13 @@
 import { UsageError } from '../../base/errors.ts';
 import { given } from '../../base/given.ts';
+import { length, uuid } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { text } from '../../cli/kit/flags.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { queueId } from '../../cli/names/resolve.ts';
+import { queueArgument, queueRecord } from '../../cli/records/queue.ts';
 import type { Queue } from '../../interface/types.ts';
-import { length, uuid } from '../checks.ts';
-import { defineCommand, text } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { queueId } from '../resolve.ts';
-import { returns } from '../result.ts';
-import { queueArgument, queueRecord } from './record.ts';
 
 export default defineCommand({
   summary: 'Rename or describe a queue',

@@ -1,11 +1,11 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { answerGiven, answerOption } from '../../cli/input/answer-flags.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { recordOutput, status } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { agentFlag, revisionArgument, revisionId } from '../../cli/names/revision.ts';
 import type { ReviewedBuilderRun } from '../../interface/types.ts';
 import { questionsOf } from '../../watch/watch-builder-run.ts';
-import { answerGiven, answerOption } from '../answer-flags.ts';
-import { defineCommand } from '../define.ts';
-import { recordOutput, status } from '../output.ts';
-import { returns } from '../result.ts';
-import { agentFlag, revisionArgument, revisionId } from './find.ts';
 import { sendAnswers } from './questions.ts';
 
 export default defineCommand({

@@ -1,8 +1,8 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { documentOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { agentFlag, revisionArgument, revisionId } from '../../cli/names/revision.ts';
 import type { BuilderRun } from '../../interface/types.ts';
-import { defineCommand } from '../define.ts';
-import { documentOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { agentFlag, revisionArgument, revisionId } from './find.ts';
 import { builderRunSheet } from './sheet.ts';
 
 export default defineCommand({

@@ -1,10 +1,10 @@
 /** Two configurations compared: the procedure as a text, everything else value by value. Pure but for the diff library. */
 
+import { procedureOf } from '../../cli/records/revision.ts';
 import type { Build } from '../../interface/types.ts';
 import type { View } from '../../terminal/cell.ts';
 import { renderDiff } from '../../terminal/diff.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
-import { procedureOf } from './record.ts';
 
 export interface ConfigChange {
   /** `data.models.agent.model` */

@@ -1,14 +1,15 @@
+import { bodyFlags, bodyFromFlags, readText } from '../../cli/input/body.ts';
+import { changedConfig, checkRuntime, explainProcedure } from '../../cli/input/procedure.ts';
+import { isUuid } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { argument, text } from '../../cli/kit/flags.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { agentId } from '../../cli/names/resolve.ts';
+import { copiedRevision, findRevision, liveRevision, revisionId } from '../../cli/names/revision.ts';
+import { revisionRecord } from '../../cli/records/revision.ts';
 import type { Body, Build } from '../../interface/types.ts';
-import { changedConfig, checkRuntime, explainProcedure } from '../agents/procedure.ts';
-import { bodyFlags, bodyFromFlags, readText } from '../body.ts';
-import { isUuid } from '../checks.ts';
-import type { Context } from '../context.ts';
-import { argument, defineCommand, text } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { agentId } from '../resolve.ts';
-import { returns } from '../result.ts';
-import { copiedRevision, findRevision, liveRevision, revisionId } from './find.ts';
-import { revisionRecord } from './record.ts';
 
 export default defineCommand({
   summary: 'Create a draft revision of an agent',

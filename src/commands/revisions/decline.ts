@@ -1,6 +1,6 @@
-import { defineCommand } from '../define.ts';
-import { returns } from '../result.ts';
-import { agentFlag, revisionArgument, revisionId } from './find.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { agentFlag, revisionArgument, revisionId } from '../../cli/names/revision.ts';
 import { guardFlags, guardOf, review, verdictOutput } from './review.ts';
 
 export default defineCommand({

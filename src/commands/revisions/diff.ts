@@ -1,10 +1,10 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { documentOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { agentFlag, findRevision, namedRevision } from '../../cli/names/revision.ts';
+import { procedureOf, revisionTitle } from '../../cli/records/revision.ts';
 import type { Build } from '../../interface/types.ts';
-import { defineCommand } from '../define.ts';
-import { documentOutput } from '../output.ts';
-import { returns } from '../result.ts';
 import { type ConfigChange, configChanges, renderConfigDiff } from './compare.ts';
-import { agentFlag, findRevision, namedRevision } from './find.ts';
-import { procedureOf, revisionTitle } from './record.ts';
 
 interface Difference {
   same: boolean;

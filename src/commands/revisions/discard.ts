@@ -1,7 +1,7 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { agentFlag, revisionArgument, revisionId } from '../../cli/names/revision.ts';
 import type { ReviewedBuilderRun } from '../../interface/types.ts';
-import { defineCommand } from '../define.ts';
-import { returns } from '../result.ts';
-import { agentFlag, revisionArgument, revisionId } from './find.ts';
 import { verdictOutput } from './review.ts';
 
 export default defineCommand({

@@ -1,18 +1,18 @@
 /** Following a builder run: its questions are answered beside it; what it proposes is shown, and accepted, declined or left. */
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { Asking } from '../../cli/following/asking.ts';
+import { outageNotes } from '../../cli/following/outage.ts';
+import { type FollowOptions, followFlags, followOptions, responderHere } from '../../cli/following/responder.ts';
+import { forPeople, viewOf } from '../../cli/kit/audience.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { flag } from '../../cli/kit/flags.ts';
+import { recordOutput, status } from '../../cli/kit/output.ts';
+import { ResultError } from '../../cli/kit/result-error.ts';
 import type { Client } from '../../client/client.ts';
 import type { BuilderRun, BuilderRunProgress } from '../../interface/types.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
 import { Pace } from '../../watch/pace.ts';
 import { type BuilderRunIds, watchBuilderRun } from '../../watch/watch-builder-run.ts';
-import type { Context } from '../context.ts';
-import { flag } from '../define.ts';
-import { Asking } from '../following/asking.ts';
-import { outageNotes } from '../following/outage.ts';
-import { type FollowOptions, followFlags, followOptions, responderHere } from '../following/responder.ts';
-import { recordOutput, status } from '../output.ts';
-import { forPeople, viewOf } from '../program/present.ts';
-import { ResultError } from '../result-error.ts';
 import { builderRequester } from './questions.ts';
 import { review, type Verdict, verdictWords } from './review.ts';
 import { builderRunSheet } from './sheet.ts';

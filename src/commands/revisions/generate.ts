@@ -1,10 +1,11 @@
 import { exitCodes, UsageError } from '../../base/errors.ts';
+import { readContent } from '../../cli/input/body.ts';
+import { length } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { flag, requiredText } from '../../cli/kit/flags.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { agentFlag, revisionArgument, revisionId } from '../../cli/names/revision.ts';
 import type { BuilderRun, BuilderRunProgress } from '../../interface/types.ts';
-import { readContent } from '../body.ts';
-import { length } from '../checks.ts';
-import { defineCommand, flag, requiredText } from '../define.ts';
-import { returns } from '../result.ts';
-import { agentFlag, revisionArgument, revisionId } from './find.ts';
 import { builderRunOutput, followBuilderRun, reviewFlags, reviewOperations, reviewOptions } from './follow.ts';
 
 export default defineCommand({

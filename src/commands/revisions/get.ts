@@ -1,9 +1,10 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { flag } from '../../cli/kit/flags.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { agentFlag, findRevision, revisionArgument } from '../../cli/names/revision.ts';
+import { procedureOf, revisionRecord } from '../../cli/records/revision.ts';
 import type { Build } from '../../interface/types.ts';
-import { defineCommand, flag } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { agentFlag, findRevision, revisionArgument } from './find.ts';
-import { procedureOf, revisionRecord } from './record.ts';
 
 export default defineCommand({
   summary: 'Show a revision, or print its procedure',

@@ -1,4 +1,4 @@
-import { defineGroup } from '../define.ts';
+import { defineGroup } from '../../cli/kit/command.ts';
 
 export const revisions = defineGroup({
   summary: 'Revisions of agents, compared, promoted, and changed by request',

@@ -1,9 +1,10 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument } from '../../cli/kit/flags.ts';
+import { listFlags, rowList } from '../../cli/kit/list.ts';
+import { column, idColumn, listOutput, statusColumn, timeColumn } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { agentId } from '../../cli/names/resolve.ts';
 import type { Build } from '../../interface/types.ts';
-import { argument, defineCommand } from '../define.ts';
-import { listFlags, rowList } from '../list.ts';
-import { column, idColumn, listOutput, statusColumn, timeColumn } from '../output.ts';
-import { agentId } from '../resolve.ts';
-import { returns } from '../result.ts';
 
 export default defineCommand({
   summary: 'List the revisions of an agent, the newest first',

@@ -1,8 +1,9 @@
-import { length } from '../checks.ts';
-import { defineCommand, text } from '../define.ts';
-import { textOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { agentFlag, revisionArgument, revisionId } from './find.ts';
+import { length } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { text } from '../../cli/kit/flags.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { agentFlag, revisionArgument, revisionId } from '../../cli/names/revision.ts';
 
 export default defineCommand({
   summary: 'Make a revision the live one, which new runs follow',

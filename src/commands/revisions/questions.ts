@@ -2,13 +2,13 @@
 
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { shellQuoted } from '../../base/shell.ts';
+import { requestLine } from '../../cli/following/requests.ts';
+import type { Requester } from '../../cli/following/responder.ts';
 import type { CallOptions, Client } from '../../client/client.ts';
 import { NotOfferedError } from '../../client/errors.ts';
 import type { HumanRequest, ReviewedBuilderRun } from '../../interface/types.ts';
 import type { Answer } from '../../watch/answers.ts';
 import type { BuilderRunIds } from '../../watch/watch-builder-run.ts';
-import type { Requester } from '../following/responder.ts';
-import { requestLine } from '../runs/requests.ts';
 
 /** Sends answers. @throws AopsError `not_offered` (exit 3) when the service takes none */
 export async function sendAnswers(

@@ -2,12 +2,12 @@
 
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { firstLine } from '../../base/values.ts';
+import { uuid } from '../../cli/kit/checks.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { text } from '../../cli/kit/flags.ts';
+import { textOutput } from '../../cli/kit/output.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
 import type { ReviewedBuilderRun } from '../../interface/types.ts';
-import { uuid } from '../checks.ts';
-import type { Context } from '../context.ts';
-import { text } from '../define.ts';
-import { textOutput } from '../output.ts';
 
 export type Verdict = 'accept' | 'decline' | 'discard';
 

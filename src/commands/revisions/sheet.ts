@@ -1,12 +1,13 @@
 /** A builder run on a sheet: how far it is, what it asks or proposes, what has to be set up, and the proposal as a diff. */
+
+import { describeRequest } from '../../cli/following/requests.ts';
+import { recordFields, status, time } from '../../cli/kit/output.ts';
 import type { BuilderRun } from '../../interface/types.ts';
 import type { View } from '../../terminal/cell.ts';
 import { renderRecord } from '../../terminal/record.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
 import { plainStyles } from '../../terminal/style.ts';
 import { questionsOf } from '../../watch/watch-builder-run.ts';
-import { recordFields, status, time } from '../output.ts';
-import { describeRequest } from '../runs/requests.ts';
 import { renderConfigDiff } from './compare.ts';
 
 export async function builderRunSheet(run: BuilderRun, view: View): Promise<string> {

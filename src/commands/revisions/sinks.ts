@@ -1,7 +1,8 @@
 /** What people see of a builder run while it works: its phase. */
+
+import { newStreamSink, type StreamSink } from '../../cli/following/stream-sinks.ts';
+import type { Context } from '../../cli/kit/context.ts';
 import type { BuilderRunEvent } from '../../watch/watch-builder-run.ts';
-import type { Context } from '../context.ts';
-import { newStreamSink, type StreamSink } from '../following/stream-sinks.ts';
 
 export type BuilderSink = StreamSink<BuilderRunEvent>;
 

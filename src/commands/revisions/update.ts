@@ -1,13 +1,14 @@
 import { UsageError } from '../../base/errors.ts';
+import { bodyFlags, bodyFromFlags, readText } from '../../cli/input/body.ts';
+import { changedConfig, checkRuntime, explainProcedure } from '../../cli/input/procedure.ts';
+import { length } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { text } from '../../cli/kit/flags.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { agentFlag, findRevision, revisionArgument, revisionId } from '../../cli/names/revision.ts';
+import { revisionRecord } from '../../cli/records/revision.ts';
 import type { Body, Build } from '../../interface/types.ts';
-import { changedConfig, checkRuntime, explainProcedure } from '../agents/procedure.ts';
-import { bodyFlags, bodyFromFlags, readText } from '../body.ts';
-import { length } from '../checks.ts';
-import { defineCommand, text } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { agentFlag, findRevision, revisionArgument, revisionId } from './find.ts';
-import { revisionRecord } from './record.ts';
 
 export default defineCommand({
   summary: 'Change the procedure or the name of a revision',

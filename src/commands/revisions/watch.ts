@@ -1,7 +1,7 @@
 import { exitCodes } from '../../base/errors.ts';
-import { defineCommand } from '../define.ts';
-import { returns } from '../result.ts';
-import { agentFlag, revisionArgument, revisionId } from './find.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { agentFlag, revisionArgument, revisionId } from '../../cli/names/revision.ts';
 import { builderRunOutput, followBuilderRun, reviewFlags, reviewOperations, reviewOptions } from './follow.ts';
 
 export default defineCommand({

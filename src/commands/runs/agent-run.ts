@@ -1,7 +1,7 @@
 /** The agent-scoped reads of a run need the agent's id as well; a run knows it. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
-import type { Context } from '../context.ts';
-import { runId } from '../resolve-run.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { runId } from '../../cli/names/resolve-run.ts';
 
 /** @throws AopsError when the run belongs to no agent (any more) */
 export async function agentAndRun(context: Context, run: string): Promise<{ agentId: string; runId: string }> {

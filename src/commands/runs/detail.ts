@@ -1,10 +1,10 @@
 import { formatDuration } from '../../base/duration.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { documentOutput, recordFields } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { runArgument } from '../../cli/names/run-names.ts';
 import type { RunDetail } from '../../interface/types.ts';
 import type { Section } from '../../terminal/sheet.ts';
-import { defineCommand } from '../define.ts';
-import { documentOutput, recordFields } from '../output.ts';
-import { returns } from '../result.ts';
-import { runArgument } from '../run-names.ts';
 import { agentAndRun } from './agent-run.ts';
 import { issuesInWords } from './evaluation-sheet.ts';
 import { runRecord } from './record.ts';

@@ -1,6 +1,7 @@
 /** The evaluation of a run as people see it: the sum, then every rubric with what it gave. */
+
+import { column, recordFields, shown, status } from '../../cli/kit/output.ts';
 import type { View } from '../../terminal/cell.ts';
-import { column, recordFields, shown, status } from '../output.ts';
 
 export const severities = ['critical', 'medium', 'low'] as const;
 export type SeverityWord = (typeof severities)[number];

@@ -1,11 +1,12 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { choice, flag } from '../../cli/kit/flags.ts';
+import { documentOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { ResultError } from '../../cli/kit/result-error.ts';
+import { runArgument } from '../../cli/names/run-names.ts';
 import { patient } from '../../watch/polled.ts';
-import type { Context } from '../context.ts';
-import { choice, defineCommand, flag } from '../define.ts';
-import { documentOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { ResultError } from '../result-error.ts';
-import { runArgument } from '../run-names.ts';
 import { agentAndRun } from './agent-run.ts';
 import { type Evaluation, evaluationSheet, severities } from './evaluation-sheet.ts';
 

@@ -1,13 +1,14 @@
 import path from 'node:path';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { flag, optionalArgument, text } from '../../cli/kit/flags.ts';
+import { RowList, wholeList } from '../../cli/kit/list.ts';
+import { column, idColumn, listOutput, sizeColumn, timeColumn } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { runId } from '../../cli/names/resolve-run.ts';
+import { runArgument } from '../../cli/names/run-names.ts';
 import type { Client } from '../../client/client.ts';
 import { pagedRows } from '../../client/paging.ts';
 import { LocalFolder } from '../../client/transfers/local-files.ts';
-import { defineCommand, flag, optionalArgument, text } from '../define.ts';
-import { RowList, wholeList } from '../list.ts';
-import { column, idColumn, listOutput, sizeColumn, timeColumn } from '../output.ts';
-import { runId } from '../resolve-run.ts';
-import { returns } from '../result.ts';
-import { runArgument } from '../run-names.ts';
 import { saveDownloads } from './save-downloads.ts';
 
 interface RunFile {

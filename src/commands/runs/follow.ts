@@ -1,5 +1,15 @@
 /** Following a run to its end: its events to a sink, its human requests to a responder that works beside the stream. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { Asking } from '../../cli/following/asking.ts';
+import { outageNotes } from '../../cli/following/outage.ts';
+import { runRequester } from '../../cli/following/requester.ts';
+import { type FollowOptions, responderHere } from '../../cli/following/responder.ts';
+import { outcomeError } from '../../cli/following/run-outcome.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { ResultError } from '../../cli/kit/result-error.ts';
+import type { ResolvedRun } from '../../cli/names/resolve-run.ts';
+import { type NamedRun, runForHere, runTitle, runWord } from '../../cli/names/run-names.ts';
+import { Transcript } from '../../cli/records/transcript.ts';
 import type { Run } from '../../interface/types.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
@@ -9,18 +19,8 @@ import type { Outage } from '../../watch/absence.ts';
 import type { RunEvent } from '../../watch/events.ts';
 import { Pace } from '../../watch/pace.ts';
 import { watchRun } from '../../watch/watch-run.ts';
-import type { Context } from '../context.ts';
-import { Asking } from '../following/asking.ts';
-import { outageNotes } from '../following/outage.ts';
-import { type FollowOptions, responderHere } from '../following/responder.ts';
-import type { ResolvedRun } from '../resolve-run.ts';
-import { ResultError } from '../result-error.ts';
-import { type NamedRun, runForHere, runTitle, runWord } from '../run-names.ts';
-import { outcomeError } from './outcome.ts';
 import { readRun } from './read.ts';
-import { runRequester } from './requester.ts';
 import { NdjsonSink, type Sink, TranscriptSink } from './sinks.ts';
-import { Transcript } from './transcript.ts';
 
 /**
  * Follows a run until it has ended and returns it.

@@ -1,12 +1,12 @@
+import { describeRequest } from '../../cli/following/requests.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { runId } from '../../cli/names/resolve-run.ts';
+import { runArgument } from '../../cli/names/run-names.ts';
 import type { Run } from '../../interface/types.ts';
-import { defineCommand } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { runId } from '../resolve-run.ts';
-import { returns } from '../result.ts';
-import { runArgument } from '../run-names.ts';
 import { readRun } from './read.ts';
 import { runRecord } from './record.ts';
-import { describeRequest } from './requests.ts';
 
 export default defineCommand({
   summary: 'Show a run and its pending human request',

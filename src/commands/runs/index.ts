@@ -1,4 +1,4 @@
-import { defineGroup } from '../define.ts';
+import { defineGroup } from '../../cli/kit/command.ts';
 
 export const runs = defineGroup({
   summary: 'Start runs, watch them, answer their human requests, stop them',

@@ -1,15 +1,16 @@
 import { UsageError } from '../../base/errors.ts';
 import { given } from '../../base/given.ts';
+import { uuid } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { choice, dateTime, flag, text, toggle } from '../../cli/kit/flags.ts';
+import { Count, listFlags, refuseRows, rowList } from '../../cli/kit/list.ts';
+import { column, idColumn, listOutput, statusColumn, timeColumn, wideForIds } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { agentId, queueId } from '../../cli/names/resolve.ts';
+import { runWord } from '../../cli/names/run-names.ts';
 import { runStatusFilters } from '../../interface/run-status.ts';
 import type { RunListItem } from '../../interface/types.ts';
 import type { Column } from '../../terminal/table.ts';
-import { uuid } from '../checks.ts';
-import { choice, dateTime, defineCommand, flag, text, toggle } from '../define.ts';
-import { Count, listFlags, refuseRows, rowList } from '../list.ts';
-import { column, idColumn, listOutput, statusColumn, timeColumn, wideForIds } from '../output.ts';
-import { agentId, queueId } from '../resolve.ts';
-import { returns } from '../result.ts';
-import { runWord } from '../run-names.ts';
 import { issuesInWords } from './evaluation-sheet.ts';
 
 const columns: Column<RunListItem>[] = [

@@ -1,13 +1,14 @@
 import { UsageError } from '../../base/errors.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { integer } from '../../cli/kit/flags.ts';
+import { listFlags, RowList, rowList } from '../../cli/kit/list.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { runId } from '../../cli/names/resolve-run.ts';
+import { runArgument } from '../../cli/names/run-names.ts';
+import { messageList } from '../../cli/records/message-list.ts';
 import type { Client } from '../../client/client.ts';
 import { type Page, pagedBatches, shrinking } from '../../client/paging.ts';
 import type { RunMessage } from '../../interface/types.ts';
-import { defineCommand, integer } from '../define.ts';
-import { listFlags, RowList, rowList } from '../list.ts';
-import { runId } from '../resolve-run.ts';
-import { returns } from '../result.ts';
-import { runArgument } from '../run-names.ts';
-import { messageList } from './message-list.ts';
 
 /** The largest `limit` of listRunMessages. */
 const pageSize = 50;

@@ -1,9 +1,9 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { wholeList } from '../../cli/kit/list.ts';
+import { column, listOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { runArgument } from '../../cli/names/run-names.ts';
 import type { BrowserSessionPage } from '../../interface/types.ts';
-import { defineCommand } from '../define.ts';
-import { wholeList } from '../list.ts';
-import { column, listOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { runArgument } from '../run-names.ts';
 import { agentAndRun } from './agent-run.ts';
 
 export default defineCommand({

@@ -3,13 +3,13 @@ import path from 'node:path';
 import { counted } from '../../base/counted.ts';
 import { AopsError, UsageError } from '../../base/errors.ts';
 import { shellWord } from '../../base/shell.ts';
+import { outcomeError } from '../../cli/following/run-outcome.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { runForHere, runWord } from '../../cli/names/run-names.ts';
+import { pullFiles } from '../../cli/transfers/pull-files.ts';
 import { LocalFolder } from '../../client/transfers/local-files.ts';
 import type { Run } from '../../interface/types.ts';
-import type { Context } from '../context.ts';
-import { runForHere, runWord } from '../run-names.ts';
-import { pullFiles } from '../sandbox/pull-files.ts';
 import { failedAfter } from './follow.ts';
-import { outcomeError } from './outcome.ts';
 
 /**
  * Makes sure that the files of a run will have a place: which files those are is only known when the run has ended, perhaps hours from now.

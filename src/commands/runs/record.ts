@@ -1,6 +1,7 @@
 /** What every view of a run shows of it. */
+
+import { status, time } from '../../cli/kit/output.ts';
 import type { Run, RunDetail } from '../../interface/types.ts';
-import { status, time } from '../output.ts';
 
 export const runRecord = (run: Run | RunDetail) => ({
   Number: run.run_number ?? undefined,

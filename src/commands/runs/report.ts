@@ -1,8 +1,8 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { documentOutput, recordFields } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { runArgument } from '../../cli/names/run-names.ts';
 import type { WorkflowExecutionReport } from '../../interface/types.ts';
-import { defineCommand } from '../define.ts';
-import { documentOutput, recordFields } from '../output.ts';
-import { returns } from '../result.ts';
-import { runArgument } from '../run-names.ts';
 import { agentAndRun } from './agent-run.ts';
 
 /** Loops execute a step more than once, so that more steps may have been executed than there are. */

@@ -1,20 +1,21 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { answerHere } from '../../cli/following/answer-here.ts';
+import { sendAnswer } from '../../cli/following/requests.ts';
+import { answerGiven, answerOption, blindAnswers } from '../../cli/input/answer-flags.ts';
+import { readContent } from '../../cli/input/body.ts';
+import { forPeople } from '../../cli/kit/audience.ts';
+import { length, uuid } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { flag, optionalArgument, text } from '../../cli/kit/flags.ts';
+import { recordOutput, time } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { runId } from '../../cli/names/resolve-run.ts';
+import { pickedRunArgument, runForHere, runWord } from '../../cli/names/run-names.ts';
 import type { Client } from '../../client/client.ts';
 import type { HumanRequest, Run } from '../../interface/types.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Answer } from '../../watch/answers.ts';
-import { answerGiven, answerOption, blindAnswers } from '../answer-flags.ts';
-import { readContent } from '../body.ts';
-import { length, uuid } from '../checks.ts';
-import type { Context } from '../context.ts';
-import { defineCommand, flag, optionalArgument, text } from '../define.ts';
-import { recordOutput, time } from '../output.ts';
-import { forPeople } from '../program/present.ts';
-import { runId } from '../resolve-run.ts';
-import { returns } from '../result.ts';
-import { pickedRunArgument, runForHere, runWord } from '../run-names.ts';
-import { answerHere } from './answer-here.ts';
-import { sendAnswer } from './requests.ts';
 
 interface Answered {
   id: string;

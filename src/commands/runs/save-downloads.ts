@@ -1,11 +1,12 @@
 /** Saving what the service gives signed URLs for: recorded files and screenshots of a run. */
+
+import type { Context } from '../../cli/kit/context.ts';
 import { download } from '../../client/transfers/download.ts';
 import { counted, type LocalFolder } from '../../client/transfers/local-files.ts';
 import { checkNames } from '../../client/transfers/local-names.ts';
 import { inParallel } from '../../client/transfers/parallel.ts';
 import { parallelTransfers } from '../../client/transfers/run-files.ts';
 import { startTransferProgress } from '../../terminal/transfer-progress.ts';
-import type { Context } from '../context.ts';
 
 export interface Download {
   /** Below the folder. */

@@ -1,13 +1,14 @@
 import path from 'node:path';
 import { counted } from '../../base/counted.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { flag, text } from '../../cli/kit/flags.ts';
+import { wholeList } from '../../cli/kit/list.ts';
+import { column, listOutput, timeColumn } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { runArgument } from '../../cli/names/run-names.ts';
+import { agentFlag, runPlace } from '../../cli/names/run-place.ts';
 import { LocalFolder } from '../../client/transfers/local-files.ts';
-import type { Context } from '../context.ts';
-import { defineCommand, flag, text } from '../define.ts';
-import { wholeList } from '../list.ts';
-import { column, listOutput, timeColumn } from '../output.ts';
-import { returns } from '../result.ts';
-import { runArgument } from '../run-names.ts';
-import { agentFlag, runPlace } from '../run-place.ts';
 import { type Download, saveDownloads } from './save-downloads.ts';
 import { actionText, durationOf, errorOf, moments, numbered, type Shot } from './shots.ts';
 

@@ -1,11 +1,12 @@
+import { readContent } from '../../cli/input/body.ts';
+import { length } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument, flag } from '../../cli/kit/flags.ts';
+import { recordOutput, time } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { resolveRun } from '../../cli/names/resolve-run.ts';
+import { runArgument } from '../../cli/names/run-names.ts';
 import type { HumanRequest, RunMessage } from '../../interface/types.ts';
-import { readContent } from '../body.ts';
-import { length } from '../checks.ts';
-import { argument, defineCommand, flag } from '../define.ts';
-import { recordOutput, time } from '../output.ts';
-import { resolveRun } from '../resolve-run.ts';
-import { returns } from '../result.ts';
-import { runArgument } from '../run-names.ts';
 import { postGuarded, recipient } from './sending.ts';
 
 /** The message, and the human request that it answered. */

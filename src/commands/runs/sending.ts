@@ -4,14 +4,14 @@
  * request that it may answer; services that know this member refuse it otherwise.
  */
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { respondCommands } from '../../cli/following/requests.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { type NamedRun, runForHere, runTitle, runWord } from '../../cli/names/run-names.ts';
 import type { Client } from '../../client/client.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
 import { readJson } from '../../client/response.ts';
 import type { HumanRequest, Response } from '../../interface/types.ts';
 import { PromptDismissed } from '../../terminal/prompts.ts';
-import type { Context } from '../context.ts';
-import { type NamedRun, runForHere, runTitle, runWord } from '../run-names.ts';
-import { respondCommands } from './requests.ts';
 
 /** What a message is sent to: a request that it answers, or a run that waits for nothing. */
 export interface Recipient {

@@ -2,14 +2,14 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { formatDuration } from '../../base/duration.ts';
+import type { HeldSink } from '../../cli/following/asking.ts';
+import type { Transcript } from '../../cli/records/transcript.ts';
 import type { StatusLine } from '../../terminal/progress.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Terminal } from '../../terminal/streams.ts';
 import type { Styles } from '../../terminal/style.ts';
 import type { Outage } from '../../watch/absence.ts';
 import type { RunEvent } from '../../watch/events.ts';
-import type { HeldSink } from '../following/asking.ts';
-import type { Transcript } from './transcript.ts';
 
 export interface Sink extends HeldSink {
   event(event: RunEvent): Promise<void>;

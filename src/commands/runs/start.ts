@@ -1,14 +1,15 @@
 import { exitCodes, UsageError } from '../../base/errors.ts';
+import { followFlags, followOptions } from '../../cli/following/responder.ts';
+import { readContent } from '../../cli/input/body.ts';
+import { length, webAddress } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { type CommandInput, flag, requiredText, text, texts } from '../../cli/kit/flags.ts';
+import { recordOutput, status } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { agentId } from '../../cli/names/resolve.ts';
+import { collectFiles, uploadFiles } from '../../cli/transfers/upload-paths.ts';
 import type { Run } from '../../interface/types.ts';
-import { readContent } from '../body.ts';
-import { length, webAddress } from '../checks.ts';
-import type { Context } from '../context.ts';
-import { type CommandInput, defineCommand, flag, requiredText, text, texts } from '../define.ts';
-import { followFlags, followOptions } from '../following/responder.ts';
-import { recordOutput, status } from '../output.ts';
-import { agentId } from '../resolve.ts';
-import { returns } from '../result.ts';
-import { collectFiles, uploadFiles } from '../sandbox/upload-paths.ts';
 import { announce, followed, followRun } from './follow.ts';
 import { checkPullFolder, pullResults } from './pull-results.ts';
 

@@ -1,8 +1,8 @@
-import { defineCommand } from '../define.ts';
-import { textOutput } from '../output.ts';
-import { runId } from '../resolve-run.ts';
-import { returns } from '../result.ts';
-import { pickedRunArgument } from '../run-names.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { textOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { runId } from '../../cli/names/resolve-run.ts';
+import { pickedRunArgument } from '../../cli/names/run-names.ts';
 
 export default defineCommand({
   summary: 'Stop a run, whatever it is doing',

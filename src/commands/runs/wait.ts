@@ -1,15 +1,16 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { outageNotes } from '../../cli/following/outage.ts';
+import { outcomeError } from '../../cli/following/run-outcome.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { choice } from '../../cli/kit/flags.ts';
+import { recordOutput, status, time } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { ResultError } from '../../cli/kit/result-error.ts';
+import { resolveRun } from '../../cli/names/resolve-run.ts';
+import { type NamedRun, runArgument, runForHere, runTitle } from '../../cli/names/run-names.ts';
 import type { Run } from '../../interface/types.ts';
 import { isFinal } from '../../watch/run-status.ts';
 import { watchRun } from '../../watch/watch-run.ts';
-import { choice, defineCommand } from '../define.ts';
-import { outageNotes } from '../following/outage.ts';
-import { recordOutput, status, time } from '../output.ts';
-import { resolveRun } from '../resolve-run.ts';
-import { returns } from '../result.ts';
-import { ResultError } from '../result-error.ts';
-import { type NamedRun, runArgument, runForHere, runTitle } from '../run-names.ts';
-import { outcomeError } from './outcome.ts';
 import { readRun } from './read.ts';
 import { waitingView } from './waiting.ts';
 

@@ -1,10 +1,11 @@
 /** What a person at a terminal sees while `runs wait` waits: where the run is, and what it needs. Off a terminal there is nothing. */
+
+import type { Context } from '../../cli/kit/context.ts';
+import { type NamedRun, runForHere, runTitle, runWord } from '../../cli/names/run-names.ts';
+import { Transcript } from '../../cli/records/transcript.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { RunEvent } from '../../watch/events.ts';
-import type { Context } from '../context.ts';
-import { type NamedRun, runForHere, runTitle, runWord } from '../run-names.ts';
 import { TranscriptSink } from './sinks.ts';
-import { Transcript } from './transcript.ts';
 
 export interface WaitingView {
   event(event: RunEvent): Promise<void>;

@@ -1,9 +1,9 @@
 import { exitCodes } from '../../base/errors.ts';
-import { defineCommand } from '../define.ts';
-import { followFlags, followOptions } from '../following/responder.ts';
-import { resolveRun } from '../resolve-run.ts';
-import { returns } from '../result.ts';
-import { runArgument } from '../run-names.ts';
+import { followFlags, followOptions } from '../../cli/following/responder.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { resolveRun } from '../../cli/names/resolve-run.ts';
+import { runArgument } from '../../cli/names/run-names.ts';
 import { announce, followed, followRun } from './follow.ts';
 
 export default defineCommand({

@@ -1,8 +1,9 @@
 import { UsageError } from '../../base/errors.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument } from '../../cli/kit/flags.ts';
+import { runArgument } from '../../cli/names/run-names.ts';
+import { agentFlag, runPlace } from '../../cli/names/run-place.ts';
 import { readRunFile, runFileBytes } from '../../client/transfers/run-files.ts';
-import { argument, defineCommand } from '../define.ts';
-import { runArgument } from '../run-names.ts';
-import { agentFlag, runPlace } from '../run-place.ts';
 
 export default defineCommand({
   summary: "Print a file of a run's sandbox",

@@ -1,6 +1,6 @@
-import { defineCommand } from '../define.ts';
-import { recordOutput, time } from '../output.ts';
-import { returns } from '../result.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { recordOutput, time } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 
 export default defineCommand({
   summary: 'Create a sandbox to stage files in for a run',

@@ -1,15 +1,16 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { forPeople } from '../../cli/kit/audience.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument, flag, optionalArgument } from '../../cli/kit/flags.ts';
+import { wholeList } from '../../cli/kit/list.ts';
+import { column, listOutput, sizeColumn } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { ResultError } from '../../cli/kit/result-error.ts';
+import { runArgument } from '../../cli/names/run-names.ts';
+import { agentFlag, readingOperations, runPlace } from '../../cli/names/run-place.ts';
 import { workspace } from '../../client/transfers/run-files.ts';
 import type { View } from '../../terminal/cell.ts';
 import { formatSize } from '../../terminal/size.ts';
-import { argument, defineCommand, flag, optionalArgument } from '../define.ts';
-import { wholeList } from '../list.ts';
-import { column, listOutput, sizeColumn } from '../output.ts';
-import { forPeople } from '../program/present.ts';
-import { returns } from '../result.ts';
-import { ResultError } from '../result-error.ts';
-import { runArgument } from '../run-names.ts';
-import { agentFlag, readingOperations, runPlace } from '../run-place.ts';
 import { compareFiles, type FileChange } from './compare-files.ts';
 
 export default defineCommand({

@@ -1,4 +1,4 @@
-import { defineGroup } from '../define.ts';
+import { defineGroup } from '../../cli/kit/command.ts';
 
 export const sandbox = defineGroup({
   summary: 'Files for a run, and the files of a run',

@@ -1,11 +1,12 @@
 import { UsageError } from '../../base/errors.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { flag, optionalArgument, text } from '../../cli/kit/flags.ts';
+import { wholeList } from '../../cli/kit/list.ts';
+import { column, listOutput, sizeColumn, timeColumn } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { optionalRunArgument } from '../../cli/names/run-names.ts';
+import { agentFlag, runPlace } from '../../cli/names/run-place.ts';
 import { listRunFolder, workspace } from '../../client/transfers/run-files.ts';
-import { defineCommand, flag, optionalArgument, text } from '../define.ts';
-import { wholeList } from '../list.ts';
-import { column, listOutput, sizeColumn, timeColumn } from '../output.ts';
-import { returns } from '../result.ts';
-import { optionalRunArgument } from '../run-names.ts';
-import { agentFlag, runPlace } from '../run-place.ts';
 
 interface ListedFile {
   name: string;

@@ -1,10 +1,11 @@
-import { defineCommand, flag, optionalArgument, text } from '../define.ts';
-import { wholeList } from '../list.ts';
-import { column, listOutput, sizeColumn } from '../output.ts';
-import { returns } from '../result.ts';
-import { runArgument } from '../run-names.ts';
-import { agentFlag, readingOperations, runPlace } from '../run-place.ts';
-import { type PulledFile, pullFiles } from './pull-files.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { flag, optionalArgument, text } from '../../cli/kit/flags.ts';
+import { wholeList } from '../../cli/kit/list.ts';
+import { column, listOutput, sizeColumn } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { runArgument } from '../../cli/names/run-names.ts';
+import { agentFlag, readingOperations, runPlace } from '../../cli/names/run-place.ts';
+import { type PulledFile, pullFiles } from '../../cli/transfers/pull-files.ts';
 
 export default defineCommand({
   summary: "Download files of a run's sandbox",

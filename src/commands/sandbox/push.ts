@@ -1,9 +1,10 @@
 import { UsageError } from '../../base/errors.ts';
-import { defineCommand, manyArguments, text } from '../define.ts';
-import { wholeList } from '../list.ts';
-import { column, listOutput, sizeColumn } from '../output.ts';
-import { returns } from '../result.ts';
-import { collectFiles, uploadFiles } from './upload-paths.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { manyArguments, text } from '../../cli/kit/flags.ts';
+import { wholeList } from '../../cli/kit/list.ts';
+import { column, listOutput, sizeColumn } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { collectFiles, uploadFiles } from '../../cli/transfers/upload-paths.ts';
 
 export default defineCommand({
   summary: 'Upload files and folders to a sandbox',

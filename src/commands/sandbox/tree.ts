@@ -1,13 +1,14 @@
 import { counted } from '../../base/counted.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { integer, optionalArgument } from '../../cli/kit/flags.ts';
+import { documentOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { runArgument } from '../../cli/names/run-names.ts';
+import { agentFlag, runPlace } from '../../cli/names/run-place.ts';
 import { workspace } from '../../client/transfers/run-files.ts';
 import { walkRunTree } from '../../client/transfers/walk.ts';
 import type { SandboxFileEntry } from '../../interface/types.ts';
 import { formatSize } from '../../terminal/size.ts';
-import { defineCommand, integer, optionalArgument } from '../define.ts';
-import { documentOutput } from '../output.ts';
-import { returns } from '../result.ts';
-import { runArgument } from '../run-names.ts';
-import { agentFlag, runPlace } from '../run-place.ts';
 
 interface Tree {
   path: string;

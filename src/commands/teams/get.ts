@@ -1,7 +1,8 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { optionalArgument } from '../../cli/kit/flags.ts';
+import { recordOutput, time } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import type { Team } from '../../interface/types.ts';
-import { defineCommand, optionalArgument } from '../define.ts';
-import { recordOutput, time } from '../output.ts';
-import { returns } from '../result.ts';
 
 export default defineCommand({
   summary: 'Show a team',

@@ -1,7 +1,8 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument } from '../../cli/kit/flags.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import type { Webhook } from '../../interface/types.ts';
-import { argument, defineCommand } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { returns } from '../result.ts';
 import { address, descriptionOption, eventOption } from './options.ts';
 import { webhookRecord } from './record.ts';
 

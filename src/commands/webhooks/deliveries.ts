@@ -1,13 +1,14 @@
 import { UsageError } from '../../base/errors.ts';
 import { given } from '../../base/given.ts';
+import { uuid } from '../../cli/kit/checks.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { choice, flag, text } from '../../cli/kit/flags.ts';
+import { listFlags, rowList } from '../../cli/kit/list.ts';
+import { listOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { runId } from '../../cli/names/resolve-run.ts';
 import type { WebhookDelivery } from '../../interface/types.ts';
 import { deliveryStatuses, webhookEventKinds } from '../../interface/webhook-events.ts';
-import { uuid } from '../checks.ts';
-import { choice, defineCommand, flag, text } from '../define.ts';
-import { listFlags, rowList } from '../list.ts';
-import { listOutput } from '../output.ts';
-import { runId } from '../resolve-run.ts';
-import { returns } from '../result.ts';
 import { deliveryColumns } from './record.ts';
 
 export default defineCommand({

@@ -1,10 +1,11 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument } from '../../cli/kit/flags.ts';
+import { column, documentOutput, recordFields, timeColumn } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import type { WebhookAttempt, WebhookDeliveryDetail } from '../../interface/types.ts';
 import type { View } from '../../terminal/cell.ts';
 import { renderRecord } from '../../terminal/record.ts';
 import { renderTable } from '../../terminal/table.ts';
-import { argument, defineCommand } from '../define.ts';
-import { column, documentOutput, recordFields, timeColumn } from '../output.ts';
-import { returns } from '../result.ts';
 import { deliveryRecord } from './record.ts';
 
 const attemptColumns = [

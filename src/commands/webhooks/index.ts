@@ -1,4 +1,4 @@
-import { defineGroup } from '../define.ts';
+import { defineGroup } from '../../cli/kit/command.ts';
 import { secret } from './secret/index.ts';
 
 export const webhooks = defineGroup({

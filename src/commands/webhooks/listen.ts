@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { choice, flag, integer, text } from '../../cli/kit/flags.ts';
 import { forwarder } from '../../client/webhooks/forward.ts';
 import { type ReceivedDelivery, receiveWebhooks } from '../../client/webhooks/receiver.ts';
 import { secretKey } from '../../client/webhooks/signature.ts';
 import { webhookEventKinds } from '../../interface/webhook-events.ts';
-import type { Context } from '../context.ts';
-import { choice, defineCommand, flag, integer, text } from '../define.ts';
 import { address, eventOption } from './options.ts';
 import { deliveryLine, deliveryObject, type Forwarded, kindOf } from './received.ts';
 import { secretOption, signingKeys } from './signing-secret.ts';

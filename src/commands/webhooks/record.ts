@@ -1,8 +1,8 @@
 /** Subscriptions and deliveries as people see them, and how they are found. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { column, idColumn, status, statusColumn, time, timeColumn, wide } from '../../cli/kit/output.ts';
 import type { Webhook, WebhookDelivery } from '../../interface/types.ts';
-import type { Context } from '../context.ts';
-import { column, idColumn, status, statusColumn, time, timeColumn, wide } from '../output.ts';
 
 /** `*` in words. */
 const eventsOf = (webhook: Webhook): string => (webhook.events?.includes('*') ? 'all' : (webhook.events ?? []).join(', '));

@@ -1,7 +1,8 @@
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument } from '../../cli/kit/flags.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import type { WebhookDelivery } from '../../interface/types.ts';
-import { argument, defineCommand } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { returns } from '../result.ts';
 import { deliveryRecord } from './record.ts';
 
 export default defineCommand({

@@ -1,9 +1,9 @@
 /** The secret to verify with: from a file, standard input or the environment, never from the command line itself. */
 import { UsageError } from '../../base/errors.ts';
+import { readText } from '../../cli/input/body.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { texts } from '../../cli/kit/flags.ts';
 import { secretKey } from '../../client/webhooks/signature.ts';
-import { readText } from '../body.ts';
-import type { Context } from '../context.ts';
-import { texts } from '../define.ts';
 
 const variable = 'AOPS_WEBHOOK_SECRET';
 

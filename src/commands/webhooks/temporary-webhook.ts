@@ -1,7 +1,8 @@
 /** A webhook for as long as a command runs. */
+
+import { connect } from '../../cli/connect/connection.ts';
+import type { Context } from '../../cli/kit/context.ts';
 import type { WebhookEventKind } from '../../interface/types.ts';
-import { connect } from '../connection.ts';
-import type { Context } from '../context.ts';
 
 /** Milliseconds that deleting it may take. */
 const farewell = 5_000;

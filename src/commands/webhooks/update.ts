@@ -1,10 +1,11 @@
 import { UsageError } from '../../base/errors.ts';
 import { given } from '../../base/given.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { argument, flag, text, toggle } from '../../cli/kit/flags.ts';
+import { recordOutput } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
 import type { Webhook } from '../../interface/types.ts';
 import { allEvents } from '../../interface/webhook-events.ts';
-import { argument, defineCommand, flag, text, toggle } from '../define.ts';
-import { recordOutput } from '../output.ts';
-import { returns } from '../result.ts';
 import { address, descriptionOption, eventOption } from './options.ts';
 import { webhookRecord } from './record.ts';
 

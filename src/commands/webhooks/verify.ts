@@ -1,11 +1,12 @@
 import { parseDuration } from '../../base/duration.ts';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { readBytes } from '../../cli/input/body.ts';
+import { defineCommand } from '../../cli/kit/command.ts';
+import { dateTime, duration, requiredText, texts } from '../../cli/kit/flags.ts';
+import { recordOutput, time } from '../../cli/kit/output.ts';
+import { returns } from '../../cli/kit/result.ts';
+import { ResultError } from '../../cli/kit/result-error.ts';
 import { type Verdict, verifyDelivery } from '../../client/webhooks/signature.ts';
-import { readBytes } from '../body.ts';
-import { dateTime, defineCommand, duration, requiredText, texts } from '../define.ts';
-import { recordOutput, time } from '../output.ts';
-import { returns } from '../result.ts';
-import { ResultError } from '../result-error.ts';
 import { secretOption, signingKeys } from './signing-secret.ts';
 
 export default defineCommand({

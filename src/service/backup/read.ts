@@ -8,7 +8,7 @@ import { createGunzip } from 'node:zlib';
 import { AopsError } from '../../base/errors.ts';
 import { writeFailure } from '../../base/write-failure.ts';
 import { hasCode } from '../sandbox/paths.ts';
-import { migrations } from '../store/migrations/index.ts';
+import { migrations } from '../store/database/migrations/index.ts';
 import { type BackupInfo, databaseName, infoName, parseInfo, parseSums, sumLine, sumsName } from './format.ts';
 import { faultyLinks } from './links.ts';
 import { Places } from './places.ts';

@@ -1,7 +1,7 @@
 /** What is kept of a connection that is secret, sealed and opened. */
 import type { AuthorizationServerMetadata, OAuthClientInformationMixed } from '@modelcontextprotocol/client';
 import { type SecretBox, UnreadableSecretError } from '../secret-box.ts';
-import type { ConnectionRow } from '../store/schema.ts';
+import type { ConnectionRow } from '../store/database/schema.ts';
 import type { HeaderSet, KeptHeaders } from './headers.ts';
 
 type Kept = Pick<ConnectionRow, 'id' | 'headers' | 'secret_headers'>;

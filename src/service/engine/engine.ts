@@ -1,17 +1,17 @@
 /** What the engine's functions share; service.ts puts it together. */
 import type { Clock } from '../../base/clock.ts';
 import type { Browsing } from '../browser/chromium.ts';
+import type { FileStore } from '../files/file-store.ts';
 import type { Log } from '../log.ts';
+import type { Timing } from '../outbound/attempt-times.ts';
 import type { GuardedAgent } from '../outbound/guarded-agent.ts';
+import type { Sender } from '../outbound/sender.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import type { SandboxStore } from '../sandbox/sandbox.ts';
 import type { SecretBox } from '../secret-box.ts';
-import type { Store } from '../store/database.ts';
-import type { BackupHolds } from './backup-hold.ts';
-import type { FileStore } from './file-store.ts';
-import type { Timing } from './webhooks/schedule.ts';
-import type { Sender } from './webhooks/sender.ts';
-import type { Worker } from './worker.ts';
+import type { Store } from '../store/database/database.ts';
+import type { BackupHolds } from './backup/backup-hold.ts';
+import type { Worker } from './jobs/worker.ts';
 
 export interface Engine {
   readonly store: Store;
@@ -41,22 +41,3 @@ export interface Engine {
   };
   readonly log: Log;
 }
-
-/** Kinds of jobs. */
-export const jobKinds = {
-  run: 'run',
-  builderRun: 'builder_run',
-  schedule: 'schedule',
-  artifact: 'artifact',
-  refreshArtifact: 'refresh_artifact',
-  evaluate: 'evaluate',
-  expireSandbox: 'expire_sandbox',
-  expireRunSandboxes: 'expire_run_sandboxes',
-  /** Of an endpoint. */
-  deliver: 'deliver',
-  forgetDeliveries: 'forget_deliveries',
-  forgetRuns: 'forget_runs',
-  forgetKeys: 'forget_keys',
-  /** Of a queue. */
-  dispatchCases: 'dispatch_cases',
-} as const;

@@ -1,5 +1,5 @@
 /** A run judged by rubrics: what each gave, and the sum of it. */
-import type { EvaluationStatus, RubricRow } from '../store/schema.ts';
+import type { EvaluationStatus, RubricRow } from '../store/database/schema.ts';
 import type { Facts } from './facts.ts';
 import { judge, type Verdict } from './judge.ts';
 import { readDemand, type Severity, severities } from './language.ts';

@@ -1,9 +1,9 @@
 /** What a run can be judged by: all of it is of the run's latest turn, but the files, which are as they are now. */
 import { ServiceError } from '../errors.ts';
 import type { Sandbox, SandboxStore } from '../sandbox/sandbox.ts';
-import type { Queries } from '../store/database.ts';
-import { findMemoryFile } from '../store/memory-files.ts';
-import type { RunRow } from '../store/schema.ts';
+import { findMemoryFile } from '../store/agents/memory-files.ts';
+import type { Queries } from '../store/database/database.ts';
+import type { RunRow } from '../store/database/schema.ts';
 
 /** Bytes of a file that are looked into. */
 const fileLimit = 1024 * 1024;

@@ -2,7 +2,7 @@
  * Wakes whoever waits for a change of the database. It says only that something may have changed; what did is read afterwards,
  * through the store, which answers when it is durable.
  */
-import type { Changes } from '../store/changes.ts';
+import type { Changes } from '../store/database/changes.ts';
 
 /** What a waker is interested in. */
 export interface Topics {

@@ -3,11 +3,11 @@
  * before its end. Messages are told one by one and exactly once; a status is told when it differs from the one told last.
  */
 
-import type { Queries } from '../store/database.ts';
-import { findHumanRequest, pendingRequest } from '../store/human-requests.ts';
-import { listMessageRows, messageIdAt } from '../store/messages.ts';
-import { findRun, isTerminal } from '../store/runs.ts';
-import type { HumanRequestRow } from '../store/schema.ts';
+import type { Queries } from '../store/database/database.ts';
+import type { HumanRequestRow } from '../store/database/schema.ts';
+import { findHumanRequest, pendingRequest } from '../store/runs/human-requests.ts';
+import { listMessageRows, messageIdAt } from '../store/runs/messages.ts';
+import { findRun, isTerminal } from '../store/runs/runs.ts';
 import { humanRequestView, messageView, runView } from '../views/runs.ts';
 import type { EventSource, ServerEvent } from './event-source.ts';
 import { markOf, type RunPosition, runEventId } from './run-position.ts';

@@ -3,11 +3,11 @@
  * its readers and can continue a stream after a restart.
  */
 import { ServiceError } from '../errors.ts';
-import type { Queries } from '../store/database.ts';
-import { pendingRequest } from '../store/human-requests.ts';
-import { countMessages, messageIdAt } from '../store/messages.ts';
-import { isTerminal } from '../store/runs.ts';
-import type { RunRow } from '../store/schema.ts';
+import type { Queries } from '../store/database/database.ts';
+import type { RunRow } from '../store/database/schema.ts';
+import { pendingRequest } from '../store/runs/human-requests.ts';
+import { countMessages, messageIdAt } from '../store/runs/messages.ts';
+import { isTerminal } from '../store/runs/runs.ts';
 
 export interface RunPosition {
   /** Number of the last message, 0 before the first. */

@@ -2,9 +2,9 @@
  * What the runs of a team ask of people: first everything that is pending, then each request as it is asked and settled. On request
  * also hints that runs were started or have changed their status, for who shows a list of them.
  */
-import type { Queries } from '../store/database.ts';
-import { pendingAfter, type RequestChange, requestChanges } from '../store/request-events.ts';
-import { totalsOfTeam } from '../store/run-totals.ts';
+import type { Queries } from '../store/database/database.ts';
+import { pendingAfter, type RequestChange, requestChanges } from '../store/runs/request-events.ts';
+import { totalsOfTeam } from '../store/runs/run-totals.ts';
 import { humanRequestView } from '../views/runs.ts';
 import type { EventSource, ServerEvent } from './event-source.ts';
 import { type TeamPosition, teamEventId } from './team-position.ts';

@@ -2,8 +2,8 @@
  * How far a reader of a team's events has come. Each asking and each settling of a human request has a number in its team, so
  * that a number is all that is needed to continue; a reader that is new is told first what is pending.
  */
-import type { Queries } from '../store/database.ts';
-import { lastRequestEvent } from '../store/request-events.ts';
+import type { Queries } from '../store/database/database.ts';
+import { lastRequestEvent } from '../store/runs/request-events.ts';
 import { foreignEventId } from './run-position.ts';
 
 export interface TeamPosition {

@@ -5,7 +5,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Readable } from 'node:stream';
 import { ServiceError } from '../errors.ts';
 import { hostTrouble, troubleWords } from '../host-trouble.ts';
-import { DamagedDataError } from '../store/damaged-data.ts';
+import { DamagedDataError } from '../store/database/damaged-data.ts';
 
 export interface Answer {
   readonly status: number;

@@ -1,7 +1,7 @@
 /** Who calls: the credential behind the Bearer token (interface part 5). */
 import { ServiceError } from '../errors.ts';
-import { isSameHash, secretHash } from '../oauth/secrets.ts';
-import type { CredentialKind } from '../store/schema.ts';
+import { isSameHash, secretHash } from '../secret-hash.ts';
+import type { CredentialKind } from '../store/database/schema.ts';
 import { type Rights, scopeSet } from './access.ts';
 import type { KnownTokens } from './known-tokens.ts';
 

@@ -1,6 +1,6 @@
 /** Date-times that callers give. */
 import { ServiceError } from '../errors.ts';
-import { isoTime } from '../store/time.ts';
+import { isoTime } from '../store/database/time.ts';
 
 /** A date-time in UTC, as the tables have it. Throws 400 `invalid_request` for one that cannot be told. */
 export function instant(name: string, text: string): string {

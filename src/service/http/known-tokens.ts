@@ -1,6 +1,6 @@
 /** Whom the tokens belong to that were presented a moment ago. A revoked one is forgotten with the change that revokes it. */
-import { type FoundToken, findToken } from '../store/credentials.ts';
-import type { Store } from '../store/database.ts';
+import { type FoundToken, findToken } from '../store/access/credentials.ts';
+import type { Store } from '../store/database/database.ts';
 
 const tables = ['tokens', 'credentials'];
 const most = 10_000;

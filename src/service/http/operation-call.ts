@@ -3,12 +3,13 @@ import { type OperationId, operation } from '../../interface/operations.ts';
 import { schemasOf } from '../../interface/schemas.ts';
 import { requirePermission } from './access.ts';
 import { type CallOperation, Reply, type RequestContext } from './context.ts';
+import type { ServiceApi } from './exchange.ts';
 import type { Match } from './router.ts';
-import { handlerOf } from './routes/index.ts';
 import { check, readQuery } from './validate.ts';
 
 /** Checks an operation's input against its schemas and calls its handler. Throws ServiceError. */
 export async function callOperation(
+  { handlerOf }: Pick<ServiceApi, 'handlerOf'>,
   context: RequestContext,
   { id, params }: Match,
   search: URLSearchParams,
@@ -30,11 +31,11 @@ const hasRequired = (schema: { required?: unknown }): boolean => Array.isArray(s
 
 /** Calls operations as the caller of `context`, with no more rights, in the caller's team. */
 export const operationCaller =
-  (context: RequestContext): CallOperation =>
+  (api: Pick<ServiceApi, 'handlerOf'>, context: RequestContext): CallOperation =>
   async (id: OperationId, { params = {}, query = {}, body }) => {
     requirePermission(context, id);
     const given = Object.entries(query).filter(([, value]) => value !== undefined);
     const search = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]));
-    const reply = await callOperation(context, { id, params: { teamId: context.teamId, ...params } }, search, body);
+    const reply = await callOperation(api, context, { id, params: { teamId: context.teamId, ...params } }, search, body);
     return reply.body as never;
   };

@@ -8,21 +8,20 @@ import { operation } from '../../interface/operations.ts';
 import { schemasOf } from '../../interface/schemas.ts';
 import { ServiceError } from '../errors.ts';
 import { errorFields } from '../log.ts';
-import { challengeWithMetadata } from '../oauth/metadata.ts';
 import { requirePermission } from './access.ts';
 import { type Answer, errorAnswer, jsonAnswer, jsonText } from './answer.ts';
 import { authenticate, type Caller } from './authenticate.ts';
 import { MediaReply, type RequestContext } from './context.ts';
+import type { ServiceApi } from './exchange.ts';
 import { addressOf, type Exchange, type HttpParts } from './exchange.ts';
-import { idempotencyKey } from './idempotency-request.ts';
+import { idempotencyKey } from './idempotency/idempotency-request.ts';
 import type { Lifetime } from './lifetime.ts';
-import { openAnswer, openRoute } from './open-routes.ts';
 import { callOperation, operationCaller } from './operation-call.ts';
 import { requireSoundHeaders } from './origin.ts';
 import { type ReceivedBody, receiveBytes, receiveForm } from './received-body.ts';
 import { isRemembered } from './remembered.ts';
+import { challengeWithMetadata } from './resource-metadata.ts';
 import { type Match, pathSegments, routeNotFound } from './router.ts';
-import { rawHandlerOf } from './routes/index.ts';
 
 export interface Outcome {
   answer: Answer;
@@ -42,10 +41,10 @@ export async function handle(parts: HttpParts, request: IncomingMessage, request
     requireSoundHeaders(request);
     const origin = parts.checkOrigin(request);
     exchange = readRequestLine(request, { requestId, lifetime, baseUrl: parts.publicUrl ?? origin });
-    const open = openRoute(exchange);
+    const open = parts.api.openRoute(exchange);
     if (open !== undefined) {
       outcome.operation = open.route.name;
-      return { ...outcome, ...(await openAnswer(parts, exchange, open)) };
+      return { ...outcome, ...(await parts.api.openAnswer(parts, exchange, open)) };
     }
     const caller = await letIn(parts, request, outcome.caller);
     outcome.caller = caller.credentialId;
@@ -96,7 +95,7 @@ const rereads = 3;
  */
 async function settledAnswer(parts: HttpParts, exchange: Exchange, caller: Caller, match: Match): Promise<Answer> {
   const { durability } = parts.engine.store;
-  const isReading = operation(match.id).method === 'GET' && rawHandlerOf(match.id) === undefined;
+  const isReading = operation(match.id).method === 'GET' && parts.api.rawHandlerOf(match.id) === undefined;
   for (let again = 0; ; again++) {
     const mark = durability.mark();
     try {
@@ -122,7 +121,7 @@ async function answer(parts: HttpParts, exchange: Exchange, caller: Caller, matc
   const { early, signer } = parts;
   const context: RequestContext = { engine: early, signer, ...caller, requestId, baseUrl: exchange.baseUrl, lifetime: exchange.lifetime };
   if (isRemembered(match.id)) {
-    const read = async () => JSON.stringify((await callOperation(context, match, search, undefined)).body);
+    const read = async () => JSON.stringify((await callOperation(parts.api, context, match, search, undefined)).body);
     return jsonText(target.success, await parts.remembered.body(caller.teamId, request.url ?? '', read));
   }
   const key = target.idempotent ? idempotencyKey(request.rawHeaders) : undefined;
@@ -156,8 +155,8 @@ async function answerTo(
   const { request, requestId, search } = exchange;
   const execute = async (): Promise<Answer> => {
     try {
-      const raw = rawHandlerOf(match.id);
-      if (raw === undefined) return await callHandler(context, match, search, body);
+      const raw = parts.api.rawHandlerOf(match.id);
+      if (raw === undefined) return await callHandler(parts.api, context, match, search, body);
       const { headers } = request;
       // It may answer in pieces, each of which is to be on the disk before it is sent.
       const settled = { ...context, engine: parts.engine };
@@ -169,7 +168,7 @@ async function answerTo(
         body: body.bytes,
         keyed: key !== undefined,
         signal: exchange.lifetime.signal,
-        call: operationCaller(settled),
+        call: operationCaller(parts.api, settled),
         allowed: () => isStillAllowed(parts, headers.authorization, match),
         streams: parts.streams,
       });
@@ -181,9 +180,15 @@ async function answerTo(
   return parts.idempotency.answer({ credentialId: context.credentialId, key, fingerprint: body.fingerprint(), requestId, mark }, execute);
 }
 
-async function callHandler(context: RequestContext, match: Match, search: URLSearchParams, received: ReceivedBody): Promise<Answer> {
+async function callHandler(
+  api: ServiceApi,
+  context: RequestContext,
+  match: Match,
+  search: URLSearchParams,
+  received: ReceivedBody,
+): Promise<Answer> {
   const body = schemasOf(match.id).body === undefined ? undefined : received.value();
-  const reply = await callOperation(context, match, search, body);
+  const reply = await callOperation(api, context, match, search, body);
   return reply instanceof MediaReply ? mediaAnswer(reply) : jsonAnswer(reply.status, reply.body, reply.headers);
 }
 

@@ -4,7 +4,7 @@ import type { FileHandle } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../errors.ts';
 import { bodyChunks, jsonLimit, parseJson, readBody, uploadLimit } from './body.ts';
-import { type FingerprintedRequest, fingerprint, startFingerprint } from './idempotency-request.ts';
+import { type FingerprintedRequest, fingerprint, startFingerprint } from './idempotency/idempotency-request.ts';
 import { MultipartReader, type PartContent, type PartHead } from './multipart.ts';
 import { ReceivedFile } from './received-file.ts';
 

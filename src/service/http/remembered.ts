@@ -3,7 +3,7 @@
  * something has changed in the database that may be in it.
  */
 import type { OperationId } from '../../interface/operations.ts';
-import type { Changes } from '../store/changes.ts';
+import type { Changes } from '../store/database/changes.ts';
 
 const remembered: ReadonlySet<OperationId> = new Set<OperationId>(['getRun', 'listRuns', 'listRunMessages']);
 

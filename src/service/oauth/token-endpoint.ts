@@ -5,14 +5,14 @@ import { scopeSet } from '../http/access.ts';
 import { type Answer, errorAnswer, jsonAnswer } from '../http/answer.ts';
 import { readBody } from '../http/body.ts';
 import { addressOf, type Exchange, type HttpParts } from '../http/exchange.ts';
-import { findCredential, forgetExpiredTokens, insertToken } from '../store/credentials.ts';
-import type { CredentialRow } from '../store/schema.ts';
-import { isoTime } from '../store/time.ts';
+import { isSameHash, newSecret, secretHash } from '../secret-hash.ts';
+import { findCredential, forgetExpiredTokens, insertToken } from '../store/access/credentials.ts';
+import type { CredentialRow } from '../store/database/schema.ts';
+import { isoTime } from '../store/database/time.ts';
 import { type PresentedClient, presentedClient } from './client-authentication.ts';
 import { parseForm } from './form.ts';
 import { noStore, OAuthError, oauthErrorAnswer } from './oauth-error.ts';
 import { grantedScopes } from './scope-request.ts';
-import { isSameHash, newSecret, secretHash } from './secrets.ts';
 
 /** Milliseconds that an access token lives, unless its client ends before. */
 export const accessTokenLife = 3_600_000;

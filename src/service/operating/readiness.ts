@@ -3,8 +3,8 @@ import type { Clock } from '../../base/clock.ts';
 import { steadyTime, systemClock } from '../../base/clock.ts';
 import { type HostTrouble, hostTrouble } from '../host-trouble.ts';
 import { errorFields, type Log } from '../log.ts';
-import type { Store } from '../store/database.ts';
-import { touchSetting } from '../store/settings.ts';
+import type { Store } from '../store/database/database.ts';
+import { touchSetting } from '../store/database/settings.ts';
 
 type Check = 'ok' | 'failed';
 

@@ -1,8 +1,9 @@
 /** What the service tells Prometheus of itself. Labels are words of the service, never ids: they stay few, and tell nobody who did what. */
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { version } from '../../base/version.ts';
-import { type Engine, jobKinds } from '../engine/engine.ts';
-import { countByStatus, type JobBacklog, jobBacklog } from '../store/figures.ts';
+import type { Engine } from '../engine/engine.ts';
+import { jobKinds } from '../store/jobs/kinds.ts';
+import { countByStatus, type JobBacklog, jobBacklog } from '../store/runs/figures.ts';
 import { Counter, Histogram, metric, type Sample } from './metrics.ts';
 
 /** What the process uses: bytes, and seconds of CPU time. */

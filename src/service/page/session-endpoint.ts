@@ -3,7 +3,7 @@ import { ServiceError } from '../errors.ts';
 import { type Answer, jsonAnswer } from '../http/answer.ts';
 import { parseJson, readBody } from '../http/body.ts';
 import { addressOf, type Exchange, type HttpParts } from '../http/exchange.ts';
-import { isoTime } from '../store/time.ts';
+import { isoTime } from '../store/database/time.ts';
 import { endPageSession, startPageSession } from './sessions.ts';
 
 const bodyLimit = 4 * 1024;

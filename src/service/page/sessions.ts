@@ -6,10 +6,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Scope } from '../../interface/scopes.ts';
 import { ServiceError } from '../errors.ts';
-import { newSecret, secretHash } from '../oauth/secrets.ts';
-import { forgetExpiredTokens, insertToken, takeToken } from '../store/credentials.ts';
-import type { Queries, Store } from '../store/database.ts';
-import { isoTime } from '../store/time.ts';
+import { newSecret, secretHash } from '../secret-hash.ts';
+import { forgetExpiredTokens, insertToken, takeToken } from '../store/access/credentials.ts';
+import type { Queries, Store } from '../store/database/database.ts';
+import { isoTime } from '../store/database/time.ts';
 
 /** Milliseconds in which a code has to be used. */
 export const pageCodeLife = 120_000;

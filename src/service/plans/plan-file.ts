@@ -4,7 +4,7 @@ import { parseDocument } from 'yaml';
 import { UsageError } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
 import { isObject } from '../../base/values.ts';
-import { defaultPlan, type Limit, type Plan, type RunCountingMode, runCountingModes } from './plan.ts';
+import { defaultPlan, type Limit, type Plan, type RunCountingMode, runCountingModes } from '../store/access/plan.ts';
 
 type Map = Record<string, unknown>;
 

@@ -1,8 +1,8 @@
 /** Agents and revisions as the interface shows them. */
 import type { Agent, AgentListItem, Build, IntegrationConfig, RevisionConfig } from '../../interface/types.ts';
-import type { CaseTriggerSummary } from '../store/case-triggers.ts';
-import type { ListedSchedule } from '../store/schedules.ts';
-import type { AgentRow, BuildRow, ConnectionRow, Flag } from '../store/schema.ts';
+import type { ListedSchedule } from '../store/agents/schedules.ts';
+import type { CaseTriggerSummary } from '../store/cases/case-triggers.ts';
+import type { AgentRow, BuildRow, ConnectionRow, Flag } from '../store/database/schema.ts';
 import { scheduleView } from './schedules.ts';
 
 const yesOrNo = (flag: Flag | null): boolean | null => (flag === null ? null : flag === 1);

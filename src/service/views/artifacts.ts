@@ -1,7 +1,7 @@
 /** Artifacts as the interface shows them. */
 import type { Artifact, ArtifactMessage, ArtifactRevision, SelectedElement } from '../../interface/types.ts';
-import type { ListedRevision } from '../store/artifact-revisions.ts';
-import type { ArtifactMessageRow, ArtifactRow } from '../store/schema.ts';
+import type { ListedRevision } from '../store/artifacts/artifact-revisions.ts';
+import type { ArtifactMessageRow, ArtifactRow } from '../store/database/schema.ts';
 
 export const artifactView = (row: ArtifactRow): Artifact => ({
   id: row.id,

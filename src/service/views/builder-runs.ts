@@ -1,6 +1,6 @@
 /** Builder runs as the interface shows them. */
 import type { BuilderRun, BuilderRunProgress, ReviewedBuilderRun } from '../../interface/types.ts';
-import type { BuilderRunRow } from '../store/schema.ts';
+import type { BuilderRunRow } from '../store/database/schema.ts';
 
 const parsed = <T>(json: string | null): T | null => (json === null ? null : (JSON.parse(json) as T));
 type Open = Record<string, unknown>;

@@ -1,14 +1,14 @@
 /** Queues, cases, labels and what happened to cases, as the interface shows them. */
 import { casePriorities } from '../../interface/case-status.ts';
 import type { Case, CaseEvent, CasePriority, CaseRun, CaseStatusFilter, Label, Queue, RunStatus } from '../../interface/types.ts';
-import type { ListedCaseEvent } from '../store/case-events.ts';
-import { statusOf } from '../store/case-list.ts';
-import { inChunks } from '../store/cases.ts';
-import type { Queries } from '../store/database.ts';
-import { evaluationsOf, type ListedEvaluation } from '../store/evaluations.ts';
-import { pendingRequests } from '../store/human-requests.ts';
-import { labelsOf } from '../store/labels.ts';
-import type { CaseRow, HumanRequestRow, QueueLabelRow, QueueRow, RunRow } from '../store/schema.ts';
+import { evaluationsOf, type ListedEvaluation } from '../store/agents/evaluations.ts';
+import type { ListedCaseEvent } from '../store/cases/case-events.ts';
+import { statusOf } from '../store/cases/case-list.ts';
+import { inChunks } from '../store/cases/cases.ts';
+import { labelsOf } from '../store/cases/labels.ts';
+import type { Queries } from '../store/database/database.ts';
+import type { CaseRow, HumanRequestRow, QueueLabelRow, QueueRow, RunRow } from '../store/database/schema.ts';
+import { pendingRequests } from '../store/runs/human-requests.ts';
 import { evaluationView } from './evaluations.ts';
 
 export const queueView = (row: QueueRow): Queue => ({

@@ -2,7 +2,7 @@
 import type { Connection } from '../../interface/types.ts';
 import { keptHeaders } from '../connections/secrets.ts';
 import type { SecretBox } from '../secret-box.ts';
-import type { ConnectionRow } from '../store/schema.ts';
+import type { ConnectionRow } from '../store/database/schema.ts';
 
 export const connectionView = (box: SecretBox, row: ConnectionRow): Connection => {
   const { plain, secret } = keptHeaders(box, row);

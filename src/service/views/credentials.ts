@@ -1,7 +1,7 @@
 /** Teams and credentials as the local group shows them; never a secret or a hash. */
 import type { LocalCredential, LocalTeam } from '../../interface/types.ts';
-import type { CredentialRow, TeamRow } from '../store/schema.ts';
-import { isoTime } from '../store/time.ts';
+import type { CredentialRow, TeamRow } from '../store/database/schema.ts';
+import { isoTime } from '../store/database/time.ts';
 
 export const teamView = (team: TeamRow, ownTeamId: string): LocalTeam => ({
   id: team.id,

@@ -1,7 +1,7 @@
 /** Evaluations of runs as the interface shows them. */
 import type { EvaluationSummary } from '../../interface/types.ts';
 import type { RubricResult } from '../evaluation/evaluate.ts';
-import type { EvaluationRow } from '../store/schema.ts';
+import type { EvaluationRow } from '../store/database/schema.ts';
 
 type Figures = Pick<EvaluationRow, 'passed' | 'total' | 'status' | 'comment' | 'critical' | 'medium' | 'low'>;
 

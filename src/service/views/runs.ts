@@ -1,7 +1,7 @@
 /** Runs, messages and human requests as the interface shows them. */
 import type { EvaluationSummary, HumanQuestion, HumanRequest, Run, RunListItem, RunMessage } from '../../interface/types.ts';
-import type { ListedRun } from '../store/run-list.ts';
-import type { EvaluationStatus, HumanRequestRow, MessageRow, RunRow } from '../store/schema.ts';
+import type { EvaluationStatus, HumanRequestRow, MessageRow, RunRow } from '../store/database/schema.ts';
+import type { ListedRun } from '../store/runs/run-list.ts';
 import { summaryView } from './evaluations.ts';
 
 /** What is shown of a run in each of its forms. */

@@ -1,8 +1,8 @@
 /** Schedules as the interface shows them. */
 import type { Schedule } from '../../interface/types.ts';
-import type { ListedSchedule } from '../store/schedules.ts';
-import type { AgentRow } from '../store/schema.ts';
-import { isoTime } from '../store/time.ts';
+import type { ListedSchedule } from '../store/agents/schedules.ts';
+import type { AgentRow } from '../store/database/schema.ts';
+import { isoTime } from '../store/database/time.ts';
 
 /** A schedule. Its revision is the live one, which it fires against; the service has no users, so its user is the credential that made it. */
 export const scheduleView = (row: ListedSchedule, agent: Pick<AgentRow, 'live_build_id'>): Schedule => ({

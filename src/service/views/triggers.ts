@@ -1,6 +1,6 @@
 /** Case triggers as the interface shows them. */
 import type { CaseTrigger } from '../../interface/types.ts';
-import type { Trigger } from '../store/case-triggers.ts';
+import type { Trigger } from '../store/cases/case-triggers.ts';
 
 export const triggerView = ({ row, conflicts }: Trigger): CaseTrigger => ({
   id: row.id,

@@ -1,7 +1,7 @@
 /** Webhook subscriptions, secrets and deliveries as the interface shows them. */
 import type { Webhook, WebhookDelivery, WebhookDeliveryDetail, WebhookSecret } from '../../interface/types.ts';
-import type { AttemptRow, DeliveryRow, WebhookRow, WebhookSecretRow } from '../store/schema.ts';
-import { isoTime } from '../store/time.ts';
+import type { AttemptRow, DeliveryRow, WebhookRow, WebhookSecretRow } from '../store/database/schema.ts';
+import { isoTime } from '../store/database/time.ts';
 
 const moment = (milliseconds: number | null): string | null => (milliseconds === null ? null : isoTime(Number(milliseconds)));
 

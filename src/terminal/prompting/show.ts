@@ -2,11 +2,11 @@
 import type { Clock } from '../../base/clock.ts';
 import { PromptCancelled, PromptDismissed, promptNeeded } from '../prompt-errors.ts';
 import { promptTheme } from '../prompt-theme.ts';
-import type { PromptOptions, Question } from '../prompts.ts';
 import { sanitize } from '../sanitize.ts';
 import type { Terminal } from '../streams.ts';
 import { type WidthOf, widthFor } from '../width.ts';
 import { OpenPrompt } from './open-prompt.ts';
+import type { PromptOptions, Question } from './question.ts';
 import type { Base, Heading } from './view.ts';
 
 export type Components = typeof import('./components.ts');

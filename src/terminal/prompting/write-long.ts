@@ -1,9 +1,10 @@
 /** A text that may become long: on the line, pasted, or written in the person's editor. Nothing that was written is lost. */
-import type { InputQuestion, PromptOptions } from '../prompts.ts';
+
 import { sanitize } from '../sanitize.ts';
 import type { Terminal } from '../streams.ts';
 import type { Drafts } from './drafts.ts';
 import { edit, editorCommand } from './editor.ts';
+import type { InputQuestion, PromptOptions } from './question.ts';
 import type { Show } from './show.ts';
 import { answered, clipped } from './view.ts';
 import { writeConfig } from './write-config.ts';

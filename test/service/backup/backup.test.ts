@@ -16,9 +16,9 @@ import {
 } from '../../../src/service/backup/index.ts';
 import { tarHeader } from '../../../src/service/backup/tar.ts';
 import type { RunHost } from '../../../src/service/runtimes/runtime.ts';
-import { openUnchanged } from '../../../src/service/store/database.ts';
-import { migrate } from '../../../src/service/store/migrate.ts';
-import { migrations } from '../../../src/service/store/migrations/index.ts';
+import { openUnchanged } from '../../../src/service/store/database/database.ts';
+import { migrate } from '../../../src/service/store/database/migrate.ts';
+import { migrations } from '../../../src/service/store/database/migrations/index.ts';
 import { png } from '../../support/png.ts';
 import { promptly } from '../../support/promptly.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';

@@ -1,13 +1,13 @@
 /** How many runs a plan lets a team execute at the same time, and in which order they come. */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { defaultPlan } from '../../../src/service/plans/plan.ts';
 import type { RunHost } from '../../../src/service/runtimes/runtime.ts';
-import { openDatabase } from '../../../src/service/store/database.ts';
-import { enqueueJob, releaseJob } from '../../../src/service/store/jobs.ts';
-import { savePlan } from '../../../src/service/store/plans.ts';
-import { claimRunJob } from '../../../src/service/store/run-queue.ts';
-import { insertTeam } from '../../../src/service/store/teams.ts';
+import { defaultPlan } from '../../../src/service/store/access/plan.ts';
+import { savePlan } from '../../../src/service/store/access/plans.ts';
+import { insertTeam } from '../../../src/service/store/access/teams.ts';
+import { openDatabase } from '../../../src/service/store/database/database.ts';
+import { enqueueJob, releaseJob } from '../../../src/service/store/jobs/jobs.ts';
+import { claimRunJob } from '../../../src/service/store/runs/run-queue.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { Gate } from '../helpers/runtime.ts';

@@ -2,9 +2,9 @@
 import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
-import { Worker } from '../../../src/service/engine/worker.ts';
+import { Worker } from '../../../src/service/engine/jobs/worker.ts';
 import { Readiness } from '../../../src/service/operating/readiness.ts';
-import { openDatabase } from '../../../src/service/store/database.ts';
+import { openDatabase } from '../../../src/service/store/database/database.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock, within } from '../helpers/clock.ts';
 import { fillable, withEverything } from '../helpers/everything.ts';

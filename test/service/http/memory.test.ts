@@ -1,7 +1,7 @@
 /** Memory files: what runs write, what later runs read, and that a file is written once. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { memoryLimits } from '../../../src/service/engine/memory.ts';
+import { memoryLimits } from '../../../src/service/engine/revision/memory.ts';
 import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';

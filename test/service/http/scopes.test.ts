@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { operation, operationIds } from '../../../src/interface/operations.ts';
 import { operationAccess, scopes } from '../../../src/interface/scopes.ts';
-import { secretHash } from '../../../src/service/oauth/secrets.ts';
-import { insertCredential, insertToken } from '../../../src/service/store/credentials.ts';
-import { openDatabase } from '../../../src/service/store/database.ts';
-import { insertTeam } from '../../../src/service/store/teams.ts';
+import { secretHash } from '../../../src/service/secret-hash.ts';
+import { insertCredential, insertToken } from '../../../src/service/store/access/credentials.ts';
+import { insertTeam } from '../../../src/service/store/access/teams.ts';
+import { openDatabase } from '../../../src/service/store/database/database.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { type Answer, type Api, started } from '../helpers/service.ts';
 

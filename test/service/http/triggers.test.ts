@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';
 import type { Body, Case, CaseTrigger, RevisionConfig } from '../../../src/interface/types.ts';
-import { dispatchCases } from '../../../src/service/engine/cases/dispatch.ts';
-import { type Engine, jobKinds } from '../../../src/service/engine/engine.ts';
+import { dispatchCases } from '../../../src/service/engine/dispatch/dispatch.ts';
+import type { Engine } from '../../../src/service/engine/engine.ts';
 import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
-import { openDatabase } from '../../../src/service/store/database.ts';
-import { claimJob, nudgeJob } from '../../../src/service/store/jobs.ts';
-import type { JobRow } from '../../../src/service/store/schema.ts';
+import { openDatabase } from '../../../src/service/store/database/database.ts';
+import type { JobRow } from '../../../src/service/store/database/schema.ts';
+import { claimJob, nudgeJob } from '../../../src/service/store/jobs/jobs.ts';
+import { jobKinds } from '../../../src/service/store/jobs/kinds.ts';
 import { eventually } from '../../support/eventually.ts';
 import { afterTest } from '../../support/temporary.ts';
 import { ManualClock, within } from '../helpers/clock.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { Worker } from '../../../src/service/engine/worker.ts';
+import { Worker } from '../../../src/service/engine/jobs/worker.ts';
 import { Readiness } from '../../../src/service/operating/readiness.ts';
-import { openDatabase, type Store } from '../../../src/service/store/database.ts';
-import { enqueueJob } from '../../../src/service/store/jobs.ts';
+import { openDatabase, type Store } from '../../../src/service/store/database/database.ts';
+import { enqueueJob } from '../../../src/service/store/jobs/jobs.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { Gate } from '../helpers/runtime.ts';

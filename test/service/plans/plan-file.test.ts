@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { billingPeriod, defaultPlan } from '../../../src/service/plans/plan.ts';
 import { parsePlan } from '../../../src/service/plans/plan-file.ts';
+import { billingPeriod, defaultPlan } from '../../../src/service/store/access/plan.ts';
 
 it('reads a plan, and takes what it leaves out from the default one', () => {
   expect(parsePlan('', 'plan.yaml')).toEqual(defaultPlan);

@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { Kysely, sql } from 'kysely';
 import Libsql from 'libsql';
 import { expect, it } from 'vitest';
-import { secretHash } from '../../../src/service/oauth/secrets.ts';
-import { findToken } from '../../../src/service/store/credentials.ts';
-import { openDatabase } from '../../../src/service/store/database.ts';
-import { LibsqlDialect } from '../../../src/service/store/dialect.ts';
-import { keptUsage } from '../../../src/service/store/idempotency.ts';
-import { migrate } from '../../../src/service/store/migrate.ts';
-import { migrations } from '../../../src/service/store/migrations/index.ts';
-import type { Database } from '../../../src/service/store/schema.ts';
-import { findTeam } from '../../../src/service/store/teams.ts';
+import { secretHash } from '../../../src/service/secret-hash.ts';
+import { findToken } from '../../../src/service/store/access/credentials.ts';
+import { findTeam } from '../../../src/service/store/access/teams.ts';
+import { openDatabase } from '../../../src/service/store/database/database.ts';
+import { LibsqlDialect } from '../../../src/service/store/database/dialect.ts';
+import { migrate } from '../../../src/service/store/database/migrate.ts';
+import { migrations } from '../../../src/service/store/database/migrations/index.ts';
+import type { Database } from '../../../src/service/store/database/schema.ts';
+import { keptUsage } from '../../../src/service/store/idempotency/idempotency.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 
 it('keeps full access for the tokens there are, and counts what is kept', async () => {

@@ -1,13 +1,14 @@
 import { AopsError, UsageError } from '../../../base/errors.ts';
 import { nearest } from '../../../base/nearest.ts';
+import type { Check } from '../../../cli/kit/checks.ts';
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { argument } from '../../../cli/kit/flags.ts';
+import { textOutput } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
+import { agentId } from '../../../cli/names/resolve.ts';
 import type { Client } from '../../../client/client.ts';
 import { ServiceAnswerError } from '../../../client/errors.ts';
 import type { MemoryFileContent } from '../../../interface/types.ts';
-import type { Check } from '../../checks.ts';
-import { argument, defineCommand } from '../../define.ts';
-import { textOutput } from '../../output.ts';
-import { agentId } from '../../resolve.ts';
-import { returns } from '../../result.ts';
 
 /** A path inside the memory: no service is asked for `..`. */
 const memoryPath: Check = (value, name) => {

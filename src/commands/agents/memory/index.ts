@@ -1,4 +1,4 @@
-import { defineGroup } from '../../define.ts';
+import { defineGroup } from '../../../cli/kit/command.ts';
 
 export const memory = defineGroup({
   summary: 'What an agent remembers from run to run',

@@ -1,12 +1,13 @@
 import path from 'node:path';
 import { AopsError } from '../../../base/errors.ts';
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { argument, flag, requiredText } from '../../../cli/kit/flags.ts';
+import { wholeList } from '../../../cli/kit/list.ts';
+import { column, listOutput, sizeColumn } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
+import { agentId } from '../../../cli/names/resolve.ts';
 import { LocalFolder } from '../../../client/transfers/local-files.ts';
 import { checkNames } from '../../../client/transfers/local-names.ts';
-import { argument, defineCommand, flag, requiredText } from '../../define.ts';
-import { wholeList } from '../../list.ts';
-import { column, listOutput, sizeColumn } from '../../output.ts';
-import { agentId } from '../../resolve.ts';
-import { returns } from '../../result.ts';
 
 interface Pulled {
   path: string;

@@ -1,8 +1,9 @@
-import { confirm } from '../../confirm.ts';
-import { argument, defineCommand } from '../../define.ts';
-import { textOutput } from '../../output.ts';
-import { agentId } from '../../resolve.ts';
-import { returns } from '../../result.ts';
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { confirm } from '../../../cli/kit/confirm.ts';
+import { argument } from '../../../cli/kit/flags.ts';
+import { textOutput } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
+import { agentId } from '../../../cli/names/resolve.ts';
 import { findRubric, revisionGiven, revisionOption } from './record.ts';
 
 export default defineCommand({

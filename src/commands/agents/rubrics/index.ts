@@ -1,4 +1,4 @@
-import { defineGroup } from '../../define.ts';
+import { defineGroup } from '../../../cli/kit/command.ts';
 
 export const rubrics = defineGroup({
   summary: 'What the runs of an agent are judged by when they have ended',

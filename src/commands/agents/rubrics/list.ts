@@ -1,9 +1,10 @@
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { argument } from '../../../cli/kit/flags.ts';
+import { wholeList } from '../../../cli/kit/list.ts';
+import { listOutput } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
+import { agentId } from '../../../cli/names/resolve.ts';
 import type { Rubric } from '../../../interface/types.ts';
-import { argument, defineCommand } from '../../define.ts';
-import { wholeList } from '../../list.ts';
-import { listOutput } from '../../output.ts';
-import { agentId } from '../../resolve.ts';
-import { returns } from '../../result.ts';
 import { revisionGiven, revisionOption, rubricColumns, rubricsOf } from './record.ts';
 
 export default defineCommand({

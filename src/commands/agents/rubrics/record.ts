@@ -1,11 +1,11 @@
 /** Rubrics as people see them, and how they are found. */
 import { AopsError, exitCodes } from '../../../base/errors.ts';
 import { nearest } from '../../../base/nearest.ts';
+import { length } from '../../../cli/kit/checks.ts';
+import type { Context } from '../../../cli/kit/context.ts';
+import { column } from '../../../cli/kit/output.ts';
+import { revisionId, revisionOfAgent } from '../../../cli/names/revision.ts';
 import type { Rubric } from '../../../interface/types.ts';
-import { length } from '../../checks.ts';
-import type { Context } from '../../context.ts';
-import { column } from '../../output.ts';
-import { revisionId, revisionOfAgent } from '../../revisions/find.ts';
 
 export const revisionOption = revisionOfAgent('Those of one revision alone');
 export const titleCheck = { check: length(3, 80) };

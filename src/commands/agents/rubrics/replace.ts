@@ -1,13 +1,14 @@
 import { counted } from '../../../base/counted.ts';
 import { UsageError } from '../../../base/errors.ts';
+import { readText } from '../../../cli/input/body.ts';
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { confirm } from '../../../cli/kit/confirm.ts';
+import { argument, requiredText } from '../../../cli/kit/flags.ts';
+import { wholeList } from '../../../cli/kit/list.ts';
+import { listOutput } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
+import { agentId } from '../../../cli/names/resolve.ts';
 import type { Rubric } from '../../../interface/types.ts';
-import { readText } from '../../body.ts';
-import { confirm } from '../../confirm.ts';
-import { argument, defineCommand, requiredText } from '../../define.ts';
-import { wholeList } from '../../list.ts';
-import { listOutput } from '../../output.ts';
-import { agentId } from '../../resolve.ts';
-import { returns } from '../../result.ts';
 import { revisionGiven, revisionOption, rubricColumns, rubricsOf } from './record.ts';
 
 export default defineCommand({

@@ -1,11 +1,12 @@
 import { UsageError } from '../../../base/errors.ts';
 import { given } from '../../../base/given.ts';
+import { readContent } from '../../../cli/input/body.ts';
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { argument, text } from '../../../cli/kit/flags.ts';
+import { recordOutput } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
+import { agentId } from '../../../cli/names/resolve.ts';
 import type { Rubric } from '../../../interface/types.ts';
-import { readContent } from '../../body.ts';
-import { argument, defineCommand, text } from '../../define.ts';
-import { recordOutput } from '../../output.ts';
-import { agentId } from '../../resolve.ts';
-import { returns } from '../../result.ts';
 import { descriptionCheck, findRubric, revisionGiven, revisionOption, rubricRecord, titleCheck } from './record.ts';
 
 export default defineCommand({

@@ -1,9 +1,10 @@
 import { UsageError } from '../../../base/errors.ts';
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { argument } from '../../../cli/kit/flags.ts';
+import { recordOutput } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
+import { agentId } from '../../../cli/names/resolve.ts';
 import type { Schedule } from '../../../interface/types.ts';
-import { argument, defineCommand } from '../../define.ts';
-import { recordOutput } from '../../output.ts';
-import { agentId } from '../../resolve.ts';
-import { returns } from '../../result.ts';
 import { ownZone, scheduleOptions, settingsGiven, timesGiven } from './options.ts';
 import { scheduleRecord } from './record.ts';
 

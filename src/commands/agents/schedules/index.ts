@@ -1,4 +1,4 @@
-import { defineGroup } from '../../define.ts';
+import { defineGroup } from '../../../cli/kit/command.ts';
 
 export const schedules = defineGroup({
   summary: 'Times at which runs of an agent are started',

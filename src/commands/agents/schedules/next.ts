@@ -1,11 +1,12 @@
 import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
 import { type ScheduleTimes, storedTimes, timesInWords } from '../../../base/schedule-fields.ts';
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { dateTime, integer, optionalArgument } from '../../../cli/kit/flags.ts';
+import { wholeList } from '../../../cli/kit/list.ts';
+import { column, listOutput, timeColumn } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
+import { agentId } from '../../../cli/names/resolve.ts';
 import type { Schedule } from '../../../interface/types.ts';
-import { dateTime, defineCommand, integer, optionalArgument } from '../../define.ts';
-import { wholeList } from '../../list.ts';
-import { column, listOutput, timeColumn } from '../../output.ts';
-import { agentId } from '../../resolve.ts';
-import { returns } from '../../result.ts';
 import { ownZone, timeOptions, timesGiven } from './options.ts';
 import { findSchedule, schedulesOf } from './record.ts';
 

@@ -2,10 +2,10 @@
 import { UsageError } from '../../../base/errors.ts';
 import { given } from '../../../base/given.ts';
 import { type Frequency, frequencies, isTimeOfDay, weekdays } from '../../../base/schedule-fields.ts';
-import { readContent } from '../../body.ts';
-import { type Check, length } from '../../checks.ts';
-import type { Context } from '../../context.ts';
-import { choice, integer, text, toggle } from '../../define.ts';
+import { readContent } from '../../../cli/input/body.ts';
+import { type Check, length } from '../../../cli/kit/checks.ts';
+import type { Context } from '../../../cli/kit/context.ts';
+import { choice, integer, text, toggle } from '../../../cli/kit/flags.ts';
 
 const timeOfDay: Check = (value, name) => {
   if (isTimeOfDay(value)) return value;

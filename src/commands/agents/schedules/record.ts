@@ -1,10 +1,10 @@
 /** Schedules as people see them, and how they are found. */
 import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
 import { timesInWords } from '../../../base/schedule-fields.ts';
+import type { Context } from '../../../cli/kit/context.ts';
+import { optionalArgument } from '../../../cli/kit/flags.ts';
+import { column, idColumn, status, statusColumn, time, timeColumn, wide } from '../../../cli/kit/output.ts';
 import type { Schedule } from '../../../interface/types.ts';
-import type { Context } from '../../context.ts';
-import { optionalArgument } from '../../define.ts';
-import { column, idColumn, status, statusColumn, time, timeColumn, wide } from '../../output.ts';
 
 /** Why it does not fire, or that it does. */
 const stateOf = ({ enabled, auto_disabled_at }: Schedule): string => (enabled ? 'active' : auto_disabled_at === null ? 'off' : 'disabled');

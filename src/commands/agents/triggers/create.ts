@@ -1,9 +1,10 @@
 import { given } from '../../../base/given.ts';
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { requiredText, toggle } from '../../../cli/kit/flags.ts';
+import { recordOutput } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
+import { agentId, queueId } from '../../../cli/names/resolve.ts';
 import type { CaseTrigger } from '../../../interface/types.ts';
-import { defineCommand, requiredText, toggle } from '../../define.ts';
-import { recordOutput } from '../../output.ts';
-import { agentId, queueId } from '../../resolve.ts';
-import { returns } from '../../result.ts';
 import { agentArgument, concurrencyOf, concurrencyOption, triggerRecord, warnOfConflict, warnOfNoRevision } from './record.ts';
 
 export default defineCommand({

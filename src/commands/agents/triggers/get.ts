@@ -1,6 +1,6 @@
-import { defineCommand } from '../../define.ts';
-import { recordOutput } from '../../output.ts';
-import { returns } from '../../result.ts';
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { recordOutput } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
 import { agentArgument, triggerArgument, triggerParams, triggerRecord } from './record.ts';
 
 export default defineCommand({

@@ -1,4 +1,4 @@
-import { defineGroup } from '../../define.ts';
+import { defineGroup } from '../../../cli/kit/command.ts';
 
 export const triggers = defineGroup({
   summary: 'Case triggers, which have agents work on queues',

@@ -1,9 +1,9 @@
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { wholeList } from '../../../cli/kit/list.ts';
+import { column, idColumn, listOutput, statusColumn, timeColumn, wide } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
+import { agentId } from '../../../cli/names/resolve.ts';
 import type { CaseTrigger } from '../../../interface/types.ts';
-import { defineCommand } from '../../define.ts';
-import { wholeList } from '../../list.ts';
-import { column, idColumn, listOutput, statusColumn, timeColumn, wide } from '../../output.ts';
-import { agentId } from '../../resolve.ts';
-import { returns } from '../../result.ts';
 import { agentArgument, conflictNames } from './record.ts';
 
 export default defineCommand({

@@ -1,8 +1,9 @@
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { requiredText } from '../../../cli/kit/flags.ts';
+import { textOutput } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
+import { agentId, queueId } from '../../../cli/names/resolve.ts';
 import type { Response } from '../../../interface/types.ts';
-import { defineCommand, requiredText } from '../../define.ts';
-import { textOutput } from '../../output.ts';
-import { agentId, queueId } from '../../resolve.ts';
-import { returns } from '../../result.ts';
 import { agentArgument, conflictNames } from './record.ts';
 
 export default defineCommand({

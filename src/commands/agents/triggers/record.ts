@@ -1,11 +1,11 @@
 /** Case triggers as people see them. */
 import { AopsError, exitCodes } from '../../../base/errors.ts';
+import type { Context } from '../../../cli/kit/context.ts';
+import { argument, integer, optionalArgument } from '../../../cli/kit/flags.ts';
+import { ifReadable } from '../../../cli/kit/offered.ts';
+import { shown, time } from '../../../cli/kit/output.ts';
+import { agentId } from '../../../cli/names/resolve.ts';
 import type { CaseTrigger } from '../../../interface/types.ts';
-import type { Context } from '../../context.ts';
-import { argument, integer, optionalArgument } from '../../define.ts';
-import { ifReadable } from '../../offered.ts';
-import { shown, time } from '../../output.ts';
-import { agentId } from '../../resolve.ts';
 
 export const agentArgument = argument('The agent, by id or name', { complete: 'agents' });
 export const triggerArgument = optionalArgument('The id of the trigger; without it the one that the agent has');

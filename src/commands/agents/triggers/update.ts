@@ -1,10 +1,11 @@
 import { UsageError } from '../../../base/errors.ts';
 import { given } from '../../../base/given.ts';
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { text, toggle } from '../../../cli/kit/flags.ts';
+import { recordOutput } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
+import { queueId } from '../../../cli/names/resolve.ts';
 import type { CaseTrigger } from '../../../interface/types.ts';
-import { defineCommand, text, toggle } from '../../define.ts';
-import { recordOutput } from '../../output.ts';
-import { queueId } from '../../resolve.ts';
-import { returns } from '../../result.ts';
 import {
   agentArgument,
   concurrencyOf,

@@ -1,8 +1,8 @@
-import { isUuid } from '../../checks.ts';
-import { connectionArgument, findConnection } from '../../connections/record.ts';
-import { defineCommand } from '../../define.ts';
-import { textOutput } from '../../output.ts';
-import { returns } from '../../result.ts';
+import { isUuid } from '../../../cli/kit/checks.ts';
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { textOutput } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
+import { connectionArgument, findConnection } from '../../../cli/records/connection.ts';
 import { artifactArgument, artifactId } from '../record.ts';
 
 export default defineCommand({

@@ -1,8 +1,8 @@
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { wholeList } from '../../../cli/kit/list.ts';
+import { column, listOutput, timeColumn } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
 import type { ArtifactConnection } from '../../../interface/types.ts';
-import { defineCommand } from '../../define.ts';
-import { wholeList } from '../../list.ts';
-import { column, listOutput, timeColumn } from '../../output.ts';
-import { returns } from '../../result.ts';
 import { artifactArgument, artifactId } from '../record.ts';
 
 export default defineCommand({

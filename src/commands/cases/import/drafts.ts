@@ -1,8 +1,8 @@
 /** From rows to cases: which column becomes what. Pure. */
 import { UsageError } from '../../../base/errors.ts';
+import { readLabel } from '../../../cli/names/label.ts';
 import { casePriorities } from '../../../interface/case-status.ts';
 import type { CasePriority, NewCase } from '../../../interface/types.ts';
-import { readLabel } from '../../queues/labels/label.ts';
 import type { FailedRow, Row, Rows } from './rows.ts';
 
 /** What a column can become; `label:KEY` is a label with its value. */

@@ -1,8 +1,8 @@
 /** The rows of a file that cases are made of: CSV, JSON or NDJSON. */
 import path from 'node:path';
 import { UsageError } from '../../../base/errors.ts';
+import { decoded } from '../../../cli/input/body.ts';
 import { toCsv } from '../../../terminal/csv.ts';
-import { decoded } from '../../body.ts';
 import { parseCsv } from './csv.ts';
 
 /** The column that says why a row failed, in the file of failed rows; it is never read. */

@@ -1,10 +1,11 @@
 import { inPieces } from '../../../base/in-pieces.ts';
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { manyArguments } from '../../../cli/kit/flags.ts';
+import { wholeList } from '../../../cli/kit/list.ts';
+import { listOutput } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
+import { labelForm, readLabel } from '../../../cli/names/label.ts';
 import type { Label } from '../../../interface/types.ts';
-import { defineCommand, manyArguments } from '../../define.ts';
-import { wholeList } from '../../list.ts';
-import { listOutput } from '../../output.ts';
-import { labelForm, readLabel } from '../../queues/labels/label.ts';
-import { returns } from '../../result.ts';
 import { caseArgument } from '../record.ts';
 import { labelColumns } from './own.ts';
 

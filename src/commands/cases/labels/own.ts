@@ -1,10 +1,10 @@
 /** The labels that a case has. */
 import { AopsError, exitCodes } from '../../../base/errors.ts';
+import { isUuid } from '../../../cli/kit/checks.ts';
+import type { Context } from '../../../cli/kit/context.ts';
+import { column, idColumn } from '../../../cli/kit/output.ts';
+import { labelText, readLabel } from '../../../cli/names/label.ts';
 import type { Label } from '../../../interface/types.ts';
-import { isUuid } from '../../checks.ts';
-import type { Context } from '../../context.ts';
-import { column, idColumn } from '../../output.ts';
-import { labelText, readLabel } from '../../queues/labels/label.ts';
 
 export const labelColumns = [
   idColumn((label: Label) => label.id),

@@ -1,7 +1,8 @@
-import { defineCommand, manyArguments } from '../../define.ts';
-import { textOutput } from '../../output.ts';
-import { labelText } from '../../queues/labels/label.ts';
-import { returns } from '../../result.ts';
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { manyArguments } from '../../../cli/kit/flags.ts';
+import { textOutput } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
+import { labelText } from '../../../cli/names/label.ts';
 import { caseArgument } from '../record.ts';
 import { chosenLabels, ownLabels } from './own.ts';
 

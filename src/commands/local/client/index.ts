@@ -1,4 +1,4 @@
-import { defineGroup } from '../../define.ts';
+import { defineGroup } from '../../../cli/kit/command.ts';
 
 export const client = defineGroup({
   summary: 'Create, list and revoke OAuth clients of the local service',

@@ -1,4 +1,4 @@
-import { defineGroup } from '../../define.ts';
+import { defineGroup } from '../../../cli/kit/command.ts';
 
 export const team = defineGroup({
   summary: 'Teams of the local service, which see nothing of each other',

@@ -1,8 +1,8 @@
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { listFlags, rowList } from '../../../cli/kit/list.ts';
+import { column, idColumn, listOutput, timeColumn } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
 import type { LocalTeam } from '../../../interface/types.ts';
-import { defineCommand } from '../../define.ts';
-import { listFlags, rowList } from '../../list.ts';
-import { column, idColumn, listOutput, timeColumn } from '../../output.ts';
-import { returns } from '../../result.ts';
 
 export default defineCommand({
   summary: 'List the teams',

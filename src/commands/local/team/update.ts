@@ -1,8 +1,9 @@
+import { length } from '../../../cli/kit/checks.ts';
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { argument, requiredText } from '../../../cli/kit/flags.ts';
+import { recordOutput } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
 import type { LocalTeam } from '../../../interface/types.ts';
-import { length } from '../../checks.ts';
-import { argument, defineCommand, requiredText } from '../../define.ts';
-import { recordOutput } from '../../output.ts';
-import { returns } from '../../result.ts';
 import { requireTeam, teamRecord } from '../teams.ts';
 
 export default defineCommand({

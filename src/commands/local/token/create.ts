@@ -1,7 +1,7 @@
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { recordOutput } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
 import type { LocalCredential } from '../../../interface/types.ts';
-import { defineCommand } from '../../define.ts';
-import { recordOutput } from '../../output.ts';
-import { returns } from '../../result.ts';
 import { credentialArguments, credentialOptions, credentialRecord, newCredential } from '../credentials.ts';
 import { type Delivered, deliver, deliveryOptions } from '../secret-delivery.ts';
 

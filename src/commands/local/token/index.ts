@@ -1,4 +1,4 @@
-import { defineGroup } from '../../define.ts';
+import { defineGroup } from '../../../cli/kit/command.ts';
 
 export const token = defineGroup({
   summary: 'Create, list and revoke tokens of the local service',

@@ -1,6 +1,6 @@
-import { defineCommand } from '../../define.ts';
-import { listFlags } from '../../list.ts';
-import { returns } from '../../result.ts';
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { listFlags } from '../../../cli/kit/list.ts';
+import { returns } from '../../../cli/kit/result.ts';
 import { credentialListOutput, listCredentials } from '../credentials.ts';
 
 export default defineCommand({

@@ -1,11 +1,12 @@
 import { given } from '../../../base/given.ts';
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { argument, integer } from '../../../cli/kit/flags.ts';
+import { recordOutput } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
+import { labelForm, labelRecord, readLabel } from '../../../cli/names/label.ts';
+import { queueId } from '../../../cli/names/resolve.ts';
+import { queueArgument } from '../../../cli/records/queue.ts';
 import type { QueueLabel } from '../../../interface/types.ts';
-import { argument, defineCommand, integer } from '../../define.ts';
-import { recordOutput } from '../../output.ts';
-import { queueId } from '../../resolve.ts';
-import { returns } from '../../result.ts';
-import { queueArgument } from '../record.ts';
-import { labelForm, labelRecord, readLabel } from './label.ts';
 
 export default defineCommand({
   summary: 'Create a label in a queue',

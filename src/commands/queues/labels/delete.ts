@@ -1,10 +1,11 @@
-import { confirm } from '../../confirm.ts';
-import { argument, defineCommand } from '../../define.ts';
-import { textOutput } from '../../output.ts';
-import { queueId } from '../../resolve.ts';
-import { returns } from '../../result.ts';
-import { queueArgument } from '../record.ts';
-import { findLabel, labelText } from './label.ts';
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { confirm } from '../../../cli/kit/confirm.ts';
+import { argument } from '../../../cli/kit/flags.ts';
+import { textOutput } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
+import { findLabel, labelText } from '../../../cli/names/label.ts';
+import { queueId } from '../../../cli/names/resolve.ts';
+import { queueArgument } from '../../../cli/records/queue.ts';
 
 export default defineCommand({
   summary: 'Delete a label of a queue, and take it off all cases',

@@ -1,4 +1,4 @@
-import { defineGroup } from '../../define.ts';
+import { defineGroup } from '../../../cli/kit/command.ts';
 
 export const labels = defineGroup({
   summary: 'The labels of a queue',

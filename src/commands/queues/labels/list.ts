@@ -1,11 +1,11 @@
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { listFlags, rowList } from '../../../cli/kit/list.ts';
+import { column, idColumn, listOutput } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
+import { labelPages, pageSize } from '../../../cli/names/label.ts';
+import { queueId } from '../../../cli/names/resolve.ts';
+import { queueArgument } from '../../../cli/records/queue.ts';
 import type { QueueLabel } from '../../../interface/types.ts';
-import { defineCommand } from '../../define.ts';
-import { listFlags, rowList } from '../../list.ts';
-import { column, idColumn, listOutput } from '../../output.ts';
-import { queueId } from '../../resolve.ts';
-import { returns } from '../../result.ts';
-import { queueArgument } from '../record.ts';
-import { labelPages, pageSize } from './label.ts';
 
 export default defineCommand({
   summary: 'List the labels of a queue, with how many cases have them',

@@ -1,12 +1,13 @@
 import { UsageError } from '../../../base/errors.ts';
 import { given } from '../../../base/given.ts';
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { argument, integer, text } from '../../../cli/kit/flags.ts';
+import { recordOutput } from '../../../cli/kit/output.ts';
+import { returns } from '../../../cli/kit/result.ts';
+import { findLabel, labelForm, labelRecord, readLabel } from '../../../cli/names/label.ts';
+import { queueId } from '../../../cli/names/resolve.ts';
+import { queueArgument } from '../../../cli/records/queue.ts';
 import type { Label } from '../../../interface/types.ts';
-import { argument, defineCommand, integer, text } from '../../define.ts';
-import { recordOutput } from '../../output.ts';
-import { queueId } from '../../resolve.ts';
-import { returns } from '../../result.ts';
-import { queueArgument } from '../record.ts';
-import { findLabel, labelForm, labelRecord, readLabel } from './label.ts';
 
 export default defineCommand({
   summary: 'Change a label of a queue, on all its cases',

@@ -1,10 +1,10 @@
 /** Writes the screenshots of a run into one HTML file, picture by picture: the file may be large, the memory stays small. */
 import path from 'node:path';
 import { version } from '../../../base/version.ts';
+import type { Context } from '../../../cli/kit/context.ts';
 import { LocalFolder } from '../../../client/transfers/local-files.ts';
 import type { Run, ScreenshotToolExecution } from '../../../interface/types.ts';
 import { startTransferProgress } from '../../../terminal/transfer-progress.ts';
-import type { Context } from '../../context.ts';
 import type { Shot } from '../shots.ts';
 import { pageFoot, pageFrame, pageHead } from './page.ts';
 import { frames } from './pictures.ts';

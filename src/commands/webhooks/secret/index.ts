@@ -1,4 +1,4 @@
-import { defineGroup } from '../../define.ts';
+import { defineGroup } from '../../../cli/kit/command.ts';
 
 export const secret = defineGroup({
   summary: 'The secret that deliveries of the team are signed with',

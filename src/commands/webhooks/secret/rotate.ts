@@ -1,7 +1,8 @@
 import { parseDuration } from '../../../base/duration.ts';
-import { confirm } from '../../confirm.ts';
-import { defineCommand, duration, flag } from '../../define.ts';
-import { returns } from '../../result.ts';
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { confirm } from '../../../cli/kit/confirm.ts';
+import { duration, flag } from '../../../cli/kit/flags.ts';
+import { returns } from '../../../cli/kit/result.ts';
 import { revealFlag, secretOutput, shownSecret } from './shown.ts';
 
 export default defineCommand({

@@ -1,5 +1,5 @@
-import { defineCommand } from '../../define.ts';
-import { returns } from '../../result.ts';
+import { defineCommand } from '../../../cli/kit/command.ts';
+import { returns } from '../../../cli/kit/result.ts';
 import { revealFlag, secretOutput, shownSecret } from './shown.ts';
 
 export default defineCommand({

@@ -1,9 +1,10 @@
 /** A secret on its way out: masked, unless it was asked for in so many words. */
+
+import type { Context } from '../../../cli/kit/context.ts';
+import { flag } from '../../../cli/kit/flags.ts';
+import { recordOutput, time } from '../../../cli/kit/output.ts';
 import { maskSecret } from '../../../config/secret.ts';
 import type { WebhookSecret } from '../../../interface/types.ts';
-import type { Context } from '../../context.ts';
-import { flag } from '../../define.ts';
-import { recordOutput, time } from '../../output.ts';
 
 export const revealFlag = flag('Show the secret itself');
 

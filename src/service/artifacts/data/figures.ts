@@ -1,7 +1,7 @@
 /** Looks up what a block of a page shows. */
 import { type RawBuilder, sql } from 'kysely';
-import { teamUsage } from '../../engine/usage.ts';
-import type { Queries } from '../../store/database.ts';
+import { teamUsage } from '../../plans/usage.ts';
+import type { Queries } from '../../store/database/database.ts';
 import type { BlockContent, ColumnKind, DataContent, PageContent, TableContent } from '../content.ts';
 import { type DataBlock, type Field, type PageSpec, timeFields } from '../page.ts';
 import { titleOf } from '../subjects.ts';

@@ -1,8 +1,8 @@
 /** Where the figures of each subject come from. Expressions are such as SQLite and Postgres share; nothing of a request gets into them. */
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import { casePriorities } from '../../../interface/case-status.ts';
-import type { Queries } from '../../store/database.ts';
-import type { Database } from '../../store/schema.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { Database } from '../../store/database/schema.ts';
 import type { ColumnKind } from '../content.ts';
 import type { Field, Query, SubjectName } from '../page.ts';
 import type { Span } from './span.ts';

@@ -1,8 +1,8 @@
 /** Who may see and change an artifact. What a caller may not see does not exist for it. */
 import { notFound, ServiceError } from '../../errors.ts';
-import { findArtifact } from '../../store/artifacts.ts';
-import type { Queries } from '../../store/database.ts';
-import type { ArtifactRow } from '../../store/schema.ts';
+import { findArtifact } from '../../store/artifacts/artifacts.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { ArtifactRow } from '../../store/database/schema.ts';
 
 /** Who asks: a credential of a team. */
 export interface Reader {

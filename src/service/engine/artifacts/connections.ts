@@ -1,9 +1,9 @@
 /** Connections of artifacts: what a page may be made from beside what the team has here. The generator of this service keeps them and uses none. */
 import { notFound, ServiceError } from '../../errors.ts';
-import { deleteArtifactConnection, insertArtifactConnection } from '../../store/artifact-connections.ts';
-import { findConnection } from '../../store/connections.ts';
-import type { Queries } from '../../store/database.ts';
-import { isoTime } from '../../store/time.ts';
+import { deleteArtifactConnection, insertArtifactConnection } from '../../store/artifacts/artifact-connections.ts';
+import { findConnection } from '../../store/connections/connections.ts';
+import type { Queries } from '../../store/database/database.ts';
+import { isoTime } from '../../store/database/time.ts';
 import { requireConnection } from '../connections/connections.ts';
 import type { Engine } from '../engine.ts';
 import { type Reader, requireArtifact } from './access.ts';

@@ -9,17 +9,17 @@ import { type Composed, compose } from '../../artifacts/request/compose.ts';
 import { hostTrouble } from '../../host-trouble.ts';
 import { newId } from '../../ids.ts';
 import { errorFields } from '../../log.ts';
-import { listAgentRows } from '../../store/agents.ts';
-import { insertArtifactMessage } from '../../store/artifact-messages.ts';
-import { findArtifactRevision, insertArtifactRevision } from '../../store/artifact-revisions.ts';
-import { artifactById, changeArtifact, generatingStatuses } from '../../store/artifacts.ts';
-import type { Queries } from '../../store/database.ts';
-import { holdsJob, releaseJob, yieldJob } from '../../store/jobs.ts';
-import { listQueueRows } from '../../store/queues.ts';
-import type { ArtifactRow, ArtifactsTable, JobRow } from '../../store/schema.ts';
-import { isoTime } from '../../store/time.ts';
+import { listAgentRows } from '../../store/agents/agents.ts';
+import { insertArtifactMessage } from '../../store/artifacts/artifact-messages.ts';
+import { findArtifactRevision, insertArtifactRevision } from '../../store/artifacts/artifact-revisions.ts';
+import { artifactById, changeArtifact, generatingStatuses } from '../../store/artifacts/artifacts.ts';
+import { listQueueRows } from '../../store/cases/queues.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { ArtifactRow, ArtifactsTable, JobRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
+import { holdsJob, releaseJob, yieldJob } from '../../store/jobs/jobs.ts';
 import type { Engine } from '../engine.ts';
-import { JobAborted } from '../worker.ts';
+import { JobAborted } from '../jobs/worker.ts';
 import { type Generation, type Question, settled } from './generation.ts';
 
 /** The newest so many revisions of an artifact are kept. */

@@ -6,15 +6,16 @@
 import type { HumanQuestion, SelectedElement } from '../../../interface/types.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
-import { insertArtifactMessage } from '../../store/artifact-messages.ts';
-import { findArtifactRevision } from '../../store/artifact-revisions.ts';
-import { changeArtifact, freshArtifact, generatingStatuses, insertArtifact, isGenerating } from '../../store/artifacts.ts';
-import type { Queries } from '../../store/database.ts';
-import { enqueueJob, revokeJob } from '../../store/jobs.ts';
-import type { ArtifactMessageRow, ArtifactRow } from '../../store/schema.ts';
-import { isoTime } from '../../store/time.ts';
-import { readAnswer } from '../answers.ts';
-import { type Engine, jobKinds } from '../engine.ts';
+import { insertArtifactMessage } from '../../store/artifacts/artifact-messages.ts';
+import { findArtifactRevision } from '../../store/artifacts/artifact-revisions.ts';
+import { changeArtifact, freshArtifact, generatingStatuses, insertArtifact, isGenerating } from '../../store/artifacts/artifacts.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { ArtifactMessageRow, ArtifactRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
+import { enqueueJob, revokeJob } from '../../store/jobs/jobs.ts';
+import { jobKinds } from '../../store/jobs/kinds.ts';
+import type { Engine } from '../engine.ts';
+import { readAnswer } from '../requests/answers.ts';
 import { type Reader, requireArtifact } from './access.ts';
 import { attachAll } from './connections.ts';
 

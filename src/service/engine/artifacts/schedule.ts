@@ -1,12 +1,13 @@
 /** Refreshes that come by themselves: a job for each artifact that has a frequency, due at its next one. What was missed is made up for once. */
 import type { RefreshFrequency } from '../../../interface/types.ts';
-import { artifactById, changeArtifact, isGenerating } from '../../store/artifacts.ts';
-import type { Queries } from '../../store/database.ts';
-import { enqueueJob, holdsJob, releaseJob, revokeJob } from '../../store/jobs.ts';
-import type { JobRow } from '../../store/schema.ts';
-import { findTeam } from '../../store/teams.ts';
-import { isoTime } from '../../store/time.ts';
-import { type Engine, jobKinds } from '../engine.ts';
+import { findTeam } from '../../store/access/teams.ts';
+import { artifactById, changeArtifact, isGenerating } from '../../store/artifacts/artifacts.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { JobRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
+import { enqueueJob, holdsJob, releaseJob, revokeJob } from '../../store/jobs/jobs.ts';
+import { jobKinds } from '../../store/jobs/kinds.ts';
+import type { Engine } from '../engine.ts';
 import { start } from './generation.ts';
 
 const minute = 60_000;

@@ -2,12 +2,12 @@
 
 import type { NewCase } from '../../../interface/types.ts';
 import { newId } from '../../ids.ts';
-import { insertCaseEvents } from '../../store/case-events.ts';
-import { insertCases } from '../../store/cases.ts';
-import type { Queries } from '../../store/database.ts';
-import { linkLabels } from '../../store/labels.ts';
-import type { CaseRow, QueueRow } from '../../store/schema.ts';
-import { isoTime } from '../../store/time.ts';
+import { insertCaseEvents } from '../../store/cases/case-events.ts';
+import { insertCases } from '../../store/cases/cases.ts';
+import { linkLabels } from '../../store/cases/labels.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { CaseRow, QueueRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
 import { priorityRank } from '../../views/cases.ts';
 import type { Engine } from '../engine.ts';
 import { caseEvent } from '../webhooks/case-events.ts';

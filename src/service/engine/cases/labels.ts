@@ -1,9 +1,9 @@
 /** Labels of a queue, found by what they say or created. */
 import { createHash } from 'node:crypto';
 import { newId } from '../../ids.ts';
-import type { Queries } from '../../store/database.ts';
-import { findLabelNamed, insertLabel } from '../../store/labels.ts';
-import type { QueueLabelRow } from '../../store/schema.ts';
+import { findLabelNamed, insertLabel } from '../../store/cases/labels.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { QueueLabelRow } from '../../store/database/schema.ts';
 
 export interface GivenLabel {
   key?: string | undefined;

@@ -1,13 +1,13 @@
 /** What runs do with cases, in the transaction of the step that does it. */
 import { notFound, ServiceError } from '../../errors.ts';
 import type { CaseAction, RunCase } from '../../runtimes/runtime.ts';
-import { findAgentNamed } from '../../store/agents.ts';
-import { caseById } from '../../store/cases.ts';
-import type { Queries } from '../../store/database.ts';
-import { labelsOf } from '../../store/labels.ts';
-import { findQueueNamed } from '../../store/queues.ts';
-import type { CaseRow, RunRow } from '../../store/schema.ts';
-import { isoTime } from '../../store/time.ts';
+import { findAgentNamed } from '../../store/agents/agents.ts';
+import { caseById } from '../../store/cases/cases.ts';
+import { labelsOf } from '../../store/cases/labels.ts';
+import { findQueueNamed } from '../../store/cases/queues.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { CaseRow, RunRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
 import { priorityWord } from '../../views/cases.ts';
 import type { Engine } from '../engine.ts';
 import { createCases } from './create.ts';

@@ -2,11 +2,11 @@
  * What becomes of a case when its run pauses, goes on or ends. A run that ends without having said anything of its case
  * has completed it, or failed it; one that a person stopped has failed it, or the queue's agent would begin again at once.
  */
-import { insertCaseEvents, type NewCaseEvent } from '../../store/case-events.ts';
-import { caseById, changeCase } from '../../store/cases.ts';
-import type { Queries } from '../../store/database.ts';
-import type { CaseRow, CasesTable, HumanRequestRow, RunRow } from '../../store/schema.ts';
-import { isoTime } from '../../store/time.ts';
+import { insertCaseEvents, type NewCaseEvent } from '../../store/cases/case-events.ts';
+import { caseById, changeCase } from '../../store/cases/cases.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { CaseRow, CasesTable, HumanRequestRow, RunRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
 import type { Engine } from '../engine.ts';
 import { caseEvent } from '../webhooks/case-events.ts';
 import { recordEvents } from '../webhooks/events.ts';

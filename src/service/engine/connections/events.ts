@@ -1,6 +1,6 @@
 /** What webhooks are told of connections. */
 
-import type { ConnectionRow } from '../../store/schema.ts';
+import type { ConnectionRow } from '../../store/database/schema.ts';
 import { connectionView } from '../../views/connections.ts';
 import type { Engine } from '../engine.ts';
 import type { NewEvent } from '../webhooks/events.ts';

@@ -2,11 +2,11 @@
 import type { RevisionConfig } from '../../../interface/types.ts';
 import { ServiceError } from '../../errors.ts';
 import type { NamedConnection } from '../../runtimes/runtime.ts';
-import { connectionsOfTeam } from '../../store/connections.ts';
-import type { Queries } from '../../store/database.ts';
-import type { ConnectionRow } from '../../store/schema.ts';
+import { connectionsOfTeam } from '../../store/connections/connections.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { ConnectionRow } from '../../store/database/schema.ts';
 import type { Engine } from '../engine.ts';
-import { inputText } from '../procedure.ts';
+import { inputText } from '../revision/procedure.ts';
 
 type Runtimes = Pick<Engine, 'runtimes'>;
 

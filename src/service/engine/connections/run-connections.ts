@@ -3,9 +3,9 @@ import type { CallToolResult } from '@modelcontextprotocol/client';
 import { ServerProblem } from '../../connections/problems.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import type { ConnectionAnswer, RunConnections } from '../../runtimes/runtime.ts';
-import { findConnection, findConnectionsNamed, noteRunConnection } from '../../store/connections.ts';
-import type { ConnectionRow, RunRow } from '../../store/schema.ts';
-import { isoTime } from '../../store/time.ts';
+import { findConnection, findConnectionsNamed, noteRunConnection } from '../../store/connections/connections.ts';
+import type { ConnectionRow, RunRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
 import type { Engine } from '../engine.ts';
 import { callConnectionTool } from './use.ts';
 

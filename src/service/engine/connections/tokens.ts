@@ -4,8 +4,8 @@ import type { TokenSource } from '../../connections/mcp-session.ts';
 import { AuthorizationNeededError, ServerProblem } from '../../connections/problems.ts';
 import { type KeptOAuth, openOAuth, sealedOAuth } from '../../connections/secrets.ts';
 import { OutboundError } from '../../outbound/guarded-fetch.ts';
-import { updateConnectionRow } from '../../store/connections.ts';
-import type { ConnectionRow } from '../../store/schema.ts';
+import { updateConnectionRow } from '../../store/connections/connections.ts';
+import type { ConnectionRow } from '../../store/database/schema.ts';
 import type { Engine } from '../engine.ts';
 import { withOAuthLibrary } from './oauth-library.ts';
 

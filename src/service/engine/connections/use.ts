@@ -4,9 +4,9 @@ import { callServerTool, type Server, type ServerTool, serverTools } from '../..
 import { ServerProblem } from '../../connections/problems.ts';
 import { openHeaders, openOAuth } from '../../connections/secrets.ts';
 import { UnreadableSecretError } from '../../secret-box.ts';
-import { updateConnectionRow } from '../../store/connections.ts';
-import type { ConnectionRow } from '../../store/schema.ts';
-import { isoTime } from '../../store/time.ts';
+import { updateConnectionRow } from '../../store/connections/connections.ts';
+import type { ConnectionRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
 import type { Engine } from '../engine.ts';
 import { recordEvents } from '../webhooks/events.ts';
 import { actionRequiredEvent, updatedEvent } from './events.ts';

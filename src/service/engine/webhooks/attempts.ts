@@ -1,14 +1,14 @@
 /** What an attempt leads to: delivered, tried again, given up, or the end of its subscription. */
 import { deliveryStatuses } from '../../../interface/webhook-events.ts';
-import type { Queries } from '../../store/database.ts';
-import { cancelDeliveries, changeDelivery, holdDeliveries, insertAttempt } from '../../store/deliveries.ts';
-import { holdsJob } from '../../store/jobs.ts';
-import type { DeliveryRow, JobRow, WebhookRow } from '../../store/schema.ts';
-import { isoTime } from '../../store/time.ts';
-import { findWebhook, updateWebhookRow } from '../../store/webhooks.ts';
+import { holdTime, isSustained, nextWait } from '../../outbound/attempt-times.ts';
+import type { Sent } from '../../outbound/sender.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { DeliveryRow, JobRow, WebhookRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
+import { holdsJob } from '../../store/jobs/jobs.ts';
+import { cancelDeliveries, changeDelivery, holdDeliveries, insertAttempt } from '../../store/webhooks/deliveries.ts';
+import { findWebhook, updateWebhookRow } from '../../store/webhooks/webhooks.ts';
 import type { Engine } from '../engine.ts';
-import { holdTime, isSustained, nextWait } from './schedule.ts';
-import type { Sent } from './sender.ts';
 import { disableWebhook } from './subscriptions.ts';
 
 export type Attempt = Sent & { url: string; at: number };

@@ -1,6 +1,6 @@
 /** What webhooks are told of revisions. */
 
-import type { AgentRow, BuildRow } from '../../store/schema.ts';
+import type { AgentRow, BuildRow } from '../../store/database/schema.ts';
 import { buildView } from '../../views/agents.ts';
 import type { NewEvent } from './events.ts';
 

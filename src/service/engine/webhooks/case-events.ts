@@ -1,7 +1,7 @@
 /** What webhooks are told of cases: the case as a read at that moment shows it, and its queue. */
 
-import type { Queries } from '../../store/database.ts';
-import type { CaseRow, QueueRow } from '../../store/schema.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { CaseRow, QueueRow } from '../../store/database/schema.ts';
 import { caseViews } from '../../views/cases.ts';
 import type { NewEvent } from './events.ts';
 

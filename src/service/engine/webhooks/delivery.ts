@@ -4,11 +4,12 @@
  * one request that hangs takes its own place alone. At least once, in no order.
  */
 import { systemClock } from '../../../base/clock.ts';
-import { dueDeliveries, eventById, nextDeliveryTime } from '../../store/deliveries.ts';
-import { nudgeJob, releaseJob } from '../../store/jobs.ts';
-import type { DeliveryRow, JobRow } from '../../store/schema.ts';
-import { type Engine, jobKinds } from '../engine.ts';
-import { JobAborted } from '../worker.ts';
+import type { DeliveryRow, JobRow } from '../../store/database/schema.ts';
+import { nudgeJob, releaseJob } from '../../store/jobs/jobs.ts';
+import { jobKinds } from '../../store/jobs/kinds.ts';
+import { dueDeliveries, eventById, nextDeliveryTime } from '../../store/webhooks/deliveries.ts';
+import type { Engine } from '../engine.ts';
+import { JobAborted } from '../jobs/worker.ts';
 import { recordAttempt, targetOf } from './attempts.ts';
 import { teamSecrets } from './secrets.ts';
 import { signedHeaders } from './signature.ts';

@@ -7,13 +7,13 @@ import type { Clock } from '../../../base/clock.ts';
 import type { WebhookEventKind } from '../../../interface/types.ts';
 import { allEvents } from '../../../interface/webhook-events.ts';
 import { newId } from '../../ids.ts';
-import type { Queries } from '../../store/database.ts';
-import { insertDeliveries, insertEvent } from '../../store/deliveries.ts';
-import { nudgeJob } from '../../store/jobs.ts';
-import type { RunRow, WebhookRow } from '../../store/schema.ts';
-import { isoTime } from '../../store/time.ts';
-import { listWebhookRows } from '../../store/webhooks.ts';
-import { jobKinds } from '../engine.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { RunRow, WebhookRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
+import { nudgeJob } from '../../store/jobs/jobs.ts';
+import { jobKinds } from '../../store/jobs/kinds.ts';
+import { insertDeliveries, insertEvent } from '../../store/webhooks/deliveries.ts';
+import { listWebhookRows } from '../../store/webhooks/webhooks.ts';
 
 /** Something that happened. */
 export interface NewEvent {

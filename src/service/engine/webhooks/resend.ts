@@ -1,10 +1,11 @@
 /** Delivering an event once more. */
 import { notFound, ServiceError } from '../../errors.ts';
-import { changeDelivery, findDelivery } from '../../store/deliveries.ts';
-import { nudgeJob } from '../../store/jobs.ts';
-import type { DeliveryRow } from '../../store/schema.ts';
-import { findWebhook } from '../../store/webhooks.ts';
-import { type Engine, jobKinds } from '../engine.ts';
+import type { DeliveryRow } from '../../store/database/schema.ts';
+import { nudgeJob } from '../../store/jobs/jobs.ts';
+import { jobKinds } from '../../store/jobs/kinds.ts';
+import { changeDelivery, findDelivery } from '../../store/webhooks/deliveries.ts';
+import { findWebhook } from '../../store/webhooks/webhooks.ts';
+import type { Engine } from '../engine.ts';
 
 /**
  * Delivers an event again under the same id, at once and with a fresh schedule; one that is pending is only brought forward.

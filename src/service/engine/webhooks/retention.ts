@@ -1,9 +1,9 @@
 /** How long deliveries that have ended are kept: 30 days, and of each team no more than its newest 10,000. */
 
-import { oldDeliveries, removeDeletedWebhooks, removeDeliveries, surplusDeliveries } from '../../store/deliveries.ts';
-import { releaseJob } from '../../store/jobs.ts';
-import type { JobRow } from '../../store/schema.ts';
-import { isoTime } from '../../store/time.ts';
+import type { JobRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
+import { releaseJob } from '../../store/jobs/jobs.ts';
+import { oldDeliveries, removeDeletedWebhooks, removeDeliveries, surplusDeliveries } from '../../store/webhooks/deliveries.ts';
 import type { Engine } from '../engine.ts';
 
 const keptTime = 30 * 24 * 60 * 60 * 1_000;

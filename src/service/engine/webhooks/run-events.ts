@@ -1,9 +1,9 @@
 /** What webhooks are told of runs: the interface's own objects, as a read at that moment would show them. */
 import type { Clock } from '../../../base/clock.ts';
-import type { Queries } from '../../store/database.ts';
-import { pendingRequest } from '../../store/human-requests.ts';
-import { toolCallMessage } from '../../store/messages.ts';
-import type { HumanRequestRow, MessageRow, RunFileRow, RunRow } from '../../store/schema.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { HumanRequestRow, MessageRow, RunFileRow, RunRow } from '../../store/database/schema.ts';
+import { pendingRequest } from '../../store/runs/human-requests.ts';
+import { toolCallMessage } from '../../store/runs/messages.ts';
 import { answeredRequestView, humanRequestView, messageView, runView } from '../../views/runs.ts';
 import { type NewEvent, recordEvents } from './events.ts';
 

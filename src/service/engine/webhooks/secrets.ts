@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
-import type { Queries } from '../../store/database.ts';
-import type { WebhookSecretRow } from '../../store/schema.ts';
-import { isoTime } from '../../store/time.ts';
-import { dropExpiredSecrets, expireCurrentSecret, insertSecret, validSecrets } from '../../store/webhooks.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { WebhookSecretRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
+import { dropExpiredSecrets, expireCurrentSecret, insertSecret, validSecrets } from '../../store/webhooks/webhooks.ts';
 import type { Engine } from '../engine.ts';
 
 /** How long the old secret goes on signing unless the caller says otherwise: 24 hours. */

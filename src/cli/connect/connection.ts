@@ -1,0 +1,138 @@
+/** From the resolved configuration to a client. */
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import { version } from '../../base/version.ts';
+import { bearerCredential, type Credential } from '../../client/access/credential.ts';
+import type { ClientCredentials } from '../../client/access/token-request.ts';
+import type { Client } from '../../client/client.ts';
+import type { Network } from '../../client/network/network.ts';
+import { originOf } from '../../config/base-url.ts';
+import type { UsableCredential } from '../../config/credential.ts';
+import { requireBaseUrl, requireCredential } from '../../config/resolve.ts';
+import type { Context } from '../kit/context.ts';
+import { reportClientEvent } from './client-events.ts';
+import { journalOf } from './journal.ts';
+import { networkTo } from './network.ts';
+
+/** The client of the resolved profile. @throws AopsError when not signed in, or no address is known */
+export async function connect(context: Context): Promise<Client> {
+  const { baseUrl, credential, network, identity } = await resolveAccess(context);
+  const { source, name } = context.config().credential;
+  // Signing in alone would change nothing.
+  const rejectedHint =
+    source === 'environment'
+      ? `Sign in with \`aops auth login\` and unset ${name}, which counts before it; or correct ${name}.`
+      : undefined;
+  return newClient(context, baseUrl, credential, network, { identity, rejectedHint });
+}
+
+/** The value of a valid token or key for the resolved profile. @throws AopsError when not signed in */
+export async function accessToken(context: Context): Promise<string> {
+  const given = requireCredential(context.config());
+  if (given.type === 'token') return given.token;
+  const { credential } = await resolveAccess(context);
+  return (await credential.authorization(context.signal)).replace(/^Bearer /, '');
+}
+
+/** Where to, as whom, and how to get there. */
+interface Access {
+  baseUrl: string;
+  credential: Credential;
+  network: Network;
+  /** What tells this credential from others, as it may be shown: no secret goes into the name of a file, hashed or not. */
+  identity: readonly string[];
+}
+
+async function resolveAccess(context: Context): Promise<Access> {
+  const config = context.config();
+  const given = requireCredential(config);
+  const baseUrl = requireBaseUrl(config);
+  const stored = config.credential.source === 'profile';
+  const identity = [config.credential.masked ?? ''];
+  if (given.type === 'token') {
+    context.terminal.protect(given.token);
+    const network = await networkTo(context, { urls: [baseUrl], stored });
+    return { baseUrl, credential: bearerCredential(given.token), network, identity };
+  }
+  const client = clientCredentials(given);
+  const network = await networkTo(context, { urls: [baseUrl, client.token_url], stored });
+  const credential = await oauthCredential(context, client, network, originOf(baseUrl));
+  return { baseUrl, credential, network, identity };
+}
+
+/** @throws AopsError `token_url_missing` */
+export function clientCredentials(given: Extract<UsableCredential, { type: 'client_credentials' }>): ClientCredentials {
+  const { client_id, client_secret, token_url, scope } = given;
+  if (token_url !== undefined) return { client_id, client_secret, token_url, scope };
+  throw new AopsError('Client credentials need the address of the token endpoint.', {
+    code: 'token_url_missing',
+    exit: exitCodes.auth,
+    hint: 'Set AOPS_TOKEN_URL.',
+  });
+}
+
+/**
+ * A credential that fetches tokens as it needs them.
+ * @param sharedAt origin of the service whose tokens are kept on disk; undefined for none
+ */
+export async function oauthCredential(
+  context: Context,
+  given: ClientCredentials,
+  network: Network,
+  sharedAt?: string,
+): Promise<Credential> {
+  const { clientCredential } = await import('../../client/access/oauth.ts');
+  const cache = sharedAt === undefined ? undefined : await tokenCache(context, given, sharedAt);
+  return clientCredential(given, {
+    userAgent: userAgent(context),
+    clock: context.clock,
+    network,
+    signal: context.signal,
+    maxWaitMilliseconds: context.config().max_wait.value,
+    protect: (secret) => context.terminal.protect(secret),
+    onEvent: reportClientEvent(context),
+    ...(cache ? { cache } : {}),
+  });
+}
+
+/** Where the tokens of a client for a service are kept. */
+export async function tokenCache(context: Context, given: ClientCredentials, origin: string) {
+  const { TokenCache } = await import('../../client/access/token-cache.ts');
+  const { client_id: clientId, client_secret: clientSecret, token_url: tokenUrl, scope } = given;
+  return new TokenCache(context.paths.cache, { origin, tokenUrl, clientId, clientSecret, scope });
+}
+
+export const userAgent = ({ launcher }: Context): string => `aops/${version} (node ${launcher.nodeVersion}; ${launcher.platform})`;
+
+/**
+ * A client for an address and a credential. The caller closes it.
+ * @param known what tells the credential from others, where its rate limit is shared with other processes, and what to do when
+ * the service rejects it
+ */
+export async function newClient(
+  context: Context,
+  baseUrl: string,
+  credential: Credential,
+  network: Network,
+  { identity, rejectedHint }: { identity?: readonly string[]; rejectedHint?: string | undefined } = {},
+): Promise<Client> {
+  const { Client, DryRunClient, SharedLimits } = await import('../../client/index.ts');
+  const { flags, clock, signal, deadline, retryBudget, env } = context;
+  const sharing = identity !== undefined && (env.AOPS_NO_RATE_SHARING ?? '') === '';
+  const options = {
+    baseUrl,
+    credential,
+    network,
+    userAgent: userAgent(context),
+    signal,
+    ...(deadline === undefined ? {} : { deadline }),
+    clock,
+    maxWaitMilliseconds: context.config().max_wait.value,
+    retryBudget,
+    ...(sharing ? { sharedLimits: new SharedLimits(context.paths.cache, [originOf(baseUrl), ...identity]) } : {}),
+    ...(rejectedHint === undefined ? {} : { rejectedHint }),
+    onEvent: reportClientEvent(context),
+    journal: journalOf(context),
+    ...(flags.idempotencyKey === undefined ? {} : { idempotencyKey: flags.idempotencyKey }),
+  };
+  return flags.dryRun ? new DryRunClient(options) : new Client(options);
+}

@@ -1,0 +1,40 @@
+/** How following a run ends: with the exit code of its outcome, the same in every command. */
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import type { HumanRequest, Run } from '../../interface/types.ts';
+import { exitOfRun } from '../../watch/run-status.ts';
+import { type NamedRun, runTitle, runWord } from '../names/run-names.ts';
+import { requestLine, respondCommand } from './requests.ts';
+
+/**
+ * The error that a run's end deserves, or undefined when it completed.
+ * @param named the run as messages call it; see `runForHere`
+ */
+export function outcomeError(run: Run, named: NamedRun): AopsError | undefined {
+  const exit = exitOfRun(run.status);
+  if (exit === exitCodes.runFailed) {
+    return new AopsError(`Run ${runTitle(named)} failed${run.error ? `: ${run.error}` : '.'}`, {
+      code: 'run_failed',
+      exit,
+      hint: `See what it did with \`aops runs messages ${runWord(named)}\`.`,
+    });
+  }
+  if (exit === exitCodes.runInterrupted) {
+    return new AopsError(`Run ${runTitle(named)} was interrupted.`, {
+      code: 'run_interrupted',
+      exit,
+      hint: `A message resumes it: \`aops runs send ${runWord(named)} MESSAGE\`.`,
+    });
+  }
+  return undefined;
+}
+
+/** The error for a run that waits for a person where nobody may be asked: exit 12. */
+export function waitingError(named: NamedRun, request: HumanRequest | null): AopsError {
+  const asks = request ? `: ${requestLine(request)}` : '.';
+  const answer = request ? respondCommand(runWord(named), request) : `aops runs get ${runWord(named)}`;
+  return new AopsError(`Run ${runTitle(named)} waits for a person${asks}`, {
+    code: 'run_waiting',
+    exit: exitCodes.runWaiting,
+    hint: `Answer with \`${answer}\`, then go on with \`aops runs watch ${runWord(named)}\`.`,
+  });
+}

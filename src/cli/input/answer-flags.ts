@@ -1,0 +1,36 @@
+/** `--answer 'QUESTION=ANSWER'` as an answer: `@FILE` and `-` stand for what they hold, unless an option is called so. */
+import type { HumanRequest } from '../../interface/types.ts';
+import { type Answer, answerFromFlags, assignToQuestion, optionLabels } from '../../watch/answers.ts';
+import type { Context } from '../kit/context.ts';
+import { texts } from '../kit/flags.ts';
+import { readContent } from './body.ts';
+
+export const answerOption = texts(
+  'QUESTION=ANSWER',
+  'Answer a question; repeat it for further questions, and for further choices. An answer of @FILE is read from a file, - from standard input',
+);
+
+/** @throws UsageError when a value fits no question, a question is left without an answer, or a file cannot be read */
+export async function answerGiven(context: Context, request: HumanRequest, values: readonly string[]): Promise<Answer> {
+  const read: string[] = [];
+  for (const value of values) read.push(refers(value) ? await resolved(context, request, value) : value);
+  return answerFromFlags(request, read);
+}
+
+/** An answer to a question that is not known, split at the first `=`. @throws UsageError */
+export async function blindAnswers(context: Context, values: readonly string[]): Promise<Answer> {
+  const answers: Record<string, string> = {};
+  for (const value of values) {
+    const at = Math.max(0, value.indexOf('='));
+    answers[value.slice(0, at)] = await readContent(context, value.slice(at + 1));
+  }
+  return { answers };
+}
+
+const refers = (value: string): boolean => /(?:^|=)(?:@|-$)/.test(value);
+
+async function resolved(context: Context, request: HumanRequest, value: string): Promise<string> {
+  const { question, answer } = assignToQuestion(request.questions ?? [], value);
+  if (!refers(answer) || optionLabels(question).includes(answer)) return value;
+  return `${question.question}=${await readContent(context, answer)}`;
+}

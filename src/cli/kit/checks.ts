@@ -1,0 +1,40 @@
+/** What the interface asks of a value, checked before anything is sent: lengths, ids, addresses. For the `check` of arguments and options. */
+import { UsageError } from '../../base/errors.ts';
+
+/** Returns the value, or says what is wrong with it. `name` is the flag or the argument. @throws UsageError */
+export type Check = (value: string, name: string) => string;
+
+/** Characters (code points, as the schemas count them). Without a maximum there is none. */
+export const length =
+  (minimum: number, maximum?: number): Check =>
+  (value, name) => {
+    const count = [...value].length;
+    if (count < minimum)
+      throw new UsageError(minimum === 1 ? `${name} is empty.` : `${name} takes at least ${minimum} characters, not ${count}.`);
+    if (maximum !== undefined && count > maximum)
+      throw new UsageError(`${name} takes at most ${maximum} characters, and was given ${count}.`);
+    return value;
+  };
+
+const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export const isUuid = (value: string): boolean => uuidForm.test(value);
+
+/** An id; in lower case, as the service writes them. */
+export const uuid: Check = (value, name) => {
+  if (isUuid(value)) return value.toLowerCase();
+  throw new UsageError(
+    `${name} must be an ID; "${value}" is not a valid one.`,
+    'IDs are UUIDs such as 6f1c0a51-6c6e-4b0e-9f0e-0d4d4f3a2b11.',
+  );
+};
+
+/** An absolute http or https address. */
+export const webAddress: Check = (value, name) => {
+  const protocol = URL.canParse(value) ? new URL(value).protocol : '';
+  if (protocol === 'http:' || protocol === 'https:') return value;
+  throw new UsageError(
+    `${name} must be an http or https address; "${value}" is not a valid one.`,
+    'Write it in full: https://example.com/hook.',
+  );
+};

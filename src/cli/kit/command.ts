@@ -1,0 +1,84 @@
+/**
+ * A command is data plus a function. The definition feeds the parser, help, completions, the manual,
+ * `aops commands --json` and the tests that loop over every command.
+ */
+
+import { type ExitCode, exitCodes } from '../../base/errors.ts';
+import type { OperationId } from '../../interface/operations.ts';
+import type { Context } from './context.ts';
+import type { Arguments, CommandInput, Options } from './flags.ts';
+import type { AnyOutput, Output } from './output.ts';
+import type { ResultShape } from './result.ts';
+
+export interface Example {
+  /** The command line, without a prompt sign. */
+  command: string;
+  /** What it is for. */
+  text: string;
+}
+
+export interface Command<A extends Arguments = Arguments, O extends Options = Options, Result = unknown> {
+  /** One line, without a full stop. */
+  readonly summary: string;
+  /** More, in paragraphs. */
+  readonly description?: string;
+  readonly arguments?: A;
+  /** Keys in camelCase; the flags are their kebab-case. */
+  readonly options?: O;
+  /** Operations of the contract that it may call. */
+  readonly operations?: readonly OperationId[];
+  /** Changes something on the service: takes --idempotency-key and --dry-run. */
+  readonly mutates?: boolean;
+  /** Destroys something: asks first on a terminal, needs --yes elsewhere. */
+  readonly destructive?: boolean;
+  /** Exit codes beside those that every command may have. */
+  readonly exits?: readonly ExitCode[];
+  readonly examples: readonly Example[];
+  readonly hidden?: boolean;
+  /** The fields of the result, or of its rows; see result.ts. Goes with `output`. */
+  readonly result?: ResultShape;
+  /** How the result is shown to a person. Absent for commands that write as they go or return nothing. */
+  readonly output?: Output<Result> & AnyOutput;
+  /** Resolves to what is printed, or to undefined when everything was written as it came. */
+  run(context: Context, input: CommandInput<A, O>): Promise<Result | undefined>;
+}
+
+/** Fixes the types of a command definition. */
+export const defineCommand = <const A extends Arguments, const O extends Options, Result>(
+  command: Command<A, O, Result>,
+): Command<A, O, Result> => command;
+
+/** A command whose own types do not matter to the reader: the parser, help, docs. */
+// biome-ignore lint/suspicious/noExplicitAny: a list of commands has no common argument type
+export type AnyCommand = Command<any, any, any>;
+
+/** Loads a command's module; its default export is the definition. */
+export type CommandLoader = () => Promise<{ default: AnyCommand }>;
+
+/** A group of commands and of further groups; `runs`, `webhooks secret`. Loaded at start, so it holds names alone. */
+export interface Group {
+  readonly summary: string;
+  readonly commands: Readonly<Record<string, CommandLoader | Group>>;
+  /** The title it stands under in the overview, on the first level. */
+  readonly section?: string;
+}
+
+export const defineGroup = (group: Group): Group => group;
+
+/** Exit codes a command may end with, without the ones that need no word (0, 1, 130). */
+export function exitsOf(command: AnyCommand): ExitCode[] {
+  const codes = new Set<ExitCode>([exitCodes.usage, ...(command.exits ?? [])]);
+  if (command.operations?.length) {
+    for (const code of [
+      exitCodes.notFound,
+      exitCodes.auth,
+      exitCodes.forbidden,
+      exitCodes.rateLimited,
+      exitCodes.unavailable,
+      exitCodes.timeout,
+    ])
+      codes.add(code);
+  }
+  if (command.mutates) for (const code of [exitCodes.conflict, exitCodes.outcomeUnknown]) codes.add(code);
+  return [...codes].sort((a, b) => a - b);
+}

@@ -1,0 +1,44 @@
+/** Where pages and files that the service makes go: into a file, completely or not at all, or to stdout. */
+import path from 'node:path';
+import { UsageError } from '../../base/errors.ts';
+import { type Content, LocalFolder, type WriteOptions } from '../../client/transfers/local-files.ts';
+import type { Context } from './context.ts';
+
+/** Makes sure that a file can be written. @throws UsageError when something is there that may not be replaced */
+export function checkTarget(context: Context, file: string, force: boolean): void {
+  const { folder, name } = place(context, file);
+  folder.check(name, force);
+}
+
+/** Writes a file; its size in bytes. @throws UsageError when it is there already and `force` is false */
+export async function saveContent(
+  context: Context,
+  content: Content,
+  file: string,
+  force: boolean,
+  options: Pick<WriteOptions, 'mode' | 'workFolder'> = {},
+): Promise<number> {
+  const { folder, name } = place(context, file);
+  return folder.write(name, content, { ...options, replace: force, signal: context.signal });
+}
+
+const place = (context: Context, file: string) => {
+  const target = path.resolve(context.cwd, file);
+  return { folder: new LocalFolder(path.dirname(target)), name: path.basename(target) };
+};
+
+/** Writes to stdout: byte for byte, but on a terminal as text that steers nothing. @throws UsageError for what is no text */
+export async function printContent(context: Context, content: Content, isText: boolean): Promise<void> {
+  const { terminal } = context;
+  const bytes = content(async () => {
+    throw new UsageError('The answer broke off and came again, and a part of it is printed already.', 'Run the command again.');
+  });
+  if (!terminal.out.isTTY) {
+    for await (const chunk of bytes) await terminal.bytes(chunk);
+    return;
+  }
+  if (!isText) throw new UsageError('This is no text and would garble the terminal.', 'Give a file to write it into.');
+  const decoder = new TextDecoder();
+  for await (const chunk of bytes) await terminal.write(decoder.decode(chunk, { stream: true }));
+  await terminal.write(decoder.decode());
+}

@@ -1,0 +1,111 @@
+/** How a command's result is shown to a person. The other formats need no more than the data. */
+import type { CellStyle, View } from '../../terminal/cell.ts';
+import type { Field } from '../../terminal/record.ts';
+import { formatSize } from '../../terminal/size.ts';
+import type { Column } from '../../terminal/table.ts';
+import type { Count, RowList } from './list.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: outputs of commands whose types do not matter here
+type Any = any;
+
+/** An output that takes results of a type. */
+export interface Output<Result> {
+  /** Type only: ties the output of a command to what its `run` returns. */
+  readonly accepts?: (result: Result) => void;
+}
+
+type DrawRows<Row> = (rows: readonly Row[], view: View) => Promise<string>;
+
+interface ListOutput<Row> extends Output<RowList<Row> | Count> {
+  readonly kind: 'list';
+  readonly columns: readonly Column<Row>[];
+  /** Other columns, or a drawing, for lists whose `form` names it. */
+  readonly forms?: Readonly<Record<string, readonly Column<Row>[] | DrawRows<Row>>>;
+  /** What to say, on stderr, when there are no rows. */
+  readonly empty: string;
+}
+interface RecordOutput<Result> extends Output<Result> {
+  readonly kind: 'record';
+  readonly fields: (result: Result) => Record<string, unknown>;
+}
+interface TextOutput<Result> extends Output<Result> {
+  readonly kind: 'text';
+  readonly text: (result: Result) => string;
+}
+/** A text of several parts, such as a record with a diff below it; long ones go through the pager. */
+interface DocumentOutput<Result> extends Output<Result> {
+  readonly kind: 'document';
+  readonly document: (result: Result, view: View) => Promise<string>;
+}
+/** JSON as it came, except for a list that the command makes itself. */
+interface RawOutput extends Output<Any> {
+  readonly kind: 'raw';
+  readonly list: ListOutput<Any>;
+}
+
+export type AnyOutput = ListOutput<Any> | RecordOutput<Any> | TextOutput<Any> | DocumentOutput<Any> | RawOutput;
+
+export const listOutput = <Row>(output: Omit<ListOutput<Row>, 'kind'>): ListOutput<Row> => ({ kind: 'list', ...output });
+export const recordOutput = <Result>(fields: (result: Result) => Record<string, unknown>): RecordOutput<Result> => ({
+  kind: 'record',
+  fields,
+});
+export const textOutput = <Result>(text: (result: Result) => string): TextOutput<Result> => ({ kind: 'text', text });
+export const documentOutput = <Result>(document: (result: Result, view: View) => Promise<string>): DocumentOutput<Result> => ({
+  kind: 'document',
+  document,
+});
+export const rawOutput = (list: ListOutput<Any>): RawOutput => ({ kind: 'raw', list });
+
+type ColumnExtras<Row> = Pick<Column<Row>, 'align' | 'shrink' | 'min' | 'style' | 'link' | 'wide'>;
+
+export const column = <Row>(header: string, value: (row: Row) => unknown, extras: ColumnExtras<Row> = {}): Column<Row> => ({
+  header,
+  value,
+  ...extras,
+});
+export const idColumn = <Row>(value: (row: Row) => unknown, extras: Pick<Column<Row>, 'wide'> = {}): Column<Row> => ({
+  header: 'ID',
+  value,
+  ...extras,
+});
+export const statusColumn = <Row>(value: (row: Row) => unknown): Column<Row> => ({ header: 'STATUS', value, style: 'status' });
+export const timeColumn = <Row>(header: string, value: (row: Row) => unknown, extras: Pick<Column<Row>, 'wide'> = {}): Column<Row> => ({
+  header,
+  value,
+  time: true,
+  ...extras,
+});
+
+/** Columns of a terminal from which on `wide` columns of lists are shown. */
+export const wide = 100;
+/** The same for ids of rows that have a shorter name: a UUID takes the room of a title. */
+export const wideForIds = 120;
+
+/** Bytes: `1.5 kB` on a terminal, the number elsewhere. */
+export const sizeColumn = <Row>(header: string, value: (row: Row) => unknown): Column<Row> => ({
+  header,
+  value,
+  align: 'right',
+  show: (bytes, view) => (view.tty && typeof bytes === 'number' ? formatSize(bytes) : bytes),
+});
+
+/** A field of a record that is more than text. */
+class Shown {
+  readonly field: Omit<Field, 'label'>;
+
+  constructor(field: { value: unknown; style?: CellStyle; time?: boolean }) {
+    this.field = field;
+  }
+}
+
+export const status = (value: string): unknown => new Shown({ value, style: 'status' });
+export const time = (value: string | null | undefined): unknown => new Shown({ value, time: true });
+
+/** A text in a style. */
+export const shown = (value: string, style: CellStyle | undefined): unknown =>
+  new Shown(style === undefined ? { value } : { value, style });
+
+/** The fields of a record, as the renderer takes them. */
+export const recordFields = (fields: Record<string, unknown>): Field[] =>
+  Object.entries(fields).map(([label, value]) => ({ label, ...(value instanceof Shown ? value.field : { value }) }));

@@ -1,0 +1,17 @@
+import { AopsError } from '../../base/errors.ts';
+
+/** A failure that still has a result to print: the run that was waited for and failed. */
+export class ResultError extends AopsError {
+  readonly result: unknown;
+
+  constructor(error: AopsError, result: unknown) {
+    super(error.message, {
+      code: error.code,
+      exit: error.exit,
+      details: error.details,
+      chosen: error.chosen,
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+    });
+    this.result = result;
+  }
+}

@@ -1,0 +1,64 @@
+/** Labels as people write and see them: `vendor=acme`, or `urgent` for one without a key. */
+import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { nearest } from '../../base/nearest.ts';
+import { type FetchPage, pagedRows } from '../../client/paging.ts';
+import type { Label, QueueLabel } from '../../interface/types.ts';
+import { type Check, isUuid } from '../kit/checks.ts';
+import type { Context } from '../kit/context.ts';
+
+export const labelText = ({ key, value }: Pick<Label, 'key' | 'value'>): string => (key === '' ? value : `${key}=${value}`);
+
+/** A label as it is written, with a value that is not empty. */
+export const labelForm: Check = (value, name) => {
+  if (readLabel(value).value !== '') return value;
+  throw new UsageError(`${name} takes a label such as vendor=acme or urgent, not "${value}".`);
+};
+
+/** What a label says; the first = separates the key. */
+export function readLabel(text: string): { key?: string; value: string } {
+  const at = text.indexOf('=');
+  return at < 0 ? { value: text } : { key: text.slice(0, at), value: text.slice(at + 1) };
+}
+
+/**
+ * A label of a queue, given by id or as it is written.
+ * @throws AopsError `label_not_found` (exit 3)
+ */
+export async function findLabel(context: Context, queueId: string, given: string): Promise<QueueLabel> {
+  const labels = await queueLabels(context, queueId);
+  const { key = '', value } = readLabel(given);
+  const found = labels.find((label) => (isUuid(given) ? label.id === given.toLowerCase() : label.key === key && label.value === value));
+  if (found !== undefined) return found;
+  const similar = nearest(given, labels.map(labelText));
+  throw new AopsError(`The queue has no label "${given}".`, {
+    code: 'label_not_found',
+    exit: exitCodes.notFound,
+    hint: similar === undefined ? 'See its labels with `aops queues labels list QUEUE`.' : `Did you mean ${similar}?`,
+  });
+}
+
+/** All labels of a queue. */
+export async function queueLabels(context: Context, queueId: string): Promise<QueueLabel[]> {
+  const labels: QueueLabel[] = [];
+  for await (const label of pagedRows(await labelPages(context, queueId), pageSize)) labels.push(label);
+  return labels;
+}
+
+export const pageSize = 1_000;
+
+/** The interface tells no total of labels: a full page may be followed by another. */
+export async function labelPages(context: Context, queueId: string): Promise<FetchPage<QueueLabel>> {
+  const client = await context.client();
+  return async (limit, offset) => {
+    const { labels } = await client.call('listQueueLabels', { params: { queue_id: queueId }, query: { limit, offset } });
+    return { items: labels, total: offset + labels.length + (labels.length === limit ? 1 : 0) };
+  };
+}
+
+export const labelRecord = (label: Label | QueueLabel) => ({
+  ID: label.id,
+  Key: label.key,
+  Value: label.value,
+  'Colour hue': label.color_hue,
+  Cases: 'case_count' in label ? label.case_count : undefined,
+});

@@ -1,0 +1,141 @@
+/** From what people call a run to the run. A run is acted on only when the service's answer says that it is the one that was named. */
+import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import type { Client } from '../../client/client.ts';
+import { ServiceAnswerError } from '../../client/errors.ts';
+import type { RunListItem } from '../../interface/types.ts';
+import type { Context } from '../kit/context.ts';
+import { type NamedRun, parseRunName, type RunName } from './run-names.ts';
+
+/** A run with what its list says of it, when it had to be looked up. */
+export interface ResolvedRun extends NamedRun {
+  readonly listed?: RunListItem;
+}
+
+/** Rows to read at a time, and how many pages to read where a service cannot look a run up. */
+const pageSize = 100;
+const mostPages = 20;
+
+/**
+ * The run that a text names. A whole id is taken as it is, without a request; everything else takes one request of a service that can
+ * look runs up by number.
+ * @throws UsageError for a text that names no run, or names several; AopsError `run_not_found` (exit 3)
+ */
+export async function resolveRun(context: Context, text: string): Promise<ResolvedRun> {
+  const name = parseRunName(text);
+  if (name.kind === 'id') return { id: name.id };
+  const lookUp = new LookUp(await context.client(), context.teamId());
+  const listed =
+    name.kind === 'latest'
+      ? await lookUp.latest(name.back)
+      : name.kind === 'number'
+        ? await lookUp.byNumber(name)
+        : await lookUp.byPrefix(name.prefix);
+  return { id: listed.id, run_number: listed.run_number, listed };
+}
+
+/** The id of the run that a text names; see `resolveRun`. */
+export const runId = async (context: Context, text: string): Promise<string> => (await resolveRun(context, text)).id;
+
+type Filter = { run_number?: number; search?: string; agent_id?: string };
+
+class LookUp {
+  readonly #client: Client;
+  readonly #teamId: string;
+
+  constructor(client: Client, teamId: string) {
+    this.#client = client;
+    this.#teamId = teamId;
+  }
+
+  async latest(back: number): Promise<RunListItem> {
+    const { data, total } = await this.#page({}, 1, back);
+    if (data[0]) return data[0];
+    if (back === 0 || total === 0) throw notFound('There is no run yet.', 'Start one with `aops runs start --agent AGENT`.');
+    throw notFound(`There is no run @latest~${back}: the team has ${total} ${total === 1 ? 'run' : 'runs'}.`);
+  }
+
+  /**
+   * The run with a number. A service that does not know the filter passes it over or refuses it; then its list is read from the newest
+   * on, for as long as the numbers tell that nothing was missed.
+   */
+  async byNumber({ number, agent }: RunName & { kind: 'number' }): Promise<RunListItem> {
+    const found = await this.#numbered(number, agent);
+    if (found) return found;
+    throw notFound(`There is no run #${number}${agent === undefined ? '' : ` of the agent "${agent}"`}.`);
+  }
+
+  async #numbered(number: number, agent: string | undefined): Promise<RunListItem | undefined> {
+    const matches: RunListItem[] = [];
+    let last = Number.POSITIVE_INFINITY;
+    let descending = true;
+    let filter: Filter = { run_number: number };
+    let offset = 0;
+    for (let page = 0; page < mostPages; page += 1) {
+      const { data, total } = await this.#page(filter, pageSize, offset).catch((error: unknown) => {
+        if (!(error instanceof ServiceAnswerError) || error.status !== 400 || filter.run_number === undefined) throw error;
+        filter = {};
+        return this.#page(filter, pageSize, offset);
+      });
+      for (const run of data) {
+        descending &&= run.run_number < last;
+        last = run.run_number;
+        if (run.run_number === number && (agent === undefined || run.agent_name === agent)) matches.push(run);
+      }
+      offset += data.length;
+      const all = data.length === 0 || offset >= total;
+      if (!all && !(descending && last <= number)) continue;
+      if (matches.length > 1) throw severalRuns(`#${number}`, matches);
+      return matches[0];
+    }
+    throw tooFar(`#${number}`, offset);
+  }
+
+  /** The run whose id begins so. The search is only there to save pages: what it finds is compared, and what it does not find is looked for. */
+  async byPrefix(prefix: string): Promise<RunListItem> {
+    const found = (await this.#beginning(prefix, { search: prefix })) ?? (await this.#beginning(prefix, {}));
+    if (found) return found;
+    throw notFound(`There is no run whose id begins with "${prefix}".`);
+  }
+
+  async #beginning(prefix: string, filter: Filter): Promise<RunListItem | undefined> {
+    const matches: RunListItem[] = [];
+    let offset = 0;
+    for (let page = 0; page < mostPages; page += 1) {
+      const { data, total } = await this.#page(filter, pageSize, offset);
+      matches.push(...data.filter(({ id }) => id.toLowerCase().startsWith(prefix)));
+      offset += data.length;
+      if (data.length > 0 && offset < total) continue;
+      if (matches.length > 1) throw severalRuns(prefix, matches);
+      return matches[0];
+    }
+    throw tooFar(prefix, offset);
+  }
+
+  async #page(filter: Filter, limit: number, offset: number) {
+    return this.#client.call('listRuns', { params: { teamId: this.#teamId }, query: { ...filter, limit, offset } });
+  }
+}
+
+const notFound = (message: string, hint = 'See the runs with `aops runs list`.'): AopsError =>
+  new AopsError(message, { code: 'run_not_found', exit: exitCodes.notFound, hint });
+
+/** Most candidates to name. */
+const mostNamed = 5;
+
+function severalRuns(name: string, runs: readonly RunListItem[]): UsageError {
+  const named = runs.slice(0, mostNamed).map(({ id, agent_name, title }) => `${id} (${agent_name}: ${title})`);
+  const others = runs.length > mostNamed ? [`and ${runs.length - mostNamed} more`] : [];
+  return new UsageError(
+    `${runs.length} runs are called "${name}".`,
+    `Give the id of one: ${[...named, ...others].join(', ')}`,
+    'run_ambiguous',
+  );
+}
+
+/** The service has more runs than are read to find one, and cannot look it up. */
+const tooFar = (name: string, read: number): UsageError =>
+  new UsageError(
+    `This service cannot look up "${name}", and it is not certain which of its runs that is after reading the newest ${read}.`,
+    'Give the id of the run: `aops runs list -o id` prints ids, and its filters narrow the list.',
+    'run_ambiguous',
+  );

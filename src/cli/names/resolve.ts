@@ -1,0 +1,89 @@
+/** From what a person writes to ids: agents, queues and others by name. Runs are in resolve-run.ts. */
+import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { nearest } from '../../base/nearest.ts';
+import { type FetchPage, pagedRows } from '../../client/paging.ts';
+import { isUuid } from '../kit/checks.ts';
+import type { Context } from '../kit/context.ts';
+
+/** Something that people name, and how to list all of it. */
+interface Named<Item> {
+  /** `agent`; its plural ends with s. */
+  word: string;
+  /** Rows to ask for at a time. */
+  pageSize: number;
+  fetchPage: FetchPage<Item>;
+}
+
+type Source<Item> = () => Promise<Named<Item>>;
+type Page = FetchPage<{ id: string; name: string }>;
+
+/**
+ * The id of an agent given by id or name.
+ * @throws AopsError `agent_not_found` (exit 3), UsageError when several have the name
+ */
+export async function agentId(context: Context, idOrName: string): Promise<string> {
+  return idByName(idOrName, async () => {
+    const client = await context.client();
+    const params = { teamId: context.teamId() };
+    const fetchPage: Page = async (limit, offset) => {
+      const page = await client.call('listAgents', { params, query: { limit, offset } });
+      return { items: page.agents, total: page.total };
+    };
+    return { word: 'agent', pageSize: 100, fetchPage };
+  });
+}
+
+/**
+ * The id of a queue given by id or name.
+ * @throws AopsError `queue_not_found` (exit 3)
+ */
+export async function queueId(context: Context, idOrName: string): Promise<string> {
+  return idByName(idOrName, async () => {
+    const client = await context.client();
+    const params = { teamId: context.teamId() };
+    const fetchPage: Page = async (limit, offset) => {
+      const page = await client.call('listQueues', { params, query: { limit, offset } });
+      return { items: page.queues, total: page.total };
+    };
+    return { word: 'queue', pageSize: 250, fetchPage };
+  });
+}
+
+async function idByName(idOrName: string, source: Source<{ id: string; name: string }>): Promise<string> {
+  if (isUuid(idOrName)) return idOrName.toLowerCase();
+  return (await findByName(idOrName, source, ({ name }) => name)).id;
+}
+
+/**
+ * The one that is called `wanted`.
+ * @throws AopsError `…_not_found` (exit 3) with what may be meant, UsageError when several have the name
+ */
+export async function findByName<Item extends { id: string }>(
+  wanted: string,
+  source: Source<Item>,
+  nameOf: (item: Item) => string | null,
+): Promise<Item> {
+  const { word, pageSize, fetchPage } = await source();
+  const found: Item[] = [];
+  const names: string[] = [];
+  for await (const item of pagedRows(fetchPage, pageSize)) {
+    const name = nameOf(item);
+    if (name === null) continue;
+    if (name === wanted) found.push(item);
+    names.push(name);
+  }
+  if (found.length === 1) return found[0] as Item;
+  if (found.length > 1)
+    throw new UsageError(`${found.length} ${word}s are called "${wanted}".`, `Give the id of one: ${found.map(({ id }) => id).join(', ')}`);
+  return notFound(word, wanted, names);
+}
+
+function notFound(word: string, idOrName: string, names: readonly string[]): never {
+  const similar = nearest(idOrName, names);
+  const meant = similar === undefined ? names.filter((name) => name.toLowerCase().includes(idOrName.toLowerCase())) : [similar];
+  throw new AopsError(`There is no ${word} "${idOrName}".`, {
+    code: `${word}_not_found`,
+    exit: exitCodes.notFound,
+    hint: meant.length > 0 ? `Did you mean ${meant.slice(0, 3).join(', ')}?` : `See the ${word}s with \`aops ${word}s list\`.`,
+  });
+}

@@ -1,0 +1,74 @@
+/** What a person can pick from where they left out an argument: the same things that shell completion offers, read now. */
+import type { Client } from '../../client/client.ts';
+import { isActive, type RunStatus, runStatuses } from '../../interface/run-status.ts';
+import type { RunListItem } from '../../interface/types.ts';
+import type { Choice } from '../../terminal/prompts.ts';
+import { relativeTime } from '../../terminal/relative-time.ts';
+import { truncate, widthFor } from '../../terminal/width.ts';
+import { isUuid } from '../kit/checks.ts';
+import type { Context } from '../kit/context.ts';
+import type { PickedRuns, RemoteSource } from '../kit/flags.ts';
+import { runTitle } from '../names/run-names.ts';
+import { readWords, type Word } from './sources.ts';
+
+/** Sources of which a person can pick. */
+export type PickedSource = RemoteSource | 'cases' | 'profiles';
+
+/** Runs, the newest first. A service may pass a filter over, so what it answers is filtered again. */
+async function runRows(client: Client, teamId: string, wanted: PickedRuns | undefined): Promise<RunListItem[]> {
+  const read = async (status: RunStatus | undefined): Promise<RunListItem[]> => {
+    const query = { limit: mostRows, ...(status === undefined ? {} : { status }) };
+    return (await client.call('listRuns', { params: { teamId }, query })).data;
+  };
+  if (wanted === undefined) return read(undefined);
+  const statuses = wanted === 'waiting' ? (['waiting'] as const) : runStatuses.filter(isActive);
+  const found = await Promise.all(statuses.map(async (status) => (await read(status)).filter((run) => run.status === status)));
+  return found.flat().sort((a, b) => Date.parse(b.created_at ?? '') - Date.parse(a.created_at ?? ''));
+}
+
+/** Rows that are read to pick from. */
+const mostRows = 100;
+
+/**
+ * @param of the agent or queue that the things belong to, where they belong to one
+ * @param runs which runs there are to pick from
+ */
+export async function choicesOf(
+  context: Context,
+  source: PickedSource,
+  { of, runs }: { of: string | undefined; runs: PickedRuns | undefined },
+): Promise<Choice<string>[]> {
+  if (source === 'profiles') return context.store.profiles().map(({ name, base_url }) => wordChoice([name, base_url]));
+  const client = await context.client();
+  if (source === 'cases') return caseChoices(client, of as string);
+  if (source === 'runs') return runChoices(client, context, runs);
+  return (await readWords(source, client, context.teamId(), of)).map(wordChoice);
+}
+
+/** A name stands alone; an id is behind what it is the id of. */
+function wordChoice([word, summary]: Word): Choice<string> {
+  if (summary === '' || isUuid(summary)) return { value: word, name: word };
+  return { value: word, name: isUuid(word) ? `${summary}  ${word}` : `${word}  ${summary}` };
+}
+
+async function caseChoices(client: Client, queue_id: string): Promise<Choice<string>[]> {
+  const { cases } = await client.call('listCases', { params: { queue_id }, query: { limit: mostRows } });
+  return cases.map(({ id, title, display_status }) => ({ value: id, name: `${display_status}  ${title}` }));
+}
+
+async function runChoices(client: Client, context: Context, wanted: PickedRuns | undefined): Promise<Choice<string>[]> {
+  const rows = await runRows(client, context.teamId(), wanted);
+  const { columns } = context.terminal.err;
+  const now = context.clock.now();
+  const ages = rows.map(({ created_at }) => (created_at === null ? '' : relativeTime(new Date(created_at), now)));
+  const names = rows.map((run) => `${run.agent_name}: ${run.title}`);
+  const widthOf = await widthFor(names);
+  const widest = (texts: readonly string[]): number => Math.max(0, ...texts.map((text) => text.length));
+  const [titles, statuses, times] = [widest(rows.map(runTitle)), widest(rows.map(({ status }) => status)), widest(ages)];
+  return rows.map((run, index) => {
+    const begin = [runTitle(run).padEnd(titles), run.status.padEnd(statuses), (ages[index] as string).padEnd(times)].join('  ');
+    // A row of its own for each: the sign in front of a row takes two columns.
+    const room = Math.max(10, columns - begin.length - 5);
+    return { value: run.id, name: `${begin}  ${truncate(names[index] as string, room, widthOf)}` };
+  });
+}

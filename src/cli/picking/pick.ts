@@ -1,0 +1,65 @@
+/** Picking from a list what a command needs and was not given, on a terminal where a person can be asked. */
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import { forPeople } from '../kit/audience.ts';
+import type { AnyCommand } from '../kit/command.ts';
+import type { Context } from '../kit/context.ts';
+import type { Argument, CompletionSource, Option, PickedRuns } from '../kit/flags.ts';
+import { queueId } from '../names/resolve.ts';
+import type { PickedSource } from './choices.ts';
+import { isRemoteSource } from './sources.ts';
+
+/** What a thing is called in a question, and what to do where there is none. */
+const things: Partial<Record<CompletionSource, [word: string, remedy: string]>> = {
+  runs: ['run', 'Start one with `aops runs start`.'],
+  agents: ['agent', 'Create one with `aops agents create NAME --procedure FILE`.'],
+  queues: ['queue', 'Create one with `aops queues create NAME`.'],
+  revisions: ['revision', 'Create an agent with `aops agents create NAME --procedure FILE`.'],
+  artifacts: ['artifact', 'Create one with `aops artifacts create`.'],
+  connections: ['connection', 'Create one with `aops connections create`.'],
+  webhooks: ['webhook', 'Create one with `aops webhooks create`.'],
+  cases: ['case', 'Create one with `aops cases create QUEUE`.'],
+  tools: ['tool', 'The service offers none.'],
+  labels: ['label', 'Create one with `aops queues labels create QUEUE`.'],
+  schedules: ['schedule', 'Create one with `aops agents schedules create AGENT`.'],
+  rubrics: ['rubric', 'Create one with `aops agents rubrics create AGENT`.'],
+  memory: ['file', 'The memory of this agent is empty.'],
+  profiles: ['profile', 'Sign in with `aops auth login`.'],
+};
+
+const adjectives: Record<PickedRuns, string> = { waiting: 'waiting ', active: 'active ' };
+
+/** Whether a value that is missing here can be picked by a person. */
+export const canPick = (context: Context, source: CompletionSource | undefined): source is PickedSource =>
+  (isRemoteSource(source) || source === 'profiles' || source === 'cases') && context.terminal.interactive && forPeople(context);
+
+/**
+ * Lets the person pick the value of an argument or an option.
+ * @param of the agent or queue that was named before, for things that belong to one
+ * @throws AopsError exit 3 where there is nothing to pick, exit 2 where the person picks nothing
+ */
+export async function pick(
+  context: Context,
+  command: AnyCommand,
+  { complete, pick: extras }: Pick<Argument & Option, 'complete' | 'pick'>,
+  of: string | undefined,
+): Promise<string> {
+  const runs = extras?.runs;
+  const [word, remedy] = things[complete as CompletionSource] ?? ['value', ''];
+  const wanted = `${runs === undefined ? '' : adjectives[runs]}${word}`;
+  const { choicesOf } = await import('./choices.ts');
+  // A case is in a queue, which its commands do not name.
+  const place = complete === 'cases' ? await queueId(context, await pick(context, command, { complete: 'queues' }, undefined)) : of;
+  const choices = await choicesOf(context, complete as PickedSource, { of: place, runs });
+  if (choices.length === 0) throw nothingToPick(wanted, runs === undefined ? remedy : 'See all runs with `aops runs list`.');
+  // Enter alone destroys nothing.
+  const none = { value: '', name: `None of these` };
+  const careful = command.destructive || extras?.careful;
+  const question = { message: `Which ${wanted}?`, choices: careful ? [none, ...choices] : choices };
+  const picked = await context.prompter.search(question, { signal: context.signal });
+  if (picked === '')
+    throw new AopsError('Nothing was changed.', { code: 'not_confirmed', exit: exitCodes.usage, hint: `No ${word} was picked.` });
+  return picked;
+}
+
+const nothingToPick = (wanted: string, hint: string): AopsError =>
+  new AopsError(`There is no ${wanted} to pick from.`, { code: 'nothing_to_pick', exit: exitCodes.notFound, hint });

@@ -1,0 +1,128 @@
+/**
+ * What shell completion offers from the service: ids and names, by source. To add one, name it here with its rows and give the
+ * argument or option `complete: 'NAME'`. Some belong to the agent or queue that stands in front of them on the line.
+ */
+import { timesInWords } from '../../base/schedule-fields.ts';
+import { version } from '../../base/version.ts';
+import type { Client } from '../../client/client.ts';
+import type { RunListItem } from '../../interface/types.ts';
+import { isUuid } from '../kit/checks.ts';
+import type { RemoteSource } from '../kit/flags.ts';
+import { labelText } from '../names/label.ts';
+import { runWord } from '../names/run-names.ts';
+
+/** A word, and what it stands for. */
+export type Word = [word: string, summary: string];
+
+/** How many of each are offered. */
+const limit = 50;
+
+type Read = (client: Client, teamId: string) => Promise<Word[]>;
+
+/** Reads the words of a source; one request each. */
+export const remoteSources = {
+  runs: async (client: Client, teamId: string): Promise<Word[]> => {
+    const { data } = await client.call('listRuns', { params: { teamId }, query: { limit } });
+    const said = (run: RunListItem): string => `${run.status}  ${run.agent_name}: ${run.title}`;
+    const numbers = data.filter((run) => runWord(run) !== run.id).map((run): Word => [runWord(run), said(run)]);
+    return [...numbers, ...data.map((run): Word => [run.id, said(run)])];
+  },
+  agents: async (client: Client, teamId: string): Promise<Word[]> => {
+    const { agents } = await client.call('listAgents', { params: { teamId }, query: { limit } });
+    return agents.map(({ id, name }) => [name, id]);
+  },
+  queues: async (client: Client, teamId: string): Promise<Word[]> => {
+    const { queues } = await client.call('listQueues', { params: { teamId }, query: { limit } });
+    return queues.map(({ id, name, description }) => [name, description ?? id]);
+  },
+  /** `NAME@live`, `NAME@latest` and the newest numbers of each agent. */
+  revisions: async (client: Client, teamId: string): Promise<Word[]> => {
+    const { agents } = await client.call('listAgents', { params: { teamId }, query: { limit } });
+    return agents.flatMap(({ name, latest_build: latest }) => {
+      const newest = latest?.revision_number ?? 0;
+      const numbers = Array.from({ length: Math.min(newest, numbersOffered) }, (_, index) => newest - index);
+      if (latest === null || latest === undefined) return [];
+      return [
+        [`${name}@live`, 'the one that new runs follow'],
+        [`${name}@latest`, `revision ${newest}`],
+        ...numbers.map((number): Word => [`${name}@${number}`, `revision ${number}`]),
+      ] as Word[];
+    });
+  },
+  artifacts: async (client: Client): Promise<Word[]> => {
+    const { artifacts } = await client.call('listArtifacts', { query: { limit } });
+    return artifacts.map(({ id, status, title }) => [id, `${status}  ${title ?? ''}`]);
+  },
+  connections: async (client: Client, teamId: string): Promise<Word[]> => {
+    const { integrations } = await client.call('listConnections', { params: { teamId }, query: { limit } });
+    return integrations.map(({ id, name, server_url }) => [name, server_url ?? id]);
+  },
+  webhooks: async (client: Client, teamId: string): Promise<Word[]> => {
+    const { webhooks } = await client.call('listTeamWebhooks', { params: { teamId } });
+    return webhooks.map(({ id, url }) => [id, url]);
+  },
+  tools: async (client: Client): Promise<Word[]> => {
+    const [{ McpSession }, { listTools }] = await Promise.all([import('../../client/mcp/session.ts'), import('../../client/mcp/tools.ts')]);
+    const session = new McpSession(client, { name: 'aops', version });
+    const tools = await listTools(session).finally(() => session.close());
+    return tools.map(({ name, title, description }) => [name, title ?? description ?? '']);
+  },
+} as const satisfies Partial<Record<RemoteSource, Read>>;
+
+/** How many revisions of an agent are offered by number. */
+const numbersOffered = 5;
+
+type ReadOf = (client: Client, owner: string) => Promise<Word[]>;
+
+/** Reads words of what stands in front of them on the line; two requests each where that is a name. */
+export const ownedSources = {
+  labels: {
+    owner: 'queues',
+    read: async (client, queue_id) => {
+      const { labels } = await client.call('listQueueLabels', { params: { queue_id }, query: { limit } });
+      return labels.map((label): Word => [labelText(label), `${label.case_count} cases`]);
+    },
+  },
+  schedules: {
+    owner: 'agents',
+    read: async (client, agent_id) => {
+      const { schedules } = await client.call('listAgentSchedules', { params: { agent_id } });
+      return schedules.map((schedule): Word => [schedule.id, timesInWords(schedule)]);
+    },
+  },
+  rubrics: {
+    owner: 'agents',
+    read: async (client, agentId) => {
+      const { rubrics } = await client.call('getEvalRubrics', { params: { agentId } });
+      return rubrics.map(({ slug, description }): Word => [slug, description]);
+    },
+  },
+  memory: {
+    owner: 'agents',
+    read: async (client, agent_id) => {
+      const { files } = await client.call('listAgentMemoryFiles', { params: { agent_id } });
+      return files.map(({ path, updated_at }): Word => [path, updated_at ?? '']);
+    },
+  },
+} as const satisfies Partial<Record<RemoteSource, { owner: 'agents' | 'queues'; read: ReadOf }>>;
+
+export type OwnedSource = keyof typeof ownedSources;
+
+export const isOwned = (name: string): name is OwnedSource => Object.hasOwn(ownedSources, name);
+
+export const isRemoteSource = (name: string | undefined): name is RemoteSource =>
+  name !== undefined && (Object.hasOwn(remoteSources, name) || isOwned(name));
+
+/** The words of a source. @param of the agent or queue, by id or name, for those that belong to one; without it there are none */
+export async function readWords(source: RemoteSource, client: Client, teamId: string, of: string | undefined): Promise<Word[]> {
+  if (!isOwned(source)) return remoteSources[source](client, teamId);
+  const { owner, read } = ownedSources[source];
+  if (of === undefined) return [];
+  const id = isUuid(of) ? of : (await owners[owner](client, teamId)).find(({ name }) => name === of)?.id;
+  return id === undefined ? [] : read(client, id);
+}
+
+const owners = {
+  agents: async (client: Client, teamId: string) => (await client.call('listAgents', { params: { teamId }, query: { limit: 100 } })).agents,
+  queues: async (client: Client, teamId: string) => (await client.call('listQueues', { params: { teamId }, query: { limit: 250 } })).queues,
+};

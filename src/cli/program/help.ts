@@ -1,0 +1,66 @@
+/** The parts of a command's help that commander does not write: description, examples, exit codes. */
+import { type ExitCode, exitCodes } from '../../base/errors.ts';
+import type { AnyCommand } from '../kit/command.ts';
+import type { ResultFields } from './result-fields.ts';
+
+/** What each exit code means, in a few words. */
+export const exitMeanings: Readonly<Record<ExitCode, string>> = {
+  [exitCodes.done]: 'done',
+  [exitCodes.failure]: 'unexpected failure',
+  [exitCodes.usage]: 'bad flag or input, or a prompt was needed and not possible',
+  [exitCodes.notFound]: 'not found',
+  [exitCodes.auth]: 'not signed in, or the credential was rejected',
+  [exitCodes.forbidden]: 'forbidden',
+  [exitCodes.conflict]: 'conflict',
+  [exitCodes.rateLimited]: 'rate limited for longer than --max-wait',
+  [exitCodes.unavailable]: 'network or service unavailable after retries',
+  [exitCodes.timeout]: '--timeout passed',
+  [exitCodes.runFailed]: 'the run failed',
+  [exitCodes.runInterrupted]: 'the run was interrupted',
+  [exitCodes.runWaiting]: 'the run waits for a person and nobody may be asked here',
+  [exitCodes.outcomeUnknown]: 'outcome unknown: the change was sent and its answer never came',
+  [exitCodes.interrupted]: 'Ctrl-C',
+  [exitCodes.terminated]: 'terminated',
+};
+
+/**
+ * Text that follows the options in a command's help.
+ * @param width columns that prose may take
+ */
+export function helpSections(command: AnyCommand, width: number, result?: ResultFields): string {
+  const sections: string[] = [];
+  if (command.description)
+    sections.push(
+      command.description
+        .trim()
+        .split('\n')
+        .map((line) => wrapped(line, width))
+        .join('\n'),
+    );
+  sections.push(`Examples:\n${command.examples.map(({ command: line, text }) => `  ${line}\n      ${text}`).join('\n')}`);
+  if (result) sections.push(`${wrapped(jsonForm(result), width)}\n${wrapped(`  ${Object.keys(result.fields).join(', ')}`, width)}`);
+  const codes = (command.exits ?? []).map(
+    (code) => `  ${String(code).padStart(2)}  ${wrapped(exitMeanings[code], width - 6).replaceAll('\n', '\n      ')}`,
+  );
+  if (codes.length > 0) sections.push(`Exit codes of this command:\n${codes.join('\n')}`);
+  sections.push(
+    wrapped('Global flags: see `aops --help`. More: `aops help exit-codes`, `aops help scripting`, `aops help formatting`.', width),
+  );
+  return `\n${sections.join('\n\n')}`;
+}
+
+/** What the JSON looks like, before its fields are named. */
+const jsonForm = ({ list }: ResultFields): string =>
+  list ? 'JSON fields of each row, in {"data": [...], "total", "limit", "offset"}:' : 'JSON fields:';
+
+/** Words on lines no longer than the width; each line begins like the text. */
+function wrapped(text: string, width: number): string {
+  const indent = /^ */.exec(text)?.[0] ?? '';
+  const lines: string[] = [];
+  for (const word of text.trim().split(' ')) {
+    const line = lines.at(-1);
+    if (line !== undefined && line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(`${indent}${word}`);
+  }
+  return lines.join('\n');
+}

@@ -1,0 +1,125 @@
+/** Command definitions as a commander program, and what commander parsed as the input of a command. */
+import { Command as Parser, Option as ParserOption } from 'commander';
+import { UsageError } from '../../base/errors.ts';
+import type { AnyCommand } from '../kit/command.ts';
+import { type Arguments, type CompletionSource, flagName, type Option, type Options, optionSummary } from '../kit/flags.ts';
+import { changeFlags } from '../kit/global-flags.ts';
+import { helpSections } from './help.ts';
+import type { ResultFields } from './result-fields.ts';
+
+/** A parser that throws instead of printing errors or exiting. */
+export function newParser(name: string, summary: string): Parser {
+  return (
+    new Parser(name)
+      .description(summary)
+      .exitOverride()
+      .showSuggestionAfterError(false)
+      .helpOption('-h, --help', 'Show this help')
+      .helpCommand(false)
+      .allowExcessArguments(false)
+      // Words are wrapped also beside long flags: commander would leave less than 40 columns to the terminal, which breaks words.
+      .configureHelp({ minWidthToWrap: 20, optionTerm })
+  );
+}
+
+/** All options of a command, with the ones that come with its manners. */
+export const optionsOf = (command: AnyCommand): Options => ({ ...(command.options ?? {}), ...(command.mutates ? changeFlags : {}) });
+
+/**
+ * The parser of one command. It passes over what is missing: that may be picked on a terminal (missing.ts). Only help shows what is
+ * required.
+ * @param help whether its help is wanted, with the fields of its result
+ */
+export function commandParser(
+  name: string,
+  command: AnyCommand,
+  run: (positional: unknown[], options: Record<string, unknown>) => Promise<void>,
+  help?: { result: ResultFields | undefined },
+): Parser {
+  const parser = newParser(name, command.summary);
+  for (const [argumentName, { summary, required, variadic }] of Object.entries(command.arguments ?? {}) as [
+    string,
+    { summary: string; required: boolean; variadic: boolean },
+  ][]) {
+    const word = argumentWord(argumentName) + (variadic ? '...' : '');
+    parser.argument(required && help ? `<${word}>` : `[${word}]`, summary);
+  }
+  addOptions(parser, help ? optionsOf(command) : withoutDemands(optionsOf(command)));
+  parser.addHelpText('after', () => helpSections(command, parser.configureOutput().getOutHelpWidth?.() ?? 80, help?.result));
+  parser.action(async (...values: unknown[]) => run(values.slice(0, -2), parser.opts()));
+  return parser;
+}
+
+const withoutDemands = (options: Options): Options =>
+  Object.fromEntries(Object.entries(options).map(([key, option]) => [key, { ...option, required: false }]));
+
+/** `requestId` -> `REQUEST-ID` */
+export const argumentWord = (name: string): string => flagName(name).slice(2).toUpperCase();
+
+/** Options that also exist with `no-`. */
+const negatable = new WeakSet<ParserOption>();
+
+/** As the manual writes it: `--[no-]enabled`. */
+const optionTerm = (option: ParserOption): string => (negatable.has(option) ? option.flags.replace('--', '--[no-]') : option.flags);
+
+export function addOptions(parser: Parser, options: Options): void {
+  for (const [key, option] of Object.entries(options)) {
+    const added = parserOption(flagName(key), key, option);
+    if (option.negatable) negatable.add(added);
+    parser.addOption(added);
+    if (option.negatable) parser.addOption(new ParserOption(flagName(`no-${key}`), `Not ${flagName(key)}`).hideHelp());
+  }
+}
+
+function parserOption(long: string, key: string, option: Option): ParserOption {
+  const flags = `${option.short ? `-${option.short}, ` : ''}${long}${option.metavar === undefined ? '' : ` <${option.metavar}>`}`;
+  const result = new ParserOption(flags, optionSummary(option));
+  if (option.metavar !== undefined) {
+    result.argParser((given: string, previous: unknown) => {
+      // `-o=json`, as kubectl and gh take it: commander leaves the sign to the value of a short flag.
+      const value = option.short !== undefined && given.startsWith('=') ? given.slice(1) : given;
+      if (value === '' && (namesSomething(option.complete) || option.metavar?.startsWith('FILE'))) throw empty(flagName(key));
+      const parsed = option.parse(value, flagName(key));
+      return option.repeatable ? [...((previous as unknown[] | undefined) ?? []), ...(parsed as unknown[])] : parsed;
+    });
+  }
+  if (option.required) result.makeOptionMandatory();
+  if (option.hidden) result.hideHelp();
+  return result;
+}
+
+/** The values of options by their keys: booleans are never undefined unless they can be negated, lists never. */
+export function optionValues(options: Options, parsed: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(options).map(([key, option]) => [key, optionValue(key, option, parsed)]));
+}
+
+function optionValue(key: string, option: Option, parsed: Record<string, unknown>): unknown {
+  if (option.repeatable) return parsed[key] ?? [];
+  if (option.metavar !== undefined || option.negatable) return parsed[key];
+  // commander reads --no-input as "input: false".
+  const negated = /^no([A-Z])(.*)$/.exec(key);
+  return negated ? parsed[(negated[1] as string).toLowerCase() + negated[2]] === false : parsed[key] === true;
+}
+
+/** The values of arguments by their names. @throws UsageError for one that is empty and names something, or that its check refuses */
+export function argumentValues(command: AnyCommand, positional: unknown[]): Record<string, unknown> {
+  const entries = Object.entries((command.arguments ?? {}) as Arguments).map(([name, { required, complete, check }], index) => {
+    const value = positional[index];
+    if (value === undefined) return [name, value];
+    const word = argumentWord(name);
+    const checked = (one: string): string => {
+      if (one === '' && (required || namesSomething(complete))) throw empty(word);
+      return check ? check(one, word) : one;
+    };
+    return [name, Array.isArray(value) ? value.map(checked) : checked(value as string)];
+  });
+  return Object.fromEntries(entries) as Record<string, unknown>;
+}
+
+/** A text may come from a file, and be empty. */
+const notNames: readonly (CompletionSource | undefined)[] = [undefined, 'files'];
+/** Whether the value is that of something which has an id or a name: nothing has an empty one, and the empty path is the folder one is in. */
+const namesSomething = (source: CompletionSource | undefined): boolean => !notNames.includes(source);
+
+/** In a script, an empty value is a variable that was never set: told as such, not as something that was looked for and is not there. */
+const empty = (name: string): UsageError => new UsageError(`${name} is empty.`, 'If it comes from a variable, that one is not set.');

@@ -1,0 +1,92 @@
+/** Results and errors on their way out: the format asked for on stdout, everything else on stderr. */
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import type { View } from '../../terminal/cell.ts';
+import { renderError } from '../../terminal/errors.ts';
+import { renderData } from '../../terminal/formats.ts';
+import { renderRecord } from '../../terminal/record.ts';
+import type { Terminal } from '../../terminal/streams.ts';
+import { renderTable } from '../../terminal/table.ts';
+import { forPeople, viewOf } from '../kit/audience.ts';
+import type { Context } from '../kit/context.ts';
+import { Count, RowList } from '../kit/list.ts';
+import { type AnyOutput, recordFields } from '../kit/output.ts';
+
+/** @param knownFields what --fields may name, also where no row has it */
+export async function presentResult(
+  context: Context,
+  output: AnyOutput | undefined,
+  result: unknown,
+  knownFields?: readonly string[],
+): Promise<void> {
+  if (result === undefined) return;
+  const { terminal, format, flags } = context;
+  const people = forPeople(context);
+  const view = await viewOf(context);
+  const render = async (data: unknown): Promise<void> => {
+    const raw = output === undefined || (output.kind === 'raw' && !(result instanceof RowList));
+    await terminal.data(
+      await renderData(data, {
+        format: raw && format === 'table' ? 'json' : format,
+        fields: flags.fields,
+        jq: flags.jq,
+        knownFields,
+        view,
+      }),
+    );
+  };
+  if (result instanceof RowList) {
+    if (people && output) return presentRows(context, output, result, view);
+    if ((format === 'ndjson' || format === 'id') && flags.jq === undefined) return streamRows(result, render);
+    return render(await result.collect());
+  }
+  if (people && result instanceof Count) return terminal.line(String(result.count));
+  if (!people || !output || output.kind === 'raw' || output.kind === 'list') return render(result);
+  if (output.kind === 'text') return terminal.line(output.text(result));
+  if (output.kind === 'document') return writeLong(context, await output.document(result, view));
+  await writeLong(context, await renderRecord(recordFields(output.fields(result)), view));
+}
+
+/** Text for people: through their pager when it does not fit the terminal. */
+async function writeLong(context: Context, text: string): Promise<void> {
+  const { terminal } = context;
+  const paged =
+    terminal.out.isTTY && (await import('../../terminal/pager.ts').then(({ page }) => page(terminal, text, context.config().pager.value)));
+  if (!paged) await terminal.write(text);
+}
+
+async function presentRows(context: Context, output: AnyOutput, list: RowList, view: View): Promise<void> {
+  const { terminal } = context;
+  const shape = output.kind === 'raw' ? output.list : output;
+  if (shape.kind !== 'list') throw new Error('a list needs columns');
+  const { data, total, offset } = await list.collect();
+  const all = list.counted ? ` of ${total}` : '';
+  if (data.length === 0) {
+    terminal.note(
+      offset > 0 && total > 0 && list.counted
+        ? `The list has only ${total} ${total === 1 ? 'row' : 'rows'}; --offset ${offset} is past its end.`
+        : list.narrowed
+          ? 'Nothing matches the filters.'
+          : shape.empty,
+    );
+    return;
+  }
+  const form = shape.forms?.[list.form ?? ''] ?? shape.columns;
+  await writeLong(context, await (typeof form === 'function' ? form(data, view) : renderTable(data, form, view)));
+  if (view.tty && list.newest && offset > 0) terminal.note(`Showing the last ${data.length} of ${total}. See all with --all.`);
+  else if (view.tty && offset + data.length < total)
+    terminal.note(`Showing ${data.length}${all}. See the others with --all, --limit and --offset.`);
+}
+
+/** Rows as they are read, so that memory does not grow with the list. */
+async function streamRows(list: RowList, render: (rows: readonly unknown[]) => Promise<void>): Promise<void> {
+  for await (const rows of list.batches) await render(rows);
+}
+
+/** Prints an error to stderr and returns the exit code. Ctrl-C needs no words, unless it left a change in doubt. */
+export async function presentError(terminal: Terminal, error: unknown, options: { json: boolean; debug: boolean }): Promise<number> {
+  const exit = error instanceof AopsError ? error.exit : exitCodes.failure;
+  const ended = exit === exitCodes.interrupted || exit === exitCodes.terminated;
+  const silent = ended && !options.json && !(error instanceof AopsError && error.details.idempotency_key);
+  if (!silent) terminal.warn(renderError(error, { ...options, styles: await terminal.err.styles() }).trimEnd());
+  return exit;
+}

@@ -1,0 +1,238 @@
+/**
+ * The program: parses the command line, builds the context, runs the command, prints its result or its error.
+ * The only place that knows how a failure becomes an exit code.
+ */
+import { CommanderError, type Command as Parser } from 'commander';
+import { exitCodes, UsageError } from '../../base/errors.ts';
+import { nearest } from '../../base/nearest.ts';
+import type { OutputFormat } from '../../config/settings.ts';
+import { outputFailure, Terminal } from '../../terminal/streams.ts';
+import type { AnyCommand } from '../kit/command.ts';
+import type { Context } from '../kit/context.ts';
+import { type ChangeFlags, type GlobalFlags, globalFlags } from '../kit/global-flags.ts';
+import { type Entries, type Entry, entryOf, follow, isGroup, isHidden, loaderOf, sectionOf } from '../kit/tree.ts';
+import { type Host, jobControl } from './host.ts';
+import { withoutGaps } from './missing.ts';
+import { overviewText } from './overview.ts';
+import { addOptions, argumentValues, commandParser, newParser, optionsOf, optionValues } from './parser.ts';
+import { presentError, presentResult } from './present.ts';
+import type { ResultFields } from './result-fields.ts';
+import { Session } from './session.ts';
+
+/** Runs the command line of `host` with the commands of `tree`, and resolves to the exit code. */
+export async function runProgram(host: Host, tree: Entries): Promise<number> {
+  const { stdin, stdout, stderr, env } = host;
+  const terminal = new Terminal({ stdin, stdout, stderr, env, jobs: jobControl(host) });
+  const program = new Program(host, terminal, tree);
+  const args = host.argv.slice(2);
+  const topic = await showTopic(terminal, args, tree).catch((error: unknown) =>
+    presentError(terminal, error, { json: false, debug: false }),
+  );
+  const exit = topic ?? (await program.run(helpWords(args, tree)));
+  await terminal.flush();
+  return exit;
+}
+
+/** Ends with the exit code of an output that could not be written, and says so unless its reader went away. */
+export async function endFailed(host: Host, failure: Error): Promise<number> {
+  const error = outputFailure(failure);
+  if (error === undefined) return exitCodes.done;
+  const terminal = new Terminal({ stdin: host.stdin, stdout: host.stdout, stderr: host.stderr, env: host.env });
+  return presentError(terminal, error, { json: false, debug: false });
+}
+
+/** `aops help scripting`: something to read, unless a command is called that. Returns the exit code, or undefined when it is no topic. */
+async function showTopic(terminal: Terminal, args: string[], tree: Entries): Promise<number | undefined> {
+  const [help, word = '', ...more] = args;
+  if (help !== 'help' || word === '' || more.length > 0 || entryOf(tree, word)) return undefined;
+  const { topics, topicText } = await import('./topics/topics.ts');
+  const topic = Object.hasOwn(topics, word) ? topics[word] : undefined;
+  if (topic) {
+    await terminal.write(topicText(topic));
+    return exitCodes.done;
+  }
+  if (word.startsWith('-')) return undefined;
+  const near = nearest(word, [...Object.keys(topics), ...Object.keys(tree)]);
+  const { meantCommands, suggestion } = await import('./suggest.ts');
+  const meant = near === undefined ? await meantCommands({ tree, path: [], word, rest: [] }) : [`help ${near}`];
+  const hint = suggestion(meant) ?? 'See `aops --help` for the commands and the topics.';
+  const error = new UsageError(`There is no help on "${word}".`, hint);
+  return presentError(terminal, error, { json: false, debug: false });
+}
+
+/** `aops help runs start` and `aops runs help start` mean `aops runs start --help`. */
+function helpWords(args: string[], tree: Entries): string[] {
+  const at = args.indexOf('help');
+  const group = follow(tree, args.slice(0, Math.max(0, at)));
+  if (at < 0 || group.entries === undefined || group.rest.length > 0 || entryOf(group.entries, 'help')) return args;
+  return [...args.slice(0, at), ...args.slice(at + 1), '--help'];
+}
+
+class Program {
+  readonly #host: Host;
+  readonly #terminal: Terminal;
+  readonly #tree: Entries;
+  /** What commander writes without waiting for it. */
+  #help: Promise<void> = Promise.resolve();
+  #flags: GlobalFlags & ChangeFlags;
+  #format: OutputFormat = 'table';
+  #wantsHelp = false;
+  /** What was called, as far as the words were followed. */
+  #command: AnyCommand | undefined;
+
+  constructor(host: Host, terminal: Terminal, tree: Entries) {
+    this.#host = host;
+    this.#terminal = terminal;
+    this.#tree = tree;
+    this.#flags = optionValues(globalFlags, {}) as GlobalFlags;
+  }
+
+  async run(args: string[]): Promise<number> {
+    this.#wantsHelp = args.includes('--help') || args.includes('-h');
+    const path: string[] = [];
+    try {
+      const root = await this.#parserFor(args, path);
+      await this.#parsed(root, args);
+      return this.#terminal.brokenPipe.aborted ? exitCodes.done : this.#exit;
+    } catch (error) {
+      if (this.#terminal.brokenPipe.aborted) return exitCodes.done;
+      const shown = error instanceof CommanderError ? await this.#usageError(error, path, args) : error;
+      if (shown === undefined) return exitCodes.done;
+      return presentError(this.#terminal, shown, { json: this.#wantsJson(args), debug: this.#flags.debug });
+    }
+  }
+
+  #exit: number = exitCodes.done;
+
+  async #usageError(error: CommanderError, path: readonly string[], args: readonly string[]): Promise<unknown> {
+    const { usageError } = await import('./usage-error.ts');
+    return usageError(error, { path, args, command: this.#command });
+  }
+
+  /** Runs what is called. Help counts as shown when it is written, which commander does not wait for. */
+  async #parsed(root: Parser, args: string[]): Promise<void> {
+    try {
+      await root.parseAsync(args, { from: 'user' });
+    } finally {
+      await this.#help;
+    }
+  }
+
+  /** A parser that knows the commands the arguments can mean, and has loaded no other. Adds the words that were followed to `path`. */
+  async #parserFor(args: string[], path: string[]): Promise<Parser> {
+    // commander's first pass separates the words from the flags, wherever they stand.
+    const scout = this.#newRoot();
+    const { operands } = scout.parseOptions(args);
+    this.#takeFlags(scout);
+    return this.#fill(this.#newRoot(), this.#tree, operands, path);
+  }
+
+  /** Adds what stands on one level, and below the word that was chosen the next one. */
+  async #fill(parser: Parser, entries: Entries, words: readonly string[], path: string[]): Promise<Parser> {
+    const [word = '', ...rest] = words;
+    const chosen = entryOf(entries, word);
+    if (!chosen && word !== '') throw await (await import('./usage-error.ts')).unknownCommand({ tree: this.#tree, path, word, rest });
+    if (chosen) path.push(word);
+    for (const [name, entry] of Object.entries(entries)) {
+      const added = entry === chosen ? await this.#entered(name, entry, rest, path) : await this.#mentioned(name, entry, word === '');
+      const section = sectionOf(entry);
+      parser.addCommand(section === undefined ? added : added.helpGroup(`${section}:`), { hidden: isHidden(entry) });
+    }
+    return word === '' ? parser.action(() => parser.help()) : parser;
+  }
+
+  async #entered(name: string, entry: Entry, words: readonly string[], path: string[]): Promise<Parser> {
+    if (!isGroup(entry)) {
+      const command = (await loaderOf(entry)()).default;
+      this.#command = command;
+      return this.#leaf(
+        name,
+        command,
+        this.#wantsHelp ? { result: (await import('./result-fields.ts')).resultFields(command) } : undefined,
+      );
+    }
+    return this.#fill(this.#quiet(newParser(name, entry.summary)), entry.commands, words, path);
+  }
+
+  /** Something that was not chosen: the overview of its group shows its summary, a mistyped word needs the name alone. */
+  async #mentioned(name: string, entry: Entry, overview: boolean): Promise<Parser> {
+    if (typeof entry !== 'function') return newParser(name, entry.summary);
+    return overview ? this.#leaf(name, (await entry()).default) : newParser(name, '');
+  }
+
+  #newRoot(): Parser {
+    const root = this.#quiet(newParser('aops', 'Operate AI agents and their runs.'));
+    addOptions(root, globalFlags);
+    return root.usage('[flags] <group> <command>').configureHelp({ ...root.configureHelp(), formatHelp: overviewText });
+  }
+
+  #leaf(name: string, command: AnyCommand, help?: { result: ResultFields | undefined }): Parser {
+    return this.#quiet(commandParser(name, command, (positional, options) => this.#invoke(command, positional, options), help));
+  }
+
+  /** Help goes to the terminal's writer; errors are thrown, not printed. */
+  #quiet(parser: Parser): Parser {
+    return parser.configureOutput({
+      writeOut: (text) => {
+        this.#help = Promise.all([this.#help, this.#terminal.write(text)]).then(() => undefined);
+        // Whoever awaits it hears of a failure; until then it is not one that nobody handles.
+        this.#help.catch(() => undefined);
+      },
+      writeErr: () => undefined,
+      getOutHelpWidth: () => Math.min(100, this.#terminal.out.columns),
+    });
+  }
+
+  #takeFlags(parser: Parser): void {
+    this.#flags = optionValues(globalFlags, parser.opts()) as GlobalFlags;
+    const { color, quiet, noInput } = this.#flags;
+    this.#terminal.configure({ quiet, input: !noInput, ...(color === undefined ? {} : { color }) });
+  }
+
+  /** Whether errors are wanted as JSON, as far as can be told when parsing may have failed. */
+  #wantsJson(args: string[]): boolean {
+    return (
+      this.#flags.json || this.#flags.output === 'json' || this.#format === 'json' || this.#format === 'ndjson' || args.includes('--json')
+    );
+  }
+
+  async #invoke(command: AnyCommand, positional: unknown[], options: Record<string, unknown>): Promise<void> {
+    const values = optionValues(optionsOf(command), options);
+    if (command.mutates) this.#flags = { ...this.#flags, ...(values as ChangeFlags) };
+    const session = new Session(this.#host, this.#terminal, this.#flags, this.#tree);
+    const { context } = session;
+    this.#format = context.format;
+    try {
+      const input = await withoutGaps(context, command, { ...argumentValues(command, positional), ...values });
+      const result = await command.run(context, input);
+      await presentResult(context, command.output, result, await knownFields(context, command));
+    } catch (error) {
+      this.#exit = await presentFailure(context, command, error);
+    } finally {
+      await session.end();
+    }
+  }
+}
+
+/** The fields that --fields may name: a list without rows would take any name. Read only when they are needed. */
+async function knownFields({ flags }: Context, command: AnyCommand): Promise<readonly string[] | undefined> {
+  if (flags.fields === undefined || command.output?.kind === 'raw') return undefined;
+  const { resultFields } = await import('./result-fields.ts');
+  return Object.keys(resultFields(command)?.fields ?? {});
+}
+
+/** A dry run ends well; a failure may still have a result to print. */
+async function presentFailure(context: Context, command: AnyCommand, error: unknown): Promise<number> {
+  if (context.flags.dryRun) {
+    const { DryRunStop } = await import('../../client/index.ts');
+    if (error instanceof DryRunStop) {
+      await presentResult(context, undefined, error.request);
+      return exitCodes.done;
+    }
+  }
+  const { ResultError } = await import('../kit/result-error.ts');
+  if (error instanceof ResultError) await presentResult(context, command.output, error.result);
+  if (context.flags.idempotencyKey === undefined) throw error;
+  const { unlessOwnChangeIsOpen } = await import('../connect/journal.ts');
+  throw await unlessOwnChangeIsOpen(context, error);
+}

@@ -1,0 +1,26 @@
+/** The fields that commands print as JSON, with those of the contract filled in. Loaded for help and descriptions alone. */
+
+import type { AnyCommand } from '../kit/command.ts';
+import type { FieldShape, ResultShape } from '../kit/result.ts';
+import contractFields from './contract-fields.json' with { type: 'json' };
+
+export interface ResultFields {
+  /** Whether the result is a list: `{"data": [...], "total", "limit", "offset"}`. */
+  list: boolean;
+  /** Where it comes from in the contract; null when the command makes it. */
+  contract: string | null;
+  /** Types in words by name: `uuid`, `integer|null`, `string[]`. */
+  fields: Record<string, string>;
+}
+
+/** Undefined for a command that prints no result of its own. */
+export function resultFields({ result, output }: AnyCommand): ResultFields | undefined {
+  if (!result) return undefined;
+  const { contract, fields } = result as ResultShape;
+  const known = contract === undefined ? {} : (contractFields as Record<string, Record<string, string>>)[contract];
+  const own = Object.fromEntries(Object.entries(fields ?? {}).map(([name, shape]) => [name, typeWord(shape)]));
+  const list = output?.kind === 'list' || output?.kind === 'raw';
+  return { list, contract: contract ?? null, fields: { ...known, ...own } };
+}
+
+const typeWord = (shape: FieldShape): string => (typeof shape === 'string' ? shape : Array.isArray(shape) ? 'object[]' : 'object');

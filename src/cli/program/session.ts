@@ -1,0 +1,151 @@
+/** One command's session: its context, its signals and deadline, and what has to be tidied up after it. */
+import os from 'node:os';
+import path from 'node:path';
+import { steadyTime, systemClock } from '../../base/clock.ts';
+import { parseDuration } from '../../base/duration.ts';
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import type { Client } from '../../client/client.ts';
+import { RetryBudget } from '../../client/retry-budget.ts';
+import { configPaths } from '../../config/paths.ts';
+import { type ResolvedConfig, requireTeam, resolveConfig } from '../../config/resolve.ts';
+import type { ColorMode, OutputFormat, SettingKey, SettingValue } from '../../config/settings.ts';
+import { ConfigStore } from '../../config/store.ts';
+import { Drafts } from '../../terminal/prompting/drafts.ts';
+import { createPrompter } from '../../terminal/prompts.ts';
+import type { Terminal } from '../../terminal/streams.ts';
+import type { Context } from '../kit/context.ts';
+import type { ChangeFlags, GlobalFlags } from '../kit/global-flags.ts';
+import type { Entries } from '../kit/tree.ts';
+import type { Host } from './host.ts';
+
+export class Session {
+  readonly context: Context;
+  readonly #host: Host;
+  readonly #controller = new AbortController();
+  readonly #ended = new AbortController();
+  #client: Promise<Client> | undefined;
+  #config: ResolvedConfig | undefined;
+
+  constructor(host: Host, terminal: Terminal, flags: GlobalFlags & ChangeFlags, commands: Entries) {
+    this.#host = host;
+    const paths = configPaths(host.env, host.env.HOME ?? os.homedir(), host.platform, host.cwd());
+    const store = new ConfigStore(paths.config);
+    const drafts = new Drafts(path.join(paths.data, 'unsent'), systemClock);
+    const config: Context['config'] = (options) => {
+      this.#config ??= resolveConfig({
+        flags: { ...flags, input: !flags.noInput },
+        env: host.env,
+        store,
+        allowMissingProfile: options?.newProfile ?? false,
+      });
+      return this.#config;
+    };
+    const timeout = flags.timeout ?? (stored(store, 'timeout') as string | undefined);
+    const limit = timeout === undefined ? undefined : parseDuration(timeout);
+    this.context = {
+      commands,
+      terminal,
+      prompter: createPrompter(terminal, { clock: systemClock, drafts }),
+      drafts,
+      env: host.env,
+      cwd: host.cwd(),
+      paths,
+      flags,
+      clock: systemClock,
+      signal: this.#controller.signal,
+      deadline: limit === undefined ? undefined : steadyTime(systemClock) + limit,
+      retryBudget: new RetryBudget(),
+      store,
+      launcher: {
+        executable: host.execPath,
+        script: host.argv[1] ?? '',
+        platform: host.platform,
+        nodeVersion: host.version.replace(/^v/, ''),
+        pid: host.pid,
+        kill: (pid, signal) => void host.kill(pid, signal),
+        onHangup: (listener) => {
+          host.on('SIGHUP', listener);
+          return () => void host.removeListener('SIGHUP', listener);
+        },
+        endWithin: (milliseconds) => void setTimeout(() => host.exit?.(), milliseconds).unref(),
+        usage: () => {
+          const { rss, heapUsed } = host.memoryUsage();
+          const { user, system } = host.cpuUsage();
+          return { residentBytes: rss, heapBytes: heapUsed, cpuSeconds: (user + system) / 1e6 };
+        },
+      },
+      format: flags.json ? 'json' : (flags.output ?? (stored(store, 'output') as OutputFormat | undefined) ?? 'table'),
+      config,
+      client: () => {
+        this.#client ??= import('../connect/connection.ts').then(({ connect }) => connect(this.context));
+        return this.#client;
+      },
+      teamId: () => requireTeam(config()),
+      readStandardInput: () => readAll(host, terminal),
+    };
+    const color = flags.color ?? (stored(store, 'color') as ColorMode | undefined);
+    terminal.configure({ input: !flags.noInput && stored(store, 'prompt') !== false, ...(color === undefined ? {} : { color }) });
+    host.on('SIGINT', this.#interrupt);
+    host.on('SIGTERM', this.#terminate);
+    terminal.brokenPipe.addEventListener('abort', this.#abandon);
+    for (const warning of store.warnings) terminal.warn(warning);
+    if (limit !== undefined) this.#startDeadline(limit, timeout as string);
+  }
+
+  /** Ends the client and gives the signals back. */
+  async end(): Promise<void> {
+    this.#ended.abort();
+    this.#host.removeListener('SIGINT', this.#interrupt);
+    this.#host.removeListener('SIGTERM', this.#terminate);
+    this.context.terminal.brokenPipe.removeEventListener('abort', this.#abandon);
+    await this.#client?.then((client) => client.close()).catch(() => undefined);
+  }
+
+  // The listener stays: libraries that guard the terminal end the process when they find themselves alone.
+  readonly #interrupt = (): void => {
+    if (this.#controller.signal.aborted) {
+      this.#host.removeListener('SIGINT', this.#interrupt);
+      this.#host.kill(this.#host.pid, 'SIGINT');
+      return;
+    }
+    this.#controller.abort(new AopsError('Interrupted.', { code: 'interrupted', exit: exitCodes.interrupted }));
+  };
+  readonly #terminate = (): void => {
+    // Whoever asks twice does not want to wait.
+    if (this.#controller.signal.aborted) {
+      this.#host.removeListener('SIGTERM', this.#terminate);
+      this.#host.kill(this.#host.pid, 'SIGTERM');
+      return;
+    }
+    this.#controller.abort(new AopsError('Terminated.', { code: 'terminated', exit: exitCodes.terminated }));
+  };
+  readonly #abandon = (): void => this.#controller.abort(new Error('nobody reads the output any more'));
+
+  #startDeadline(milliseconds: number, timeout: string): void {
+    const passed = new AopsError(`Not done within ${timeout}.`, {
+      code: 'timeout',
+      exit: exitCodes.timeout,
+      hint: 'Allow more time with --timeout.',
+    });
+    systemClock.sleep(milliseconds, this.#ended.signal).then(
+      () => this.#controller.abort(passed),
+      () => undefined,
+    );
+  }
+}
+
+/** A stored setting. A broken file is reported when something really needs it: it must not get in the way of mending it. */
+function stored(store: ConfigStore, key: SettingKey): SettingValue | undefined {
+  try {
+    return store.setting(key);
+  } catch {
+    return undefined;
+  }
+}
+
+async function readAll(host: Host, terminal: Terminal): Promise<Buffer> {
+  if (terminal.in.isTTY && terminal.interactive) terminal.note('Reading standard input; end it with Ctrl-D.');
+  const chunks: Buffer[] = [];
+  for await (const chunk of host.stdin) chunks.push(Buffer.from(chunk as Uint8Array));
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,145 @@
+/**
+ * What to say about a word or a flag that does not exist: the command that was probably meant. A suggestion is run by people who do not look twice,
+ * so a word that asks to see something never leads to a command that changes something, and a command that changes something is only
+ * suggested for a word that means it, or for a slip of one key.
+ */
+import { edits, nearest } from '../../base/nearest.ts';
+import type { AnyCommand } from '../kit/command.ts';
+import { flagName, type Options } from '../kit/flags.ts';
+import { globalFlags } from '../kit/global-flags.ts';
+import { type Entries, follow, groupsOf, isGroup, isHidden } from '../kit/tree.ts';
+import { optionsOf } from './parser.ts';
+import { everywhere, flags, flagsOf, readingWords, within } from './synonyms.ts';
+
+/** Commands that change this machine or what it has saved. Those that change something on the service say so themselves. */
+export const localChanges: ReadonlySet<string> = new Set([
+  ...['auth login', 'auth logout', 'config set', 'local down', 'local reset', 'local restore', 'local up'],
+  ...['profiles rename', 'profiles use', 'serve'],
+]);
+
+/** The words of a suggestion that lead to a command: those before the first that is a flag or there to be filled in. */
+function commandWords(line: string): string[] {
+  const words = line.split(' ');
+  const end = words.findIndex((word) => !/^[a-z][a-z-]*$/.test(word));
+  return end < 0 ? words : words.slice(0, end);
+}
+
+/** Whether a suggestion can be typed here: a flag or a topic of `aops help`, or words that all name something. */
+export function exists(tree: Entries, line: string): boolean {
+  if (/^(--|help )/.test(line)) return true;
+  const words = commandWords(line);
+  return words.length > 0 && follow(tree, words).path.length === words.length;
+}
+
+/** Whether running this line would change something. A group changes nothing. */
+export async function changes(tree: Entries, line: string): Promise<boolean> {
+  const { path, load } = follow(tree, commandWords(line));
+  if (localChanges.has(path.join(' '))) return true;
+  if (!load) return false;
+  const command = (await load()).default;
+  return command.mutates === true || command.destructive === true;
+}
+
+/** Where a word was not understood. */
+export interface Unknown {
+  tree: Entries;
+  /** The words before it that were understood, without `aops`. */
+  path: readonly string[];
+  word: string;
+  /** The words after it. */
+  rest: readonly string[];
+}
+
+/** The command lines that may be meant, without `aops`; none when nothing is likely enough. */
+export async function meantCommands(unknown: Unknown): Promise<string[]> {
+  const { tree, word } = unknown;
+  const lines = knownMeaning(unknown) ?? elsewhere(unknown) ?? (await misspelt(unknown));
+  const reads = readingWords.has(word.toLowerCase());
+  const kept = [];
+  for (const line of lines) if (exists(tree, line) && !(reads && (await changes(tree, line)))) kept.push(line);
+  return kept.slice(0, most);
+}
+
+/** So many suggestions are read. */
+const most = 3;
+
+/** What the tables say. Undefined where they say nothing. */
+function knownMeaning({ tree, path, word }: Unknown): string[] | undefined {
+  const place = path.join(' ');
+  const lower = word.toLowerCase();
+  const here = Object.hasOwn(within, place) ? within[place] : undefined;
+  if (here && Object.hasOwn(here, lower)) return [...(here[lower] ?? [])];
+  const { entries } = follow(tree, path);
+  const name = Object.hasOwn(everywhere, lower) ? everywhere[lower]?.find((each) => entries && Object.hasOwn(entries, each)) : undefined;
+  return name === undefined ? undefined : [[...path, name].join(' ')];
+}
+
+/** A group or a command of another level that is called so: `aops schedules list` is `aops agents schedules list`. */
+function elsewhere({ tree, word, rest }: Unknown): string[] | undefined {
+  const lower = word.toLowerCase();
+  const groups = groupsOf(tree).filter(({ path }) => path.at(-1) === lower);
+  if (groups.length > 0 && groups.length <= most)
+    return groups.map(({ path, group }) => {
+      const next = rest[0] !== undefined && Object.hasOwn(group.commands, rest[0]) ? [rest[0]] : [];
+      return [...path, ...next].join(' ');
+    });
+  const commands = groupsOf(tree).flatMap(({ path, group }) => (Object.hasOwn(group.commands, lower) ? [[...path, lower].join(' ')] : []));
+  return commands.length > 0 && commands.length <= 2 ? commands : undefined;
+}
+
+/** The name on this level, or the known word, that is spelt nearly the same. */
+async function misspelt({ tree, path, word, rest }: Unknown): Promise<string[]> {
+  const entries = follow(tree, path).entries ?? {};
+  const names = Object.keys(entries).filter((name) => !isHidden(entries[name] as Entries[string]));
+  const synonyms = [...Object.keys(everywhere), ...Object.keys(within[path.join(' ')] ?? {})];
+  // Of words that are equally near, one that asks to see something comes first.
+  const near = nearest(word, [...synonyms.filter((each) => readingWords.has(each)), ...names, ...synonyms]);
+  if (near === undefined) return [];
+  const lines = Object.hasOwn(entries, near) ? [lineOf(entries, path, near, rest)] : (knownMeaning({ tree, path, word: near, rest }) ?? []);
+  const slip = edits(word.toLowerCase(), near) <= 1;
+  const kept = [];
+  for (const line of lines) if (slip || !(await changes(tree, line))) kept.push(line);
+  return kept;
+}
+
+/** `aops run list` means the list of the group. */
+function lineOf(entries: Entries, path: readonly string[], name: string, rest: readonly string[]): string {
+  const entry = entries[name] as Entries[string];
+  const next = isGroup(entry) && rest[0] !== undefined && Object.hasOwn(entry.commands, rest[0]) ? [rest[0]] : [];
+  return [...path, name, ...next].join(' ');
+}
+
+/** `a`, or `a` or `b`; each as it is typed. */
+export const suggestion = (lines: readonly string[]): string | undefined =>
+  lines.length === 0 ? undefined : `Did you mean ${lines.map((line) => `\`aops ${line}\``).join(' or ')}?`;
+
+/**
+ * What to use instead of a flag that a command does not have.
+ * @param place the words of the command, without `aops`
+ */
+export function meantFlag(flag: string, place: string, command: AnyCommand | undefined): string | undefined {
+  const known = knownFlags(command);
+  const special = flagsOf[place];
+  if (special && Object.hasOwn(special, flag)) return special[flag];
+  const meant = Object.hasOwn(flags, flag) ? flags[flag]?.find((each) => each.includes(' ') || known.includes(each)) : undefined;
+  const near =
+    meant ??
+    (flag.startsWith('--')
+      ? nearest(
+          flag,
+          known.filter((each) => !each.includes(' ') && each.startsWith('--')),
+        )
+      : undefined);
+  if (near === undefined) return undefined;
+  return near === '--version' ? 'Did you mean `aops --version`?' : `Did you mean \`${near}\`?`;
+}
+
+const general = ['--help', '--version'];
+
+function knownFlags(command: AnyCommand | undefined): string[] {
+  const options: Options = { ...globalFlags, ...(command === undefined ? {} : optionsOf(command)) };
+  const names = Object.entries(options).flatMap(([key, { hidden, negatable }]) =>
+    hidden ? [] : [flagName(key), ...(negatable ? [flagName(`no-${key}`)] : [])],
+  );
+  return [...names, ...general];
+}

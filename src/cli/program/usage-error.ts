@@ -1,0 +1,52 @@
+/** Command lines that cannot be understood, as errors that say what was probably meant. Loaded when there is one. */
+import { UsageError } from '../../base/errors.ts';
+import type { AnyCommand } from '../kit/command.ts';
+import { type Arguments, flagName } from '../kit/flags.ts';
+import { argumentWord } from './parser.ts';
+import { meantCommands, meantFlag, suggestion, type Unknown } from './suggest.ts';
+
+/** The error for a word that names no command. */
+export async function unknownCommand(unknown: Unknown): Promise<UsageError> {
+  const help = `See \`${['aops', ...unknown.path].join(' ')} --help\`.`;
+  const meant = suggestion(await meantCommands(unknown));
+  return new UsageError(`Unknown command "${unknown.word}".`, meant === undefined ? help : `${meant} ${help}`);
+}
+
+/**
+ * commander's error as ours; undefined for the "errors" that only mean help was shown.
+ * @param called the words that were followed, all that was given, and the command where it is known
+ */
+export function usageError(
+  error: { code: string; message: string },
+  { path, args, command }: { path: readonly string[]; args: readonly string[]; command?: AnyCommand | undefined },
+): UsageError | undefined {
+  if (error.code === 'commander.helpDisplayed' || error.code === 'commander.help' || error.code === 'commander.version') return undefined;
+  const message = error.message.replace(/^error: /, '');
+  const sentence = message.charAt(0).toUpperCase() + message.slice(1) + (message.endsWith('.') ? '' : '.');
+  const line = ['aops', ...path].join(' ');
+  const flag = error.code === unknownOption ? /'([^'=]+)/.exec(message)?.[1] : undefined;
+  const special = command && (fieldsBehindJson(error.code, args) ?? (flag && withoutFlag(flag, line, command)));
+  if (special) return new UsageError(sentence, special);
+  const meant = flag && meantFlag(flag, path.join(' '), command);
+  return new UsageError(sentence, `${meant ? `${meant} ` : ''}See \`${line} --help\`.`);
+}
+
+const unknownOption = 'commander.unknownOption';
+
+/** For `--json id,title`, as gh has it: the fields have a flag of their own here. */
+function fieldsBehindJson(code: string, args: readonly string[]): string | undefined {
+  const at = args.findIndex((arg) => arg === '--json' || arg.startsWith('--json='));
+  if (at < 0) return undefined;
+  const joined = args[at]?.startsWith('--json=') === true;
+  const given = joined ? args[at]?.slice('--json='.length) : args[at + 1];
+  if (code !== (joined ? unknownOption : 'commander.excessArguments') || !given || given.startsWith('-')) return undefined;
+  return `--json takes no value. Choose fields with \`--json --fields ${given}\`.`;
+}
+
+/** For an argument that was written as a flag: `--name x` where it is `x` alone. */
+function withoutFlag(flag: string, line: string, command: AnyCommand): string | undefined {
+  const names = Object.keys((command.arguments ?? {}) as Arguments);
+  const meant = names.find((name) => flag === flagName(name));
+  if (meant === undefined) return undefined;
+  return `${argumentWord(meant)} is written without a flag: \`${line} ${names.map(argumentWord).join(' ')}\`.`;
+}

@@ -1,0 +1,74 @@
+/** Connections as people see them, and how they are found. */
+import { type FetchPage, pagedRows } from '../../client/paging.ts';
+import type { Connection } from '../../interface/types.ts';
+import { isUuid } from '../kit/checks.ts';
+import type { Context } from '../kit/context.ts';
+import { argument } from '../kit/flags.ts';
+import { column, idColumn, status, statusColumn, time } from '../kit/output.ts';
+import { findByName } from '../names/resolve.ts';
+
+export const connectionArgument = argument('The connection, by id or name', { complete: 'connections' });
+
+/** One word for how a connection does. */
+const statusOf = ({ broken_at, auth_method, has_oauth_tokens }: Connection): string =>
+  auth_method === 'oauth' && has_oauth_tokens === false ? 'unauthorized' : broken_at ? 'broken' : 'ready';
+
+export const connectionColumns = [
+  idColumn((connection: Connection) => connection.id),
+  statusColumn(statusOf),
+  column('NAME', (connection: Connection) => connection.name, { shrink: true }),
+  column('AUTH', (connection: Connection) => connection.auth_method),
+  column('URL', (connection: Connection) => connection.server_url, { shrink: true, min: 16 }),
+];
+
+export const connectionRecord = (connection: Connection) => ({
+  ID: connection.id,
+  Name: connection.name,
+  URL: connection.server_url,
+  Status: status(statusOf(connection)),
+  'Broken because': connection.broken_reason ?? undefined,
+  'Broken since': connection.broken_at ? time(connection.broken_at) : undefined,
+  Auth: connection.auth_method,
+  Scopes: connection.oauth_scopes?.join(' ') || undefined,
+  Headers: headersInWords(connection),
+  Type: connection.type,
+  Shared: connection.shared === false ? 'no' : undefined,
+  Created: time(connection.created_at),
+  Changed: time(connection.updated_at),
+});
+
+/** Names and plain values; a secret one is told by its name alone. */
+function headersInWords({ headers, has_headers }: Connection): string | undefined {
+  const plain = Object.entries(headers?.plaintext ?? {}).map(([name, value]) => `${name}: ${value}`);
+  const secret = Object.keys(headers?.secret ?? {}).map((name) => `${name}: (secret)`);
+  const all = [...plain, ...secret];
+  return all.length > 0 ? all.join(', ') : has_headers ? 'yes' : undefined;
+}
+
+/**
+ * A connection given by id or name.
+ * @throws AopsError `connection_not_found` (exit 3), UsageError when several have the name
+ */
+export async function findConnection(context: Context, idOrName: string): Promise<Connection> {
+  const client = await context.client();
+  if (isUuid(idOrName)) return client.call('getConnection', { params: { connection_id: idOrName.toLowerCase() } });
+  const source = async () => ({ word: 'connection', pageSize, fetchPage: await connectionPages(context) });
+  return findByName(idOrName, source, ({ name }) => name);
+}
+
+/** Rows to ask for at a time. */
+const pageSize = 100;
+
+async function connectionPages(context: Context): Promise<FetchPage<Connection>> {
+  const client = await context.client();
+  const params = { teamId: context.teamId() };
+  return async (limit, offset) => {
+    const page = await client.call('listConnections', { params, query: { limit, offset } });
+    return { items: page.integrations, total: page.total };
+  };
+}
+
+/** All connections of the team, page by page. */
+export async function* allConnections(context: Context): AsyncGenerator<Connection, void, undefined> {
+  yield* pagedRows(await connectionPages(context), pageSize);
+}

@@ -1,0 +1,15 @@
+/** A queue as people see it. */
+import type { Queue } from '../../interface/types.ts';
+import { argument } from '../kit/flags.ts';
+import { time } from '../kit/output.ts';
+
+/** The queue that a command is for. */
+export const queueArgument = argument('The queue, by id or name', { complete: 'queues' });
+
+export const queueRecord = (queue: Queue) => ({
+  ID: queue.id,
+  Name: queue.name,
+  Description: queue.description,
+  Folder: queue.folder_id ?? undefined,
+  Created: time(queue.created_at),
+});

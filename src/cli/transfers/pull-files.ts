@@ -1,0 +1,72 @@
+/** Taking a run's files home. */
+import path from 'node:path';
+import { ServiceAnswerError } from '../../client/errors.ts';
+import { LocalFolder } from '../../client/transfers/local-files.ts';
+import { pullTree } from '../../client/transfers/pull-tree.ts';
+import { listRunTree, type RunPlace, readRunFile, type TreeFile, workspace } from '../../client/transfers/run-files.ts';
+import { startTransferProgress } from '../../terminal/transfer-progress.ts';
+import type { Context } from '../kit/context.ts';
+
+export interface PulledFile {
+  /** Path in the sandbox. */
+  path: string;
+  /** Where it was written, relative to the current folder where that is shorter. */
+  file: string;
+  size: number;
+}
+
+/**
+ * Downloads a file, or a folder with everything in it, into a local folder.
+ * @throws UsageError when a file is there already and `force` is false, before anything is written
+ */
+export async function pullFiles(
+  context: Context,
+  run: RunPlace,
+  from: string | undefined,
+  to: string,
+  force: boolean,
+): Promise<PulledFile[]> {
+  const { signal, cwd } = context;
+  const client = await context.client();
+  const progress = startTransferProgress(context.terminal, 'Downloading', context.clock);
+  const { state } = progress;
+  try {
+    const { base, files } = await listed(context, run, path.posix.resolve(workspace, from ?? '.'));
+    state.totalBytes = files.reduce((sum, { size }) => sum + size, 0);
+    state.totalFiles = files.length;
+    const pulled = await pullTree(client, {
+      run,
+      files,
+      base,
+      folder: new LocalFolder(path.resolve(cwd, to)),
+      replace: force,
+      signal,
+      onBytes: (count) => {
+        state.bytes += count;
+      },
+      onFile: () => {
+        state.files += 1;
+      },
+    });
+    return pulled.map(({ path: inside, target, size }) => ({ path: inside, file: path.relative(cwd, target) || target, size }));
+  } finally {
+    progress.stop();
+  }
+}
+
+/** The files below a path of the sandbox, or the file it names. */
+async function listed(context: Context, run: RunPlace, start: string): Promise<{ base: string; files: readonly TreeFile[] }> {
+  const client = await context.client();
+  try {
+    return await listRunTree(client, run, start, context.signal);
+  } catch (error) {
+    // A file cannot be listed, in whatever words a service says so: when it can be read, it is the one to pull.
+    if (!(error instanceof ServiceAnswerError) || ![400, 404, 409, 422].includes(error.status)) throw error;
+    const content = await readRunFile(client, run, start, context.signal).catch(() => {
+      context.signal.throwIfAborted();
+      throw error;
+    });
+    const { path: file, size } = content;
+    return { base: path.posix.dirname(file), files: [{ path: file, size, content }] };
+  }
+}

@@ -1,0 +1,103 @@
+/** Files and folders of this machine on their way into a sandbox. */
+import { access, constants, readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { AopsError, UsageError } from '../../base/errors.ts';
+import { incomplete } from '../../client/transfers/incomplete.ts';
+import { inParallel } from '../../client/transfers/parallel.ts';
+import { workspace } from '../../client/transfers/run-files.ts';
+import { type LocalUpload, prepareUpload, type UploadedFile } from '../../client/transfers/transfer.ts';
+import { startTransferProgress } from '../../terminal/transfer-progress.ts';
+import { fileProblem } from '../input/body.ts';
+import type { Context } from '../kit/context.ts';
+
+/** Uploads under way at a time; a direct one is in memory, up to 10 MB of it. */
+const parallelUploads = 4;
+
+/**
+ * The files that the given paths name: a file itself, a folder with everything in it (links are left out, with a note). Checked
+ * before anything is sent, so that a wrong path changes nothing.
+ * @throws UsageError for a path that is not there or cannot be read, or two files with one target
+ */
+export async function collectFiles(context: Context, paths: readonly string[], to = workspace): Promise<LocalUpload[]> {
+  const files: LocalUpload[] = [];
+  const leftOut: string[] = [];
+  for (const given of paths) {
+    const file = path.resolve(context.cwd, given);
+    const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
+      throw new UsageError(fileProblem(given, error));
+    });
+    const target = path.posix.join(to, path.basename(file));
+    if (found.isDirectory()) files.push(...(await filesBelow(file, target, leftOut)));
+    else if (found.isFile()) files.push({ file, size: found.size, target });
+    else throw new UsageError(`${given} is neither a file nor a folder.`, 'Write what it has to a file, and upload that.');
+  }
+  for (const { file } of files)
+    await access(file, constants.R_OK).catch((error: NodeJS.ErrnoException) => {
+      throw new UsageError(fileProblem(path.relative(context.cwd, file), error));
+    });
+  const targets = new Set<string>();
+  for (const { target } of files) {
+    if (targets.has(target))
+      throw new UsageError(`Two of the files would become ${target}.`, 'Push them one after another with different --to.');
+    targets.add(target);
+  }
+  if (leftOut.length > 0) {
+    const names = leftOut.slice(0, 3).map((file) => path.relative(context.cwd, file));
+    const more = leftOut.length > names.length ? ` and ${leftOut.length - names.length} more` : '';
+    context.terminal.note(`Left out, because only files and folders can be uploaded: ${names.join(', ')}${more}`);
+  }
+  return files;
+}
+
+/**
+ * The files of a folder and the folders in it, by name.
+ * @param target what the folder is called where the files go
+ * @param leftOut gets the links and special files that are met
+ */
+export async function filesBelow(folder: string, target: string, leftOut: string[]): Promise<LocalUpload[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const found = await Promise.all(
+    entries
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .map(async (entry): Promise<LocalUpload[]> => {
+        const file = path.join(folder, entry.name);
+        const inside = path.posix.join(target, entry.name);
+        if (entry.isDirectory()) return filesBelow(file, inside, leftOut);
+        if (entry.isFile()) return [{ file, size: (await stat(file)).size, target: inside }];
+        leftOut.push(file);
+        return [];
+      }),
+  );
+  return found.flat();
+}
+
+/**
+ * Uploads files, several at a time, showing how far it is.
+ * @throws what `prepareUpload` throws; after the first upload that failed no other is begun
+ */
+export async function uploadFiles(context: Context, sandboxId: string, files: readonly LocalUpload[]): Promise<UploadedFile[]> {
+  const client = await context.client();
+  // Keys are taken in the order of the files: the same command sends each file under the same key again.
+  const uploads = files.map((file) => prepareUpload(client, sandboxId, file));
+  const progress = startTransferProgress(context.terminal, 'Uploading', context.clock);
+  const { state } = progress;
+  state.totalFiles = files.length;
+  state.totalBytes = files.reduce((sum, { size }) => sum + size, 0);
+  const onBytes = (count: number): void => {
+    state.bytes += count;
+  };
+  try {
+    // A dry run shows the first.
+    return await inParallel(uploads, context.flags.dryRun ? 1 : parallelUploads, context.signal, async (upload, signal) => {
+      const uploaded = await upload({ signal, onBytes });
+      state.files += 1;
+      return uploaded;
+    });
+  } catch (error) {
+    if (context.signal.aborted || files.length === 1 || !(error instanceof AopsError)) throw error;
+    const onward = error.code === 'outcome_unknown' ? 'It sends all of the files again.' : 'Run the command again to upload all of them.';
+    throw incomplete(error, `${state.files} of ${files.length} files were uploaded.`, onward);
+  } finally {
+    progress.stop();
+  }
+}

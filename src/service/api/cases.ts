@@ -1,0 +1,122 @@
+/** Cases: lists, creating, reading and deleting them. Bulk actions and labels are in case-bulk.ts and case-labels.ts. */
+
+import { createCases } from '../engine/cases/create.ts';
+import { deleteCases } from '../engine/dispatch/bulk.ts';
+import { abortDrivers } from '../engine/runs/lifecycle.ts';
+import { notFound, ServiceError } from '../errors.ts';
+import { requireFewLabels } from '../http/bounds.ts';
+import type { GroupRoutes, RequestContext } from '../http/context.ts';
+import { evaluationsOf } from '../store/agents/evaluations.ts';
+import { listCaseEvents } from '../store/cases/case-events.ts';
+import { type CaseFilter, type CasePage, countCases, listCaseRows } from '../store/cases/case-list.ts';
+import { caseIdsOf } from '../store/cases/cases.ts';
+import { isoTime } from '../store/database/time.ts';
+import { totalOf } from '../store/database/total.ts';
+import { pendingRequests } from '../store/runs/human-requests.ts';
+import { latestMessageRows } from '../store/runs/messages.ts';
+import { listCaseRunRows } from '../store/runs/runs.ts';
+import { caseEventView, caseRunView, caseViews } from '../views/cases.ts';
+import { messageView } from '../views/runs.ts';
+import { caseBulkRoutes } from './case-bulk.ts';
+import { caseLabelRoutes } from './case-labels.ts';
+import { caseFilter, wordsOf } from './shared/case-filter.ts';
+import { requireCase, requireQueue, requireRun } from './shared/lookups.ts';
+
+export const caseRoutes: GroupRoutes<'cases'> = {
+  ...caseBulkRoutes,
+  ...caseLabelRoutes,
+
+  async listCases(context, { params, query }) {
+    const { limit = 20, offset = 0, status, priority, search, sort_by, sort_order, ...times } = query;
+    const queue = await requireQueue(context, context.engine.store, params.queue_id);
+    const filters = { ...times, ...wordsOf(status, priority) };
+    const filter = caseFilter(context, queue.id, { filters, ...(search === undefined ? {} : { search }) });
+    return casePage(context, filter, { limit, offset, sortBy: sort_by ?? 'created_at', order: sort_order ?? 'desc' });
+  },
+
+  async searchCases(context, { params, body }) {
+    const { limit = 25, offset = 0, sort_by, sort_order } = body;
+    const queue = await requireQueue(context, context.engine.store, params.queue_id);
+    const page = { limit, offset, sortBy: sort_by ?? 'created_at', order: sort_order ?? 'desc' } as const;
+    return casePage(context, caseFilter(context, queue.id, body), page);
+  },
+
+  async createCases(context, { params, body }) {
+    if ((body.case === undefined) === (body.cases === undefined)) {
+      const both = body.case !== undefined;
+      throw new ServiceError(400, 'invalid_request', both ? 'Give case or cases, not both.' : 'Give case, or cases.', {
+        details: [{ path: 'cases', message: both ? 'must be left out beside case' : 'is required, or case' }],
+      });
+    }
+    const drafts = body.cases ?? (body.case === undefined ? [] : [body.case]);
+    for (const [index, { labels = [] }] of drafts.entries())
+      requireFewLabels(body.case === undefined ? `cases.${index}.labels` : 'case.labels', labels.length);
+    const now = isoTime(context.engine.clock.now());
+    const added = await context.engine.store.transaction().execute(async (trx) => {
+      const queue = await requireQueue(context, trx, params.queue_id);
+      return caseViews(trx, await createCases(context.engine, trx, queue, drafts), now);
+    });
+    context.engine.worker.wake();
+    return { added_cases: added };
+  },
+
+  async clearQueueCases(context, { params }) {
+    const cleared = await context.engine.store.transaction().execute(async (trx) => {
+      const queue = await requireQueue(context, trx, params.queue_id);
+      const ids = await caseIdsOf(trx, queue.id);
+      return { count: ids.length, interrupted: await deleteCases(context.engine, trx, queue.id, ids) };
+    });
+    abortDrivers(context.engine, cleared.interrupted);
+    return { success: true, deletedCount: cleared.count, interruptedRunIds: cleared.interrupted };
+  },
+
+  async getCase(context, { params }) {
+    const { store, clock } = context.engine;
+    const row = await requireCase(context, store, params.case_id);
+    const [shown] = await caseViews(store, [row], isoTime(clock.now()));
+    if (shown === undefined) throw notFound('case', params.case_id);
+    return { case: shown, events: (await listCaseEvents(store, row.id)).map(caseEventView), approvalBatches: [] };
+  },
+
+  async deleteCase(context, { params }) {
+    const interrupted = await context.engine.store.transaction().execute(async (trx) => {
+      const row = await requireCase(context, trx, params.case_id);
+      return deleteCases(context.engine, trx, row.queue_id, [row.id]);
+    });
+    abortDrivers(context.engine, interrupted);
+    return { success: true, interruptedRunIds: interrupted };
+  },
+
+  async listCaseRuns(context, { params }) {
+    const { store } = context.engine;
+    const row = await requireCase(context, store, params.case_id);
+    const runs = await listCaseRunRows(store, row.id);
+    const requests = await pendingRequests(
+      store,
+      runs.filter(({ status }) => status === 'waiting').map(({ id }) => id),
+    );
+    const evaluations = await evaluationsOf(
+      store,
+      runs.map(({ id }) => id),
+    );
+    return { runs: runs.map((run) => caseRunView(run, requests.get(run.id), evaluations.get(run.id))) };
+  },
+
+  async listCaseRunRecentMessages(context, { params, query }) {
+    const { store } = context.engine;
+    const row = await requireCase(context, store, params.case_id);
+    const run = await requireRun(context, params.run_id);
+    if (run.case_id !== row.id) throw notFound('run', params.run_id);
+    const { limit = 5 } = query;
+    return { messages: (await latestMessageRows(store, run.id, limit)).rows.map(messageView) };
+  },
+};
+
+async function casePage(context: RequestContext, filter: CaseFilter, page: CasePage) {
+  const { store } = context.engine;
+  const { rows, found } = await listCaseRows(store, filter, page);
+  const cases = await caseViews(store, rows, filter.now, filter.search);
+  const { limit, offset } = page;
+  const total = await totalOf({ found, limit, offset }, () => countCases(store, filter));
+  return { cases, total, limit, offset };
+}

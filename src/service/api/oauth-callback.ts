@@ -1,0 +1,50 @@
+/** GET /oauth/callback: where a person comes back to from an authorization server, and is told what came of it. */
+import { AuthorizationFailure, finishAuthorization } from '../engine/connections/authorize.ts';
+import type { Answer } from '../http/answer.ts';
+import type { Exchange, HttpParts } from '../http/exchange.ts';
+
+export const callbackPath = 'oauth/callback';
+
+/** A page; or a redirect to where the one who began it wants the person. Never throws for what the person brings. */
+export async function callbackAnswer({ engine }: HttpParts, { method, search }: Exchange): Promise<Answer> {
+  const state = search.get('state') ?? '';
+  const one = (name: string): string | undefined => search.get(name) ?? undefined;
+  // A look at what is here must not use up the code.
+  if (method === 'HEAD') return page(200, 'Authorization', '');
+  try {
+    const error = one('error_description') ?? one('error');
+    const { row, returnUrl } = await finishAuthorization(engine, { state, code: one('code'), iss: one('iss'), error });
+    if (returnUrl !== null) return redirect(returnUrl, { connection_id: row.id });
+    return page(200, 'Authorized', `The connection ${row.name} can be used now. You can close this page.`);
+  } catch (error) {
+    if (!(error instanceof AuthorizationFailure)) throw error;
+    if (error.returnUrl !== null) return redirect(error.returnUrl, { error: error.message });
+    return page(400, 'Not authorized', error.message);
+  }
+}
+
+const headers = {
+  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  'X-Content-Type-Options': 'nosniff',
+  // The address of this page holds the code.
+  'Referrer-Policy': 'no-referrer',
+  'Cache-Control': 'no-store',
+};
+
+function redirect(to: string, words: Record<string, string>): Answer {
+  const url = new URL(to);
+  for (const [name, value] of Object.entries(words)) url.searchParams.set(name, value);
+  return { status: 302, headers: { ...headers, Location: url.href }, body: '' };
+}
+
+const page = (status: number, title: string, text: string): Answer => ({
+  status,
+  headers,
+  body: `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>
+<style>:root{color-scheme:light dark}body{font:1.1rem/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1rem;overflow-wrap:break-word}</style>
+<h1>${title}</h1><p>${escaped(text)}</p></html>
+`,
+});
+
+const escaped = (text: string): string => text.slice(0, 1_000).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

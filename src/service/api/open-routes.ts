@@ -1,0 +1,87 @@
+/**
+ * What needs no Bearer token: health, descriptions, signed URLs, the team page, and the token endpoint, which has an authentication of its own.
+ * None but the last, and signing in to the page, counts against a rate limit.
+ */
+import { openApiDocument } from '../../interface/openapi.ts';
+import { type Answer, jsonAnswer } from '../http/answer.ts';
+import type { Exchange, HttpParts, OpenMatch, OpenRoute } from '../http/exchange.ts';
+import { protectedResourceMetadata, protectedResources, resourceMetadataPath } from '../http/resource-metadata.ts';
+import { methodNotAllowed, routeNotFound } from '../http/router.ts';
+import { authorizationServerMetadata } from '../oauth/metadata.ts';
+import { tokenAnswer } from '../oauth/token-endpoint.ts';
+import { assetAnswer } from '../page/assets.ts';
+import { sessionAnswer } from '../page/session-endpoint.ts';
+import { callbackAnswer, callbackPath } from './oauth-callback.ts';
+import { healthAnswer, metricsAnswer, readyAnswer } from './operating-routes.ts';
+import { downloadAnswer, uploadAnswer } from './transfers.ts';
+
+const routes: Record<string, OpenRoute> = {
+  healthz: { name: 'healthz', methods: ['GET'], answer: healthAnswer },
+  readyz: { name: 'readyz', methods: ['GET'], answer: readyAnswer },
+  metrics: { name: 'metrics', methods: ['GET'], answer: metricsAnswer },
+  'v2/openapi.json': { name: 'openapi', methods: ['GET'], answer: (_, { baseUrl }) => jsonAnswer(200, openApiDocument(baseUrl)) },
+  '.well-known/oauth-authorization-server': {
+    name: 'oauth_metadata',
+    methods: ['GET'],
+    answer: (_, { baseUrl }) => jsonAnswer(200, authorizationServerMetadata(baseUrl)),
+  },
+  ...Object.fromEntries(
+    protectedResources.map((resource): [string, OpenRoute] => [
+      resourceMetadataPath(resource),
+      {
+        name: 'resource_metadata',
+        methods: ['GET'],
+        answer: (_, { baseUrl }) => jsonAnswer(200, protectedResourceMetadata(baseUrl, resource)),
+      },
+    ]),
+  ),
+  '': { name: 'page', methods: ['GET'], answer: (_, exchange) => pageFile(exchange, 'index.html') },
+  'page/session': { name: 'page_session', methods: ['POST', 'DELETE'], answer: sessionAnswer },
+  [callbackPath]: { name: 'oauth_callback', methods: ['GET'], answer: callbackAnswer },
+  'oauth/token': { name: 'oauth_token', methods: ['POST'], answer: tokenAnswer },
+};
+
+/** Paths with a last segment that is anything. */
+const signedRoutes: Record<string, OpenRoute> = {
+  files: { name: 'download', methods: ['GET'], answer: downloadAnswer },
+  page: { name: 'page', methods: ['GET'], answer: (_, exchange, name) => pageFile(exchange, name) },
+  uploads: { name: 'upload', methods: ['PUT'], answer: uploadAnswer },
+};
+
+/** Clients try several well-known documents before they have a token. That one is not there must not read as "not signed in". */
+const unknownDocument: OpenRoute = {
+  name: 'well_known',
+  methods: ['GET'],
+  answer: () => {
+    throw routeNotFound();
+  },
+};
+
+/** The open route of a request; undefined when the path is none. Throws 405. */
+export function openRoute(exchange: Exchange): OpenMatch | undefined {
+  const [first = '', second = ''] = exchange.segments;
+  const plain = exchange.segments.join('/');
+  // A download's URL may end with the name of the file, which is for people alone.
+  const signedLengths = first === 'files' ? [2, 3] : [2];
+  const signed = signedLengths.includes(exchange.segments.length) && Object.hasOwn(signedRoutes, first) ? signedRoutes[first] : undefined;
+  const otherwise = first === '.well-known' ? unknownDocument : signed;
+  const route = Object.hasOwn(routes, plain) ? routes[plain] : otherwise;
+  if (route === undefined) return undefined;
+  if (!route.methods.includes(exchange.method === 'HEAD' ? 'GET' : exchange.method)) throw methodNotAllowed(route.methods);
+  return { route, rest: second };
+}
+
+export async function openAnswer(
+  parts: HttpParts,
+  exchange: Exchange,
+  { route, rest }: OpenMatch,
+): Promise<{ answer: Answer; caller?: string }> {
+  const open = await route.answer(parts, exchange, rest);
+  return 'answer' in open ? open : { answer: open };
+}
+
+function pageFile(exchange: Exchange, name: string): Answer {
+  const answer = assetAnswer(exchange, name);
+  if (answer === undefined) throw routeNotFound();
+  return answer;
+}

@@ -1,0 +1,100 @@
+/**
+ * The files of a run's sandbox as callers see them (interface parts 2.6, 2.7 and 3.4). `running`: the run is being executed.
+ * `paused`: it waits or has ended, nothing happens in the sandbox, and its files can be read. `not_found`: the files were removed
+ * after their time. `error`: they cannot be read.
+ */
+import type { SandboxFileContent, SandboxFileEntry } from '../../../interface/types.ts';
+import { ServiceError } from '../../errors.ts';
+import { type RequestContext, signedUrl } from '../../http/context.ts';
+import { errorFields } from '../../log.ts';
+import { namesOf, shownPath, workspace } from '../../sandbox/paths.ts';
+import type { Sandbox, SandboxEntry } from '../../sandbox/sandbox.ts';
+import type { RunRow } from '../../store/database/schema.ts';
+import { findSandbox } from '../../store/runs/sandboxes.ts';
+
+/** Text up to this many bytes comes with the answer. */
+const inlineLimit = 1024 * 1024;
+
+type Status = 'running' | 'paused';
+type Unreadable = { sandboxStatus: 'not_found' | 'error'; message: string };
+
+export async function listing(
+  context: RequestContext,
+  run: RunRow,
+  path = workspace,
+): Promise<{ data: { sandboxStatus: Status | Unreadable['sandboxStatus']; path: string; entries: SandboxFileEntry[] } }> {
+  const shown = shownPath(namesOf(path));
+  const found = await inSandbox(context, run, (sandbox) => sandbox.list(path));
+  if ('message' in found) return { data: { sandboxStatus: found.sandboxStatus, path: shown, entries: [] } };
+  return { data: { sandboxStatus: found.sandboxStatus, path: shown, entries: found.value.map(fileEntry) } };
+}
+
+/** Throws 400 without a path, and what `Sandbox.read` throws. */
+export async function content(context: RequestContext, run: RunRow, path: string | undefined): Promise<{ data: SandboxFileContent }> {
+  if (path === undefined)
+    throw new ServiceError(400, 'invalid_request', 'path is required.', { details: [{ path: 'path', message: 'is required' }] });
+  const shown = shownPath(namesOf(path));
+  const found = await inSandbox(context, run, (sandbox) => sandbox.read(path, inlineLimit));
+  if ('message' in found) return { data: { ...found, path: shown, isTextFile: false, content: null, size: 0 } };
+  const { entry, bytes, truncated } = found.value;
+  const text = entry.isText ? decoded(bytes, truncated) : undefined;
+  const whole = text !== undefined && !truncated;
+  const grant = { kind: 'sandbox_file' as const, sandboxId: run.sandbox_id, path: entry.path };
+  return {
+    data: {
+      sandboxStatus: found.sandboxStatus,
+      path: entry.path,
+      isTextFile: text !== undefined,
+      content: text ?? null,
+      size: entry.size,
+      ...(text === undefined ? {} : { encoding: 'utf-8' }),
+      mime_type: entry.mimeType,
+      truncated: text !== undefined && truncated,
+      download_url: whole ? null : signedUrl(context, grant).url,
+    },
+  };
+}
+
+/** What is read of the sandbox, or why it cannot be. What the caller did wrong is thrown. */
+async function inSandbox<Value>(
+  { engine, teamId }: RequestContext,
+  run: RunRow,
+  read: (sandbox: Sandbox) => Promise<Value>,
+): Promise<{ sandboxStatus: Status; value: Value } | Unreadable> {
+  const gone: Unreadable = { sandboxStatus: 'not_found', message: 'The sandbox of this run is gone.' };
+  const isGone = async (): Promise<boolean> => (await findSandbox(engine.store, teamId, run.sandbox_id)) === undefined;
+  if (await isGone()) return gone;
+  try {
+    // The directory of a run that has not begun is made when it is first needed: by the run, or here.
+    const sandbox = run.started_at === null ? await engine.sandboxes.create(run.sandbox_id) : await engine.sandboxes.open(run.sandbox_id);
+    if (sandbox !== undefined) {
+      const value = await read(sandbox);
+      return { sandboxStatus: run.status === 'starting' || run.status === 'running' ? 'running' : 'paused', value };
+    }
+    if (!(await engine.sandboxes.exists(run.sandbox_id))) return gone;
+  } catch (error) {
+    // Removed while it was being read: what was in the way is not the caller's.
+    if (await isGone()) return gone;
+    if (error instanceof ServiceError) throw error;
+    engine.log('error', 'a sandbox cannot be read', { sandbox: run.sandbox_id, ...errorFields(error) });
+  }
+  return { sandboxStatus: 'error', message: 'The sandbox of this run cannot be read.' };
+}
+
+/** The text of bytes, byte for byte; undefined when they are none. A character cut off at the end of a truncated read is left out. */
+function decoded(bytes: Uint8Array, truncated: boolean): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: truncated });
+  } catch {
+    return undefined;
+  }
+}
+
+const fileEntry = (entry: SandboxEntry): SandboxFileEntry => ({
+  name: entry.name,
+  path: entry.path,
+  type: entry.type,
+  size: entry.size,
+  modified_at: entry.modifiedAt.toISOString(),
+  isTextFile: entry.isText,
+});

@@ -1,0 +1,130 @@
+/** Bytes behind signed URLs: downloads of sandbox files and run files, uploads into sandboxes. Both are streamed. */
+import { Buffer } from 'node:buffer';
+import { open } from 'node:fs/promises';
+import { posix } from 'node:path';
+import { Readable } from 'node:stream';
+import { notFound, ServiceError } from '../errors.ts';
+import { type Answer, jsonAnswer } from '../http/answer.ts';
+import { bodyChunks } from '../http/body.ts';
+import type { Exchange, HttpParts } from '../http/exchange.ts';
+import { type ByteRange, contentDisposition, isNotModified, requestedRange } from '../http/range.ts';
+import { hasCode } from '../sandbox/paths.ts';
+import type { Grant } from '../signed-urls.ts';
+import { findRunFile } from '../store/runs/run-files.ts';
+
+/** Something to download. */
+interface Source {
+  name: string;
+  mimeType: string;
+  size: number;
+  etag: string;
+  /** SHA-256 of the whole in hex, where it is known. */
+  sha256?: string;
+  /** The bytes of a range, or all; undefined when what is there now is not what was described. */
+  open(range: ByteRange | undefined): Promise<Readable | undefined>;
+}
+
+/** GET /files/<token>. Throws 403 for a bad token, 404 when the file is gone; a range behind its end is answered 416. */
+export async function downloadAnswer(parts: HttpParts, exchange: Exchange, token: string): Promise<Answer> {
+  const grant = parts.signer.verify(token, parts.engine.clock.now());
+  // Described anew when the file changes between looking at it and opening it.
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const source = await describe(parts, grant);
+    const answer = await sourceAnswer(source, exchange);
+    if (answer !== undefined) return answer;
+  }
+  throw new ServiceError(409, 'file_changing', 'The file is being written; try again in a moment.');
+}
+
+/** PUT /uploads/<token>: the body becomes the file. */
+export async function uploadAnswer(parts: HttpParts, exchange: Exchange, token: string): Promise<Answer> {
+  const grant = parts.signer.verify(token, parts.engine.clock.now());
+  if (grant.kind !== 'upload') throw wrongGrant();
+  const sandbox = await parts.engine.sandboxes.open(grant.sandboxId);
+  if (sandbox === undefined) throw notFound('sandbox', grant.sandboxId);
+  const written = await sandbox.write(grant.path, bodyChunks(exchange.request));
+  return jsonAnswer(201, { path: written.path, size_bytes: written.size });
+}
+
+async function sourceAnswer(source: Source, { request }: Exchange): Promise<Answer | undefined> {
+  const headers = {
+    'Accept-Ranges': 'bytes',
+    ETag: source.etag,
+    // RFC 9530: of the whole file, whatever part of it is sent.
+    ...(source.sha256 === undefined ? {} : { 'Repr-Digest': `sha-256=:${Buffer.from(source.sha256, 'hex').toString('base64')}:` }),
+    'Cache-Control': 'private, no-cache',
+    // What an agent wrote must never run as a page of this origin.
+    'Content-Disposition': contentDisposition(source.name),
+    'X-Content-Type-Options': 'nosniff',
+    'Content-Security-Policy': "default-src 'none'; sandbox",
+  };
+  if (isNotModified(request.headers, source.etag)) return { status: 304, headers, body: '' };
+  const range = requestedRange(request.headers, source);
+  if (range === 'unsatisfiable') {
+    return jsonAnswer(
+      416,
+      { error: 'range_not_satisfiable', message: `The file has ${source.size} bytes.` },
+      { 'Content-Range': `bytes */${source.size}` },
+    );
+  }
+  const length = range === undefined ? source.size : range.end - range.start + 1;
+  const stream = request.method === 'HEAD' || length === 0 ? Readable.from([]) : await source.open(range);
+  if (stream === undefined) return undefined;
+  return {
+    status: range === undefined ? 200 : 206,
+    headers: {
+      ...headers,
+      'Content-Type': source.mimeType,
+      'Content-Length': String(length),
+      ...(range === undefined ? {} : { 'Content-Range': `bytes ${range.start}-${range.end}/${source.size}` }),
+    },
+    body: stream,
+  };
+}
+
+async function describe(parts: HttpParts, grant: Grant): Promise<Source> {
+  if (grant.kind === 'run_file') return describeRunFile(parts, grant);
+  if (grant.kind === 'sandbox_file') return describeSandboxFile(parts, grant);
+  throw wrongGrant();
+}
+
+async function describeRunFile({ engine }: HttpParts, { runId, fileId }: Extract<Grant, { kind: 'run_file' }>): Promise<Source> {
+  const file = await findRunFile(engine.store, runId, fileId);
+  if (file === undefined) throw notFound('run file', fileId);
+  return {
+    name: file.name,
+    // The runtime's word for it, if it can stand in a header.
+    mimeType: /^[\w.+-]+\/[\w.+-]+$/.test(file.mime_type) ? file.mime_type : 'application/octet-stream',
+    size: Number(file.size),
+    etag: `"${file.sha256}"`,
+    sha256: file.sha256,
+    async open(range) {
+      // Opened before the answer begins: a file that is not there can still be answered 404.
+      const handle = await open(engine.files.path(runId, fileId)).catch((error: unknown) => {
+        throw hasCode(error, 'ENOENT') ? notFound('run file', fileId) : error;
+      });
+      return handle.createReadStream(range);
+    },
+  };
+}
+
+async function describeSandboxFile({ engine }: HttpParts, { sandboxId, path }: Extract<Grant, { kind: 'sandbox_file' }>): Promise<Source> {
+  const sandbox = await engine.sandboxes.open(sandboxId);
+  if (sandbox === undefined) throw notFound('sandbox', sandboxId);
+  const entry = await sandbox.stat(path);
+  if (entry.type !== 'file') throw new ServiceError(400, 'not_a_file', `${path} is not a file.`);
+  return {
+    name: posix.basename(path),
+    mimeType: entry.mimeType ?? 'application/octet-stream',
+    size: entry.size,
+    etag: `"${entry.size.toString(36)}-${entry.modifiedAt.getTime().toString(36)}"`,
+    open: async (range) => {
+      const opened = await sandbox.openRead(path, range ?? { start: 0, end: entry.size - 1 });
+      if (opened.size === entry.size && opened.modifiedAt.getTime() === entry.modifiedAt.getTime()) return opened.stream;
+      opened.stream.destroy();
+      return undefined;
+    },
+  };
+}
+
+const wrongGrant = (): ServiceError => new ServiceError(403, 'invalid_signature', 'This URL was made for something else.');

@@ -1,0 +1,129 @@
+/** Executes a `builder_run` job: lets the runtime's builder work, and records what came of it. The same after a restart, from the start. */
+
+import type { RevisionConfig } from '../../../interface/types.ts';
+import { findChromium } from '../../browser/chromium.ts';
+import { hostTrouble } from '../../host-trouble.ts';
+import { newId } from '../../ids.ts';
+import { errorFields } from '../../log.ts';
+import type { BuildOutcome } from '../../runtimes/runtime.ts';
+import { builderRunById, changeBuilderRun } from '../../store/agents/builder-runs.ts';
+import { listConnectionRows } from '../../store/connections/connections.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { BuilderRunRow, BuilderRunsTable, JobRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
+import { holdsJob, releaseJob, yieldJob } from '../../store/jobs/jobs.ts';
+import { mostConnections } from '../connections/connections.ts';
+import type { Engine } from '../engine.ts';
+import { unlessAborted } from '../jobs/unless-aborted.ts';
+import { JobAborted } from '../jobs/worker.ts';
+import { inputText } from '../revision/procedure.ts';
+
+/** The builder run was discarded, or another worker has it. */
+class BuildLostError extends Error {}
+
+/** Works on the builder run of a claimed job until it asks, proposes or fails. */
+export async function driveBuilderRun(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+  try {
+    const now = isoTime(engine.clock.now());
+    const run = await write(engine, job, signal, async (trx, row) =>
+      row.started_at === null ? change(trx, row, { started_at: now }) : row,
+    );
+    const enter = (phase: string) => write(engine, job, signal, (trx, row) => change(trx, row, { phase }));
+    const outcome = await unlessAborted(build(engine, run, enter), signal);
+    await write(engine, job, signal, (trx, row) => finish(engine, trx, job, row, outcome));
+    engine.log('info', 'builder run advanced', { builder_run: run.id, outcome: outcome.status });
+  } catch (error) {
+    if (!(error instanceof BuildLostError) && !signal.aborted) throw error;
+    const stopping = signal.reason instanceof JobAborted && signal.reason.reason === 'shutdown';
+    // What is not ours any more was released by whoever took it.
+    if (stopping) await yieldJob(engine.store, job, engine.clock.now());
+    else await releaseJob(engine.store, job, { status: 'done' });
+  }
+}
+
+/** What procedures of the team may call its connections. */
+async function connectionWords({ store }: Engine, run: BuilderRunRow): Promise<string[]> {
+  const agent = await store.selectFrom('agents').select('team_id').where('id', '=', run.agent_id).executeTakeFirstOrThrow();
+  const { rows } = await listConnectionRows(store, { teamId: agent.team_id }, { limit: mostConnections, offset: 0 });
+  return rows.flatMap(({ id, name }) => [id, name]);
+}
+
+async function build(engine: Engine, run: BuilderRunRow, enter: (phase: string) => Promise<unknown>): Promise<BuildOutcome> {
+  const builder = engine.runtimes.get(run.runtime)?.builder;
+  if (builder === undefined) return { status: 'failed', error: `The runtime "${run.runtime}" has no builder in this service any more.` };
+  const config = run.base_config === null ? null : (JSON.parse(run.base_config) as RevisionConfig);
+  const request = {
+    procedure: config === null ? null : inputText(config.data.input),
+    prompt: run.prompt,
+    answers: JSON.parse(run.answers) as Record<string, string>,
+    exec: engine.exec,
+    connections: await connectionWords(engine, run),
+    browsing: engine.browsing.policy !== 'off' && (await findChromium(engine.browsing).then(Boolean, () => false)),
+  };
+  try {
+    return await builder.build(request, async (phase) => void (await enter(phase)));
+  } catch (error) {
+    if (error instanceof BuildLostError || hostTrouble(error) !== undefined) throw error;
+    engine.log('warn', 'a builder run failed with an error of its builder', { builder_run: run.id, ...errorFields(error) });
+    return { status: 'failed', error: `The builder failed: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+async function finish(engine: Engine, trx: Queries, job: JobRow, run: BuilderRunRow, outcome: BuildOutcome): Promise<BuilderRunRow> {
+  const now = isoTime(engine.clock.now());
+  await releaseJob(trx, job, { status: outcome.status === 'asking' ? 'parked' : 'done' });
+  switch (outcome.status) {
+    case 'failed':
+      return change(trx, run, { status: 'failed', error: outcome.error, completed_at: now, updated_at: now });
+    case 'asking': {
+      const [first, ...others] = outcome.questions;
+      const title =
+        others.length === 0 ? (first?.question ?? '') : `The builder has ${outcome.questions.length} questions about the request`;
+      const questions = { id: newId(), type: 'question', title, description: null, created_at: now, questions: outcome.questions };
+      return change(trx, run, { status: 'waiting_for_input', phase: 'asking', questions: JSON.stringify(questions), updated_at: now });
+    }
+    case 'proposed':
+      return change(trx, run, {
+        status: 'waiting_for_approve',
+        phase: 'reviewing',
+        proposed_config: JSON.stringify(withProcedure(run, outcome.procedure)),
+        changes: JSON.stringify(outcome.changes),
+        setup_changes: JSON.stringify(outcome.setupChanges),
+        schedule_suggested: outcome.scheduleSuggested ? 1 : 0,
+        updated_at: now,
+      });
+  }
+}
+
+/** The configuration with another procedure; a new one where there was none. Several messages become one text, as they are executed. */
+function withProcedure(run: BuilderRunRow, procedure: string): RevisionConfig {
+  if (run.base_config === null) {
+    return {
+      version: 'v2',
+      data: { models: { agent: { model: run.runtime }, browsing: { provider: 'anthropic', model: 'none' } }, input: procedure },
+    };
+  }
+  const config = JSON.parse(run.base_config) as RevisionConfig;
+  return { ...config, data: { ...config.data, input: procedure } };
+}
+
+/** Writes in one transaction that fails with BuildLostError when the builder run is not this execution's any more. */
+async function write(
+  engine: Engine,
+  job: JobRow,
+  signal: AbortSignal,
+  make: (trx: Queries, run: BuilderRunRow) => Promise<BuilderRunRow>,
+): Promise<BuilderRunRow> {
+  if (signal.aborted) throw new BuildLostError();
+  return engine.store.transaction().execute(async (trx) => {
+    const run = (await holdsJob(trx, job)) ? await builderRunById(trx, job.subject_id) : undefined;
+    if (run === undefined || run.status !== 'running') throw new BuildLostError();
+    return make(trx, run);
+  });
+}
+
+async function change(trx: Queries, run: BuilderRunRow, changes: Partial<Omit<BuilderRunsTable, 'id'>>): Promise<BuilderRunRow> {
+  const changed = await changeBuilderRun(trx, run.id, ['running'], changes as never);
+  if (changed === undefined) throw new BuildLostError();
+  return changed;
+}

@@ -1,0 +1,245 @@
+/**
+ * Builder runs as people steer them: generate, answer, accept, decline, discard. Each change is one transaction; the
+ * worker is told afterwards. The transitions are the table in docs/revisions.md.
+ */
+
+import type { HumanRequest, RevisionConfig } from '../../../interface/types.ts';
+import { type ErrorDetail, notFound, ServiceError } from '../../errors.ts';
+import { newId } from '../../ids.ts';
+import type { Runtime } from '../../runtimes/runtime.ts';
+import {
+  activeBuilderRun,
+  activeBuilderStatuses,
+  changeBuilderRun,
+  deleteBuilderRuns,
+  findBuilderRun,
+  insertBuilderRun,
+  latestBuilderRun,
+} from '../../store/agents/builder-runs.ts';
+import { findBuild, updateBuildRow } from '../../store/agents/builds.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { BuilderRunRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
+import { enqueueJob, revokeJob } from '../../store/jobs/jobs.ts';
+import { jobKinds } from '../../store/jobs/kinds.ts';
+import type { Engine } from '../engine.ts';
+import { readAnswer } from '../requests/answers.ts';
+import { procedureOf } from '../revision/procedure.ts';
+
+interface Revision {
+  teamId: string;
+  buildId: string;
+}
+
+/** Which builder run a person has on the screen. */
+export interface ReviewGuard {
+  builder_run_id?: string;
+  expected_started_at?: string | null;
+}
+
+/**
+ * Starts a builder run on a revision. Throws 404 for an unknown revision, 409 `builder_run_active`, 409 `runtime_has_no_builder`.
+ */
+export async function generateRevision(engine: Engine, { teamId, buildId }: Revision, prompt: string): Promise<BuilderRunRow> {
+  const started = await engine.store.transaction().execute(async (trx) => {
+    const build = await findBuild(trx, teamId, buildId);
+    if (build === undefined) throw notFound('revision', buildId);
+    await requireNoBuilderRun(trx, build.id);
+    const runtime = buildingRuntime(engine, build.config);
+    const now = engine.clock.now();
+    const run = await insertBuilderRun(trx, {
+      id: newId(),
+      agent_id: build.agent_id,
+      build_id: build.id,
+      status: 'running',
+      mode: build.config === null ? 'create' : 'edit',
+      prompt,
+      runtime: runtime.name,
+      phase: null,
+      base_config: build.config,
+      proposed_config: null,
+      questions: null,
+      answers: '{}',
+      changes: null,
+      setup_changes: null,
+      schedule_suggested: 0,
+      error: null,
+      resolution: null,
+      created_at: isoTime(now),
+      updated_at: isoTime(now),
+      started_at: null,
+      completed_at: null,
+    });
+    await enqueueJob(trx, { kind: jobKinds.builderRun, subjectId: run.id, dueAt: now });
+    return run;
+  });
+  engine.worker.wake();
+  return started;
+}
+
+/** Throws 409 `builder_run_active` when a builder run has not ended: what it proposes is for the revision as it is. */
+export async function requireNoBuilderRun(db: Queries, buildId: string): Promise<void> {
+  const active = await activeBuilderRun(db, buildId);
+  if (active === undefined) return;
+  const waits = active.status === 'waiting_for_approve' ? 'Accept, decline or discard it first.' : 'Let it end, or discard it first.';
+  throw new ServiceError(409, 'builder_run_active', `A builder run is active on this revision: ${active.id} is ${active.status}. ${waits}`);
+}
+
+/** The runtime of a configuration, which must have a builder; for none, the first that has one. */
+function buildingRuntime(engine: Engine, config: string | null): Runtime {
+  const name = config === null ? undefined : (JSON.parse(config) as RevisionConfig).data.models.agent.model;
+  const runtime = name === undefined ? [...engine.runtimes.values()].find(({ builder }) => builder) : engine.runtimes.get(name);
+  if (runtime?.builder) return runtime;
+  throw new ServiceError(
+    409,
+    'runtime_has_no_builder',
+    `Nothing here changes procedures of the runtime "${name ?? 'none'}" by request; update the revision instead.`,
+  );
+}
+
+/**
+ * Answers what a builder run asks; it goes on. Throws 404, 409 `builder_run_not_waiting`, 409 `questions_already_answered`,
+ * 400 `invalid_answer`.
+ */
+export async function answerBuilderRun(
+  engine: Engine,
+  { teamId, builderRunId }: { teamId: string; builderRunId: string },
+  body: { answers: Record<string, string>; request_id?: string },
+): Promise<BuilderRunRow> {
+  const answered = await engine.store.transaction().execute(async (trx) => {
+    const run = await findBuilderRun(trx, teamId, builderRunId);
+    if (run === undefined) throw notFound('builder run', builderRunId);
+    const asked = run.questions === null ? undefined : (JSON.parse(run.questions) as HumanRequest);
+    if (run.status !== 'waiting_for_input' || asked === undefined) {
+      throw new ServiceError(409, 'builder_run_not_waiting', `The builder run is ${run.status}; it asks nothing now.`);
+    }
+    if (body.request_id !== undefined && body.request_id !== asked.id) {
+      throw new ServiceError(409, 'questions_already_answered', 'These questions have been answered already; it asks others now.');
+    }
+    const questions = asked.questions ?? [];
+    const { answer } = readAnswer({ type: 'question', title: asked.title, questions }, { answers: body.answers });
+    const answers = { ...(JSON.parse(run.answers) as object), ...(answer.type === 'question' ? answer.answers : {}) };
+    const now = engine.clock.now();
+    await enqueueJob(trx, { kind: jobKinds.builderRun, subjectId: run.id, dueAt: now });
+    return settled(
+      await changeBuilderRun(trx, run.id, ['waiting_for_input'], {
+        status: 'running',
+        phase: null,
+        questions: null,
+        answers: JSON.stringify(answers),
+        // It begins again: a review of what was there before is out of date.
+        started_at: null,
+        updated_at: isoTime(now),
+      }),
+    );
+  });
+  engine.worker.wake();
+  return answered;
+}
+
+/**
+ * Gives the revision what the builder run proposes. Whether it is live is not changed by it; a live one is followed by new
+ * runs at once. Throws 404, 409 `builder_run_changed`, 409 `builder_run_not_waiting_for_approve`.
+ */
+export async function acceptRevision(engine: Engine, revision: Revision, guard: ReviewGuard): Promise<BuilderRunRow> {
+  return engine.store.transaction().execute(async (trx) => {
+    const run = await reviewed(trx, revision, guard);
+    const config = run.proposed_config as string;
+    procedureOf(engine.runtimes, JSON.parse(config) as RevisionConfig);
+    const now = isoTime(engine.clock.now());
+    await updateBuildRow(trx, run.build_id, { config, updated_at: now });
+    return end(trx, run, { status: 'completed', resolution: 'accepted', now });
+  });
+}
+
+/** Leaves the revision as it is. Throws as `acceptRevision` does. */
+export async function declineRevision(engine: Engine, revision: Revision, guard: ReviewGuard): Promise<BuilderRunRow> {
+  return engine.store.transaction().execute(async (trx) => {
+    const run = await reviewed(trx, revision, guard);
+    return end(trx, run, { status: 'cancelled', resolution: 'declined', now: isoTime(engine.clock.now()) });
+  });
+}
+
+/** Cancels a builder run whatever it is doing. Throws 404, 409 `builder_run_not_active`. */
+export async function discardRevision(engine: Engine, revision: Revision): Promise<BuilderRunRow> {
+  const discarded = await engine.store.transaction().execute(async (trx) => {
+    const run = await latestOf(trx, revision);
+    if (!(activeBuilderStatuses as readonly string[]).includes(run.status)) {
+      throw new ServiceError(
+        409,
+        'builder_run_not_active',
+        `The builder run is ${run.resolution ?? run.status} already; there is nothing to discard.`,
+      );
+    }
+    await revokeJob(trx, jobKinds.builderRun, run.id);
+    return end(trx, run, { status: 'cancelled', resolution: 'discarded', now: isoTime(engine.clock.now()) });
+  });
+  engine.worker.abort(jobKinds.builderRun, discarded.id, 'stopped');
+  return discarded;
+}
+
+/** Removes the builder runs of an agent within a transaction; hand the ids to `abortBuilders` when it has committed. */
+export async function removeBuilderRuns(trx: Queries, agentId: string): Promise<string[]> {
+  const ids = await deleteBuilderRuns(trx, agentId);
+  for (const id of ids) await revokeJob(trx, jobKinds.builderRun, id);
+  return ids;
+}
+
+/** Ends what this process is doing for builder runs that are gone. */
+export function abortBuilders(engine: Pick<Engine, 'worker'>, ids: readonly string[]): void {
+  for (const id of ids) engine.worker.abort(jobKinds.builderRun, id, 'stopped');
+}
+
+/** The latest builder run of a revision. Throws 404 `revision_not_found`, 404 `builder_run_not_found`. */
+export async function latestOf(db: Queries, { teamId, buildId }: Revision): Promise<BuilderRunRow> {
+  const build = await findBuild(db, teamId, buildId);
+  if (build === undefined) throw notFound('revision', buildId);
+  const run = await latestBuilderRun(db, build.id);
+  if (run !== undefined) return run;
+  throw new ServiceError(404, 'builder_run_not_found', 'No builder run was ever started on this revision.');
+}
+
+async function reviewed(trx: Queries, revision: Revision, guard: ReviewGuard): Promise<BuilderRunRow> {
+  const run = await latestOf(trx, revision);
+  checkGuard(run, guard);
+  if (run.status === 'waiting_for_approve') return run;
+  const why = {
+    running: 'has not proposed anything yet',
+    waiting_for_input: 'waits for answers to its questions',
+    completed: 'was accepted already',
+    cancelled: `was ${run.resolution ?? 'cancelled'}`,
+    failed: 'failed, so it proposes nothing',
+  }[run.status];
+  throw new ServiceError(409, 'builder_run_not_waiting_for_approve', `The builder run ${why}.`);
+}
+
+/** Refuses a review of something else than what is there now, and says what changed. */
+function checkGuard(run: BuilderRunRow, { builder_run_id: id, expected_started_at: startedAt }: ReviewGuard): void {
+  const details: ErrorDetail[] = [];
+  if (id !== undefined && id.toLowerCase() !== run.id) {
+    details.push({ path: 'builder_run_id', message: `is ${run.id} now, started for another request at ${run.created_at}` });
+  } else if (startedAt !== undefined && instant(startedAt) !== instant(run.started_at)) {
+    details.push({ path: 'expected_started_at', message: `is ${run.started_at ?? 'null'} now: it has begun again` });
+  }
+  if (details.length === 0) return;
+  const what = details[0]?.path === 'builder_run_id' ? 'another builder run has taken its place' : 'it was answered and has begun again';
+  throw new ServiceError(409, 'builder_run_changed', `The builder run is not the one that was reviewed: ${what}.`, { details });
+}
+
+const instant = (text: string | null): number | null => (text === null ? null : Date.parse(text));
+
+async function end(
+  trx: Queries,
+  run: BuilderRunRow,
+  { now, ...changes }: { status: 'completed' | 'cancelled'; resolution: 'accepted' | 'declined' | 'discarded'; now: string },
+): Promise<BuilderRunRow> {
+  return settled(
+    await changeBuilderRun(trx, run.id, [run.status], { ...changes, phase: null, questions: null, completed_at: now, updated_at: now }),
+  );
+}
+
+/** A row that was read in the same transaction cannot have changed meanwhile. */
+function settled(row: BuilderRunRow | undefined): BuilderRunRow {
+  if (row === undefined) throw new Error('the builder run has changed within the transaction');
+  return row;
+}

@@ -1,0 +1,102 @@
+/** Changing evaluation rubrics, each within a transaction of the caller. */
+
+import { ServiceError } from '../../errors.ts';
+import { newId } from '../../ids.ts';
+import { insertRubric, listRubrics, type RubricScope, updateRubricRow } from '../../store/agents/rubrics.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { RubricRow } from '../../store/database/schema.ts';
+
+/** Rubrics that an agent, or a revision, may have. */
+export const mostRubrics = 100;
+
+export interface RubricDraft {
+  title: string;
+  description: string;
+}
+
+/** Throws 409 `rubric_exists` for a title that another one has, 400 `too_many_rubrics`. */
+export async function createRubric(trx: Queries, scope: RubricScope, draft: RubricDraft, now: string): Promise<RubricRow> {
+  const others = await listRubrics(trx, scope);
+  requireFreeTitle(others, draft.title);
+  if (others.length >= mostRubrics) throw tooMany();
+  return insert(trx, scope, draft, { slug: freeSlug(draft.title, others), sortOrder: (others.at(-1)?.sort_order ?? 0) + 1, now });
+}
+
+/** Changes a rubric, which keeps its slug: results name it. Throws 409 `rubric_exists` for a title that another one has. */
+export async function updateRubric(trx: Queries, rubric: RubricRow, changes: Partial<RubricDraft>, now: string): Promise<RubricRow> {
+  const { title = rubric.title, description = rubric.description } = changes;
+  if (titleKey(title) !== titleKey(rubric.title)) {
+    const all = await listRubrics(trx, { agentId: rubric.agent_id, buildId: rubric.build_id });
+    requireFreeTitle(all, title);
+  }
+  return updateRubricRow(trx, rubric.id, { title, description, updated_at: now });
+}
+
+/** Makes these the rubrics, in this order. One whose title stays is the same one. Throws 400 `rubric_repeated`, 400 `too_many_rubrics`. */
+export async function replaceRubrics(trx: Queries, scope: RubricScope, drafts: readonly RubricDraft[], now: string): Promise<RubricRow[]> {
+  if (drafts.length > mostRubrics) throw tooMany();
+  const keys = drafts.map(({ title }) => titleKey(title));
+  const repeated = keys.findIndex((key, index) => keys.indexOf(key) < index);
+  if (repeated >= 0) {
+    throw new ServiceError(400, 'rubric_repeated', `Two rubrics have the title "${drafts[repeated]?.title}".`, {
+      details: [{ path: `rubrics.${repeated}.title`, message: 'is there twice' }],
+    });
+  }
+  const kept = new Map<string, RubricRow>();
+  for (const row of await listRubrics(trx, scope)) {
+    const key = titleKey(row.title);
+    if (keys.includes(key) && !kept.has(key)) kept.set(key, row);
+    else await updateRubricRow(trx, row.id, { deleted_at: now, updated_at: now });
+  }
+  const taken = [...kept.values()];
+  for (const [index, draft] of drafts.entries()) {
+    const row = kept.get(keys[index] as string);
+    if (row === undefined) taken.push(await insert(trx, scope, draft, { slug: freeSlug(draft.title, taken), sortOrder: index + 1, now }));
+    else await updateRubricRow(trx, row.id, { ...draft, sort_order: index + 1, updated_at: now });
+  }
+  return listRubrics(trx, scope);
+}
+
+function requireFreeTitle(others: readonly RubricRow[], title: string): void {
+  const same = others.find((other) => titleKey(other.title) === titleKey(title));
+  if (same !== undefined) throw new ServiceError(409, 'rubric_exists', `There is a rubric "${same.title}" already (${same.id}).`);
+}
+
+const insert = (
+  trx: Queries,
+  scope: RubricScope,
+  draft: RubricDraft,
+  { slug, sortOrder, now }: { slug: string; sortOrder: number; now: string },
+) =>
+  insertRubric(trx, {
+    id: newId(),
+    agent_id: scope.agentId,
+    build_id: scope.buildId,
+    slug,
+    title: draft.title,
+    description: draft.description,
+    sort_order: sortOrder,
+    created_at: now,
+    updated_at: now,
+    deleted_at: null,
+  });
+
+const tooMany = (): ServiceError => new ServiceError(400, 'too_many_rubrics', `${mostRubrics} rubrics are the most.`);
+
+/** What titles are the same by, and where slugs begin: `No tool call failed!` -> `no-tool-call-failed`. */
+function titleKey(title: string): string {
+  const words =
+    title
+      .normalize('NFKC')
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? [];
+  return words.length > 0 ? words.join('-') : title.trim();
+}
+
+/** The slug of a new rubric. One that was renamed since has its first one still. */
+function freeSlug(title: string, others: readonly RubricRow[]): string {
+  const [first, taken] = [titleKey(title), new Set(others.map(({ slug }) => slug))];
+  let slug = first;
+  for (let number = 2; taken.has(slug); number += 1) slug = `${first}-${number}`;
+  return slug;
+}

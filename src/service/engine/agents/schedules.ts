@@ -1,0 +1,229 @@
+/**
+ * Schedules: runs that are started at certain times. The next instant of each is a row and a job; the job that finds it due
+ * takes the instant, starts the run and names the next instant in one transaction, so that none is fired twice. Instants that
+ * passed while the service was down are fired once, together.
+ */
+
+import type { Updateable } from 'kysely';
+import { nextTime, type ScheduleTimes, timesProblems, withDefaultTimes } from '../../../base/schedule-times.ts';
+import type { Body } from '../../../interface/types.ts';
+import { notFound, ServiceError } from '../../errors.ts';
+import { newId } from '../../ids.ts';
+import { latestBuilds } from '../../store/agents/builds.ts';
+import {
+  deleteSchedules,
+  findSchedule,
+  insertSchedule,
+  type ListedSchedule,
+  scheduleById,
+  takeInstant,
+  updateScheduleRow,
+} from '../../store/agents/schedules.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { AgentRow, Flag, JobRow, ScheduleRow, SchedulesTable } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
+import { enqueueJob, holdsJob, releaseJob, revokeJob } from '../../store/jobs/jobs.ts';
+import { jobKinds } from '../../store/jobs/kinds.ts';
+import { requireConnections } from '../connections/named-connections.ts';
+import type { Engine } from '../engine.ts';
+import { createRun } from '../runs/lifecycle.ts';
+
+/** Times in a row that no run could be started before a schedule is disabled. */
+export const mostFailures = 5;
+
+/** Failures that pass by themselves, and so disable nothing. */
+const passing = new Set(['plan_limit_reached']);
+
+/** Makes a schedule of an agent, within a transaction. Throws 400 `invalid_schedule`, 400 `agent_has_no_revision`. */
+export async function createSchedule(
+  engine: Engine,
+  trx: Queries,
+  agent: AgentRow,
+  body: Body<'createSchedule'>,
+  credentialId: string,
+): Promise<ListedSchedule> {
+  const times = checkedTimes({ ...noTimes, ...body, timezone: body.timezone });
+  const buildId = agent.live_build_id ?? (await latestBuilds(trx, [agent.id])).get(agent.id)?.id;
+  if (buildId === undefined) {
+    throw new ServiceError(400, 'agent_has_no_revision', `The agent ${agent.name} has no revision to run; create one first.`);
+  }
+  const now = engine.clock.now();
+  const id = newId();
+  await insertSchedule(trx, {
+    id,
+    agent_id: agent.id,
+    build_id: buildId,
+    credential_id: credentialId,
+    enabled: body.enabled ? 1 : 0,
+    ...times,
+    source: 'api',
+    task: filled(body.task),
+    recurring: flag(body.recurring),
+    next_at: null,
+    last_run_at: null,
+    last_run_id: null,
+    last_error: null,
+    failures: 0,
+    auto_disabled_at: null,
+    auto_disabled_reason: null,
+    created_at: isoTime(now),
+    updated_at: isoTime(now),
+  });
+  if (body.enabled) await plan(trx, id, times, now);
+  return (await findSchedule(trx, agent.id, id)) as ListedSchedule;
+}
+
+/**
+ * Changes a schedule within a transaction. Another frequency takes its fields from the change alone. Enabling it begins with a clean
+ * record. Throws 404 `schedule_not_found`, 400 `invalid_schedule`.
+ */
+export async function updateSchedule(
+  engine: Engine,
+  trx: Queries,
+  at: { agentId: string; scheduleId: string },
+  body: Body<'updateSchedule'>,
+): Promise<ListedSchedule> {
+  const schedule = await findSchedule(trx, at.agentId, at.scheduleId);
+  if (schedule === undefined) throw notFound('schedule', at.scheduleId);
+  const stays = body.frequency === undefined || body.frequency === schedule.frequency;
+  const { frequency, timezone } = schedule;
+  const times = checkedTimes({ ...(stays ? timesOf(schedule) : { ...noTimes, frequency, timezone }), ...defined(body) });
+  const enabled = body.enabled ?? schedule.enabled === 1;
+  const now = engine.clock.now();
+  await updateScheduleRow(trx, schedule.id, {
+    ...times,
+    enabled: enabled ? 1 : 0,
+    task: body.task === undefined ? schedule.task : filled(body.task),
+    recurring: body.recurring === undefined ? schedule.recurring : flag(body.recurring),
+    ...(body.enabled === true ? { ...cleanRecord, auto_disabled_at: null, auto_disabled_reason: null } : {}),
+    updated_at: isoTime(now),
+  });
+  const sameTimes = JSON.stringify(times) === JSON.stringify(timesOf(schedule));
+  if (!enabled) {
+    await updateScheduleRow(trx, schedule.id, { next_at: null });
+    await revokeJob(trx, jobKinds.schedule, schedule.id);
+  } else if (!sameTimes || schedule.next_at === null) await plan(trx, schedule.id, times, now);
+  return (await findSchedule(trx, at.agentId, schedule.id)) as ListedSchedule;
+}
+
+/** Removes the schedules of an agent, or one of them, within a transaction. Throws 404 `schedule_not_found` for an unknown one. */
+export async function removeSchedules(trx: Queries, agentId: string, id?: string): Promise<void> {
+  const ids = await deleteSchedules(trx, agentId, id);
+  if (id !== undefined && ids.length === 0) throw notFound('schedule', id);
+  for (const gone of ids) await revokeJob(trx, jobKinds.schedule, gone);
+}
+
+/** Handles a `schedule` job. */
+export async function fireSchedule(engine: Engine, job: JobRow): Promise<void> {
+  await engine.store.transaction().execute(async (trx) => {
+    if (!(await holdsJob(trx, job))) return;
+    const schedule = await scheduleById(trx, job.subject_id);
+    const now = engine.clock.now();
+    const instant = schedule?.enabled === 1 && schedule.next_at !== null ? Number(schedule.next_at) : undefined;
+    if (schedule === undefined || instant === undefined) return void (await releaseJob(trx, job, { status: 'done' }));
+    // The clock was set back since.
+    if (instant > now) return void (await releaseJob(trx, job, { status: 'queued', dueAt: instant }));
+    const once = schedule.recurring === 0;
+    const next = once ? null : (nextTime(timesOf(schedule), now) ?? null);
+    if (!(await takeInstant(trx, { id: schedule.id, nextAt: instant }, next))) return;
+    const enabled = await start(engine, trx, schedule, next === null);
+    await releaseJob(trx, job, enabled && next !== null ? { status: 'queued', dueAt: next } : { status: 'done' });
+  });
+  engine.worker.wake();
+}
+
+/** Starts the run of an instant, or records why there is none. Whether the schedule goes on. */
+async function start(engine: Engine, trx: Queries, schedule: ScheduleRow, last: boolean): Promise<boolean> {
+  const now = isoTime(engine.clock.now());
+  const agent = await trx
+    .selectFrom('agents')
+    .leftJoin('builds', 'builds.id', 'agents.live_build_id')
+    .select(['agents.team_id', 'builds.config'])
+    .where('agents.id', '=', schedule.agent_id)
+    .executeTakeFirstOrThrow();
+  try {
+    const { task } = schedule;
+    if (agent.config !== null) await requireConnections(engine, trx, agent.team_id, agent.config);
+    const run = await createRun(engine, trx, {
+      teamId: agent.team_id,
+      agentId: schedule.agent_id,
+      source: 'schedule',
+      ...(task === null ? {} : { message: task }),
+    });
+    await updateScheduleRow(trx, schedule.id, {
+      ...cleanRecord,
+      last_run_at: now,
+      last_run_id: run.id,
+      ...(last ? { enabled: 0 as const } : {}),
+    });
+    engine.log('info', 'a schedule started a run', { schedule: schedule.id, run: run.id });
+    return !last;
+  } catch (error) {
+    // Each of these is thrown before anything of the run is written.
+    if (!(error instanceof ServiceError) || error.status >= 500) throw error;
+    const failures = passing.has(error.error) ? schedule.failures : schedule.failures + 1;
+    const disabled = last || failures >= mostFailures;
+    const reason = last ? error.message : `No run could be started ${failures} times in a row: ${error.message}`;
+    await updateScheduleRow(trx, schedule.id, {
+      last_error: error.message,
+      failures,
+      ...missingConnection(schedule, error, now),
+      ...(disabled ? { enabled: 0 as const, next_at: null, auto_disabled_at: now, auto_disabled_reason: reason } : {}),
+    });
+    engine.log('warn', 'a schedule could not start a run', { schedule: schedule.id, error: error.error, disabled });
+    return !disabled;
+  }
+}
+
+const cleanRecord = {
+  last_error: null,
+  failures: 0,
+  missing_connection_failures: 0,
+  first_missing_connection_at: null,
+  last_missing_connection_at: null,
+};
+
+/** What is kept of failures in a row for want of a connection; another failure ends the row. */
+function missingConnection(schedule: ScheduleRow, { error }: ServiceError, now: string): Updateable<SchedulesTable> {
+  if (passing.has(error)) return {};
+  if (error !== 'connection_missing')
+    return { missing_connection_failures: 0, first_missing_connection_at: null, last_missing_connection_at: null };
+  return {
+    missing_connection_failures: schedule.missing_connection_failures + 1,
+    first_missing_connection_at: schedule.first_missing_connection_at ?? now,
+    last_missing_connection_at: now,
+  };
+}
+
+/** Names the next instant after a moment, and lets the worker wait for it. */
+async function plan(trx: Queries, id: string, times: ScheduleTimes, now: number): Promise<void> {
+  const next = nextTime(times, now);
+  await updateScheduleRow(trx, id, { next_at: next ?? null });
+  if (next !== undefined) await enqueueJob(trx, { kind: jobKinds.schedule, subjectId: id, dueAt: next });
+}
+
+const noTimes = { time: null, day: null, day_of_month: null, cron: null };
+
+const timesOf = ({ frequency, time, timezone, day, day_of_month, cron }: ScheduleTimes): ScheduleTimes => ({
+  frequency,
+  time,
+  timezone,
+  day,
+  day_of_month,
+  cron,
+});
+
+function checkedTimes(given: ScheduleTimes): ScheduleTimes {
+  const times = timesOf(given);
+  const problems = timesProblems(times);
+  if (problems.length === 0) return withDefaultTimes(times);
+  throw new ServiceError(400, 'invalid_schedule', `${problems.map(({ field, message }) => `${field} ${message}`).join('; ')}.`, {
+    details: problems.map(({ field, message }) => ({ path: field, message })),
+  });
+}
+
+const defined = <T extends object>(values: T): T =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
+const filled = (text: string | null | undefined): string | null =>
+  text === undefined || text === null || text.trim() === '' ? null : text;
+const flag = (value: boolean | null | undefined): Flag | null => (value === undefined || value === null ? null : value ? 1 : 0);

@@ -1,0 +1,114 @@
+/** What people do to cases: one, those named, all that match. Each change is one transaction. */
+import type { CasePriority, CaseStatus } from '../../../interface/types.ts';
+import { insertCaseEvents, type NewCaseEvent } from '../../store/cases/case-events.ts';
+import { deleteCaseRows, inChunks, updateCases } from '../../store/cases/cases.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { CaseRow, QueueRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
+import { executingCaseRuns } from '../../store/runs/runs.ts';
+import { priorityRank } from '../../views/cases.ts';
+import { nudgeDispatch } from '../cases/nudge.ts';
+import type { Engine } from '../engine.ts';
+import { interruptRun } from '../runs/lifecycle.ts';
+import { caseEvent } from '../webhooks/case-events.ts';
+import { recordEvents } from '../webhooks/events.ts';
+
+type Parts = Pick<Engine, 'clock'>;
+const idsOf = (rows: readonly CaseRow[]): string[] => rows.map(({ id }) => id);
+
+/**
+ * Deletes cases and interrupts the runs that are executed for them; hand their ids to `abortDrivers` after the commit. A
+ * run that waits for a person goes on waiting: its request can still be answered.
+ */
+export async function deleteCases(engine: Parts, trx: Queries, queueId: string, ids: readonly string[]): Promise<string[]> {
+  // Gone before their runs end: nothing is left for the end of a run to settle.
+  await deleteCaseRows(trx, ids);
+  const interrupted = await interruptCaseRuns(engine, trx, ids);
+  await nudgeDispatch(trx, queueId, engine.clock.now());
+  return interrupted;
+}
+
+/** Sets the status. `pending` re-opens: the case waits to be taken again, whoever holds it. */
+export async function setStatus(
+  engine: Parts,
+  trx: Queries,
+  queue: QueueRow,
+  rows: readonly CaseRow[],
+  status: CaseStatus,
+): Promise<{ changed: CaseRow[]; interrupted: string[] }> {
+  if (status === 'pending') {
+    const changed = rows.filter((row) => row.status !== 'pending' || row.claimed_by_run_id !== null || row.postponed_to !== null);
+    return { changed, interrupted: await putBack(engine, trx, queue, changed, { type: 'reopened' }) };
+  }
+  const changed = rows.filter((row) => row.status !== status);
+  const now = isoTime(engine.clock.now());
+  const ids = idsOf(changed);
+  await updateCases(trx, ids, {
+    status,
+    completed_at: status === 'completed' ? now : null,
+    postponed_to: null,
+    delegated_agent_id: null,
+    updated_at: now,
+  });
+  await insertCaseEvents(trx, ids, { type: status, reason: 'Set by a person.' }, now);
+  if (status === 'completed') {
+    const events = changed.map((row) =>
+      caseEvent(trx, 'queue.case.completed', queue, { ...row, status, completed_at: now, postponed_to: null, updated_at: now }, now),
+    );
+    await recordEvents(engine.clock, trx, { teamId: queue.team_id }, events);
+  }
+  // A run that waits for a person holds the place of its agent no longer.
+  await nudgeDispatch(trx, queue.id, engine.clock.now());
+  return { changed, interrupted: [] };
+}
+
+/** Puts cases that nobody works on back into the line: of the queue, or of one agent. The others are left alone. */
+export async function reprocess(
+  engine: Parts,
+  trx: Queries,
+  queue: QueueRow,
+  rows: readonly CaseRow[],
+  agentId: string | undefined,
+): Promise<{ changed: CaseRow[]; interrupted: string[] }> {
+  const idle = rows.filter((row) => row.status !== 'pending' || row.claimed_by_run_id === null);
+  if (agentId !== undefined) {
+    return { changed: idle, interrupted: await putBack(engine, trx, queue, idle, { type: 'delegated', agentId }) };
+  }
+  const changed = idle.filter((row) => row.status !== 'pending' || row.postponed_to !== null || row.delegated_agent_id !== null);
+  return { changed, interrupted: await putBack(engine, trx, queue, changed, { type: 'reopened' }) };
+}
+
+/** Changes the priority, of work that is going on too; it interrupts nothing. */
+export async function setPriority(engine: Parts, trx: Queries, rows: readonly CaseRow[], priority: CasePriority): Promise<CaseRow[]> {
+  const rank = priorityRank(priority);
+  const changed = rows.filter((row) => row.priority !== rank);
+  const now = isoTime(engine.clock.now());
+  await updateCases(trx, idsOf(changed), { priority: rank, updated_at: now });
+  await insertCaseEvents(trx, idsOf(changed), { type: 'priority_changed', reason: priority }, now);
+  return changed;
+}
+
+const waiting = { status: 'pending', claimed_at: null, claimed_by_run_id: null, completed_at: null, postponed_to: null } as const;
+
+/** Puts cases back into the line, of one agent where the event names it, and interrupts the runs that are executed for them. */
+async function putBack(engine: Parts, trx: Queries, queue: QueueRow, rows: readonly CaseRow[], event: NewCaseEvent): Promise<string[]> {
+  const now = isoTime(engine.clock.now());
+  // Let go of before their runs end, which would settle them otherwise.
+  await updateCases(trx, idsOf(rows), { ...waiting, delegated_agent_id: event.agentId ?? null, updated_at: now });
+  // Also one that has settled its case and goes on: a case has one run at a time.
+  const interrupted = await interruptCaseRuns(engine, trx, idsOf(rows));
+  await insertCaseEvents(trx, idsOf(rows), event, now);
+  await nudgeDispatch(trx, queue.id, engine.clock.now());
+  return interrupted;
+}
+
+async function interruptCaseRuns(engine: Parts, trx: Queries, caseIds: readonly string[]): Promise<string[]> {
+  const interrupted: string[] = [];
+  for (const chunk of inChunks(caseIds)) {
+    for (const id of await executingCaseRuns(trx, chunk)) {
+      await interruptRun(engine, trx, id);
+      interrupted.push(id);
+    }
+  }
+  return interrupted;
+}

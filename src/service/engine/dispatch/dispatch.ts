@@ -1,0 +1,134 @@
+/**
+ * Gives the cases of a queue to the agents that work on it. There is one job for each queue, and a case is claimed in the
+ * transaction that starts its run: whatever happens, a case has one run at a time, and no run is without its case.
+ */
+import { ServiceError } from '../../errors.ts';
+import { planOf } from '../../store/access/plans.ts';
+import { insertCaseEvents } from '../../store/cases/case-events.ts';
+import { admitDueCases, delegatedAgents, nextCase, nextPostponed, runsForCases } from '../../store/cases/case-line.ts';
+import { triggersOnQueues } from '../../store/cases/case-triggers.ts';
+import { changeCase } from '../../store/cases/cases.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { CaseRow, JobRow, QueueRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
+import { holdsJob, releaseJob } from '../../store/jobs/jobs.ts';
+import type { Engine } from '../engine.ts';
+import { createRun } from '../runs/lifecycle.ts';
+import { caseEvent } from '../webhooks/case-events.ts';
+import { recordEvents } from '../webhooks/events.ts';
+
+/** Runs that are started in one transaction. */
+const turnLength = 20;
+/** Milliseconds until an agent that could not be started (its plan is used up, it has no revision) is tried again. */
+const retryAfter = 60_000;
+
+/** An agent that may take cases of the queue, and how many now. */
+interface Taker {
+  agentId: string;
+  /** Whether it may only take what was delegated to it. */
+  ownOnly: boolean;
+  room: number;
+}
+
+/** Handles a `dispatch_cases` job. */
+export async function dispatchCases(engine: Engine, job: JobRow): Promise<void> {
+  const begun = await engine.store.transaction().execute(async (trx) => {
+    if (!(await holdsJob(trx, job))) return 0;
+    const queue = await trx.selectFrom('queues').selectAll().where('id', '=', job.subject_id).executeTakeFirst();
+    const takers = queue === undefined ? [] : await takersOf(trx, queue);
+    // One moment for both: a case that came due between two would be neither taken nor waited for.
+    const now = engine.clock.now();
+    const turn = queue === undefined ? { begun: 0, blocked: false } : await takeTurn(engine, trx, queue, takers, now);
+    // Within the same transaction: what is added later finds a job that is not running, and makes it due.
+    const dueAt = takers.length === 0 ? undefined : await nextLook(trx, job.subject_id, turn, now);
+    await releaseJob(trx, job, dueAt === undefined ? { status: 'done' } : { status: 'queued', dueAt });
+    return turn.begun;
+  });
+  if (begun > 0) engine.log('info', 'cases dispatched', { queue: job.subject_id, cases: begun });
+}
+
+async function takersOf(trx: Queries, queue: QueueRow): Promise<Taker[]> {
+  const triggers = await triggersOnQueues(trx, [queue.id]);
+  const delegated = await delegatedAgents(trx, queue.id);
+  const working = triggers.filter(({ enabled }) => enabled === 1).map(({ agent_id }) => agent_id);
+  const { maxConcurrentRuns } = await planOf(trx, queue.team_id);
+  const takers: Taker[] = [];
+  for (const agentId of new Set([...working, ...delegated])) {
+    const { concurrency = null } = triggers.find((trigger) => trigger.agent_id === agentId) ?? {};
+    const { executing, waiting } = await runsForCases(trx, queue.id, agentId);
+    // One at a time means that the next case waits for the person, too. Without a limit a run that waits holds no place.
+    const room = concurrency === null ? maxConcurrentRuns - executing : concurrency - executing - waiting;
+    takers.push({ agentId, ownOnly: !working.includes(agentId), room });
+  }
+  return takers;
+}
+
+/** One case for each agent in turn, as long as there is room and work. */
+async function takeTurn(
+  engine: Engine,
+  trx: Queries,
+  queue: QueueRow,
+  takers: readonly Taker[],
+  time: number,
+): Promise<{ begun: number; blocked: boolean }> {
+  const now = isoTime(time);
+  await admitDueCases(trx, queue.id, now);
+  let begun = 0;
+  let blocked = false;
+  let free = takers.filter(({ room }) => room > 0);
+  while (free.length > 0 && begun < turnLength) {
+    const taken = new Set<Taker>();
+    for (const taker of free) {
+      const row = await nextCase(trx, { queueId: queue.id, ...taker });
+      if (row === undefined) continue;
+      try {
+        await begin(engine, trx, queue, row, taker.agentId);
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        blocked = true;
+        engine.log('warn', 'a case could not be started', {
+          queue: queue.id,
+          agent: taker.agentId,
+          error: error.error,
+          message: error.message,
+        });
+        continue;
+      }
+      begun += 1;
+      taker.room -= 1;
+      if (taker.room > 0) taken.add(taker);
+    }
+    free = free.filter((taker) => taken.has(taker));
+  }
+  return { begun, blocked };
+}
+
+/** Starts the run of a case, and claims the case for it. */
+async function begin(engine: Engine, trx: Queries, queue: QueueRow, row: CaseRow, agentId: string): Promise<void> {
+  const run = await createRun(engine, trx, {
+    teamId: queue.team_id,
+    agentId,
+    source: row.delegated_agent_id === null ? 'case_trigger' : 'case_delegation',
+    message: row.data === '' ? row.title : `${row.title}\n\n${row.data}`,
+    case: { id: row.id, title: row.title },
+  });
+  const claim = { claimed_by_run_id: run.id, claimed_at: run.created_at, postponed_to: null, updated_at: run.created_at };
+  const claimed = await changeCase(trx, row.id, { status: 'pending', runId: null }, claim);
+  if (claimed === undefined) throw new Error('the case was claimed within the transaction');
+  await insertCaseEvents(trx, [row.id], { type: 'claimed', runId: run.id, agentId }, run.created_at);
+  const event = caseEvent(trx, 'queue.case.claimed', queue, claimed, run.created_at);
+  await recordEvents(engine.clock, trx, { teamId: queue.team_id }, [event]);
+}
+
+/** When the line is to be looked at again by itself. Whatever makes room or adds a case has it looked at besides. */
+async function nextLook(
+  trx: Queries,
+  queueId: string,
+  { begun, blocked }: { begun: number; blocked: boolean },
+  now: number,
+): Promise<number | undefined> {
+  if (begun >= turnLength) return now;
+  const postponed = await nextPostponed(trx, queueId, isoTime(now));
+  const times = [...(blocked ? [now + retryAfter] : []), ...(postponed === undefined ? [] : [Date.parse(postponed)])];
+  return times.length === 0 ? undefined : Math.min(...times);
+}

@@ -1,0 +1,167 @@
+/** Case triggers of agents. An agent has one at the most; that several agents work on a queue is a conflict, and allowed. */
+
+import { notFound, ServiceError } from '../../errors.ts';
+import { newId } from '../../ids.ts';
+import { findAgent } from '../../store/agents/agents.ts';
+import {
+  type CaseTriggerSummary,
+  type Conflicts,
+  deleteTriggerRow,
+  insertTrigger,
+  type ListedTrigger,
+  type Trigger,
+  triggerOfAgent,
+  triggersOfAgents,
+  triggersOnQueues,
+  updateTriggerRow,
+} from '../../store/cases/case-triggers.ts';
+import { findQueue } from '../../store/cases/queues.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { AgentRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
+import { nudgeDispatch } from '../cases/nudge.ts';
+import type { Engine } from '../engine.ts';
+
+interface Wishes {
+  case_queue_id?: string;
+  enabled?: boolean;
+  concurrency?: 1 | null;
+}
+
+/** The agents, beside one, that work on the queue now. */
+export async function conflictsOn(db: Queries, queueId: string, agentId: string): Promise<Conflicts> {
+  const rows = await triggersOnQueues(db, [queueId]);
+  return conflictsAmong(rows, agentId);
+}
+
+const conflictsAmong = (rows: readonly ListedTrigger[], agentId: string): Conflicts =>
+  rows.filter((row) => row.enabled === 1 && row.agent_id !== agentId).map((row) => ({ id: row.agent_id, name: row.agent_name }));
+
+/** The triggers of several agents, by agent. */
+export async function caseTriggerSummaries(db: Queries, agentIds: readonly string[]): Promise<Map<string, CaseTriggerSummary>> {
+  const own = await triggersOfAgents(db, agentIds);
+  const others = await triggersOnQueues(db, [...new Set([...own.values()].map(({ queue_id }) => queue_id))]);
+  return new Map(
+    [...own].map(([agentId, row]) => {
+      const conflicts = conflictsAmong(
+        others.filter(({ queue_id }) => queue_id === row.queue_id),
+        agentId,
+      );
+      return [agentId, { enabled: row.enabled === 1, queueName: row.queue_name, conflicts }];
+    }),
+  );
+}
+
+/** The trigger of an agent. Throws 404 for one that is not there, or another's. */
+export async function requireTrigger(db: Queries, agentId: string, id: string): Promise<Trigger> {
+  const row = await triggerOfAgent(db, agentId);
+  if (row === undefined || row.id !== id) throw notFound('case trigger', id);
+  return withConflicts(db, row);
+}
+
+/** The trigger of an agent, if it has one. */
+export async function findTrigger(db: Queries, agentId: string): Promise<Trigger | undefined> {
+  const row = await triggerOfAgent(db, agentId);
+  return row === undefined ? undefined : withConflicts(db, row);
+}
+
+const withConflicts = async (db: Queries, row: ListedTrigger): Promise<Trigger> => ({
+  row,
+  conflicts: await conflictsOn(db, row.queue_id, row.agent_id),
+});
+
+/** Has an agent work on a queue. Throws 404, 409 `agent_has_case_trigger`. */
+export async function createTrigger(
+  engine: Engine,
+  by: { teamId: string; credentialId: string; agentId: string },
+  wishes: Wishes & { case_queue_id: string; enabled: boolean },
+): Promise<Trigger> {
+  return changing(engine, async (trx, now) => {
+    const agent = await requiredAgent(trx, by.teamId, by.agentId);
+    const queueId = await requiredQueue(trx, by.teamId, wishes.case_queue_id);
+    const own = await triggerOfAgent(trx, agent.id);
+    if (own !== undefined) {
+      const where = own.queue_id === queueId ? 'this queue' : `the queue "${own.queue_name}"`;
+      throw new ServiceError(409, 'agent_has_case_trigger', `The agent ${agent.name} has a case trigger already, on ${where} (${own.id}).`);
+    }
+    await insertTrigger(trx, {
+      id: newId(),
+      agent_id: agent.id,
+      queue_id: queueId,
+      credential_id: by.credentialId,
+      enabled: wishes.enabled ? 1 : 0,
+      concurrency: wishes.concurrency ?? null,
+      created_at: now,
+      updated_at: now,
+    });
+    await nudgeDispatch(trx, queueId, engine.clock.now());
+    return withConflicts(trx, (await triggerOfAgent(trx, agent.id)) as ListedTrigger);
+  });
+}
+
+/** Changes a trigger. What runs already goes on. Throws 404. */
+export async function updateTrigger(
+  engine: Engine,
+  at: { teamId: string; agentId: string; triggerId: string },
+  wishes: Wishes,
+): Promise<Trigger> {
+  return changing(engine, async (trx, now) => {
+    const agent = await requiredAgent(trx, at.teamId, at.agentId);
+    const { row } = await requireTrigger(trx, agent.id, at.triggerId);
+    const queueId = wishes.case_queue_id === undefined ? row.queue_id : await requiredQueue(trx, at.teamId, wishes.case_queue_id);
+    await updateTriggerRow(trx, row.id, {
+      queue_id: queueId,
+      enabled: wishes.enabled === undefined ? row.enabled : wishes.enabled ? 1 : 0,
+      concurrency: wishes.concurrency === undefined ? row.concurrency : wishes.concurrency,
+      updated_at: now,
+    });
+    await nudgeDispatch(trx, queueId, engine.clock.now());
+    return withConflicts(trx, (await triggerOfAgent(trx, agent.id)) as ListedTrigger);
+  });
+}
+
+/** Takes an agent off its queue. What runs already goes on. Throws 404. */
+export async function deleteTrigger(engine: Engine, at: { teamId: string; agentId: string; triggerId: string }): Promise<void> {
+  await changing(engine, async (trx) => {
+    const agent = await requiredAgent(trx, at.teamId, at.agentId);
+    await deleteTriggerRow(trx, (await requireTrigger(trx, agent.id, at.triggerId)).row.id);
+  });
+}
+
+/** Takes an agent that is being deleted off its queue, and gives what was delegated to it back. */
+export async function leaveQueues(engine: Pick<Engine, 'clock'>, trx: Queries, agentId: string): Promise<void> {
+  const row = await triggerOfAgent(trx, agentId);
+  if (row !== undefined) await deleteTriggerRow(trx, row.id);
+  const now = isoTime(engine.clock.now());
+  const given = await trx
+    .updateTable('cases')
+    .set({ delegated_agent_id: null, updated_at: now })
+    .where('delegated_agent_id', '=', agentId)
+    .returning('queue_id')
+    .execute();
+  for (const queueId of new Set(given.map(({ queue_id }) => queue_id))) await nudgeDispatch(trx, queueId, engine.clock.now());
+}
+
+/** The line of the agent's queue, when the agent can do what it could not before: a revision went live. */
+export async function agentIsReady(engine: Pick<Engine, 'clock'>, trx: Queries, agentId: string): Promise<void> {
+  const row = await triggerOfAgent(trx, agentId);
+  if (row !== undefined) await nudgeDispatch(trx, row.queue_id, engine.clock.now());
+}
+
+async function changing<T>(engine: Engine, change: (trx: Queries, now: string) => Promise<T>): Promise<T> {
+  const result = await engine.store.transaction().execute((trx) => change(trx, isoTime(engine.clock.now())));
+  engine.worker.wake();
+  return result;
+}
+
+async function requiredAgent(db: Queries, teamId: string, id: string): Promise<AgentRow> {
+  const agent = await findAgent(db, teamId, id);
+  if (agent === undefined) throw notFound('agent', id);
+  return agent;
+}
+
+async function requiredQueue(db: Queries, teamId: string, id: string): Promise<string> {
+  const queue = await findQueue(db, teamId, id);
+  if (queue === undefined) throw notFound('queue', id);
+  return queue.id;
+}

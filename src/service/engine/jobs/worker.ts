@@ -1,0 +1,276 @@
+/**
+ * The loop that claims due jobs and runs their handlers, a bounded number of each kind at a time. It keeps the leases of what
+ * it runs, and rests until the next job is due or somebody wakes it.
+ */
+
+import { type Clock, steadyTime, systemClock } from '../../../base/clock.ts';
+import { deferred } from '../../../base/deferred.ts';
+import { hostTrouble } from '../../host-trouble.ts';
+import { errorFields, type Log } from '../../log.ts';
+import type { Store } from '../../store/database/database.ts';
+import {
+  type Claim,
+  type ClaimBy,
+  type ClaimedJob,
+  claimJob,
+  firstDueTimes,
+  keepDue,
+  nextDueTime,
+  prolongLease,
+  releaseJob,
+} from '../../store/jobs/jobs.ts';
+
+/** Works on one claimed job and releases it. When it throws instead, the job is tried again later. */
+export type JobHandler = (job: ClaimedJob, signal: AbortSignal) => Promise<void>;
+
+/**
+ * Takes the job that is to be worked on next, or undefined when none may be. One that uses the early store leaves it to the handler
+ * to see the claim to the disk before it does anything that is not in the database.
+ */
+export type JobClaim = (store: Store, kind: string, by: ClaimBy) => Promise<ClaimedJob | undefined>;
+
+/** Why a rest ends; made once, where each abort would make an error of its own. */
+const awake = new Error('The worker was woken.');
+
+/** Why a handler's signal was aborted. */
+export class JobAborted extends Error {
+  readonly reason: 'stopped' | 'lost' | 'shutdown';
+
+  constructor(reason: 'stopped' | 'lost' | 'shutdown') {
+    super(`The job was aborted: ${reason}.`);
+    this.name = 'JobAborted';
+    this.reason = reason;
+  }
+}
+
+export interface WorkerOptions {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  /** Names this process in the jobs it holds. */
+  owner: string;
+  /** Milliseconds. */
+  lease?: number;
+}
+
+interface Slots {
+  concurrency: number;
+  run: JobHandler;
+  claim: JobClaim;
+  busy: number;
+}
+
+/** What decides whether a job may be claimed, beside the time. */
+const claimTables = ['jobs', 'teams', 'plans'];
+
+interface Active {
+  claim: Claim;
+  controller: AbortController;
+  leaseUntil: number;
+  done: Promise<void>;
+}
+
+const retryDelays = [1_000, 5_000, 30_000, 120_000, 600_000];
+/** The same for trouble of the host: it passes, and what it held up is to go on soon after. */
+const troubleDelays = [1_000, 2_000, 5_000, 10_000];
+/** Milliseconds without claims after trouble of the host: each would be another failure, and a write that others wait for. */
+const troubleRest = 1_000;
+
+export class Worker {
+  readonly #options: WorkerOptions;
+  readonly #lease: number;
+  readonly #kinds = new Map<string, Slots>();
+  /** By kind and subject. */
+  readonly #active = new Map<string, Active>();
+  #rest = new AbortController();
+  #woken = deferred();
+  #loop: Promise<void> | undefined;
+  #closing = false;
+  /** When it last looked for work. */
+  #looked = Number.NEGATIVE_INFINITY;
+  /** What the clock showed then, which may be later than what it shows now. */
+  #showed = Number.NEGATIVE_INFINITY;
+  /** Jobs that have ended here, each of which makes room for another. */
+  #ended = 0;
+  /** Nothing is claimed before that time. */
+  #restsUntil = Number.NEGATIVE_INFINITY;
+  /** There is nothing to claim until then, unless something changes. */
+  #nothing = { version: -1, until: Number.NEGATIVE_INFINITY };
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    this.#lease = options.lease ?? 15_000;
+  }
+
+  /** Says who works on jobs of a kind, and which of them come next. Call it before `start`. */
+  handle(kind: string, concurrency: number, run: JobHandler, claim: JobClaim = claimJob): void {
+    this.#kinds.set(kind, { concurrency, run, claim, busy: 0 });
+  }
+
+  start(): void {
+    this.#looked = steadyTime(this.#options.clock);
+    this.#loop = this.#run();
+  }
+
+  /** Whether it looks for work, as it does several times during a lease. */
+  isAlive(): boolean {
+    return this.#loop !== undefined && !this.#closing && steadyTime(this.#options.clock) - this.#looked <= 2 * this.#lease;
+  }
+
+  /** Looks for due work now. */
+  wake(): void {
+    this.#rest.abort(awake);
+    const { resolve } = this.#woken;
+    this.#woken = deferred();
+    resolve();
+  }
+
+  /** Whether due jobs of a kind wait until one of those that are worked on ends. */
+  async isWaitedFor(kind: string): Promise<boolean> {
+    const { busy, concurrency } = this.#kinds.get(kind) as Slots;
+    if (busy < concurrency) return false;
+    const { queued } = (await firstDueTimes(this.#options.store.early, [kind])).get(kind) ?? {};
+    return queued !== undefined && queued <= this.#options.clock.now();
+  }
+
+  /** Resolves when somebody wakes the worker next, for handlers that may find more to do while they wait. */
+  woken(): Promise<void> {
+    return this.#woken.promise;
+  }
+
+  /** Aborts the job if this process works on it. */
+  abort(kind: string, subjectId: string, reason: JobAborted['reason']): void {
+    this.#active.get(keyOf(kind, subjectId))?.controller.abort(new JobAborted(reason));
+  }
+
+  /** Stops claiming, aborts what runs and waits for it, but not longer than `milliseconds`. */
+  async close(milliseconds: number): Promise<void> {
+    this.#closing = true;
+    this.wake();
+    for (const active of this.#active.values()) active.controller.abort(new JobAborted('shutdown'));
+    // A job that was just being claimed is begun still, and ends like the others.
+    const settled = Promise.resolve(this.#loop).then(() => Promise.all([...this.#active.values()].map((active) => active.done)));
+    const limit = new AbortController();
+    // The bound is one of real time, whatever clock the jobs go by.
+    await Promise.race([settled, systemClock.sleep(milliseconds, limit.signal).catch(() => undefined)]);
+    limit.abort();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#closing) {
+      this.#rest = new AbortController();
+      let rest = this.#lease / 3;
+      try {
+        // Leases first, and what is claimed is judged by the time before: after a long pause of the process, also one in between, its own
+        // work must not look abandoned to it.
+        const now = this.#options.clock.now();
+        await this.#keepLeases();
+        await this.#keepDue();
+        const resting = this.#restsUntil - now;
+        rest = Math.min(rest, resting > 0 ? resting : await this.#claimDue(now));
+        this.#looked = steadyTime(this.#options.clock);
+      } catch (error) {
+        if (this.#closing) return;
+        this.#options.log('error', 'looking for work failed', errorFields(error));
+        rest = Math.min(rest, 1_000);
+        this.#noteTrouble(error);
+      }
+      await this.#options.clock.sleep(rest, this.#rest.signal).catch(() => undefined);
+    }
+  }
+
+  /** Starts what was due at a moment; the milliseconds until more is. */
+  async #claimDue(began: number): Promise<number> {
+    const { store, clock } = this.#options;
+    const version = store.changes.of(claimTables) + this.#ended;
+    // Whoever wakes this loop mostly has no work for it.
+    if (this.#nothing.version === version && began < this.#nothing.until) return this.#nothing.until - began;
+    // Only a hint, so it need not be on the disk.
+    const first = await firstDueTimes(store.early, [...this.#kinds.keys()]);
+    let next = began + this.#lease / 3;
+    for (const [kind, slots] of this.#kinds) {
+      const { queued = Number.POSITIVE_INFINITY, leaseEnd = Number.POSITIVE_INFINITY } = first.get(kind) ?? {};
+      const isDue = Math.min(queued, leaseEnd) <= began;
+      next = Math.min(next, isDue ? await this.#claimAll(kind, slots, began) : queued);
+    }
+    this.#nothing = { version, until: next };
+    return Math.max(0, next - clock.now());
+  }
+
+  /** Starts what is due of a kind, as far as there is room; when the next of it is due. */
+  async #claimAll(kind: string, slots: Slots, now: number): Promise<number> {
+    const { store, owner } = this.#options;
+    while (slots.busy < slots.concurrency && !this.#closing) {
+      const job = await slots.claim(store, kind, { owner, now, lease: this.#lease });
+      // What is due and may not be claimed yet waits for another to end, which wakes this loop.
+      if (job === undefined) return (await nextDueTime(store.early, kind, now)) ?? Number.POSITIVE_INFINITY;
+      this.#begin(job, now + this.#lease);
+    }
+    // A full kind is looked at again when one of its jobs ends.
+    return Number.POSITIVE_INFINITY;
+  }
+
+  #begin(job: ClaimedJob, leaseUntil: number): void {
+    const slots = this.#kinds.get(job.kind) as Slots;
+    const key = keyOf(job.kind, job.subject_id);
+    const previous = this.#active.get(key);
+    const controller = new AbortController();
+    if (this.#closing) controller.abort(new JobAborted('shutdown'));
+    slots.busy += 1;
+    const active: Active = { claim: { id: job.id, epoch: job.epoch }, controller, leaseUntil, done: Promise.resolve() };
+    this.#active.set(key, active);
+    active.done = this.#execute(job, slots.run, controller.signal, previous).finally(() => {
+      slots.busy -= 1;
+      this.#ended += 1;
+      if (this.#active.get(key) === active) this.#active.delete(key);
+      this.wake();
+    });
+  }
+
+  async #execute(job: ClaimedJob, run: JobHandler, signal: AbortSignal, previous: Active | undefined): Promise<void> {
+    // A stopped handler may still be ending when its subject is resumed: the two must not overlap.
+    await previous?.done;
+    try {
+      await run(job, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#options.log('error', 'a job failed and will be tried again', {
+        kind: job.kind,
+        subject: job.subject_id,
+        ...errorFields(error),
+      });
+      const delays = this.#noteTrouble(error) ? troubleDelays : retryDelays;
+      const delay = delays[Math.min(job.attempts, delays.length) - 1] ?? 1_000;
+      const dueAt = this.#options.clock.now() + delay;
+      await releaseJob(this.#options.store, job, { status: 'queued', dueAt }).catch((failure: unknown) =>
+        this.#options.log('error', 'a job could not be released', { kind: job.kind, subject: job.subject_id, ...errorFields(failure) }),
+      );
+    }
+  }
+
+  /** Whether a failure is trouble of the host, after which nothing is claimed for a moment. */
+  #noteTrouble(error: unknown): boolean {
+    const isTrouble = hostTrouble(error) !== undefined;
+    if (isTrouble) this.#restsUntil = this.#options.clock.now() + troubleRest;
+    return isTrouble;
+  }
+
+  /** After the clock was set back, what was to be done at once would wait until it shows that time again. */
+  async #keepDue(): Promise<void> {
+    const now = this.#options.clock.now();
+    if (now < this.#showed) await keepDue(this.#options.store, { now, until: this.#showed });
+    this.#showed = now;
+  }
+
+  async #keepLeases(): Promise<void> {
+    const now = this.#options.clock.now();
+    for (const active of this.#active.values()) {
+      if (active.controller.signal.aborted || active.leaseUntil - now > (this.#lease * 2) / 3) continue;
+      if (await prolongLease(this.#options.store, active.claim, now + this.#lease)) active.leaseUntil = now + this.#lease;
+      // Released by its own handler a moment ago, or taken by another process; aborting is right for both.
+      else active.controller.abort(new JobAborted('lost'));
+    }
+  }
+}
+
+const keyOf = (kind: string, subjectId: string): string => `${kind} ${subjectId}`;

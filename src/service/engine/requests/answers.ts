@@ -1,0 +1,126 @@
+/** Answers to human requests: checked against what was asked, and put into words. Pure. */
+import type { HumanQuestion } from '../../../interface/types.ts';
+import { type ErrorDetail, ServiceError } from '../../errors.ts';
+import type { HumanAnswer } from '../../runtimes/runtime.ts';
+
+export interface AskedRequest {
+  type: 'approval' | 'question';
+  title: string;
+  questions: HumanQuestion[];
+}
+
+/** An answer as the run gets it, as the request shows it, and as the transcript says it. */
+export interface GivenAnswer {
+  answer: HumanAnswer;
+  response: string;
+  message: string;
+}
+
+interface ResponseBody {
+  approved?: boolean;
+  answers?: Record<string, string>;
+  /** Why it was approved or denied. */
+  reason?: string;
+}
+
+/** Reads the body of a response to a request. Throws 400 `invalid_answer` naming everything that does not fit. */
+export function readAnswer(request: AskedRequest, body: ResponseBody): GivenAnswer {
+  return request.type === 'approval' ? readApproval(request, body) : readAnswers(request, body);
+}
+
+/** A message posted to a waiting run as the answer to its request: for an approval a refusal with a reason. */
+export function answerInWords(request: AskedRequest, text: string): Pick<GivenAnswer, 'answer' | 'response'> {
+  if (request.type === 'approval') return { answer: { type: 'approval', approved: false, reason: text }, response: `denied: ${text}` };
+  const answers = Object.fromEntries(request.questions.map(({ question }) => [question, text]));
+  return { answer: { type: 'question', answers }, response: text };
+}
+
+function readApproval(request: AskedRequest, body: ResponseBody): GivenAnswer {
+  const problems: ErrorDetail[] = [];
+  if (body.approved === undefined) problems.push({ path: 'approved', message: 'is required: this request is an approval' });
+  if (body.answers !== undefined) problems.push({ path: 'answers', message: 'must be left out: this request is an approval' });
+  if (body.approved === undefined || problems.length > 0) throw invalidAnswer(problems);
+  const { approved, reason } = body;
+  const why = reason === undefined ? '' : `: ${reason}`;
+  return {
+    answer: { type: 'approval', approved, ...(reason === undefined ? {} : { reason }) },
+    response: `${approved ? 'approved' : 'denied'}${why}`,
+    message: `${approved ? 'Approved' : 'Denied'}: ${request.title}${reason === undefined ? '' : `\n${reason}`}`,
+  };
+}
+
+function readAnswers(request: AskedRequest, body: ResponseBody): GivenAnswer {
+  const problems: ErrorDetail[] = [];
+  const given = body.answers ?? {};
+  const known = new Set(request.questions.map(({ question }) => question));
+  for (const path of ['approved', 'reason'] as const)
+    if (body[path] !== undefined) problems.push({ path, message: 'must be left out: this request asks questions' });
+  for (const question of Object.keys(given)) {
+    if (!known.has(question))
+      problems.push({ path: 'answers', message: `"${question}" is not asked; the questions are: ${quoted(known)}` });
+  }
+  const answers: [string, string | string[]][] = [];
+  for (const question of request.questions) {
+    const text = Object.hasOwn(given, question.question) ? given[question.question] : undefined;
+    const result = readOne(question, text);
+    if (result.problem === undefined) answers.push([question.question, result.answer]);
+    else problems.push({ path: 'answers', message: `"${question.question}" ${result.problem}` });
+  }
+  if (problems.length > 0) throw invalidAnswer(problems);
+  return {
+    answer: { type: 'question', answers: Object.fromEntries(answers) },
+    response:
+      answers.length === 1
+        ? spoken(answers[0]?.[1] ?? '')
+        : answers.map(([question, answer]) => `${question} ${spoken(answer)}`).join('\n'),
+    message: answers.map(([question, answer]) => `${question} ${spoken(answer)}`).join('\n'),
+  };
+}
+
+function readOne(
+  question: HumanQuestion,
+  text: string | undefined,
+): { answer: string | string[]; problem?: undefined } | { problem: string } {
+  const labels = question.options?.map(({ label }) => label) ?? [];
+  const trimmed = text?.trim() ?? '';
+  if (trimmed === '') return { problem: labels.length > 0 ? `needs an answer; choose from: ${quoted(labels)}` : 'needs an answer' };
+  if (labels.length === 0) return { answer: trimmed };
+  const chosen =
+    question.multi_select === true ? chosenLabels(trimmed, labels) : labels.filter((label) => label.trim() === trimmed).slice(0, 1);
+  if (chosen === undefined || chosen.length === 0) {
+    const how = question.multi_select === true ? 'takes one or more of these, joined with commas' : 'takes one of these';
+    return { problem: `${how}: ${quoted(labels)}` };
+  }
+  return { answer: question.multi_select === true ? chosen : (chosen[0] as string) };
+}
+
+/** Reads labels joined with commas, also labels that hold commas themselves; undefined when the text is anything else. */
+export function chosenLabels(text: string, labels: readonly string[]): string[] | undefined {
+  // The longest first, so that "Rome, Italy" is not read as "Rome" when both are offered.
+  const candidates = [...new Set(labels)].sort((a, b) => b.length - a.length);
+  // Positions from which no reading was found: without them the search could double with every label.
+  const dead = new Set<number>();
+  const readFrom = (start: number): string[] | undefined => {
+    if (dead.has(start)) return undefined;
+    for (const label of candidates) {
+      if (!text.startsWith(label.trim(), start)) continue;
+      const rest = text.slice(start + label.trim().length);
+      if (rest.trim() === '') return [label];
+      const comma = /^\s*,\s*/.exec(rest);
+      const more = comma === null ? undefined : readFrom(text.length - rest.length + comma[0].length);
+      if (more !== undefined) return [label, ...more];
+    }
+    dead.add(start);
+    return undefined;
+  };
+  const read = readFrom(0);
+  return read === undefined ? undefined : [...new Set(read)];
+}
+
+const spoken = (answer: string | string[]): string => (Array.isArray(answer) ? answer.join(', ') : answer);
+const quoted = (words: Iterable<string>): string => [...words].map((word) => `"${word}"`).join(', ');
+
+function invalidAnswer(problems: ErrorDetail[]): ServiceError {
+  const message = `The answer does not fit the request: ${problems.map(({ path, message }) => (message.startsWith('"') ? message : `${path} ${message}`)).join('; ')}.`;
+  return new ServiceError(400, 'invalid_answer', message, { details: problems });
+}

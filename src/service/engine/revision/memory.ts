@@ -1,0 +1,69 @@
+/** What agents remember from run to run: small texts, written by their runs and read by later ones. */
+import { ServiceError } from '../../errors.ts';
+import type { MemoryWrite } from '../../runtimes/runtime.ts';
+import { countMemoryFiles, findMemoryFile, memoryTexts, putMemoryFile } from '../../store/agents/memory-files.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { RunRow } from '../../store/database/schema.ts';
+
+/** Limits of an agent's memory: files, bytes of each, characters of a path. */
+export const memoryLimits = { files: 200, fileBytes: 256 * 1024, path: 255 } as const;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const odd = /[\u0000-\u001f\u007f-\u009f\\]/;
+
+/** Everything that the agent of a run remembers, by path; nothing when its memory is turned off. */
+export async function readMemory(db: Queries, run: RunRow): Promise<Map<string, string>> {
+  return (await remembers(db, run.agent_id)) ? memoryTexts(db, run.agent_id) : new Map();
+}
+
+/**
+ * Writes a memory file in the transaction of the step that does it, and returns its whole content. Throws 403 `memory_off`,
+ * 400 `invalid_memory_path`, 413 `memory_file_too_large`, 409 `memory_full`.
+ */
+export async function remember(trx: Queries, run: RunRow, { path, content, append }: MemoryWrite, now: string): Promise<string> {
+  if (!(await remembers(trx, run.agent_id)))
+    throw new ServiceError(
+      403,
+      'memory_off',
+      'The memory of this agent is turned off. Turn it on with `aops agents update AGENT --memory`.',
+    );
+  checkPath(path);
+  const before = await findMemoryFile(trx, run.agent_id, path);
+  const whole = append && before !== undefined ? joined(before.content, content) : content;
+  const size = Buffer.byteLength(whole);
+  if (size > memoryLimits.fileBytes)
+    throw new ServiceError(
+      413,
+      'memory_file_too_large',
+      `The memory file ${path} would have ${size} bytes; ${memoryLimits.fileBytes} are the most.`,
+    );
+  if (before === undefined && (await countMemoryFiles(trx, run.agent_id)) >= memoryLimits.files)
+    throw new ServiceError(409, 'memory_full', `The agent has ${memoryLimits.files} memory files already, which are the most.`);
+  const source = { source_type: 'job', source_run_id: run.id, source_user_id: null } as const;
+  await putMemoryFile(trx, { agent_id: run.agent_id, path, content: whole, size, ...source, updated_at: now });
+  return whole;
+}
+
+/** What is appended begins a line. */
+const joined = (before: string, more: string): string => (before === '' || before.endsWith('\n') ? before + more : `${before}\n${more}`);
+
+async function remembers(db: Queries, agentId: string): Promise<boolean> {
+  const agent = await db.selectFrom('agents').select('agentic_memory_enabled').where('id', '=', agentId).executeTakeFirst();
+  return agent !== undefined && agent.agentic_memory_enabled !== 0;
+}
+
+function checkPath(path: string): void {
+  const parts = path.split('/');
+  if (
+    path !== '' &&
+    path.length <= memoryLimits.path &&
+    !odd.test(path) &&
+    !parts.some((part) => part === '' || part === '.' || part === '..')
+  )
+    return;
+  throw new ServiceError(
+    400,
+    'invalid_memory_path',
+    `"${path}" is no path of a memory file; write a relative one such as notes.md or suppliers/acme.md, of ${memoryLimits.path} characters at most.`,
+  );
+}

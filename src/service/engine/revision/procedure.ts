@@ -1,0 +1,42 @@
+/** The procedure of a revision: which runtime executes it, and its text. */
+import { createHash } from 'node:crypto';
+import type { RevisionConfig } from '../../../interface/types.ts';
+import { ServiceError } from '../../errors.ts';
+import type { Runtime } from '../../runtimes/runtime.ts';
+
+export interface Procedure {
+  runtime: Runtime;
+  text: string;
+  hash: string;
+}
+
+/**
+ * The procedure that a configuration asks for. Throws 400 `unknown_runtime`, or 400 `invalid_procedure` with the lines that are wrong.
+ */
+export function procedureOf(runtimes: ReadonlyMap<string, Runtime>, config: RevisionConfig): Procedure {
+  const name = config.data.models.agent.model;
+  const runtime = runtimes.get(name);
+  if (runtime === undefined) {
+    throw new ServiceError(
+      400,
+      'unknown_runtime',
+      `This service has no runtime "${name}"; models.agent.model is one of: ${[...runtimes.keys()].join(', ')}.`,
+      {
+        details: [{ message: `must be one of: ${[...runtimes.keys()].join(', ')}`, path: 'config.data.models.agent.model' }],
+      },
+    );
+  }
+  const text = inputText(config.data.input);
+  runtime.validate(text);
+  return { runtime, text, hash: createHash('sha256').update(text).digest('hex') };
+}
+
+/** The text of an input: itself, or the texts of its messages, one below the other. */
+export function inputText(input: RevisionConfig['data']['input']): string {
+  if (typeof input === 'string') return input;
+  return input
+    .flatMap(({ content }) =>
+      typeof content === 'string' ? [content] : content.flatMap((part) => (part.type === 'input_text' ? [part.text] : [])),
+    )
+    .join('\n');
+}

@@ -1,0 +1,56 @@
+/**
+ * Evaluation: when a run has ended, a job judges it by the rubrics that there are then. A run that goes on takes its evaluation
+ * with it, and is judged again at its next end.
+ */
+import { evaluate } from '../../evaluation/evaluate.ts';
+import { readFacts } from '../../evaluation/facts.ts';
+import { beginEvaluation, findEvaluation, reopenEvaluation, saveEvaluation } from '../../store/agents/evaluations.ts';
+import { listRubrics } from '../../store/agents/rubrics.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { JobRow, RunRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
+import { enqueueJob, holdsJob, releaseJob, revokeJob } from '../../store/jobs/jobs.ts';
+import { jobKinds } from '../../store/jobs/kinds.ts';
+import { isTerminal, runById } from '../../store/runs/runs.ts';
+import type { Engine } from '../engine.ts';
+
+/** In the transaction in which a run ends. Wake the worker after the commit. */
+export async function planEvaluation(engine: Pick<Engine, 'clock'>, trx: Queries, run: RunRow): Promise<void> {
+  const now = engine.clock.now();
+  await beginEvaluation(trx, run.id, isoTime(now));
+  await enqueueJob(trx, { kind: jobKinds.evaluate, subjectId: run.id, dueAt: now });
+}
+
+/** In the transaction in which a run that had ended goes on. */
+export async function withdrawEvaluation(engine: Pick<Engine, 'clock'>, trx: Queries, run: RunRow): Promise<void> {
+  await reopenEvaluation(trx, run.id, isoTime(engine.clock.now()));
+  await revokeJob(trx, jobKinds.evaluate, run.id);
+}
+
+/** Handles an `evaluate` job. */
+export async function evaluateRun(engine: Engine, job: JobRow): Promise<void> {
+  const { store, sandboxes, clock } = engine;
+  const run = await runById(store, job.subject_id);
+  const pending = (await findEvaluation(store, job.subject_id))?.status === 'in_progress';
+  if (run === undefined || !isTerminal(run.status) || !pending) return void (await releaseJob(store, job, { status: 'done' }));
+  const scopes = ['', run.build_id].map((buildId) => listRubrics(store, { agentId: run.agent_id, buildId }));
+  const rubrics = (await Promise.all(scopes)).flat();
+  const { status, passed, total, counts, comment, results } = await evaluate(rubrics, await readFacts(store, sandboxes, run));
+  await store.transaction().execute(async (trx) => {
+    // Lost when the run went on in the meantime.
+    if (!(await holdsJob(trx, job))) return;
+    const issues = total - passed;
+    const figures = {
+      status,
+      passed,
+      total,
+      ...counts,
+      issues,
+      comment,
+      results: JSON.stringify(results),
+      updated_at: isoTime(clock.now()),
+    };
+    await saveEvaluation(trx, run.id, figures);
+    await releaseJob(trx, job, { status: 'done' });
+  });
+}

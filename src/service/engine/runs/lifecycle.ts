@@ -1,0 +1,178 @@
+/** Starting and stopping runs. Each change is one transaction; the worker is told afterwards. */
+
+import { shortened } from '../../../base/values.ts';
+import type { RevisionConfig } from '../../../interface/types.ts';
+import { notFound, ServiceError } from '../../errors.ts';
+import { newId } from '../../ids.ts';
+import { requireRoomForRun } from '../../plans/plan-limits.ts';
+import { findAgent } from '../../store/agents/agents.ts';
+import { findBuild, keepProcedure } from '../../store/agents/builds.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { AgentRow, RunRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
+import { enqueueJob, revokeJob } from '../../store/jobs/jobs.ts';
+import { jobKinds } from '../../store/jobs/kinds.ts';
+import { withdrawRequests } from '../../store/runs/human-requests.ts';
+import { appendMessages } from '../../store/runs/messages.ts';
+import { activeRunIds, activeStatuses, changeRun, findRun, insertRun, nextRunNumber } from '../../store/runs/runs.ts';
+import { findSandbox, insertSandbox, keepSandbox } from '../../store/runs/sandboxes.ts';
+import { type CaseEnd, caseRunEnded } from '../cases/run-end.ts';
+import type { Engine } from '../engine.ts';
+import { procedureOf } from '../revision/procedure.ts';
+import { messageEvents, recordRunEvents, runEvent } from '../webhooks/run-events.ts';
+import { checkWebhookUrl } from '../webhooks/subscriptions.ts';
+import { planEvaluation } from './evaluations.ts';
+import { postedMessage } from './messages.ts';
+
+export interface RunStart {
+  teamId: string;
+  agentId: string;
+  /** What started it: `api`, `mcp`, `schedule` ... */
+  source: string;
+  message?: string | undefined;
+  sandboxId?: string | undefined;
+  webhookUrl?: string | undefined;
+  /** The case that it is to work on, and what it is called after. */
+  case?: { id: string; title: string };
+}
+
+/**
+ * Starts a run of the agent's live revision. Throws 404 for an unknown agent or sandbox, 403 `plan_limit_reached`,
+ * 409 `agent_has_no_live_revision`, 400 for a URL that webhooks cannot be sent to.
+ */
+export async function startRun(engine: Engine, start: RunStart): Promise<RunRow> {
+  const webhookUrl = start.webhookUrl === undefined ? undefined : await checkWebhookUrl(engine, start.webhookUrl, 'webhook_url');
+  const run = await engine.store.transaction().execute((trx) => createRun(engine, trx, { ...start, webhookUrl }));
+  engine.worker.wake();
+  return run;
+}
+
+/** The same within a transaction of the caller, who wakes the worker when it has committed. */
+export async function createRun(engine: Pick<Engine, 'clock' | 'runtimes'>, trx: Queries, start: RunStart): Promise<RunRow> {
+  const agent = await findAgent(trx, start.teamId, start.agentId);
+  if (agent === undefined) throw notFound('agent', start.agentId);
+  await requireRoomForRun(trx, start.teamId, engine.clock.now());
+  const { buildId, procedure } = await liveProcedure(engine, trx, agent);
+  const now = isoTime(engine.clock.now());
+  const sandboxId = await sandboxFor(trx, start, now);
+  const number = await nextRunNumber(trx, start.teamId);
+  const message = start.message?.trim() ? start.message : undefined;
+  const title = runTitle(agent.name, number, start.case?.title ?? message);
+  const run = await insertRun(trx, {
+    id: newId(),
+    team_id: start.teamId,
+    agent_id: agent.id,
+    build_id: buildId,
+    run_number: number,
+    title,
+    title_folded: title.toLowerCase(),
+    status: 'not_started',
+    source: start.source,
+    sandbox_id: sandboxId,
+    runtime: procedure.runtime.name,
+    procedure_hash: procedure.hash,
+    turn: 1,
+    submitted_prompt_count: message === undefined ? 0 : 1,
+    resume_count: 0,
+    error: null,
+    webhook_url: start.webhookUrl ?? null,
+    case_id: start.case?.id ?? null,
+    created_at: now,
+    updated_at: now,
+    started_at: null,
+    completed_at: null,
+  });
+  if (message !== undefined) {
+    const posted = await appendMessages(trx, run.id, [postedMessage(run, message, now)]);
+    await recordRunEvents(engine.clock, trx, run, messageEvents(trx, run, posted));
+  }
+  return admitRun(engine, trx, run);
+}
+
+/** Lets a run proceed as soon as a worker has room. */
+export async function admitRun(engine: Pick<Engine, 'clock'>, trx: Queries, run: RunRow): Promise<RunRow> {
+  const now = engine.clock.now();
+  await enqueueJob(trx, { kind: jobKinds.run, subjectId: run.id, dueAt: now, lane: run.team_id });
+  return (await changeRun(trx, run.id, ['not_started'], { status: 'pending', updated_at: isoTime(now) })) ?? run;
+}
+
+/**
+ * Interrupts a run whatever it is doing, and withdraws what it asks. A run that has ended is left as it is.
+ * Throws 404 for an unknown run.
+ */
+export async function stopRun(engine: Engine, teamId: string, runId: string): Promise<{ run: RunRow; stopped: boolean }> {
+  const result = await engine.store.transaction().execute(async (trx) => {
+    const run = await findRun(trx, teamId, runId);
+    if (run === undefined) throw notFound('run', runId);
+    const stopped = await interruptRun(engine, trx, runId);
+    return { run: stopped ?? run, stopped: stopped !== undefined };
+  });
+  if (result.stopped) abortDrivers(engine, [runId]);
+  return result;
+}
+
+/** Interrupts the runs of an agent within a transaction; hand the ids to `abortDrivers` when it has committed. */
+export async function interruptRuns(engine: Pick<Engine, 'clock'>, trx: Queries, agentId: string): Promise<string[]> {
+  const ids = await activeRunIds(trx, agentId);
+  for (const id of ids) await interruptRun(engine, trx, id, { how: 'released', reason: 'The agent was deleted.' });
+  return ids;
+}
+
+/** Ends what this process is doing for runs that were interrupted, and lets webhooks be told. */
+export function abortDrivers(engine: Pick<Engine, 'worker'>, runIds: string[]): void {
+  for (const id of runIds) engine.worker.abort(jobKinds.run, id, 'stopped');
+  engine.worker.wake();
+}
+
+/** The same for one run; undefined when it has ended already. */
+export async function interruptRun(
+  engine: Pick<Engine, 'clock'>,
+  trx: Queries,
+  runId: string,
+  ofItsCase: CaseEnd = { how: 'failed', reason: 'The run was stopped.' },
+): Promise<RunRow | undefined> {
+  const now = isoTime(engine.clock.now());
+  const run = await changeRun(trx, runId, activeStatuses, { status: 'interrupted', completed_at: now, updated_at: now });
+  if (run === undefined) return undefined;
+  await withdrawRequests(trx, runId);
+  // The driver, wherever it is, loses the right to write with this.
+  await revokeJob(trx, jobKinds.run, runId);
+  await recordRunEvents(engine.clock, trx, run, [runEvent(trx, 'run.failed', run)]);
+  await caseRunEnded(engine, trx, run, ofItsCase);
+  await planEvaluation(engine, trx, run);
+  return run;
+}
+
+async function liveProcedure(engine: Pick<Engine, 'runtimes'>, trx: Queries, agent: AgentRow) {
+  const build = agent.live_build_id === null ? undefined : await findBuild(trx, agent.team_id, agent.live_build_id);
+  if (build === undefined || build.config === null) {
+    throw new ServiceError(409, 'agent_has_no_live_revision', `The agent ${agent.name} has no live revision; create one and promote it.`);
+  }
+  const procedure = procedureOf(engine.runtimes, JSON.parse(build.config) as RevisionConfig);
+  await keepProcedure(trx, procedure.hash, procedure.text);
+  return { buildId: build.id, procedure };
+}
+
+async function sandboxFor(trx: Queries, start: RunStart, now: string): Promise<string> {
+  if (start.sandboxId === undefined) {
+    const id = newId();
+    await insertSandbox(trx, { id, team_id: start.teamId, created_at: now, expires_at: null, removed_at: null });
+    return id;
+  }
+  const sandbox = await findSandbox(trx, start.teamId, start.sandboxId);
+  if (sandbox === undefined) throw notFound('sandbox', start.sandboxId);
+  await keepSandbox(trx, sandbox.id);
+  return sandbox.id;
+}
+
+const longestTitle = 80;
+
+/** The first line of the message, or the agent and the run's number. */
+function runTitle(agentName: string, number: number, message: string | undefined): string {
+  const line = message
+    ?.split(/\r?\n/)
+    .map((text) => text.trim())
+    .find((text) => text !== '');
+  if (line === undefined) return `${agentName} #${number}`;
+  return shortened(line, longestTitle);
+}

@@ -1,0 +1,50 @@
+/** The messages that people's words and runtimes' events become. Pure but for new ids. */
+import { newId } from '../../ids.ts';
+import type { RuntimeEvent } from '../../runtimes/runtime.ts';
+import type { NewMessage, RunRow } from '../../store/database/schema.ts';
+
+type RunTurn = Pick<RunRow, 'id' | 'turn'>;
+
+/** What a person posted to a run. */
+export const postedMessage = (run: RunTurn, text: string, now: string): NewMessage => spokenMessage(run, 'message', text, now);
+
+/** What a person answered to a human request. */
+export const responseMessage = (run: RunTurn, text: string, now: string): NewMessage => spokenMessage(run, 'human_response', text, now);
+
+/** The message of an event; a screenshot has none, it becomes a run file. */
+export function eventMessage(run: RunTurn, event: Exclude<RuntimeEvent, { kind: 'screenshot' }>, now: string): NewMessage {
+  const message = { ...blank(run, now), event_id: event.id };
+  switch (event.kind) {
+    case 'text':
+      return { ...message, type: 'message', role: 'assistant', text_content: event.text };
+    case 'tool_call': {
+      const call = { id: callId(run, event.id), name: event.name, arguments: event.arguments };
+      return { ...message, type: 'tool_call', role: 'assistant', tool_call: JSON.stringify(call) };
+    }
+    case 'tool_result': {
+      const result = { tool_call_id: callId(run, event.callId), result: event.result, error: event.error };
+      return { ...message, type: 'tool_result', role: 'tool', tool_result: JSON.stringify(result) };
+    }
+  }
+}
+
+/** Events repeat their ids in the next turn; calls are unique in the whole run. */
+const callId = (run: RunTurn, id: string): string => (run.turn === 1 ? id : `${id}.${run.turn}`);
+
+const spokenMessage = (run: RunTurn, type: string, text: string, now: string): NewMessage => ({
+  ...blank(run, now),
+  type,
+  role: 'user',
+  text_content: text,
+});
+
+const blank = (run: RunTurn, now: string) => ({
+  run_id: run.id,
+  id: newId(),
+  turn: run.turn,
+  event_id: null,
+  text_content: null,
+  tool_call: null,
+  tool_result: null,
+  timestamp: now,
+});

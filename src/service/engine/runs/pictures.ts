@@ -1,0 +1,95 @@
+/** The pictures of screenshot events: bytes on the disk first, then the rows that name them. */
+import { createHash } from 'node:crypto';
+import type { Insertable } from 'kysely';
+import type { FileStore } from '../../files/file-store.ts';
+import { newId } from '../../ids.ts';
+import type { RunPicture, RuntimeEvent } from '../../runtimes/runtime.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { RunFilesTable, RunRow } from '../../store/database/schema.ts';
+import { filesOfEvents, insertRunFile } from '../../store/runs/run-files.ts';
+import { insertToolExecution } from '../../store/runs/tool-executions.ts';
+
+export type ScreenshotEvent = Extract<RuntimeEvent, { kind: 'screenshot' }>;
+type RunTurn = Pick<RunRow, 'id' | 'turn'>;
+/** A file whose bytes are on the disk. */
+export type KeptPicture = Omit<Insertable<RunFilesTable>, 'created_at'>;
+
+export const isScreenshot = (event: RuntimeEvent): event is ScreenshotEvent => event.kind === 'screenshot';
+
+/** Writes the new pictures of events to the disk. */
+export async function keepPictures(disk: FileStore, run: RunTurn, events: readonly ScreenshotEvent[]): Promise<KeptPicture[]> {
+  const kept: KeptPicture[] = [];
+  for (const event of events) {
+    for (const [eventId, picture] of [
+      [beforeOf(event), event.before],
+      [event.id, event.image],
+    ] as const) {
+      if (picture === undefined || 'of' in picture) continue;
+      const id = newId();
+      await disk.write(run.id, id, picture.bytes);
+      kept.push({
+        id,
+        run_id: run.id,
+        turn: run.turn,
+        event_id: eventId,
+        name: picture.name,
+        mime_type: picture.mimeType,
+        size: picture.bytes.byteLength,
+        sha256: createHash('sha256').update(picture.bytes).digest('hex'),
+      });
+    }
+  }
+  return kept;
+}
+
+/** Records executions with their pictures. What the turn has already is left out: `known` are the pictures that are not needed then. */
+export async function insertExecutions(
+  trx: Queries,
+  run: RunTurn,
+  events: readonly ScreenshotEvent[],
+  kept: readonly KeptPicture[],
+  now: string,
+): Promise<{ recorded: (KeptPicture & { created_at: string })[]; known: KeptPicture[] }> {
+  const recorded = [];
+  const known = [];
+  for (const picture of kept) {
+    const file = { ...picture, created_at: now };
+    if (await insertRunFile(trx, file)) recorded.push(file);
+    else known.push(picture);
+  }
+  const named = events.flatMap((event) => [nameOf(beforeOf(event), event.before), nameOf(event.id, event.image)]);
+  const files = await filesOfEvents(trx, run.id, run.turn, [...new Set(named.filter((name) => name !== undefined))]);
+  const idOf = (name: string | undefined): string | null => files.find(({ event_id }) => event_id === name)?.id ?? null;
+  for (const event of events) {
+    await insertToolExecution(trx, {
+      id: newId(),
+      run_id: run.id,
+      turn: run.turn,
+      event_id: event.id,
+      tool_name: event.toolName,
+      action: event.action ?? null,
+      input: event.input === undefined ? null : JSON.stringify(event.input),
+      error: event.error ?? null,
+      started_at: event.startedAt.toISOString(),
+      ended_at: event.endedAt?.toISOString() ?? now,
+      before_file_id: idOf(nameOf(beforeOf(event), event.before)),
+      after_file_id: idOf(nameOf(event.id, event.image)),
+    });
+  }
+  return { recorded, known };
+}
+
+export async function dropPictures(disk: FileStore, pictures: readonly KeptPicture[]): Promise<void> {
+  for (const { run_id, id } of pictures) await disk.remove(run_id, id);
+}
+
+/** The result of a call that took a picture, with the run file the picture became: its id is what a download asks for. */
+export function namingPicture<Event extends RuntimeEvent>(event: Event, kept: readonly KeptPicture[]): Event {
+  const file = event.kind === 'tool_result' ? kept.find(({ event_id }) => event_id === event.screenshot) : undefined;
+  return file === undefined ? event : { ...event, result: { ...(event as { result?: object }).result, file_id: file.id, name: file.name } };
+}
+
+/** The event id under which a picture's file is recorded. */
+const nameOf = (own: string, picture: RunPicture | undefined): string | undefined =>
+  picture === undefined ? undefined : 'of' in picture ? picture.of : own;
+const beforeOf = (event: ScreenshotEvent): string => `${event.id}:before`;

@@ -1,0 +1,98 @@
+/** Executes a `run` job: prepares the sandbox, lets the runtime advance the run, and records how that ended. */
+import { hostTrouble } from '../../host-trouble.ts';
+import { errorFields } from '../../log.ts';
+import type { Outcome } from '../../runtimes/runtime.ts';
+import { procedureText } from '../../store/agents/builds.ts';
+import type { RunRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
+import { type ClaimedJob, holdsJob, releaseJob, yieldJob } from '../../store/jobs/jobs.ts';
+import { claimRunJob } from '../../store/runs/run-queue.ts';
+import { changeRun, isTerminal, runById } from '../../store/runs/runs.ts';
+import { reviveSandbox } from '../../store/runs/sandboxes.ts';
+import type { Engine } from '../engine.ts';
+import { unlessAborted } from '../jobs/unless-aborted.ts';
+import { JobAborted, type JobClaim } from '../jobs/worker.ts';
+import { recordRunEvents, runEvent } from '../webhooks/run-events.ts';
+import { countInterruptions } from './interruptions.ts';
+import { RunLostError, RunSession } from './run-session.ts';
+
+/** Advances the run of a claimed job as far as it goes. Throws only what is not the run's own failure. */
+export async function driveRun(engine: Engine, job: ClaimedJob, signal: AbortSignal): Promise<void> {
+  try {
+    const session = await openSession(engine, job, signal);
+    if (session === undefined) return;
+    const outcome = await advance(engine, session, job, signal);
+    if (signal.aborted) return await giveBack(engine, job, signal);
+    await session.finish(outcome);
+    engine.log('info', 'run advanced', { run: job.subject_id, outcome: outcome.status });
+  } catch (error) {
+    if (error instanceof RunLostError || signal.aborted) return await giveBack(engine, job, signal);
+    throw error;
+  }
+}
+
+/** Takes the next run for its driver, which sees the claim to the disk together with the run's first statuses. */
+export const claimRun: JobClaim = (store, kind, by) => claimRunJob(store.early, kind, by);
+
+/** Everything up to the point where the runtime takes over; undefined when there is nothing to execute. */
+async function openSession(engine: Engine, job: ClaimedJob, signal: AbortSignal): Promise<RunSession | undefined> {
+  const starting = await enter({ ...engine, store: engine.store.early }, job, 'starting');
+  if (starting === undefined) return undefined;
+  const sandbox = await engine.sandboxes.create(starting.run.sandbox_id);
+  // From here on it is on the disk whose run this is.
+  const entered = await enter(engine, job, 'running');
+  if (entered === undefined) return undefined;
+  const { run: running, interruptions } = entered;
+  const agent = await engine.store.selectFrom('agents').select('name').where('id', '=', running.agent_id).executeTakeFirstOrThrow();
+  const procedure = await procedureText(engine.store, running.procedure_hash);
+  const session = new RunSession({ engine, claim: job, run: running, agentName: agent.name, procedure, sandbox, interruptions, signal });
+  await session.load();
+  return session;
+}
+
+interface Entered {
+  run: RunRow;
+  /** How often it has been interrupted since it last got anywhere; counted when it is `running`. */
+  interruptions: number;
+}
+
+/** Moves a run on to `starting` or `running`. A run that was under way already keeps its status. */
+async function enter(engine: Engine, job: ClaimedJob, status: 'starting' | 'running'): Promise<Entered | undefined> {
+  let told = false;
+  const entered = await engine.store.transaction().execute(async (trx) => {
+    const run = (await holdsJob(trx, job)) ? await runById(trx, job.subject_id) : undefined;
+    if (run === undefined || isTerminal(run.status) || run.status === 'waiting') {
+      await releaseJob(trx, job, { status: run?.status === 'waiting' ? 'parked' : 'done' });
+      return undefined;
+    }
+    const now = isoTime(engine.clock.now());
+    await reviveSandbox(trx, run.sandbox_id);
+    const from = status === 'starting' ? (['pending'] as const) : (['pending', 'starting'] as const);
+    const starts = status === 'running' && run.started_at === null;
+    const changed = await changeRun(trx, run.id, from, { status, started_at: starts ? now : run.started_at, updated_at: now });
+    if (starts && changed !== undefined) told = await recordRunEvents(engine.clock, trx, changed, [runEvent(trx, 'run.started', changed)]);
+    const interruptions = status === 'running' ? await countInterruptions(trx, job, run) : 0;
+    return { run: changed ?? run, interruptions };
+  });
+  if (told) engine.worker.wake();
+  return entered;
+}
+
+async function advance(engine: Engine, session: RunSession, job: ClaimedJob, signal: AbortSignal): Promise<Outcome> {
+  const run = await runById(engine.store, job.subject_id);
+  const runtime = engine.runtimes.get(run?.runtime ?? '');
+  if (runtime === undefined) return { status: 'failed', error: `The runtime "${run?.runtime}" is not available in this service.` };
+  try {
+    return await unlessAborted(runtime.advance(session), signal);
+  } catch (error) {
+    if (error instanceof RunLostError || signal.aborted || hostTrouble(error) !== undefined) throw error;
+    engine.log('warn', 'a run failed with an error of its runtime', { run: job.subject_id, ...errorFields(error) });
+    return { status: 'failed', error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** After an abort: at shutdown the run keeps its place and goes on at the next start; a stopped or lost one is not ours to touch. */
+async function giveBack(engine: Engine, job: ClaimedJob, signal: AbortSignal): Promise<void> {
+  if (!(signal.reason instanceof JobAborted) || signal.reason.reason !== 'shutdown') return;
+  await yieldJob(engine.store, job, engine.clock.now());
+}

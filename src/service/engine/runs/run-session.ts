@@ -1,0 +1,264 @@
+/**
+ * One execution of a run by a runtime: what the runtime sees of the run, and the only way in which it writes. Every write is
+ * one transaction that first makes sure that the run is still this execution's to write.
+ */
+import { newId } from '../../ids.ts';
+import type { CaseAction, HumanAnswer, MemoryWrite, Outcome, RunCase, RunHost, RuntimeEvent } from '../../runtimes/runtime.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { Queries } from '../../store/database/database.ts';
+import type { HumanRequestRow, RunRow, RunsTable } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
+import { type Claim, holdsJob, releaseJob } from '../../store/jobs/jobs.ts';
+import { insertHumanRequest, turnAnswers } from '../../store/runs/human-requests.ts';
+import { completedSteps, recordStep } from '../../store/runs/journal.ts';
+import { appendMessages, postedTexts } from '../../store/runs/messages.ts';
+import { changeRun, runById } from '../../store/runs/runs.ts';
+import { carryOut, caseOfRun } from '../cases/run-actions.ts';
+import { caseRunAsked, caseRunEnded } from '../cases/run-end.ts';
+import { runConnections } from '../connections/run-connections.ts';
+import type { Engine } from '../engine.ts';
+import { readMemory, remember } from '../revision/memory.ts';
+import type { NewEvent } from '../webhooks/events.ts';
+import { askedEvent, fileEvent, messageEvents, recordRunEvents, runEvent } from '../webhooks/run-events.ts';
+import { planEvaluation } from './evaluations.ts';
+import { eventMessage } from './messages.ts';
+import { dropPictures, insertExecutions, isScreenshot, keepPictures, namingPicture } from './pictures.ts';
+
+/** The run was stopped, or another worker has it: nothing may be written any more. */
+export class RunLostError extends Error {
+  constructor() {
+    super('The run is no longer executed here.');
+    this.name = 'RunLostError';
+  }
+}
+
+/** Statuses in which a driver may write. */
+const driven = ['pending', 'starting', 'running'] as const;
+
+export interface SessionParts {
+  engine: Engine;
+  claim: Claim;
+  run: RunRow;
+  agentName: string;
+  procedure: string;
+  sandbox: Sandbox;
+  interruptions: number;
+  signal: AbortSignal;
+}
+
+export class RunSession implements RunHost {
+  readonly run: RunHost['run'];
+  readonly procedure: string;
+  readonly sandbox: Sandbox;
+  readonly interruptions: number;
+  readonly exec: 'host' | 'off';
+  readonly browsing: RunHost['browsing'];
+  readonly connections: RunHost['connections'];
+  readonly clock: RunHost['clock'];
+  readonly signal: AbortSignal;
+  readonly userMessages: string[] = [];
+  readonly journal = new Map<string, unknown>();
+  case: RunCase | undefined;
+  readonly #answers = new Map<string, HumanAnswer>();
+  readonly #engine: Engine;
+  readonly #claim: Claim;
+  readonly #row: RunRow;
+  #memory: Map<string, string> | undefined;
+  /** Number of the last posted message that the runtime can see. */
+  #seen = 0;
+  /** Whether there is work that the worker does not know of: webhooks to deliver, cases to dispatch. */
+  #told = false;
+
+  constructor(parts: SessionParts) {
+    this.#engine = parts.engine;
+    this.#claim = parts.claim;
+    this.#row = parts.run;
+    this.run = { id: parts.run.id, teamId: parts.run.team_id, number: parts.run.run_number, agentName: parts.agentName };
+    this.procedure = parts.procedure;
+    this.sandbox = parts.sandbox;
+    this.interruptions = parts.interruptions;
+    this.exec = parts.engine.exec;
+    this.browsing = parts.engine.browsing;
+    this.connections = runConnections(parts.engine, parts.run);
+    this.clock = parts.engine.clock;
+    this.signal = parts.signal;
+  }
+
+  /** Reads what earlier executions left. */
+  async load(): Promise<void> {
+    const { store } = this.#engine;
+    for (const [step, result] of await completedSteps(store, this.#row.id, this.#row.turn)) this.journal.set(step, result);
+    for (const [step, answer] of await turnAnswers(store, this.#row.id, this.#row.turn)) this.#answers.set(step, answer);
+    this.case = await caseOfRun(store, this.#row);
+    await this.#readPosted(store);
+  }
+
+  answer(step: string): HumanAnswer | undefined {
+    return this.#answers.get(step);
+  }
+
+  async emit(events: RuntimeEvent[]): Promise<void> {
+    await this.#record(events, async () => undefined);
+  }
+
+  async memory(): Promise<ReadonlyMap<string, string>> {
+    this.#memory ??= await readMemory(this.#engine.store, this.#row);
+    return this.#memory;
+  }
+
+  async commit(step: string, result: unknown, events: RuntimeEvent[] = [], memory?: MemoryWrite): Promise<void> {
+    const { id: runId, turn } = this.#row;
+    let remembered: string | undefined;
+    await this.#record(events, async (trx, now) => {
+      await recordStep(trx, { runId, turn, step }, result, now);
+      if (memory !== undefined) remembered = await remember(trx, this.#row, memory, now);
+    });
+    if (memory !== undefined && remembered !== undefined) this.#memory?.set(memory.path, remembered);
+    // As it will be read after a restart, so that both ways behave alike.
+    if (!this.journal.has(step)) this.journal.set(step, JSON.parse(JSON.stringify(result ?? null)));
+  }
+
+  async act(step: string, action: CaseAction): Promise<unknown> {
+    const { id: runId, turn } = this.#row;
+    let result: unknown;
+    await this.#write(async (trx, now) => {
+      result = await carryOut(this.#engine, trx, this.#row, action);
+      await recordStep(trx, { runId, turn, step }, result, now);
+      this.#told = true;
+    });
+    if (!this.journal.has(step)) this.journal.set(step, result);
+    return result;
+  }
+
+  /** Records how the execution ended, and gives the job back. */
+  async finish(outcome: Outcome): Promise<void> {
+    await this.#write(async (trx, now) => {
+      const released = { status: 'done' as const };
+      switch (outcome.status) {
+        case 'completed':
+          if (await this.#hasUnseenMessage(trx)) return this.#beginNextTurn(trx, now);
+          await this.#tell(trx, 'run.completed', await this.#change(trx, { status: 'completed', completed_at: now, updated_at: now }));
+          await caseRunEnded(this.#engine, trx, this.#row, { how: 'completed' });
+          await planEvaluation(this.#engine, trx, this.#row);
+          return this.#release(trx, released);
+        case 'failed':
+          await this.#tell(
+            trx,
+            'run.failed',
+            await this.#change(trx, { status: 'failed', error: outcome.error, completed_at: now, updated_at: now }),
+          );
+          await caseRunEnded(this.#engine, trx, this.#row, { how: 'failed', reason: outcome.error });
+          await planEvaluation(this.#engine, trx, this.#row);
+          return this.#release(trx, released);
+        case 'waiting':
+          await this.#pause(trx, await this.#ask(trx, outcome, now), now);
+          return this.#release(trx, { status: 'parked' });
+        case 'sleeping':
+          return this.#release(trx, { status: 'queued', dueAt: outcome.until });
+      }
+    });
+  }
+
+  async #pause(trx: Queries, request: HumanRequestRow, now: string): Promise<void> {
+    const run = await this.#change(trx, { status: 'waiting', updated_at: now });
+    await this.#outbox(trx, run, [runEvent(trx, 'run.paused', run), askedEvent(run, request)]);
+    await caseRunAsked(this.#engine, trx, run, request);
+  }
+
+  #tell(trx: Queries, kind: 'run.completed' | 'run.failed', run: RunRow): Promise<void> {
+    return this.#outbox(trx, run, [runEvent(trx, kind, run)]);
+  }
+
+  /** Events for webhooks, in the transaction of what they tell. */
+  async #outbox(trx: Queries, run: RunRow, events: NewEvent[]): Promise<void> {
+    if (events.length > 0 && (await recordRunEvents(this.#engine.clock, trx, run, events))) this.#told = true;
+  }
+
+  /** A message that came too late for this turn to see counts as posted after it. */
+  async #hasUnseenMessage(trx: Queries): Promise<boolean> {
+    return (await postedTexts(trx, this.#row.id, this.#seen)).length > 0;
+  }
+
+  async #beginNextTurn(trx: Queries, now: string): Promise<void> {
+    await this.#change(trx, { status: 'pending', turn: this.#row.turn + 1, resume_count: this.#row.resume_count + 1, updated_at: now });
+    await this.#release(trx, { status: 'queued', dueAt: this.#engine.clock.now() });
+  }
+
+  async #ask(trx: Queries, { step, request }: Extract<Outcome, { status: 'waiting' }>, now: string): Promise<HumanRequestRow> {
+    return insertHumanRequest(trx, {
+      id: newId(),
+      run_id: this.#row.id,
+      turn: this.#row.turn,
+      step,
+      type: request.type,
+      title: request.title,
+      description: request.description ?? null,
+      questions: request.questions === undefined ? null : JSON.stringify(request.questions),
+      status: 'pending',
+      answer: null,
+      response: null,
+      responded_at: null,
+      created_at: now,
+    });
+  }
+
+  async #record(events: RuntimeEvent[], alsoWrite: (trx: Queries, now: string) => Promise<void>): Promise<void> {
+    const { files: disk } = this.#engine;
+    const screenshots = events.filter(isScreenshot);
+    const pictures = await keepPictures(disk, this.#row, screenshots);
+    try {
+      await this.#write(async (trx, now) => {
+        const messages = events.flatMap((event) =>
+          isScreenshot(event) ? [] : [eventMessage(this.#row, namingPicture(event, pictures), now)],
+        );
+        const written = await appendMessages(trx, this.#row.id, messages);
+        const { recorded, known } = await insertExecutions(trx, this.#row, screenshots, pictures, now);
+        await dropPictures(disk, known);
+        const files = recorded.map((file) => fileEvent(this.#row, file));
+        await this.#outbox(trx, this.#row, [...messageEvents(trx, this.#row, written), ...files]);
+        await alsoWrite(trx, now);
+        await this.#readPosted(trx);
+      });
+    } catch (error) {
+      await dropPictures(disk, pictures);
+      throw error;
+    }
+  }
+
+  /** Writes within a transaction that fails with RunLostError when the run is not this execution's any more. */
+  async #write(change: (trx: Queries, now: string) => Promise<void>): Promise<void> {
+    if (this.signal.aborted) throw new RunLostError();
+    await this.#engine.backups.runs.pass(this.signal, () => this.#writeNow(change));
+    // What a case run does may make room for the next case.
+    if (this.#told || this.#row.case_id !== null) this.#engine.worker.wake();
+    this.#told = false;
+  }
+
+  async #writeNow(change: (trx: Queries, now: string) => Promise<void>): Promise<void> {
+    await this.#engine.store.transaction().execute(async (trx) => {
+      const run = (await holdsJob(trx, this.#claim)) ? await runById(trx, this.#row.id) : undefined;
+      if (run === undefined || !(driven as readonly string[]).includes(run.status)) throw new RunLostError();
+      await change(trx, isoTime(this.#engine.clock.now()));
+    });
+  }
+
+  async #change(
+    trx: Queries,
+    changes: Partial<Pick<RunsTable, 'status' | 'error' | 'completed_at' | 'turn' | 'resume_count' | 'updated_at'>>,
+  ): Promise<RunRow> {
+    const run = await changeRun(trx, this.#row.id, driven, changes);
+    if (run === undefined) throw new RunLostError();
+    return run;
+  }
+
+  async #release(trx: Queries, to: Parameters<typeof releaseJob>[2]): Promise<void> {
+    if (!(await releaseJob(trx, this.#claim, to))) throw new RunLostError();
+  }
+
+  async #readPosted(db: Queries): Promise<void> {
+    for (const { seq, text } of await postedTexts(db, this.#row.id, this.#seen)) {
+      this.userMessages.push(text);
+      this.#seen = seq;
+    }
+  }
+}

@@ -1,0 +1,37 @@
+/** Sandboxes that were made to stage files, and removed when no run has taken them in time. */
+import { newId } from '../../ids.ts';
+import type { JobRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
+import { enqueueJob, releaseJob } from '../../store/jobs/jobs.ts';
+import { jobKinds } from '../../store/jobs/kinds.ts';
+import { expireSandbox, expiryOf, insertSandbox } from '../../store/runs/sandboxes.ts';
+import type { Engine } from '../engine.ts';
+
+/** How long a sandbox waits for a run: 24 hours. */
+const stagingTime = 24 * 60 * 60 * 1_000;
+
+/** Creates an empty sandbox that a run can be started with. */
+export async function stageSandbox(engine: Engine, teamId: string): Promise<{ id: string; expiresAt: string }> {
+  const id = newId();
+  const now = engine.clock.now();
+  const expiresAt = isoTime(now + stagingTime);
+  await engine.sandboxes.create(id);
+  await engine.store.transaction().execute(async (trx) => {
+    await insertSandbox(trx, { id, team_id: teamId, created_at: isoTime(now), expires_at: expiresAt, removed_at: null });
+    await enqueueJob(trx, { kind: jobKinds.expireSandbox, subjectId: id, dueAt: now + stagingTime });
+  });
+  engine.worker.wake();
+  return { id, expiresAt };
+}
+
+/** Handles an `expire_sandbox` job. */
+export async function expireStagedSandbox(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+  const expired = await engine.backups.removals.pass(signal, async () => {
+    const marked = await expireSandbox(engine.store, job.subject_id, isoTime(engine.clock.now()));
+    if (marked) await engine.sandboxes.remove(job.subject_id);
+    return marked;
+  });
+  const later = expired ? undefined : await expiryOf(engine.store, job.subject_id);
+  // Set back a moment ago, the clock has brought the job here before its time.
+  await releaseJob(engine.store, job, later === undefined ? { status: 'done' } : { status: 'queued', dueAt: later });
+}

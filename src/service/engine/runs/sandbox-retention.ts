@@ -1,0 +1,52 @@
+/**
+ * How long the files of runs that have ended are kept: for ever, unless a retention time is set. Then a job removes the
+ * sandboxes whose runs have all ended so long ago. What the runs said and recorded stays.
+ */
+
+import type { JobRow } from '../../store/database/schema.ts';
+import { isoTime } from '../../store/database/time.ts';
+import { nudgeJob, releaseJob, revokeJob } from '../../store/jobs/jobs.ts';
+import { jobKinds } from '../../store/jobs/kinds.ts';
+import { endedSandboxes, firstEnd, removeEndedSandbox } from '../../store/runs/sandboxes.ts';
+import type { Engine } from '../engine.ts';
+
+/** Sandboxes looked up at a time. */
+const portion = 100;
+/** Milliseconds between two looks: at least, where next to nothing is kept, and at most, since the clock may be set meanwhile. */
+const shortestRest = 60_000;
+const longestRest = 24 * 60 * 60 * 1_000;
+
+/** Makes the job due, or takes it away where everything is kept. Call it at every start: the time may be another one. */
+export async function planRetention({ store, clock, sandboxRetention }: Engine): Promise<void> {
+  const job = { kind: jobKinds.expireRunSandboxes, subjectId: 'all' };
+  if (sandboxRetention === undefined) await revokeJob(store, job.kind, job.subjectId);
+  else await nudgeJob(store, { ...job, dueAt: clock.now() });
+}
+
+/** Handles the `expire_run_sandboxes` job, which is due again when the next sandbox may go. */
+export async function expireRunSandboxes(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+  const { store, clock, sandboxRetention: kept, sandboxes } = engine;
+  if (kept === undefined) return void (await releaseJob(store, job, { status: 'done' }));
+  const before = isoTime(Math.max(0, clock.now() - kept));
+  for (
+    let ids = await endedSandboxes(store, before, portion);
+    ids.length > 0 && !signal.aborted;
+    ids = await endedSandboxes(store, before, portion)
+  ) {
+    for (const id of ids)
+      await engine.backups.removals.pass(signal, async () => {
+        const putAside = await store.transaction().execute(async (trx) => {
+          // A run that goes on at this moment waits for the transaction, and then makes its sandbox anew.
+          const removed = await removeEndedSandbox(trx, id, before, isoTime(clock.now()));
+          return removed ? sandboxes.putAside(id) : undefined;
+        });
+        await putAside?.();
+      });
+  }
+  const first = await firstEnd(store);
+  // A run that ends from now on is kept for the whole time.
+  const now = clock.now();
+  const rest = (first === undefined ? now : Date.parse(first)) + kept - now;
+  const dueAt = now + Math.min(longestRest, Math.max(shortestRest, rest));
+  await releaseJob(store, job, { status: 'queued', dueAt });
+}

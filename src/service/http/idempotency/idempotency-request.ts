@@ -1,0 +1,39 @@
+/** What a request says of its idempotency: its key, and what makes it the same request as another. Pure. */
+import { Buffer } from 'node:buffer';
+import { createHash, type Hash, hash } from 'node:crypto';
+import { ServiceError } from '../../errors.ts';
+import { contentEssence } from '../body.ts';
+
+/** The key of a request, from its headers as received; undefined when there is none. Throws 400 `invalid_idempotency_key`. */
+export function idempotencyKey(rawHeaders: readonly string[]): string | undefined {
+  // node:http joins repeated headers with a comma, which would make one key of two.
+  const keys: string[] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    if (rawHeaders[index]?.toLowerCase() === 'idempotency-key') keys.push(rawHeaders[index + 1] ?? '');
+  if (keys.length > 1) throw new ServiceError(400, 'invalid_idempotency_key', 'Send one Idempotency-Key header.');
+  const key = keys[0];
+  if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key)) {
+    throw new ServiceError(400, 'invalid_idempotency_key', 'An Idempotency-Key has 1 to 255 visible ASCII characters and no spaces.');
+  }
+  return key;
+}
+
+/** What a request is about, beside its body. */
+export interface FingerprintedRequest {
+  method: string;
+  segments: readonly string[];
+  search: URLSearchParams;
+  contentType: string | undefined;
+}
+
+/** What makes two requests the same: method, decoded path, sorted query, content type and the very bytes of the body. */
+export const fingerprint = (request: FingerprintedRequest, body: Buffer): string =>
+  hash('sha256', Buffer.concat([Buffer.from(headOf(request)), body]));
+
+/** The same for a body that comes in pieces: they are to be added. */
+export const startFingerprint = (request: FingerprintedRequest): Hash => createHash('sha256').update(headOf(request));
+
+function headOf({ method, segments, search, contentType }: FingerprintedRequest): string {
+  const query = [...search].map(([name, value]) => JSON.stringify([name, value])).sort();
+  return `${JSON.stringify([method, segments, query, contentEssence(contentType)])}\n`;
+}

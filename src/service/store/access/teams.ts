@@ -1,0 +1,43 @@
+/** Teams. Deleted ones stay for what names them, and are found no more. */
+import type { Insertable, Updateable } from 'kysely';
+import type { Queries } from '../database/database.ts';
+import { prepared } from '../database/prepared.ts';
+import type { TeamRow, TeamsTable } from '../database/schema.ts';
+
+export async function insertTeam(db: Queries, team: Insertable<TeamsTable>): Promise<void> {
+  await db.insertInto('teams').values(team).execute();
+}
+
+export async function findTeam(db: Queries, id: string): Promise<TeamRow | undefined> {
+  return db.selectFrom('teams').selectAll().where('id', '=', id).where('deleted_at', 'is', null).executeTakeFirst();
+}
+
+/** The teams that are not deleted, the oldest first. */
+export async function listTeamRows(db: Queries, page: { limit: number; offset: number }): Promise<{ rows: TeamRow[]; total: number }> {
+  const query = db.selectFrom('teams').where('deleted_at', 'is', null);
+  const rows = await query.selectAll().orderBy('created_at').orderBy('id').limit(page.limit).offset(page.offset).execute();
+  const { total } = await query.select((select) => select.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
+  return { rows, total: Number(total) };
+}
+
+/** Holds the team's row until the transaction ends: what is counted after it stays true until then. */
+export async function lockTeam(trx: Queries, id: string): Promise<void> {
+  // An update that changes nothing: SQLite knows no "for update", and Postgres takes the same lock for it.
+  await locked.change(trx, { id });
+}
+
+const locked = prepared((db, { id }: { id: string }) =>
+  db
+    .updateTable('teams')
+    .set((set) => ({ name: set.ref('name') }))
+    .where('id', '=', id),
+);
+
+/** The team of that exact name. */
+export async function findTeamNamed(db: Queries, name: string): Promise<TeamRow | undefined> {
+  return db.selectFrom('teams').selectAll().where('name', '=', name).where('deleted_at', 'is', null).executeTakeFirst();
+}
+
+export async function updateTeamRow(db: Queries, id: string, changes: Updateable<TeamsTable>): Promise<TeamRow> {
+  return db.updateTable('teams').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
+}

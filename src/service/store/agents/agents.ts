@@ -1,0 +1,71 @@
+/** Agents. Deleted ones stay for the runs that name them, and are found no more. */
+import type { Updateable } from 'kysely';
+import type { Queries } from '../database/database.ts';
+import { columnsOf, namesOf, prepared } from '../database/prepared.ts';
+import type { AgentRow, AgentsTable } from '../database/schema.ts';
+import { asStored } from '../database/statements.ts';
+
+export async function insertAgent(db: Queries, agent: AgentRow): Promise<AgentRow> {
+  await inserted.change(db, agent);
+  return asStored(agent);
+}
+
+const inserted = prepared(
+  (db, agent: AgentRow, values) => db.insertInto('agents').values(columnsOf(agent, values)),
+  (agent) => namesOf(agent).join(),
+);
+
+export const findAgent = (db: Queries, teamId: string, id: string): Promise<AgentRow | undefined> => byId.first(db, { teamId, id });
+
+const byId = prepared((db, { teamId, id }: { teamId: string; id: string }) =>
+  db.selectFrom('agents').selectAll().where('id', '=', id).where('team_id', '=', teamId).where('deleted_at', 'is', null),
+);
+
+/** The agent of that exact name, if the team has one. */
+export const findAgentNamed = (db: Queries, teamId: string, name: string): Promise<AgentRow | undefined> =>
+  byName.first(db, { teamId, name });
+
+const byName = prepared((db, { teamId, name }: { teamId: string; name: string }) =>
+  db.selectFrom('agents').selectAll().where('team_id', '=', teamId).where('name', '=', name).where('deleted_at', 'is', null),
+);
+
+export async function updateAgentRow(db: Queries, id: string, changes: Updateable<AgentsTable>): Promise<AgentRow> {
+  return db.updateTable('agents').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
+}
+
+/** Newest first. */
+export async function listAgentRows(
+  db: Queries,
+  filter: { teamId: string; automationId: string | undefined; limit: number; offset: number },
+): Promise<{ rows: AgentRow[]; total: number }> {
+  let query = db.selectFrom('agents').where('team_id', '=', filter.teamId).where('deleted_at', 'is', null);
+  if (filter.automationId !== undefined) query = query.where('automation_id', '=', filter.automationId);
+  const rows = await query
+    .selectAll()
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(filter.limit)
+    .offset(filter.offset)
+    .execute();
+  const { total } = await query.select((select) => select.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
+  return { rows, total: Number(total) };
+}
+
+/** When each of the agents last had a run started. */
+export async function lastRunTimes(db: Queries, agentIds: string[]): Promise<Map<string, string>> {
+  if (agentIds.length === 0) return new Map();
+  // One look into the index for each; grouping would read all of their runs.
+  const rows = await db
+    .selectFrom('agents')
+    .select((select) => [
+      'id',
+      select
+        .selectFrom('runs')
+        .select((last) => last.fn.max('runs.created_at').as('last'))
+        .whereRef('runs.agent_id', '=', 'agents.id')
+        .as('last'),
+    ])
+    .where('id', 'in', agentIds)
+    .execute();
+  return new Map(rows.flatMap(({ id, last }) => (last === null ? [] : [[id, last]])));
+}

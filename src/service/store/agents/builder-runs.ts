@@ -1,0 +1,70 @@
+/** Builder runs. A revision has at most one that is active. */
+import type { Insertable, Updateable } from 'kysely';
+import type { BuilderRunStatus } from '../../../interface/types.ts';
+import type { Queries } from '../database/database.ts';
+import type { BuilderRunRow, BuilderRunsTable } from '../database/schema.ts';
+
+/** Statuses in which something is still to come. */
+export const activeBuilderStatuses = ['running', 'waiting_for_input', 'waiting_for_approve'] as const;
+
+/** Inserts a builder run with the revision's next number. Call it in a transaction. */
+export async function insertBuilderRun(db: Queries, run: Omit<Insertable<BuilderRunsTable>, 'number'>): Promise<BuilderRunRow> {
+  const latest = await latestBuilderRun(db, run.build_id);
+  return db
+    .insertInto('builder_runs')
+    .values({ ...run, number: (latest?.number ?? 0) + 1 })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+export async function latestBuilderRun(db: Queries, buildId: string): Promise<BuilderRunRow | undefined> {
+  return db.selectFrom('builder_runs').selectAll().where('build_id', '=', buildId).orderBy('number', 'desc').limit(1).executeTakeFirst();
+}
+
+/** The builder run that is active on a revision. */
+export async function activeBuilderRun(db: Queries, buildId: string): Promise<BuilderRunRow | undefined> {
+  return db
+    .selectFrom('builder_runs')
+    .selectAll()
+    .where('build_id', '=', buildId)
+    .where('status', 'in', [...activeBuilderStatuses])
+    .executeTakeFirst();
+}
+
+/** A builder run of an agent of the team that is not deleted. */
+export async function findBuilderRun(db: Queries, teamId: string, id: string): Promise<BuilderRunRow | undefined> {
+  return db
+    .selectFrom('builder_runs')
+    .innerJoin('agents', 'agents.id', 'builder_runs.agent_id')
+    .selectAll('builder_runs')
+    .where('builder_runs.id', '=', id)
+    .where('agents.team_id', '=', teamId)
+    .where('agents.deleted_at', 'is', null)
+    .executeTakeFirst();
+}
+
+export async function builderRunById(db: Queries, id: string): Promise<BuilderRunRow | undefined> {
+  return db.selectFrom('builder_runs').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+/** Changes a builder run that has one of the statuses; undefined when it has another. */
+export async function changeBuilderRun(
+  db: Queries,
+  id: string,
+  from: readonly BuilderRunStatus[],
+  changes: Updateable<BuilderRunsTable>,
+): Promise<BuilderRunRow | undefined> {
+  return db
+    .updateTable('builder_runs')
+    .set(changes)
+    .where('id', '=', id)
+    .where('status', 'in', [...from])
+    .returningAll()
+    .executeTakeFirst();
+}
+
+/** Removes the builder runs of an agent; their ids. */
+export async function deleteBuilderRuns(db: Queries, agentId: string): Promise<string[]> {
+  const rows = await db.deleteFrom('builder_runs').where('agent_id', '=', agentId).returning('id').execute();
+  return rows.map(({ id }) => id);
+}

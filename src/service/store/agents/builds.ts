@@ -1,0 +1,97 @@
+/** Revisions of agents; the interface's field names call them builds. */
+import type { Insertable, Updateable } from 'kysely';
+import type { Queries } from '../database/database.ts';
+import { bytesOf, fitting } from '../database/page-bytes.ts';
+import { prepared } from '../database/prepared.ts';
+import type { BuildRow, BuildsTable } from '../database/schema.ts';
+
+/** Inserts a revision with the agent's next number. Call it in a transaction. */
+export async function insertBuild(db: Queries, build: Omit<Insertable<BuildsTable>, 'revision_number'>): Promise<BuildRow> {
+  const { last } = await db
+    .selectFrom('builds')
+    .select((select) => select.fn.max('revision_number').as('last'))
+    .where('agent_id', '=', build.agent_id)
+    .executeTakeFirstOrThrow();
+  return db
+    .insertInto('builds')
+    .values({ ...build, revision_number: Number(last ?? 0) + 1 })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** A revision of an agent of the team that is not deleted. */
+export const findBuild = (db: Queries, teamId: string, id: string): Promise<BuildRow | undefined> => byId.first(db, { teamId, id });
+
+const byId = prepared((db, { teamId, id }: { teamId: string; id: string }) =>
+  db
+    .selectFrom('builds')
+    .innerJoin('agents', 'agents.id', 'builds.agent_id')
+    .selectAll('builds')
+    .where('builds.id', '=', id)
+    .where('agents.team_id', '=', teamId)
+    .where('agents.deleted_at', 'is', null),
+);
+
+export async function updateBuildRow(db: Queries, id: string, changes: Updateable<BuildsTable>): Promise<BuildRow> {
+  return db.updateTable('builds').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
+}
+
+/** Newest first; fewer than `limit` when they are large (see `fitting`). */
+export async function listBuildRows(
+  db: Queries,
+  agentId: string,
+  page: { limit: number; offset: number },
+): Promise<{ rows: BuildRow[]; total: number }> {
+  const query = db.selectFrom('builds').where('agent_id', '=', agentId);
+  const ordered = query.orderBy('revision_number', 'desc').offset(page.offset);
+  const sizes = await ordered.select(bytesOf('config').as('bytes')).limit(page.limit).execute();
+  const rows = await ordered
+    .selectAll()
+    .limit(fitting(sizes.map(({ bytes }) => bytes)))
+    .execute();
+  const { total } = await query.select((select) => select.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
+  return { rows, total: Number(total) };
+}
+
+/** The revision with the highest number of each agent that has any. */
+export async function latestBuilds(db: Queries, agentIds: string[]): Promise<Map<string, BuildRow>> {
+  if (agentIds.length === 0) return new Map();
+  const rows = await latestOf(db, agentIds).selectAll().execute();
+  return new Map(rows.map((row) => [row.agent_id, row]));
+}
+
+/** The bytes of the configuration in that revision, by agent. */
+export async function latestBuildSizes(db: Queries, agentIds: string[]): Promise<Map<string, number>> {
+  if (agentIds.length === 0) return new Map();
+  const rows = await latestOf(db, agentIds)
+    .select(['agent_id', bytesOf('config').as('bytes')])
+    .execute();
+  return new Map(rows.map((row) => [row.agent_id, row.bytes]));
+}
+
+const latestOf = (db: Queries, agentIds: string[]) =>
+  db
+    .selectFrom('builds')
+    .where('agent_id', 'in', agentIds)
+    .where('revision_number', '=', (where) =>
+      where
+        .selectFrom('builds as other')
+        .select((select) => select.fn.max('other.revision_number').as('last'))
+        .whereRef('other.agent_id', '=', 'builds.agent_id'),
+    );
+
+/** Keeps a procedure text under its hash; the same text is kept once. */
+export async function keepProcedure(db: Queries, hash: string, text: string): Promise<void> {
+  await kept.change(db, { hash, text });
+}
+
+const kept = prepared((db, { hash, text }: { hash: string; text: string }) =>
+  db
+    .insertInto('procedures')
+    .values({ hash, text })
+    .onConflict((conflict) => conflict.column('hash').doNothing()),
+);
+
+export const procedureText = async (db: Queries, hash: string): Promise<string> => (await ofHash.only(db, { hash })).text;
+
+const ofHash = prepared((db, { hash }: { hash: string }) => db.selectFrom('procedures').select('text').where('hash', '=', hash));

@@ -1,0 +1,51 @@
+/** Evaluations of runs. A run has one, from the moment at which it first ends. */
+import type { Insertable } from 'kysely';
+import type { Queries } from '../database/database.ts';
+import type { EvaluationRow, EvaluationsTable } from '../database/schema.ts';
+
+const nothing = { passed: 0, total: 0, critical: 0, medium: 0, low: 0, issues: 0, comment: null, results: '[]' } as const;
+
+/** Says that the run is going to be evaluated, and forgets what came of it before. */
+export async function beginEvaluation(db: Queries, runId: string, now: string): Promise<void> {
+  const fresh = { ...nothing, status: 'in_progress', updated_at: now } as const;
+  await db
+    .insertInto('evaluations')
+    .values({ run_id: runId, ...fresh, created_at: now })
+    .onConflict((conflict) => conflict.column('run_id').doUpdateSet(fresh))
+    .execute();
+}
+
+/** The same for a run that was evaluated before; nothing happens to another. */
+export async function reopenEvaluation(db: Queries, runId: string, now: string): Promise<void> {
+  await db
+    .updateTable('evaluations')
+    .set({ ...nothing, status: 'in_progress', updated_at: now })
+    .where('run_id', '=', runId)
+    .execute();
+}
+
+export async function saveEvaluation(
+  db: Queries,
+  runId: string,
+  evaluation: Omit<Insertable<EvaluationsTable>, 'run_id' | 'created_at'>,
+): Promise<void> {
+  await db.updateTable('evaluations').set(evaluation).where('run_id', '=', runId).execute();
+}
+
+export async function findEvaluation(db: Queries, runId: string): Promise<EvaluationRow | undefined> {
+  return db.selectFrom('evaluations').selectAll().where('run_id', '=', runId).executeTakeFirst();
+}
+
+/** An evaluation without what each rubric gave. */
+export type ListedEvaluation = Omit<EvaluationRow, 'results' | 'issues'>;
+
+/** Those of several runs, by run. */
+export async function evaluationsOf(db: Queries, runIds: readonly string[]): Promise<Map<string, ListedEvaluation>> {
+  if (runIds.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('evaluations')
+    .select(['run_id', 'status', 'passed', 'total', 'critical', 'medium', 'low', 'comment', 'created_at', 'updated_at'])
+    .where('run_id', 'in', [...runIds])
+    .execute();
+  return new Map(rows.map((row) => [row.run_id, row]));
+}

@@ -1,0 +1,63 @@
+/** Schedules of agents. */
+import type { Insertable, Updateable } from 'kysely';
+import type { Queries } from '../database/database.ts';
+import type { ScheduleRow, SchedulesTable } from '../database/schema.ts';
+
+/** A schedule with the name of the credential that made it. */
+export type ListedSchedule = ScheduleRow & { user_name: string };
+
+export async function insertSchedule(db: Queries, schedule: Insertable<SchedulesTable>): Promise<void> {
+  await db.insertInto('schedules').values(schedule).execute();
+}
+
+/** The schedule if it is one of the agent. */
+export async function findSchedule(db: Queries, agentId: string, id: string): Promise<ListedSchedule | undefined> {
+  return listed(db).where('schedules.id', '=', id).where('schedules.agent_id', '=', agentId).executeTakeFirst();
+}
+
+export async function scheduleById(db: Queries, id: string): Promise<ScheduleRow | undefined> {
+  return db.selectFrom('schedules').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+/** Of several agents, by agent, the oldest first. */
+export async function schedulesOf(db: Queries, agentIds: string[]): Promise<Map<string, ListedSchedule[]>> {
+  const byAgent = new Map<string, ListedSchedule[]>();
+  if (agentIds.length === 0) return byAgent;
+  const rows = await listed(db)
+    .where('schedules.agent_id', 'in', agentIds)
+    .orderBy('schedules.created_at')
+    .orderBy('schedules.id')
+    .execute();
+  for (const row of rows) byAgent.set(row.agent_id, [...(byAgent.get(row.agent_id) ?? []), row]);
+  return byAgent;
+}
+
+export async function updateScheduleRow(db: Queries, id: string, changes: Updateable<SchedulesTable>): Promise<void> {
+  await db.updateTable('schedules').set(changes).where('id', '=', id).execute();
+}
+
+/** Takes an instant at which the schedule fires: false when somebody else has, or it does not fire then any more. */
+export async function takeInstant(db: Queries, schedule: { id: string; nextAt: number }, next: number | null): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('schedules')
+    .set({ next_at: next })
+    .where('id', '=', schedule.id)
+    .where('next_at', '=', schedule.nextAt)
+    .where('enabled', '=', 1)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** Removes the schedules of an agent, or one of them; the ids of those that are gone. */
+export async function deleteSchedules(db: Queries, agentId: string, id?: string): Promise<string[]> {
+  let query = db.deleteFrom('schedules').where('agent_id', '=', agentId);
+  if (id !== undefined) query = query.where('id', '=', id);
+  return (await query.returning('id').execute()).map((row) => row.id);
+}
+
+const listed = (db: Queries) =>
+  db
+    .selectFrom('schedules')
+    .innerJoin('credentials', 'credentials.id', 'schedules.credential_id')
+    .selectAll('schedules')
+    .select('credentials.name as user_name');

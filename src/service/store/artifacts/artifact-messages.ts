@@ -1,0 +1,48 @@
+/** What people and the generator said about an artifact, in order. */
+import type { Insertable } from 'kysely';
+import type { Queries } from '../database/database.ts';
+import { bytesOf, fitting } from '../database/page-bytes.ts';
+import type { ArtifactMessageRow, ArtifactMessagesTable } from '../database/schema.ts';
+
+/** Inserts a message after the others. Call it in a transaction. */
+export async function insertArtifactMessage(
+  db: Queries,
+  message: Omit<Insertable<ArtifactMessagesTable>, 'seq'>,
+): Promise<ArtifactMessageRow> {
+  const { last } = await db
+    .selectFrom('artifact_messages')
+    .select((select) => select.fn.max('seq').as('last'))
+    .where('artifact_id', '=', message.artifact_id)
+    .executeTakeFirstOrThrow();
+  return db
+    .insertInto('artifact_messages')
+    .values({ ...message, seq: Number(last ?? 0) + 1 })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+export async function findArtifactMessage(db: Queries, artifactId: string, id: string): Promise<ArtifactMessageRow | undefined> {
+  return db.selectFrom('artifact_messages').selectAll().where('id', '=', id).where('artifact_id', '=', artifactId).executeTakeFirst();
+}
+
+/**
+ * The last messages before a place in the order, the oldest of them first; `hasMore` says whether there are older ones. They
+ * are fewer than `limit` when they are large (see `fitting`).
+ */
+export async function listArtifactMessageRows(
+  db: Queries,
+  artifactId: string,
+  page: { limit: number; before: number | undefined },
+): Promise<{ rows: ArtifactMessageRow[]; total: number; hasMore: boolean }> {
+  const query = db.selectFrom('artifact_messages').where('artifact_id', '=', artifactId);
+  const { total } = await query.select((select) => select.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
+  const earlier = page.before === undefined ? query : query.where('seq', '<', page.before);
+  const latest = earlier.orderBy('seq', 'desc');
+  const sizes = await latest
+    .select(bytesOf('content', 'message', 'selected_element').as('bytes'))
+    .limit(page.limit + 1)
+    .execute();
+  const shown = fitting(sizes.slice(0, page.limit).map(({ bytes }) => bytes));
+  const rows = await latest.selectAll().limit(shown).execute();
+  return { rows: rows.reverse(), total: Number(total), hasMore: sizes.length > shown };
+}

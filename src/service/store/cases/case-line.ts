@@ -1,0 +1,128 @@
+/**
+ * The line of cases that wait to be taken, in the order of pick-up: postponed cases that are due, then by priority, then by
+ * age. A case that was delegated waits in the line of its agent alone. Every query here reads a few entries of an index,
+ * however many cases wait.
+ */
+import { sql } from 'kysely';
+import type { Queries } from '../database/database.ts';
+import { prepared } from '../database/prepared.ts';
+import type { CaseRow } from '../database/schema.ts';
+import { activeStatuses } from '../runs/runs.ts';
+
+/** The parts of the line, in the order in which they are taken. Cases that are still postponed are not taken. */
+export const lineRanks = { due: 0, waiting: 1, postponed: 2 } as const;
+
+// Written as literals: SQLite uses a partial index only when the statement itself, without its parameters, says the same.
+const inLine = sql<boolean>`status = 'pending' and claimed_by_run_id is null`;
+const stillPostponed = sql<boolean>`line_rank = 2 and status = 'pending' and claimed_by_run_id is null`;
+
+/** Puts postponed cases that are due at `now` (ISO 8601) at the front of the line. Call it in a transaction. */
+export async function admitDueCases(db: Queries, queueId: string, now: string): Promise<void> {
+  // A look first: a change of no rows would count as a change of the table.
+  if ((await firstDue.first(db, { queueId, now })) === undefined) return;
+  await db
+    .updateTable('cases')
+    .set({ line_rank: lineRanks.due })
+    .where('queue_id', '=', queueId)
+    .where('postponed_to', '<=', now)
+    .where(stillPostponed)
+    .execute();
+}
+
+const firstDue = prepared((db, { queueId, now }: { queueId: string; now: string }) =>
+  db.selectFrom('cases').select('id').where('queue_id', '=', queueId).where('postponed_to', '<=', now).where(stillPostponed).limit(1),
+);
+
+/** The first case in line for an agent. `ownOnly` leaves out those that any agent of the queue may take. */
+export async function nextCase(db: Queries, line: { queueId: string; agentId: string; ownOnly: boolean }): Promise<CaseRow | undefined> {
+  const own = await firstDelegated.first(db, line);
+  const open = line.ownOnly ? undefined : await firstOpen.first(db, line);
+  if (own === undefined || open === undefined) return own ?? open;
+  return isBefore(open, own) ? open : own;
+}
+
+const firstDelegated = prepared((db, { queueId, agentId }: { queueId: string; agentId: string }) =>
+  firstOf(db, queueId).where('delegated_agent_id', '=', agentId),
+);
+
+const firstOpen = prepared((db, { queueId }: { queueId: string }) => firstOf(db, queueId).where('delegated_agent_id', 'is', null));
+
+const firstOf = (db: Queries, queueId: string) =>
+  db
+    .selectFrom('cases')
+    .selectAll()
+    .where('queue_id', '=', queueId)
+    .where(inLine)
+    .where('line_rank', '<', lineRanks.postponed)
+    .orderBy('line_rank')
+    .orderBy('priority', 'desc')
+    .orderBy('created_at')
+    .orderBy('number')
+    .limit(1);
+
+/** Whether a case is taken before another one of its queue. */
+function isBefore(a: CaseRow, b: CaseRow): boolean {
+  if (a.line_rank !== b.line_rank) return a.line_rank < b.line_rank;
+  if (a.priority !== b.priority) return a.priority > b.priority;
+  return a.created_at === b.created_at ? a.number < b.number : a.created_at < b.created_at;
+}
+
+/** When the next postponed case of the queue is due, after a moment. */
+export async function nextPostponed(db: Queries, queueId: string, after: string): Promise<string | undefined> {
+  return (await earliestAfter.first(db, { queueId, after }))?.postponed_to ?? undefined;
+}
+
+const earliestAfter = prepared((db, { queueId, after }: { queueId: string; after: string }) =>
+  db
+    .selectFrom('cases')
+    .select('postponed_to')
+    .where('queue_id', '=', queueId)
+    .where('postponed_to', '>', after)
+    .where(stillPostponed)
+    .orderBy('postponed_to')
+    .limit(1),
+);
+
+/** Agents that alone may take cases which wait in the queue, in the order of their ids. */
+export async function delegatedAgents(db: Queries, queueId: string): Promise<string[]> {
+  const agents: string[] = [];
+  // One look for each agent, not for each of its cases.
+  for (;;) {
+    const next = (await delegatedAfter.first(db, { queueId, last: agents.at(-1) ?? '' }))?.delegated_agent_id ?? undefined;
+    if (next === undefined) return agents;
+    agents.push(next);
+  }
+}
+
+const delegatedAfter = prepared((db, { queueId, last }: { queueId: string; last: string }) =>
+  db
+    .selectFrom('cases')
+    .select('delegated_agent_id')
+    .where('queue_id', '=', queueId)
+    .where('delegated_agent_id', '>', last)
+    .where(inLine)
+    .orderBy('delegated_agent_id')
+    .limit(1),
+);
+
+/** Runs of the agent for cases of the queue: those that are executed, and those that wait for a person with a case that is not done. */
+export async function runsForCases(db: Queries, queueId: string, agentId: string): Promise<{ executing: number; waiting: number }> {
+  const rows = await db
+    .selectFrom('runs')
+    .innerJoin('cases', 'cases.id', 'runs.case_id')
+    .select((select) => ['runs.status as status', select.fn.countAll<number>().as('count')])
+    .where('runs.agent_id', '=', agentId)
+    .where('runs.status', 'in', [...activeStatuses])
+    .where('cases.queue_id', '=', queueId)
+    .where((where) =>
+      where.or([
+        where('runs.status', '!=', 'waiting'),
+        where.and([where('cases.claimed_by_run_id', '=', where.ref('runs.id')), where('cases.status', '=', 'pending')]),
+      ]),
+    )
+    .groupBy('runs.status')
+    .execute();
+  const count = (waits: boolean): number =>
+    rows.reduce((sum, row) => ((row.status === 'waiting') === waits ? sum + Number(row.count) : sum), 0);
+  return { executing: count(false), waiting: count(true) };
+}

@@ -1,0 +1,64 @@
+/** Brings a database up to this version: all pending migrations in one transaction, after copying an older file. */
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Kysely, type Migration, Migrator, sql } from 'kysely';
+import { AopsError, exitCodes } from '../../../base/errors.ts';
+import { foreignData } from './data-failure.ts';
+import { migrations as ownMigrations } from './migrations/index.ts';
+import type { Database } from './schema.ts';
+
+/**
+ * Applies what is missing. An existing file is first copied to `<dataDirectory>/backups`; when a migration fails nothing has
+ * changed. Throws AopsError `data_directory_newer` for a database with migrations that this version does not know, and
+ * `data_directory_foreign` for one that has tables and none.
+ */
+export async function migrate(
+  db: Kysely<Database>,
+  dataDirectory: string,
+  migrations: Record<string, Migration> = ownMigrations,
+): Promise<void> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
+  await refuseForeign(db, dataDirectory);
+  const applied = await appliedMigrations(db);
+  const unknown = applied.filter((name) => !(name in migrations));
+  if (unknown.length > 0) {
+    throw new AopsError(`The data directory ${dataDirectory} was written by a newer version of aops (it has ${unknown.join(', ')}).`, {
+      code: 'data_directory_newer',
+      exit: exitCodes.conflict,
+      hint: 'Upgrade aops, or choose another data directory.',
+    });
+  }
+  const pending = Object.keys(migrations).filter((name) => !applied.includes(name));
+  if (pending.length === 0) return;
+  if (applied.length > 0) await backUp(db, dataDirectory, applied.at(-1) as string);
+  const { error } = await migrator.migrateToLatest();
+  if (error !== undefined) throw error;
+}
+
+/** @throws AopsError `data_directory_foreign` for a database that has other tables alone */
+export async function refuseForeign(db: Kysely<Database>, dataDirectory: string): Promise<void> {
+  const names = await tableNames(db);
+  // This one is there before the first migration is.
+  if (names.length > 0 && !names.includes('kysely_migration')) throw foreignData(dataDirectory);
+}
+
+/** Names of the migrations that the database has, oldest first; none for an empty file. */
+export async function appliedMigrations(db: Kysely<Database>): Promise<string[]> {
+  if (!(await tableNames(db)).includes('kysely_migration')) return [];
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db);
+  return rows.map((row) => row.name);
+}
+
+async function tableNames(db: Kysely<Database>): Promise<string[]> {
+  const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
+  return tables.map(({ name }) => name);
+}
+
+async function backUp(db: Kysely<Database>, dataDirectory: string, version: string): Promise<void> {
+  const directory = join(dataDirectory, 'backups');
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const path = join(directory, `aops-${version}.db`);
+  // An earlier attempt at the same migration may have left its copy; the file in place is the newer truth.
+  await rm(path, { force: true });
+  await sql`vacuum into ${path}`.execute(db);
+}

@@ -1,0 +1,76 @@
+/**
+ * Queries that are built and compiled once: on the paths that every request and every run takes, building one anew takes
+ * longer than executing it.
+ */
+import { type Compilable, type CompiledQuery, NoResultError, type QueryResult } from 'kysely';
+import type { Queries } from './database.ts';
+import type { FirstRowQuery } from './statements.ts';
+
+/** Stands in a query that is being built for a value that is given later. */
+class Parameter {
+  readonly name: string;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+const parameters = new Proxy({} as Record<string, Parameter>, { get: (_, name) => new Parameter(String(name)) });
+
+type Plan = (values: Record<string, unknown>, firstRowOnly: boolean) => FirstRowQuery;
+
+export interface PreparedQuery<Values, Row> {
+  all(db: Queries, values: Values): Promise<Row[]>;
+  first(db: Queries, values: Values): Promise<Row | undefined>;
+  /** Throws when there is no row. */
+  only(db: Queries, values: Values): Promise<Row>;
+  /** Executes a change; how many rows it was about. */
+  change(db: Queries, values: Values): Promise<number>;
+}
+
+/**
+ * A query that differs in its values alone. Where it differs in more, as in which columns are set, `shape` names what is the
+ * same; `build` is called once for each, and may look at `values` for what the shape tells of them, and nothing else.
+ */
+export function prepared<Values extends object, Row>(
+  build: (db: Queries, parameters: Values, values: Values) => Compilable<Row>,
+  shape: (values: Values) => string = () => '',
+): PreparedQuery<Values, Row> {
+  // Compiled for one kind of database; a process has one kind.
+  const plans = new Map<string, Plan>();
+  const run = (db: Queries, values: Values, firstRowOnly = false): Promise<QueryResult<Row>> => {
+    const name = shape(values);
+    let plan = plans.get(name);
+    if (plan === undefined) {
+      plan = planOf(build(db, parameters as Values, values).compile());
+      plans.set(name, plan);
+    }
+    return db.executeQuery(plan(values as Record<string, unknown>, firstRowOnly)) as Promise<QueryResult<Row>>;
+  };
+  return {
+    all: async (db, values) => (await run(db, values)).rows,
+    first: async (db, values) => (await run(db, values, true)).rows[0],
+    async only(db, values) {
+      const row = (await run(db, values, true)).rows[0];
+      if (row === undefined) throw new NoResultError({ kind: 'SelectQueryNode' } as never);
+      return row;
+    },
+    change: async (db, values) => Number((await run(db, values)).numAffectedRows ?? 0n),
+  };
+}
+
+/** The parameters of the columns that `values` has, for a change of columns that are not always the same. */
+export const columnsOf = <Columns extends object>(parameters: Columns, values: Partial<Columns>): Columns =>
+  Object.fromEntries(namesOf(values).map((name) => [name, parameters[name as keyof Columns]])) as Columns;
+
+/** What is given, of values that may be undefined; for the shape of a query. */
+export const namesOf = (values: object): string[] => Object.keys(values).filter((name) => values[name as never] !== undefined);
+
+function planOf(compiled: CompiledQuery): Plan {
+  const places = compiled.parameters;
+  return (values, firstRowOnly) => ({
+    ...compiled,
+    firstRowOnly,
+    parameters: places.map((place) => (place instanceof Parameter ? values[place.name] : place)),
+  });
+}

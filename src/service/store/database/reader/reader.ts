@@ -1,0 +1,92 @@
+/** A thread that reads a database, one query after the other, while this one goes on. It is started when it is first needed. */
+import { Buffer } from 'node:buffer';
+import { Worker } from 'node:worker_threads';
+import type { CompiledQuery, QueryResult } from 'kysely';
+import { damageIn } from '../damaged-data.ts';
+import { packing, type ResultColumn } from '../packed-rows.ts';
+import type { FirstRowQuery } from '../statements.ts';
+import { bindable, kindOf } from '../statements.ts';
+import type { Asked, Told } from './messages.ts';
+import { libsqlFile, readerProgram } from './worker-file.ts';
+
+interface Waiting {
+  readonly sql: string;
+  resolve(result: QueryResult<never>): void;
+  reject(error: unknown): void;
+}
+
+export class Reader {
+  readonly #file: string;
+  readonly #waiting = new Map<number, Waiting>();
+  #worker: Worker | undefined;
+  #ended: Promise<void> = Promise.resolve();
+  #last = 0;
+
+  /** @param file the database; it is opened for reading alone */
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** Runs a query that changes nothing. Throws what SQLite has against it, and DamagedDataError. */
+  run(query: CompiledQuery): Promise<QueryResult<never>> {
+    const { sql, parameters, firstRowOnly } = query as FirstRowQuery;
+    const as = kindOf(query.query) === 'other' ? 'rows' : firstRowOnly ? 'first packed' : 'packed';
+    const id = ++this.#last;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { sql, resolve, reject });
+      const worker = this.#start();
+      worker.ref();
+      worker.postMessage({ id, sql, parameters: parameters.map(bindable), as } satisfies Asked);
+    });
+  }
+
+  /** Resolves when the file is closed. What is being read is read to its end. */
+  async close(): Promise<void> {
+    // It must not be left behind by a process that has nothing else to wait for.
+    this.#worker?.ref();
+    this.#worker?.postMessage('close');
+    await this.#ended;
+  }
+
+  #start(): Worker {
+    if (this.#worker !== undefined) return this.#worker;
+    const worker = new Worker(readerProgram.file, { env: {}, execArgv: [], workerData: { file: this.#file, libsql: libsqlFile() } });
+    this.#worker = worker;
+    worker.on('message', (told: Told) => this.#told(worker, told));
+    worker.on('error', (error) => this.#fail(worker, error));
+    this.#ended = new Promise((resolve) => {
+      worker.once('exit', () => {
+        this.#fail(worker, new Error('The thread that reads the database ended.'));
+        resolve();
+      });
+    });
+    return worker;
+  }
+
+  #told(worker: Worker, told: Told): void {
+    const waiting = this.#waiting.get(told.id);
+    this.#waiting.delete(told.id);
+    if (this.#waiting.size === 0) worker.unref();
+    try {
+      if ('problem' in told) throw damageIn(Object.assign(new Error(told.problem.message), { code: told.problem.code }));
+      const rows = 'rows' in told ? told.rows.map((values) => named(told.columns, values)) : unpacked(told.columns, told.bytes);
+      waiting?.resolve({ rows: rows as never[] });
+    } catch (error) {
+      waiting?.reject(error);
+    }
+  }
+
+  /** The next query starts another thread. */
+  #fail(worker: Worker, error: unknown): void {
+    if (this.#worker !== worker) return;
+    this.#worker = undefined;
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+}
+
+const unpacked = (columns: readonly ResultColumn[], bytes: Uint8Array | null): never[] =>
+  packing('', columns).unpack(bytes === null ? null : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+
+const named = (columns: readonly ResultColumn[], values: readonly unknown[]): Record<string, unknown> =>
+  Object.fromEntries(columns.map(({ name }, index) => [name, values[index]]));

@@ -1,0 +1,135 @@
+/** Statements of one libsql database, prepared once, and what running them has to mind. */
+import type { Buffer } from 'node:buffer';
+import {
+  type CompiledQuery,
+  DeleteQueryNode,
+  InsertQueryNode,
+  type OperationNode,
+  type QueryResult,
+  SelectQueryNode,
+  TableNode,
+  UpdateQueryNode,
+} from 'kysely';
+import type { Database as LibsqlDatabase, Statement } from 'libsql';
+import { damageIn } from './damaged-data.ts';
+import { type Packing, packedChange, packing, type ResultColumn } from './packed-rows.ts';
+
+/** A query of which only the first row is wanted. SQLite makes one row in half the time it takes to begin a list of rows. */
+export interface FirstRowQuery extends CompiledQuery {
+  readonly firstRowOnly?: boolean;
+}
+
+/** `other` is what may not be part of a transaction, or change anything: SQL written by hand. */
+export type StatementKind = 'read' | 'write' | 'other';
+
+interface Prepared {
+  readonly statement: Statement;
+  /** Of a query: a row for each of its rows, not one for all. Made when it is needed. */
+  each?: Statement;
+  readonly packing?: Packing;
+  /** Makes a row of the values of a statement that was written by hand; undefined when it returns none. */
+  readonly row?: (values: readonly unknown[]) => never;
+}
+
+/** Preparing takes longer than executing; so many are kept, which is more than there are but for lists of many lengths. */
+const kept = 500;
+
+export class Statements {
+  readonly #database: LibsqlDatabase;
+  readonly #prepared = new Map<string, Prepared>();
+
+  constructor(database: LibsqlDatabase) {
+    this.#database = database;
+  }
+
+  /** Throws what SQLite has against it, and DamagedDataError for what cannot be read any more. */
+  run(query: FirstRowQuery): QueryResult<never> {
+    try {
+      return this.#run(query);
+    } catch (error) {
+      throw damageIn(error);
+    }
+  }
+
+  #run({ sql, parameters, query, firstRowOnly }: FirstRowQuery): QueryResult<never> {
+    const kind = kindOf(query);
+    // It may change the schema that the others were prepared for.
+    if (kind === 'other') this.#prepared.clear();
+    const prepared = kind === 'other' ? this.#byHand(sql) : this.#keep(sql, query);
+    const { statement, packing, row } = prepared;
+    const values = parameters.map(bindable);
+    if (packing !== undefined) {
+      // A change that returns rows has to be seen to its end.
+      if (kind === 'write') return { rows: (statement.all(values) as [Buffer][]).flatMap(([bytes]) => packing.unpack(bytes)) };
+      if (!firstRowOnly) return { rows: packing.unpack((statement.get(values) as [Buffer | null])[0]) };
+      prepared.each ??= this.#database.prepare(packing.each).raw(true);
+      const first = prepared.each.get(values) as [Buffer] | undefined;
+      return { rows: first === undefined ? [] : packing.unpack(first[0]) };
+    }
+    if (row !== undefined) return { rows: (statement.all(values) as unknown[][]).map(row) };
+    const { changes, lastInsertRowid } = statement.run(values);
+    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+  }
+
+  #keep(sql: string, query: OperationNode): Prepared {
+    let prepared = this.#prepared.get(sql);
+    if (prepared === undefined) {
+      prepared = this.#prepare(sql, query);
+      if (this.#prepared.size >= kept) this.#prepared.delete(this.#prepared.keys().next().value as string);
+      this.#prepared.set(sql, prepared);
+    }
+    return prepared;
+  }
+
+  #prepare(sql: string, query: OperationNode): Prepared {
+    const statement = this.#database.prepare(sql);
+    if (!statement.reader) return { statement };
+    const columns = statement.columns() as ResultColumn[];
+    const packed = packing(sql, columns);
+    const packedSql = kindOf(query) === 'read' ? packed.all : packedChange(sql, columns);
+    return { statement: this.#database.prepare(packedSql).raw(true), packing: packed };
+  }
+
+  /** Its rows are those of SQLite itself, such as those of a pragma. */
+  #byHand(sql: string): Prepared {
+    const statement = this.#database.prepare(sql);
+    if (!statement.reader) return { statement };
+    statement.raw(true);
+    return { statement, row: rowMaker((statement.columns() as { name: string }[]).map(({ name }) => name)) };
+  }
+}
+
+export function kindOf(query: OperationNode): StatementKind {
+  if (SelectQueryNode.is(query)) return 'read';
+  return InsertQueryNode.is(query) || UpdateQueryNode.is(query) || DeleteQueryNode.is(query) ? 'write' : 'other';
+}
+
+/** The table that a change is about; undefined for what was written by hand. */
+export function changedTable(query: OperationNode): string | undefined {
+  if (InsertQueryNode.is(query)) return tableName(query.into);
+  if (UpdateQueryNode.is(query)) return tableName(query.table);
+  return DeleteQueryNode.is(query) ? tableName(query.from.froms[0]) : undefined;
+}
+
+const tableName = (node: OperationNode | undefined): string | undefined =>
+  node !== undefined && TableNode.is(node) ? node.table.identifier.name : undefined;
+
+/** A function made for these columns fills an object several times faster than a loop over their names. */
+function rowMaker(columns: readonly string[]): (values: readonly unknown[]) => never {
+  const fields = columns.map((name, index) => `${JSON.stringify(name)}: values[${index}]`);
+  return new Function('values', `return { ${fields.join(', ')} };`) as (values: readonly unknown[]) => never;
+}
+
+/** A row as it will be read after it was written. To have it returned by the database takes longer than to write it. */
+export function asStored<Row extends object>(row: Row): Row {
+  const stored: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(row)) stored[name] = bindable(value);
+  return stored as Row;
+}
+
+/** libsql aborts the whole process on a boolean, and cuts a text at its first NUL character without a word. */
+export function bindable(value: unknown): unknown {
+  if (typeof value === 'boolean') throw new TypeError('A boolean cannot be bound; columns of that kind hold 1 or 0.');
+  if (typeof value === 'string' && value.includes('\0')) return value.replaceAll('\0', '\uFFFD');
+  return value;
+}

@@ -1,0 +1,163 @@
+/** Runs, and everything that one leaves behind. */
+import type { Insertable, Selectable } from 'kysely';
+import type { RunStatus } from '../../../../interface/types.ts';
+import type { Fixed } from './columns.ts';
+
+export interface SandboxesTable {
+  id: Fixed<string>;
+  team_id: Fixed<string>;
+  created_at: Fixed<string>;
+  /** When it is removed unless a run has taken it; null once one has. */
+  expires_at: string | null;
+  removed_at: string | null;
+}
+
+export interface RunsTable {
+  id: Fixed<string>;
+  team_id: Fixed<string>;
+  agent_id: Fixed<string>;
+  build_id: Fixed<string>;
+  run_number: Fixed<number>;
+  title: string;
+  title_folded: string;
+  status: RunStatus;
+  source: Fixed<string>;
+  sandbox_id: Fixed<string>;
+  runtime: Fixed<string>;
+  procedure_hash: Fixed<string>;
+  /** 1 for the run as started; a message to a completed run begins the next one. */
+  turn: number;
+  submitted_prompt_count: number;
+  resume_count: number;
+  error: string | null;
+  webhook_url: Fixed<string | null>;
+  /** The case it was started for, which may be gone. */
+  case_id: Fixed<string | null>;
+  created_at: Fixed<string>;
+  updated_at: string;
+  started_at: string | null;
+  completed_at: string | null;
+}
+
+/** Runs that were removed: which of a month (the start of the billing period they were started in) had which status in the end. */
+export interface RemovedRunsTable {
+  team_id: Fixed<string>;
+  period: Fixed<string>;
+  status: Fixed<RunStatus>;
+  runs: number;
+}
+
+/** How many runs there are of each kind (store/run-totals.ts). */
+export interface RunTotalsTable {
+  team_id: Fixed<string>;
+  agent_id: Fixed<string>;
+  status: Fixed<RunStatus>;
+  source: Fixed<string>;
+  runs: number;
+}
+
+export interface MessagesTable {
+  run_id: Fixed<string>;
+  /** 1, 2, 3 ... without gaps. */
+  seq: Fixed<number>;
+  id: Fixed<string>;
+  turn: Fixed<number>;
+  /** Id that the runtime gave the event; null for what people wrote. */
+  event_id: Fixed<string | null>;
+  type: Fixed<string>;
+  role: Fixed<string>;
+  text_content: Fixed<string | null>;
+  tool_call: Fixed<string | null>;
+  tool_result: Fixed<string | null>;
+  timestamp: Fixed<string>;
+}
+
+/** Completed steps of a turn. */
+export interface JournalTable {
+  run_id: Fixed<string>;
+  turn: Fixed<number>;
+  step: Fixed<string>;
+  result: Fixed<string>;
+  created_at: Fixed<string>;
+}
+
+export interface HumanRequestsTable {
+  id: Fixed<string>;
+  run_id: Fixed<string>;
+  turn: Fixed<number>;
+  /** Journal key of the step that asked. */
+  step: Fixed<string>;
+  type: Fixed<'approval' | 'question'>;
+  title: Fixed<string>;
+  description: Fixed<string | null>;
+  questions: Fixed<string | null>;
+  status: 'pending' | 'answered' | 'withdrawn';
+  /** JSON of the HumanAnswer. */
+  answer: string | null;
+  response: string | null;
+  responded_at: string | null;
+  created_at: Fixed<string>;
+}
+
+/** Each asking and each settling of a human request (store/request-events.ts). */
+export interface RequestEventsTable {
+  team_id: Fixed<string>;
+  /** 1, 2, 3 ... within the team. */
+  number: Fixed<number>;
+  run_id: Fixed<string>;
+  request_id: Fixed<string>;
+  change: Fixed<'asked' | 'settled'>;
+}
+
+/** Files that a run recorded; the bytes are in the data directory. */
+export interface RunFilesTable {
+  id: Fixed<string>;
+  run_id: Fixed<string>;
+  turn: Fixed<number>;
+  event_id: Fixed<string>;
+  name: Fixed<string>;
+  mime_type: Fixed<string>;
+  size: Fixed<number>;
+  sha256: Fixed<string>;
+  created_at: Fixed<string>;
+}
+
+/** Tool calls that pictures were taken of. */
+export interface ToolExecutionsTable {
+  id: Fixed<string>;
+  run_id: Fixed<string>;
+  turn: Fixed<number>;
+  event_id: Fixed<string>;
+  /** 1, 2, 3 ... within the run. */
+  seq: Fixed<number>;
+  tool_name: Fixed<string>;
+  action: Fixed<string | null>;
+  /** JSON of what it was given, with `url` and `title` of the page. */
+  input: Fixed<string | null>;
+  error: Fixed<string | null>;
+  started_at: Fixed<string>;
+  ended_at: Fixed<string>;
+  before_file_id: Fixed<string | null>;
+  after_file_id: Fixed<string | null>;
+}
+
+export interface RunsTables {
+  sandboxes: SandboxesTable;
+  runs: RunsTable;
+  removed_runs: RemovedRunsTable;
+  run_totals: RunTotalsTable;
+  messages: MessagesTable;
+  journal: JournalTable;
+  human_requests: HumanRequestsTable;
+  request_events: RequestEventsTable;
+  run_files: RunFilesTable;
+  tool_executions: ToolExecutionsTable;
+}
+
+export type SandboxRow = Selectable<SandboxesTable>;
+export type RunRow = Selectable<RunsTable>;
+export type MessageRow = Selectable<MessagesTable>;
+export type NewMessage = Omit<Insertable<MessagesTable>, 'seq'>;
+export type HumanRequestRow = Selectable<HumanRequestsTable>;
+export type RunFileRow = Selectable<RunFilesTable>;
+export type ToolExecutionRow = Selectable<ToolExecutionsTable>;

@@ -1,0 +1,271 @@
+/**
+ * The queue. A job is claimed for a lease and an epoch; the lease is prolonged by heartbeats, and every write made for the
+ * job checks the epoch. A job whose owner fell silent is ordinary due work: there is no separate recovery.
+ */
+import { newId } from '../../ids.ts';
+import type { Queries } from '../database/database.ts';
+import { namesOf, prepared } from '../database/prepared.ts';
+import type { JobRow, JobStatus } from '../database/schema.ts';
+
+/** The right to work on a job, as long as nobody has claimed or revoked it since. */
+export interface Claim {
+  readonly id: string;
+  readonly epoch: number;
+}
+
+export interface NewJob {
+  kind: string;
+  subjectId: string;
+  dueAt: number;
+  payload?: unknown;
+  /** Kept from the first time: a job does not change its lane. */
+  lane?: string;
+}
+
+/** Makes a job due, new or not. Whoever works on it loses it. */
+export async function enqueueJob(db: Queries, { kind, subjectId, dueAt, ...job }: NewJob): Promise<void> {
+  const payload = job.payload === undefined ? null : JSON.stringify(job.payload);
+  await enqueued.change(db, { id: newId(), kind, subjectId, dueAt, payload, lane: job.lane ?? null });
+}
+
+interface Enqueued {
+  id: string;
+  kind: string;
+  subjectId: string;
+  dueAt: number;
+  payload: string | null;
+  lane: string | null;
+}
+
+const enqueued = prepared((db, { id, kind, subjectId, dueAt, payload, lane }: Enqueued) =>
+  db
+    .insertInto('jobs')
+    .values({ id, kind, subject_id: subjectId, status: 'queued', due_at: dueAt, owner: null, payload, lane })
+    .onConflict((conflict) =>
+      conflict.columns(['kind', 'subject_id']).doUpdateSet((set) => ({
+        status: 'queued',
+        due_at: dueAt,
+        owner: null,
+        payload,
+        attempts: 0,
+        epoch: set('jobs.epoch', '+', 1),
+      })),
+    ),
+);
+
+/**
+ * Makes a job due at that time at the latest. Unlike `enqueueJob` it leaves the one who works on it alone, and writes the row all
+ * the same: whoever releases the job in a transaction and then looks for more work waits for this one, and sees what it left.
+ */
+export async function nudgeJob(db: Queries, job: { kind: string; subjectId: string; dueAt: number }): Promise<void> {
+  await db
+    .insertInto('jobs')
+    .values({
+      id: newId(),
+      kind: job.kind,
+      subject_id: job.subjectId,
+      status: 'queued',
+      due_at: job.dueAt,
+      owner: null,
+      payload: null,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['kind', 'subject_id']).doUpdateSet((set) => {
+        const running = () => set.case().when('jobs.status', '=', 'running');
+        return {
+          status: running().then('running').else('queued').end().$castTo<JobStatus>(),
+          due_at: running()
+            .then(set.ref('jobs.due_at'))
+            .when(set.and([set('jobs.status', '=', 'queued'), set('jobs.due_at', '<', job.dueAt)]))
+            .then(set.ref('jobs.due_at'))
+            .else(job.dueAt)
+            .end(),
+          attempts: running().then(set.ref('jobs.attempts')).else(0).end(),
+        };
+      }),
+    )
+    .execute();
+}
+
+/** Who claims, when (milliseconds), and for how long. */
+export interface ClaimBy {
+  owner: string;
+  now: number;
+  lease: number;
+}
+
+/** Takes the job of a kind that is due first, expired leases before queued work, which could otherwise starve them. */
+export async function claimJob(db: Queries, kind: string, by: ClaimBy): Promise<ClaimedJob | undefined> {
+  return (await takeFirst(db, { kind, status: 'running' }, by)) ?? takeFirst(db, { kind, status: 'queued' }, by);
+}
+
+/** Takes the job of a kind whose lease ended first. */
+export const takeAbandoned = (db: Queries, kind: string, by: ClaimBy): Promise<ClaimedJob | undefined> =>
+  takeFirst(db, { kind, status: 'running' }, by);
+
+/** Looks before it takes: mostly there is nothing, and a change that changes nothing still takes the way of one. */
+async function takeFirst(db: Queries, of: { kind: string; status: JobStatus }, by: ClaimBy): Promise<ClaimedJob | undefined> {
+  for (;;) {
+    const found = await firstDue.first(db, { ...of, now: by.now });
+    const job = found === undefined ? undefined : await takeJob(db, found, by);
+    // Otherwise another worker was faster; then there may be a next one.
+    if (found === undefined || job !== undefined) return job;
+  }
+}
+
+/** Makes a job the claimer's as it was found; undefined when somebody else was faster. */
+export async function takeJob(db: Queries, found: Found, { owner, now, lease }: ClaimBy): Promise<ClaimedJob | undefined> {
+  const { id, epoch, status } = found;
+  const job = await taken.first(db, { id, epoch, status, owner, until: now + lease });
+  return job && { ...job, interrupted: status === 'running' && found.owner != null && found.owner !== owner };
+}
+
+/** A job that is the claimer's. */
+export type ClaimedJob = JobRow & {
+  /** Whether a process ended while it worked on the job, without giving it back. */
+  readonly interrupted: boolean;
+};
+
+type Found = Pick<JobRow, 'id' | 'epoch' | 'status'> & Partial<Pick<JobRow, 'owner'>>;
+type Taking = Pick<JobRow, 'id' | 'epoch' | 'status'> & { owner: string; until: number };
+
+const taken = prepared((db, { id, epoch, status, owner, until }: Taking) =>
+  db
+    .updateTable('jobs')
+    .set((set) => ({ status: 'running', owner, due_at: until, epoch: set('epoch', '+', 1), attempts: set('attempts', '+', 1) }))
+    .where('id', '=', id)
+    .where('status', '=', status)
+    .where('epoch', '=', epoch)
+    .returningAll(),
+);
+
+const firstDue = prepared((db, { kind, status, now }: { kind: string; status: JobStatus; now: number }) =>
+  db
+    .selectFrom('jobs')
+    .select(['id', 'epoch', 'status', 'owner'])
+    .where('kind', '=', kind)
+    .where('status', '=', status)
+    .where('due_at', '<=', now)
+    .orderBy('due_at')
+    .limit(1),
+);
+
+/** Prolongs a lease; false when the job was lost. */
+export async function prolongLease(db: Queries, claim: Claim, until: number): Promise<boolean> {
+  const result = await held(db, claim).set({ due_at: until }).executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+/** Whether the claim still holds. In the transaction of a write, this is the fence. */
+export async function holdsJob(db: Queries, claim: Claim): Promise<boolean> {
+  const row = await stateOf.first(db, { id: claim.id });
+  return row?.epoch === claim.epoch && row.status === 'running';
+}
+
+const stateOf = prepared((db, { id }: { id: string }) => db.selectFrom('jobs').select(['epoch', 'status']).where('id', '=', id));
+
+/** Gives a claimed job back: done, parked, or queued for later. False when it was lost. */
+export async function releaseJob(db: Queries, claim: Claim, to: { status: JobStatus; dueAt?: number }): Promise<boolean> {
+  return (await released.change(db, { id: claim.id, epoch: claim.epoch, status: to.status, dueAt: to.dueAt })) > 0;
+}
+
+const released = prepared(
+  (db, { id, epoch, status, dueAt }: Claim & { status: JobStatus; dueAt: number | undefined }, values) =>
+    held(db, { id, epoch }).set({ status, owner: null, ...(values.dueAt === undefined ? {} : { due_at: dueAt as number }) }),
+  (values) => namesOf(values).join(),
+);
+
+/** What is kept with a claimed job, as JSON, until it is made due anew. */
+export async function noteOnJob(db: Queries, claim: Claim, payload: unknown): Promise<void> {
+  await held(db, claim)
+    .set({ payload: JSON.stringify(payload) })
+    .execute();
+}
+
+/** Gives a claimed job up where it stands: whoever looks next goes on with it, before anything that is queued. */
+export async function yieldJob(db: Queries, claim: Claim, now: number): Promise<void> {
+  await held(db, claim)
+    .set((set) => ({ owner: null, due_at: now, epoch: set('epoch', '+', 1) }))
+    .execute();
+}
+
+/** Ends a job whoever works on it. */
+export async function revokeJob(db: Queries, kind: string, subjectId: string): Promise<void> {
+  await db
+    .updateTable('jobs')
+    .set((set) => ({ status: 'done', owner: null, epoch: set('epoch', '+', 1) }))
+    .where('kind', '=', kind)
+    .where('subject_id', '=', subjectId)
+    .execute();
+}
+
+/**
+ * Ends the leases of the jobs that another process was working on, so that they are taken over now. For a process that knows it
+ * is the only one. The jobs keep their owner: who takes one over is told that it was interrupted.
+ */
+export async function reclaimJobs(db: Queries, now: number): Promise<number> {
+  const result = await db.updateTable('jobs').set({ due_at: now }).where('status', '=', 'running').executeTakeFirst();
+  return Number(result.numUpdatedRows);
+}
+
+/** Keeps due what was due at `until` (milliseconds), before the clock was set back to `now`. */
+export async function keepDue(db: Queries, { now, until }: { now: number; until: number }): Promise<void> {
+  await db
+    .updateTable('jobs')
+    .set({ due_at: now })
+    .where('status', '=', 'queued')
+    .where('due_at', '>', now)
+    .where('due_at', '<=', until)
+    .execute();
+}
+
+/** When there is something to do of a kind, in milliseconds: its first queued job is due, its first lease ends. */
+export interface FirstDue {
+  queued: number | undefined;
+  leaseEnd: number | undefined;
+}
+
+/** The same of many kinds with one query, each a look at the first of an index: whoever waits for work asks over and over. */
+export async function firstDueTimes(db: Queries, kinds: readonly string[]): Promise<Map<string, FirstDue>> {
+  if (kinds.length === 0) return new Map();
+  const row = await firsts.only(db, { kinds });
+  const at = (name: string): number | undefined => (row[name] == null ? undefined : Number(row[name]));
+  return new Map(kinds.map((kind) => [kind, { queued: at(`queued ${kind}`), leaseEnd: at(`running ${kind}`) }]));
+}
+
+const firsts = prepared<{ kinds: readonly string[] }, Record<string, number | null>>(
+  (db, _, { kinds }) =>
+    db.selectNoFrom((select) =>
+      kinds.flatMap((kind) =>
+        (['queued', 'running'] as const).map((status) =>
+          select
+            .selectFrom('jobs')
+            .select((job) => job.fn.min('due_at').as('first'))
+            .where('kind', '=', kind)
+            .where('status', '=', status)
+            .as(`${status} ${kind}`),
+        ),
+      ),
+    ),
+  ({ kinds }) => kinds.join(),
+);
+
+/** When the next queued job of a kind becomes due after a moment, in milliseconds. */
+export async function nextDueTime(db: Queries, kind: string, after: number): Promise<number | undefined> {
+  const row = await nextDue.first(db, { kind, after });
+  return row === undefined ? undefined : Number(row.due_at);
+}
+
+const nextDue = prepared((db, { kind, after }: { kind: string; after: number }) =>
+  db
+    .selectFrom('jobs')
+    .select('due_at')
+    .where('kind', '=', kind)
+    .where('status', '=', 'queued')
+    .where('due_at', '>', after)
+    .orderBy('due_at')
+    .limit(1),
+);
+
+const held = (db: Queries, claim: Claim) =>
+  db.updateTable('jobs').where('id', '=', claim.id).where('epoch', '=', claim.epoch).where('status', '=', 'running');

@@ -1,0 +1,20 @@
+/** What the rows of the jobs table are about. */
+
+/** Kinds of jobs. */
+export const jobKinds = {
+  run: 'run',
+  builderRun: 'builder_run',
+  schedule: 'schedule',
+  artifact: 'artifact',
+  refreshArtifact: 'refresh_artifact',
+  evaluate: 'evaluate',
+  expireSandbox: 'expire_sandbox',
+  expireRunSandboxes: 'expire_run_sandboxes',
+  /** Of an endpoint. */
+  deliver: 'deliver',
+  forgetDeliveries: 'forget_deliveries',
+  forgetRuns: 'forget_runs',
+  forgetKeys: 'forget_keys',
+  /** Of a queue. */
+  dispatchCases: 'dispatch_cases',
+} as const;

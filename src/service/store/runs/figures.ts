@@ -1,0 +1,45 @@
+/** Figures of the whole service, for those who watch over it. */
+import type { Queries } from '../database/database.ts';
+
+/** How many runs and webhook deliveries there are in each status. */
+export async function countByStatus(db: Queries): Promise<{ runs: Map<string, number>; deliveries: Map<string, number> }> {
+  const runs = await db
+    .selectFrom('run_totals')
+    .select((select) => ['status', select.fn.sum<number>('runs').as('count')])
+    .groupBy('status')
+    .execute();
+  const deliveries = await db
+    .selectFrom('deliveries')
+    .select((select) => ['status', select.fn.countAll<number>().as('count')])
+    .groupBy('status')
+    .execute();
+  const counts = (rows: { status: string; count: number }[]) => new Map(rows.map(({ status, count }) => [status, Number(count)]));
+  return { runs: counts(runs), deliveries: counts(deliveries) };
+}
+
+export interface JobBacklog {
+  running: number;
+  /** Queued, and due. */
+  due: number;
+  /** Of the first of those. */
+  lateSeconds: number;
+}
+
+/** What there is to do of each kind at that time (milliseconds). */
+export async function jobBacklog(db: Queries, kinds: readonly string[], now: number): Promise<Map<string, JobBacklog>> {
+  const backlog = new Map<string, JobBacklog>();
+  for (const kind of kinds) {
+    const jobs = db.selectFrom('jobs').where('kind', '=', kind);
+    const { running } = await jobs
+      .where('status', '=', 'running')
+      .select((select) => select.fn.countAll().as('running'))
+      .executeTakeFirstOrThrow();
+    const { due, first } = await jobs
+      .where('status', '=', 'queued')
+      .where('due_at', '<=', now)
+      .select((select) => [select.fn.countAll().as('due'), select.fn.min<number | null>('due_at').as('first')])
+      .executeTakeFirstOrThrow();
+    backlog.set(kind, { running: Number(running), due: Number(due), lateSeconds: first === null ? 0 : (now - Number(first)) / 1_000 });
+  }
+  return backlog;
+}

@@ -1,0 +1,99 @@
+/** What runs ask of people. A run has at most one request pending. */
+import type { Insertable } from 'kysely';
+import type { HumanAnswer } from '../../runtimes/runtime.ts';
+import type { Queries } from '../database/database.ts';
+import { bytesOf } from '../database/page-bytes.ts';
+import { prepared } from '../database/prepared.ts';
+import type { HumanRequestRow, HumanRequestsTable } from '../database/schema.ts';
+import { noteRequestChange } from './request-events.ts';
+
+/** Stores what a run asks. Call it in a transaction. */
+export async function insertHumanRequest(trx: Queries, request: Insertable<HumanRequestsTable>): Promise<HumanRequestRow> {
+  const row = await trx.insertInto('human_requests').values(request).returningAll().executeTakeFirstOrThrow();
+  await noteRequestChange(trx, row, 'asked');
+  return row;
+}
+
+export async function findHumanRequest(db: Queries, runId: string, id: string): Promise<HumanRequestRow | undefined> {
+  return db.selectFrom('human_requests').selectAll().where('id', '=', id).where('run_id', '=', runId).executeTakeFirst();
+}
+
+const pending = prepared((db, { runId }: { runId: string }) =>
+  db.selectFrom('human_requests').selectAll().where('run_id', '=', runId).where('status', '=', 'pending'),
+);
+
+export const pendingRequest = (db: Queries, runId: string): Promise<HumanRequestRow | undefined> => pending.first(db, { runId });
+
+/** The pending requests of several runs, by run. */
+export async function pendingRequests(db: Queries, runIds: string[]): Promise<Map<string, HumanRequestRow>> {
+  if (runIds.length === 0) return new Map();
+  const rows = await db.selectFrom('human_requests').selectAll().where('run_id', 'in', runIds).where('status', '=', 'pending').execute();
+  return new Map(rows.map((row) => [row.run_id, row]));
+}
+
+/** The bytes that the pending requests of several runs take, by run. */
+export async function pendingRequestSizes(db: Queries, runIds: string[]): Promise<Map<string, number>> {
+  if (runIds.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('human_requests')
+    .select(['run_id', bytesOf('title', 'description', 'questions').as('bytes')])
+    .where('run_id', 'in', runIds)
+    .where('status', '=', 'pending')
+    .execute();
+  return new Map(rows.map((row) => [row.run_id, row.bytes]));
+}
+
+/** Stores the answer to a pending request. Call it in a transaction. */
+export async function answerRequest(
+  trx: Queries,
+  id: string,
+  answer: { answer: HumanAnswer; response: string; respondedAt: string },
+): Promise<HumanRequestRow> {
+  const row = await trx
+    .updateTable('human_requests')
+    .set({ status: 'answered', answer: JSON.stringify(answer.answer), response: answer.response, responded_at: answer.respondedAt })
+    .where('id', '=', id)
+    .where('status', '=', 'pending')
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await noteRequestChange(trx, row, 'settled');
+  return row;
+}
+
+/** Withdraws what a run asks, if it asks anything. Call it in a transaction. */
+export async function withdrawRequests(trx: Queries, runId: string): Promise<void> {
+  const rows = await trx
+    .updateTable('human_requests')
+    .set({ status: 'withdrawn' })
+    .where('run_id', '=', runId)
+    .where('status', '=', 'pending')
+    .returningAll()
+    .execute();
+  for (const row of rows) await noteRequestChange(trx, row, 'settled');
+}
+
+/** The answers given in a turn, by the step that asked; a step that asked again has its latest. */
+export async function turnAnswers(db: Queries, runId: string, turn: number): Promise<Map<string, HumanAnswer>> {
+  const rows = await answersOfTurn.all(db, { runId, turn });
+  return new Map(rows.map((row) => [row.step, JSON.parse(row.answer as string) as HumanAnswer]));
+}
+
+const answersOfTurn = prepared((db, { runId, turn }: { runId: string; turn: number }) =>
+  db
+    .selectFrom('human_requests')
+    .select(['step', 'answer'])
+    .where('run_id', '=', runId)
+    .where('turn', '=', turn)
+    .where('status', '=', 'answered')
+    .orderBy('responded_at'),
+);
+
+export async function countRequests(db: Queries, runId: string, turn: number): Promise<number> {
+  const { total } = await db
+    .selectFrom('human_requests')
+    .select((select) => select.fn.countAll<number>().as('total'))
+    .where('run_id', '=', runId)
+    .where('turn', '=', turn)
+    .executeTakeFirstOrThrow();
+  return Number(total);
+}

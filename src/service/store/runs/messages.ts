@@ -1,0 +1,136 @@
+/** Messages of runs, in the order they were written. */
+import type { Queries } from '../database/database.ts';
+import { bytesOf, fitting } from '../database/page-bytes.ts';
+import { columnsOf, namesOf, prepared } from '../database/prepared.ts';
+import type { MessageRow, NewMessage } from '../database/schema.ts';
+
+/** Appends messages; those whose event the run's turn already has are left out. Call it in a transaction. */
+export async function appendMessages(db: Queries, runId: string, messages: NewMessage[]): Promise<MessageRow[]> {
+  if (messages.length === 0) return [];
+  const seen = await seenEvents(db, runId, messages);
+  let seq = await countMessages(db, runId);
+  const rows = messages
+    .filter((message) => message.event_id === null || message.event_id === undefined || !seen.has(message.event_id))
+    .map((message) => ({ ...message, seq: ++seq }));
+  if (rows.length === 0) return [];
+  const written: MessageRow[] = [];
+  for (const row of rows) written.push(await inserted.only(db, row));
+  return written;
+}
+
+const inserted = prepared(
+  (db, row: NewMessage & { seq: number }, values) => db.insertInto('messages').values(columnsOf(row, values)).returningAll(),
+  (row) => namesOf(row).join(),
+);
+
+async function seenEvents(db: Queries, runId: string, messages: NewMessage[]): Promise<Set<string>> {
+  const ids = messages.flatMap((message) => (typeof message.event_id === 'string' ? [message.event_id] : []));
+  const turn = messages[0]?.turn;
+  if (ids.length === 0 || turn === undefined) return new Set();
+  const rows = await db
+    .selectFrom('messages')
+    .select('event_id')
+    .where('run_id', '=', runId)
+    .where('turn', '=', turn)
+    .where('event_id', 'in', ids)
+    .execute();
+  return new Set(rows.map((row) => row.event_id as string));
+}
+
+/** How many messages a run has. Messages are never deleted, so it is the number of the last. */
+export async function countMessages(db: Queries, runId: string): Promise<number> {
+  return Number((await lastNumber.only(db, { runId })).last ?? 0);
+}
+
+const lastNumber = prepared((db, { runId }: { runId: string }) =>
+  db
+    .selectFrom('messages')
+    .select((select) => select.fn.max('seq').as('last'))
+    .where('run_id', '=', runId),
+);
+
+/** The messages of a page, the oldest first; fewer than `limit` when they are large (see `fitting`). */
+export async function listMessageRows(
+  db: Queries,
+  runId: string,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<MessageRow[]> {
+  // Numbers have no gaps, so an offset is a number to start after.
+  const sizes = (await sizesAfter.all(db, { runId, limit, offset })).map(({ bytes }) => bytes);
+  return sizes.length === 0 ? [] : after.all(db, { runId, limit: fitting(sizes), offset });
+}
+
+/** The latest messages, the oldest of them first, and how many there are in all; fewer than `limit` when they are large. */
+export async function latestMessageRows(db: Queries, runId: string, limit: number): Promise<{ rows: MessageRow[]; total: number }> {
+  const total = await countMessages(db, runId);
+  const sizes = (await sizesAfter.all(db, { runId, limit, offset: Math.max(0, total - limit) })).map(({ bytes }) => bytes);
+  const shown = fitting(sizes.reverse());
+  return { rows: shown === 0 ? [] : await after.all(db, { runId, limit: shown, offset: total - shown }), total };
+}
+
+const sizesAfter = prepared((db, { runId, limit, offset }: { runId: string; limit: number; offset: number }) =>
+  db
+    .selectFrom('messages')
+    .select(bytesOf('text_content', 'tool_call', 'tool_result').as('bytes'))
+    .where('run_id', '=', runId)
+    .where('seq', '>', offset)
+    .orderBy('seq')
+    .limit(limit),
+);
+
+const after = prepared((db, { runId, limit, offset }: { runId: string; limit: number; offset: number }) =>
+  db.selectFrom('messages').selectAll().where('run_id', '=', runId).where('seq', '>', offset).orderBy('seq').limit(limit),
+);
+
+/** Id of the message with a number; undefined when there is none. */
+export const messageIdAt = async (db: Queries, runId: string, seq: number): Promise<string | undefined> =>
+  (await idAt.first(db, { runId, seq }))?.id;
+
+const idAt = prepared((db, { runId, seq }: { runId: string; seq: number }) =>
+  db.selectFrom('messages').select('id').where('run_id', '=', runId).where('seq', '=', seq),
+);
+
+/** What people posted to a run, oldest first, after a message number. */
+export async function postedTexts(db: Queries, runId: string, after: number): Promise<{ seq: number; text: string }[]> {
+  const rows = await posted.all(db, { runId, after });
+  return rows.map((row) => ({ seq: row.seq, text: row.text_content ?? '' }));
+}
+
+const posted = prepared((db, { runId, after: last }: { runId: string; after: number }) =>
+  db
+    .selectFrom('messages')
+    .select(['seq', 'text_content'])
+    .where('run_id', '=', runId)
+    .where('role', '=', 'user')
+    .where('type', '=', 'message')
+    .where('seq', '>', last)
+    .orderBy('seq'),
+);
+
+/** The message of the call that a result belongs to; calls are numbered by their event, and after the first turn by its turn too. */
+export async function toolCallMessage(db: Queries, result: MessageRow, callId: string): Promise<MessageRow | undefined> {
+  const suffix = `.${result.turn}`;
+  const eventId = result.turn > 1 && callId.endsWith(suffix) ? callId.slice(0, -suffix.length) : callId;
+  return db
+    .selectFrom('messages')
+    .selectAll()
+    .where('run_id', '=', result.run_id)
+    .where('turn', '=', result.turn)
+    .where('event_id', '=', eventId)
+    .where('type', '=', 'tool_call')
+    .executeTakeFirst();
+}
+
+/** Tool calls and results of a turn, for the execution report. */
+export async function turnFigures(db: Queries, runId: string, turn: number): Promise<{ calls: number; results: number; errors: number }> {
+  const rows = await db
+    .selectFrom('messages')
+    .select(['type', 'tool_result'])
+    .where('run_id', '=', runId)
+    .where('turn', '=', turn)
+    .where('type', 'in', ['tool_call', 'tool_result'])
+    .execute();
+  const results = rows.filter((row) => row.type === 'tool_result');
+  const errors = results.filter((row) => (JSON.parse(row.tool_result as string) as { error?: string }).error !== undefined);
+  return { calls: rows.length - results.length, results: results.length, errors: errors.length };
+}

@@ -1,0 +1,154 @@
+/** What runs are filtered by, as conditions of a query of `runs`. */
+import { type ExpressionBuilder, sql } from 'kysely';
+import type { RunStatus } from '../../../interface/types.ts';
+import type { Queries } from '../database/database.ts';
+import { escapeLike, idsWith } from '../database/like.ts';
+import type { Database } from '../database/schema.ts';
+
+export interface RunFilter {
+  teamId: string;
+  agentId?: string;
+  /** None matches nothing, absent matches all. */
+  statuses?: readonly RunStatus[];
+  /** ISO 8601 in UTC, inclusive and exclusive. */
+  since?: string;
+  until?: string;
+  source?: string;
+  /** Runs for cases of this queue. */
+  caseQueueId?: string;
+  /** Whether a rubric was not met; a run that is not evaluated yet has no issues. */
+  hasIssues?: boolean;
+  /** Runs with an issue of this severity. */
+  issueSeverity?: 'critical' | 'medium' | 'low';
+  /** The one run of the team that has this number. */
+  number?: number;
+  /** Words in the title or the agent's name, or the beginning of an id. */
+  search?: string;
+}
+
+/** The filter as the values of a query. */
+export interface Values {
+  teamId: string;
+  agentId: string | undefined;
+  /** One for each status. */
+  [status: `status${number}`]: RunStatus;
+  since: string | undefined;
+  until: string | undefined;
+  source: string | undefined;
+  caseQueueId: string | undefined;
+  number: number | undefined;
+  /** Each is there, or not. */
+  withIssues: true | undefined;
+  withoutIssues: true | undefined;
+  critical: true | undefined;
+  medium: true | undefined;
+  low: true | undefined;
+  contains: string | undefined;
+  ids: string | undefined;
+  /** Whether to look up the issues of each run, instead of the runs of all issues: for slices, which have few runs each. */
+  runByRun?: true | undefined;
+  /** Whether to begin with the issues, of which there are few, and look up the run of each. */
+  byIssue?: true | undefined;
+}
+
+/** The filters that an index serves in the order of the list. */
+export const indexedOnly = (values: Values): Values => ({
+  ...values,
+  source: values.agentId === undefined ? values.source : undefined,
+  caseQueueId: undefined,
+  withIssues: undefined,
+  withoutIssues: undefined,
+  critical: undefined,
+  medium: undefined,
+  low: undefined,
+  contains: undefined,
+  ids: undefined,
+  runByRun: undefined,
+});
+
+export function valuesOf({
+  search,
+  statuses = [],
+  hasIssues,
+  issueSeverity,
+  agentId,
+  since,
+  until,
+  source,
+  caseQueueId,
+  number,
+  teamId,
+}: RunFilter): Values {
+  const text = search?.trim().toLowerCase();
+  return {
+    ...{ teamId, agentId, since, until, source, caseQueueId, number },
+    withIssues: hasIssues === true ? true : undefined,
+    withoutIssues: hasIssues === false ? true : undefined,
+    critical: issueSeverity === 'critical' ? true : undefined,
+    medium: issueSeverity === 'medium' ? true : undefined,
+    low: issueSeverity === 'low' ? true : undefined,
+    contains: text === undefined ? undefined : `%${escapeLike(text)}%`,
+    ids: text === undefined ? undefined : idsWith(text),
+    ...Object.fromEntries(statuses.map((status, index) => [`status${index}`, status])),
+  };
+}
+
+export function filtered(db: Queries, parameters: Values, values: Values) {
+  const { teamId } = parameters;
+  // A plus keeps SQLite from using an index of the column; it does not know how few issues there are.
+  const column = <Name extends keyof Database['runs'] & string>(name: Name) =>
+    sql<Database['runs'][Name]>`${sql.raw(values.byIssue ? '+' : '')}${sql.ref(`runs.${name}`)}`;
+  let query = db.selectFrom('runs');
+  if (values.agentId === undefined) query = query.where(column('team_id'), '=', teamId);
+  else {
+    // The team of the agent is that of its runs; to look at theirs would mean to read every one of them.
+    const agentId = parameters.agentId as string;
+    query = query.where(column('agent_id'), '=', (from) =>
+      from.selectFrom('agents').select('id').where('id', '=', agentId).where('team_id', '=', teamId),
+    );
+  }
+  const statuses = Object.keys(values).filter((name) => name.startsWith('status')) as `status${number}`[];
+  if (statuses.length === 1) query = query.where(column('status'), '=', parameters.status0 as RunStatus);
+  else if (statuses.length > 1)
+    query = query.where(
+      column('status'),
+      'in',
+      statuses.map((name) => parameters[name] as RunStatus),
+    );
+  if (values.since !== undefined) query = query.where(column('created_at'), '>=', parameters.since as string);
+  if (values.until !== undefined) query = query.where(column('created_at'), '<', parameters.until as string);
+  if (values.source !== undefined) query = query.where(column('source'), '=', parameters.source as string);
+  if (values.number !== undefined) query = query.where(column('run_number'), '=', parameters.number as number);
+  if (values.caseQueueId !== undefined) {
+    const queueId = parameters.caseQueueId as string;
+    // Looked up run by run: a queue may have any number of cases, and many runs have none.
+    query = query
+      .where('runs.case_id', 'is not', null)
+      .where((where) =>
+        where.exists(
+          where.selectFrom('cases').select('cases.id').whereRef('cases.id', '=', 'runs.case_id').where('queue_id', '=', queueId),
+        ),
+      );
+  }
+  query = query.where((where) => where.and(issueConditions(where, values)));
+  return values.contains === undefined ? query : query.where((where) => found(where, parameters, values));
+}
+
+const found = (where: ExpressionBuilder<Database, 'runs'>, { contains, ids }: Values, values: Values) =>
+  where.or([
+    sql<boolean>`runs.title_folded like ${contains} escape '\\'`,
+    ...(values.ids === undefined ? [] : [sql<boolean>`runs.id like ${ids}`]),
+    where('runs.agent_id', 'in', (from) =>
+      from.selectFrom('agents').select('id').where(sql<boolean>`agents.name_folded like ${contains} escape '\\'`),
+    ),
+  ]);
+
+/** The conditions on issues. Runs with issues have an index of their own, because they are the fewer. */
+function issueConditions(where: ExpressionBuilder<Database, 'runs'>, values: Values) {
+  const issues = where.selectFrom('evaluations').select('evaluations.run_id').where('evaluations.issues', '>', 0);
+  const severities = (['critical', 'medium', 'low'] as const).filter((severity) => values[severity]);
+  const sets = [...(values.withIssues ? [issues] : []), ...severities.map((severity) => issues.where(`evaluations.${severity}`, '>', 0))];
+  const isIn = (set: typeof issues) =>
+    values.runByRun ? where.exists(set.whereRef('evaluations.run_id', '=', 'runs.id')) : where('runs.id', 'in', set);
+  return [...sets.map(isIn), ...(values.withoutIssues ? [where.not(isIn(issues))] : [])];
+}

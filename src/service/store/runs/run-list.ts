@@ -1,0 +1,230 @@
+/** The list of runs, in the order of their creation, and how many there are. */
+import { setImmediate } from 'node:timers/promises';
+import type { RunStatus } from '../../../interface/types.ts';
+import type { Queries } from '../database/database.ts';
+import { namesOf, prepared } from '../database/prepared.ts';
+import type { EvaluationStatus, RunRow } from '../database/schema.ts';
+import { boundsOf, type Place, type Slice, searchSlice, skippedSlice, sliceAfter, slices, wholeList, within } from '../database/slices.ts';
+import { filtered, indexedOnly, type RunFilter, type Values, valuesOf } from './run-filter.ts';
+import { sumTotals } from './run-totals.ts';
+
+export interface RunPage {
+  limit: number;
+  offset: number;
+  order: 'asc' | 'desc';
+}
+
+const columns = [
+  'id',
+  'agent_id',
+  'build_id',
+  'run_number',
+  'title',
+  'status',
+  'source',
+  'sandbox_id',
+  'case_id',
+  'submitted_prompt_count',
+  'error',
+  'created_at',
+  'updated_at',
+  'started_at',
+  'completed_at',
+] as const satisfies readonly (keyof RunRow)[];
+
+export type ListedRun = Pick<RunRow, (typeof columns)[number]> & {
+  agent_name: string;
+  /** Of its case, unless that is gone. */
+  case_queue_id: string | null;
+  case_queue_name: string | null;
+  case_title: string | null;
+  postponed_to: string | null;
+  /** Of its evaluation; null for a run that has not ended yet. */
+  eval_status: EvaluationStatus | null;
+  eval_passed: number | null;
+  eval_total: number | null;
+  eval_critical: number | null;
+  eval_medium: number | null;
+  eval_low: number | null;
+  eval_comment: string | null;
+};
+
+export async function listRunRows(db: Queries, filter: RunFilter, page: RunPage): Promise<ListedRun[]> {
+  const { statuses } = filter;
+  if (statuses?.length === 0) return [];
+  if (statuses === undefined || statuses.length === 1) return listOfOne(db, filter, page);
+  // An index has the runs of one status in order, not those of several: so many of each, and then the right ones of those.
+  const { limit, offset, order } = page;
+  const of = (status: RunStatus) => listRunRows(db, { ...filter, statuses: [status] }, { limit: offset + limit, offset: 0, order });
+  const rows = (await Promise.all(statuses.map(of))).flat();
+  const direction = order === 'asc' ? 1 : -1;
+  rows.sort((a, b) => direction * (a.created_at === b.created_at ? a.run_number - b.run_number : a.created_at < b.created_at ? -1 : 1));
+  return rows.slice(offset, offset + limit);
+}
+
+/** The list of runs of one status, or of any. */
+async function listOfOne(db: Queries, filter: RunFilter, page: RunPage): Promise<ListedRun[]> {
+  const values = valuesOf(filter);
+  const way = await wayOfSearch(db, filter);
+  if (way === 'slices') return searched(db, { ...values, runByRun: true }, page);
+  if (way === 'issues') return listed.all(db, { ...values, ...wholeList, ...page, byIssue: true });
+  let { offset } = page;
+  let last: Place | undefined;
+  if (isIndexed(filter)) {
+    for (; offset > skippedSlice; offset -= skippedSlice) {
+      const slice = sliceAfter(last, undefined);
+      last = await lastOfSlice.first(db, { ...values, ...slice, order: page.order, skipped: skippedSlice - 1 });
+      if (last === undefined) return [];
+      await setImmediate();
+    }
+  }
+  return listed.all(db, { ...values, ...sliceAfter(last, undefined), ...page, offset });
+}
+
+/** A page of the runs that a search finds. */
+async function searched(db: Queries, values: Values, { limit, offset, order }: RunPage): Promise<ListedRun[]> {
+  const rows: ListedRun[] = [];
+  let skip = offset;
+  for await (const slice of slicesOf(db, values, order, searchSlice)) {
+    if (skip > 0) {
+      const found = Number((await counted.only(db, { ...inTimes(values, slice, order), order })).total);
+      if (found <= skip) {
+        skip -= found;
+        continue;
+      }
+    }
+    rows.push(...(await listed.all(db, { ...inTimes(values, slice, order), order, limit: limit - rows.length, offset: skip })));
+    skip = 0;
+    if (rows.length >= limit) break;
+  }
+  return rows;
+}
+
+/** The slices of the runs that match those filters that have an index, so many runs in each. */
+const slicesOf = (db: Queries, values: Values, order: RunPage['order'], size: number): AsyncGenerator<Slice, void, undefined> =>
+  slices((slice) => lastOfSlice.first(db, { ...inTimes(indexedOnly(values), slice, order), order, skipped: size - 1 }));
+
+/**
+ * The values for a slice. An end of it lies within the times of the filter, which are left out there: of two bounds on one side
+ * SQLite may use the wider one, and look at all other slices as well.
+ */
+function inTimes(values: Values, slice: Slice, order: RunPage['order']): Values & Slice {
+  const { hasStart, hasEnd } = boundsOf(slice, order);
+  return { ...values, ...slice, since: hasStart ? undefined : values.since, until: hasEnd ? undefined : values.until };
+}
+
+/** How runs are found that no index has: by their issues if these are few, in slices if the runs are many, otherwise at once. */
+async function wayOfSearch(db: Queries, filter: RunFilter): Promise<'issues' | 'slices' | 'at once'> {
+  if (isIndexed(filter) || filter.number !== undefined) return 'at once';
+  // Of the runs of an agent, no index has those of one source.
+  const lookedAt = filter.agentId === undefined ? filter : { ...filter, source: undefined };
+  if ((await sumTotals(db, lookedAt)) <= searchSlice) return 'at once';
+  const { hasIssues, issueSeverity } = filter;
+  if (hasIssues !== true && issueSeverity === undefined) return 'slices';
+  return (await placeInIssues.first(db, { offset: searchSlice })) === undefined ? 'issues' : 'slices';
+}
+
+/** Whether an index has the runs of the filter in the order of the list. */
+const isIndexed = ({ search, caseQueueId, hasIssues, issueSeverity, agentId, source }: RunFilter): boolean =>
+  [search, caseQueueId, hasIssues, issueSeverity, agentId && source].every((value) => value === undefined);
+
+/** How many runs match. It may be off by those that change while they are counted. */
+export async function countRuns(db: Queries, filter: RunFilter): Promise<number> {
+  const { since, until, caseQueueId, search, hasIssues, issueSeverity, number, statuses } = filter;
+  if ([since, until, caseQueueId, search, hasIssues, issueSeverity, number].every((value) => value === undefined))
+    return sumTotals(db, filter);
+  if (statuses?.length === 0) return 0;
+  // An index has the runs of one status in order, not those of several.
+  if (statuses !== undefined && statuses.length > 1) {
+    let total = 0;
+    for (const status of new Set(statuses)) total += await countRuns(db, { ...filter, statuses: [status] });
+    return total;
+  }
+  // Most runs are without issues: the others are counted sooner.
+  if (hasIssues === false && issueSeverity === undefined) {
+    const all = await countRuns(db, { ...filter, hasIssues: undefined });
+    return Math.max(0, all - (await countRuns(db, { ...filter, hasIssues: true })));
+  }
+  const values = valuesOf(filter);
+  const way = await wayOfSearch(db, filter);
+  if (way === 'slices') return countOf(db, { ...values, runByRun: true }, searchSlice);
+  if (isIndexed(filter) && number === undefined) return countOf(db, values, skippedSlice);
+  const byIssue = way === 'issues' ? true : undefined;
+  return Number((await counted.only(db, { ...values, ...wholeList, order: 'desc', byIssue })).total);
+}
+
+async function countOf(db: Queries, values: Values, size: number): Promise<number> {
+  const order = 'desc';
+  let total = 0;
+  for await (const slice of slicesOf(db, values, order, size)) {
+    total += Number((await counted.only(db, { ...inTimes(values, slice, order), order })).total);
+  }
+  return total;
+}
+
+/** The issue after so many others, in no particular order. */
+const placeInIssues = prepared((db, parameters: { offset: number }) =>
+  db.selectFrom('evaluations').select('run_id').where('issues', '>', 0).limit(1).offset(parameters.offset),
+);
+
+/** By what the list is ordered. */
+const inOrder = ['runs.created_at', 'runs.run_number'] as const;
+
+const listed = prepared(
+  (db, parameters: Values & RunPage & Slice, values) => {
+    // The page is found in the index alone, also when it is far down; only its runs are then read.
+    const page = filtered(db, parameters, values)
+      .where((where) => where.and(within(parameters, values, inOrder)))
+      .select('runs.id')
+      .orderBy('runs.created_at', values.order)
+      .orderBy('runs.run_number', values.order)
+      .limit(parameters.limit)
+      .offset(parameters.offset);
+    return db
+      .selectFrom('runs')
+      .innerJoin('agents', 'agents.id', 'runs.agent_id')
+      .leftJoin('cases', 'cases.id', 'runs.case_id')
+      .leftJoin('queues', 'queues.id', 'cases.queue_id')
+      .leftJoin('evaluations', 'evaluations.run_id', 'runs.id')
+      .where('runs.id', 'in', page)
+      .select(columns.map((column) => `runs.${column}` as const))
+      .select([
+        'agents.name as agent_name',
+        'cases.queue_id as case_queue_id',
+        'queues.name as case_queue_name',
+        'cases.title as case_title',
+        'cases.postponed_to as postponed_to',
+        'evaluations.status as eval_status',
+        'evaluations.passed as eval_passed',
+        'evaluations.total as eval_total',
+        'evaluations.critical as eval_critical',
+        'evaluations.medium as eval_medium',
+        'evaluations.low as eval_low',
+        'evaluations.comment as eval_comment',
+      ])
+      .orderBy('runs.created_at', values.order)
+      .orderBy('runs.run_number', values.order);
+  },
+  (values) => `${values.order} ${namesOf(values).join()}`,
+);
+
+const counted = prepared(
+  (db, parameters: Values & Slice & Pick<RunPage, 'order'>, values) =>
+    filtered(db, parameters, values)
+      .where((where) => where.and(within(parameters, values, inOrder)))
+      .select((select) => select.fn.countAll<number>().as('total')),
+  (values) => `${values.order} ${namesOf(values).join()}`,
+);
+
+/** The run after so many others of a slice that has no end yet. */
+const lastOfSlice = prepared(
+  (db, parameters: Values & Slice & Pick<RunPage, 'order'> & { skipped: number }, values) =>
+    filtered(db, parameters, values)
+      .where((where) => where.and(within(parameters, values, inOrder)))
+      .select(['runs.created_at', 'runs.run_number as number'])
+      .orderBy('runs.created_at', values.order)
+      .orderBy('runs.run_number', values.order)
+      .limit(1)
+      .offset(parameters.skipped),
+  (values) => `${values.order} ${namesOf(values).join()}`,
+);

@@ -1,0 +1,67 @@
+/**
+ * How many runs there are of each team, agent, status and source, kept up to date with every change of a run: counting the runs
+ * themselves takes the longer the more there are, and every page of a list tells the total.
+ */
+import type { RunStatus } from '../../../interface/types.ts';
+import type { Queries } from '../database/database.ts';
+import { namesOf, prepared } from '../database/prepared.ts';
+import type { RunRow } from '../database/schema.ts';
+
+type Counted = Pick<RunRow, 'team_id' | 'agent_id' | 'source'> & { status: RunStatus };
+
+const add = prepared((db, row: Counted & { runs: number }) =>
+  db
+    .insertInto('run_totals')
+    .values({ team_id: row.team_id, agent_id: row.agent_id, source: row.source, status: row.status, runs: row.runs })
+    .onConflict((conflict) =>
+      conflict.columns(['team_id', 'agent_id', 'status', 'source']).doUpdateSet((set) => ({ runs: set('run_totals.runs', '+', row.runs) })),
+    ),
+);
+
+/** Counts runs that are new, or with a negative number those that are gone. Call it in the transaction of the change. */
+export async function addToTotals(trx: Queries, { team_id, agent_id, source, status }: Counted, runs: number): Promise<void> {
+  await add.change(trx, { team_id, agent_id, source, status, runs });
+}
+
+/** Counts a run that has come from another status. Call it in the transaction of the change. */
+export async function moveInTotals(trx: Queries, run: Counted, from: RunStatus): Promise<void> {
+  if (from === run.status) return;
+  await addToTotals(trx, { ...run, status: from }, -1);
+  await addToTotals(trx, run, 1);
+}
+
+/** How many runs match all that is given. */
+export async function sumTotals(
+  db: Queries,
+  { teamId, agentId, source, statuses }: { teamId: string; agentId?: string; statuses?: readonly RunStatus[]; source?: string },
+): Promise<number> {
+  const rows = await totals.all(db, { teamId, agentId, source });
+  let sum = 0;
+  for (const { status, runs } of rows) if (statuses === undefined || statuses.includes(status)) sum += Number(runs);
+  return sum;
+}
+
+const totals = prepared(
+  (db, { teamId, agentId, source }: { teamId: string; agentId: string | undefined; source: string | undefined }, values) => {
+    let query = db.selectFrom('run_totals').where('team_id', '=', teamId);
+    if (values.agentId !== undefined) query = query.where('agent_id', '=', agentId as string);
+    if (values.source !== undefined) query = query.where('source', '=', source as string);
+    return query.select((select) => ['status', select.fn.sum<number>('runs').as('runs')]).groupBy('status');
+  },
+  (values) => namesOf(values).join(),
+);
+
+/** All totals of a team as one text, which is another one when a run was added, removed, or has changed its status. */
+export async function totalsOfTeam(db: Queries, teamId: string): Promise<string> {
+  return JSON.stringify(await ofTeam.all(db, { teamId }));
+}
+
+const ofTeam = prepared((db, { teamId }: { teamId: string }) =>
+  db
+    .selectFrom('run_totals')
+    .select(['agent_id', 'status', 'source', 'runs'])
+    .where('team_id', '=', teamId)
+    .orderBy('agent_id')
+    .orderBy('status')
+    .orderBy('source'),
+);

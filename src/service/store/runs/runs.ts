@@ -1,0 +1,127 @@
+/** Runs one at a time. Lists are in run-list.ts. */
+import type { Updateable } from 'kysely';
+import type { RunStatus } from '../../../interface/types.ts';
+import type { Queries } from '../database/database.ts';
+import { columnsOf, namesOf, prepared } from '../database/prepared.ts';
+import type { RunRow, RunsTable } from '../database/schema.ts';
+import { asStored } from '../database/statements.ts';
+import { addToTotals, moveInTotals } from './run-totals.ts';
+
+/** Statuses that nothing but a posted message leaves. */
+export const terminalStatuses = ['completed', 'failed', 'interrupted'] as const satisfies RunStatus[];
+
+/** Statuses of a run that stopping changes. */
+export const activeStatuses = ['not_started', 'pending', 'starting', 'running', 'waiting'] as const satisfies RunStatus[];
+
+export const isTerminal = (status: RunStatus): boolean => (terminalStatuses as readonly RunStatus[]).includes(status);
+
+/** The number of the team's next run. Call it in the transaction that inserts the run. */
+export async function nextRunNumber(db: Queries, teamId: string): Promise<number> {
+  const { last, removed } = await lastNumber.only(db, { teamId });
+  return Math.max(Number(last ?? 0), Number(removed)) + 1;
+}
+
+const lastNumber = prepared((db, { teamId }: { teamId: string }) =>
+  db
+    .selectFrom('teams')
+    .select((select) => [
+      'last_removed_run as removed',
+      select
+        .selectFrom('runs')
+        .select((last) => last.fn.max('run_number').as('last'))
+        .where('runs.team_id', '=', teamId)
+        .as('last'),
+    ])
+    .where('id', '=', teamId),
+);
+
+const inserted = prepared(
+  (db, run: RunRow, values) => db.insertInto('runs').values(columnsOf(run, values)),
+  (run) => namesOf(run).join(),
+);
+
+/** Call it in a transaction. */
+export async function insertRun(trx: Queries, run: RunRow): Promise<RunRow> {
+  await inserted.change(trx, run);
+  await addToTotals(trx, run, 1);
+  return asStored(run);
+}
+
+const byId = prepared((db, { id }: { id: string }) => db.selectFrom('runs').selectAll().where('id', '=', id));
+
+export const runById = (db: Queries, id: string): Promise<RunRow | undefined> => byId.first(db, { id });
+
+const ofTeam = prepared((db, { id, teamId }: { id: string; teamId: string }) =>
+  db.selectFrom('runs').selectAll().where('id', '=', id).where('team_id', '=', teamId),
+);
+
+export const findRun = (db: Queries, teamId: string, id: string): Promise<RunRow | undefined> => ofTeam.first(db, { id, teamId });
+
+const statusOf = prepared((db, { id }: { id: string }) => db.selectFrom('runs').select('status').where('id', '=', id));
+
+const changed = prepared(
+  (db, parameters: Updateable<RunsTable> & { changedId: string; from: RunStatus }, { changedId: _, from: __, ...columns }) =>
+    db
+      .updateTable('runs')
+      .set(columnsOf(parameters, columns))
+      .where('id', '=', parameters.changedId)
+      .where('status', '=', parameters.from)
+      .returningAll(),
+  (values) => namesOf(values).join(),
+);
+
+/**
+ * Changes a run that is in one of the given statuses; the changed run, or undefined when it is in another. Call it in a
+ * transaction.
+ */
+export async function changeRun(
+  trx: Queries,
+  id: string,
+  from: readonly RunStatus[],
+  changes: Updateable<RunsTable>,
+): Promise<RunRow | undefined> {
+  for (;;) {
+    const before = (await statusOf.first(trx, { id }))?.status;
+    if (before === undefined || !from.includes(before)) return undefined;
+    const row = await changed.first(trx, { ...changes, changedId: id, from: before });
+    // Otherwise somebody was faster, on another node; then it is in another status now.
+    if (row === undefined) continue;
+    await moveInTotals(trx, row, before);
+    return row;
+  }
+}
+
+/** Ids of the agent's runs that have not ended. */
+export async function activeRunIds(db: Queries, agentId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('agent_id', '=', agentId)
+    .where('status', 'in', [...activeStatuses])
+    .execute();
+  return rows.map((row) => row.id);
+}
+
+/** Ids of the runs of cases that have not ended and do not wait for a person. */
+export async function executingCaseRuns(db: Queries, caseIds: readonly string[]): Promise<string[]> {
+  const rows = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('case_id', 'in', [...caseIds])
+    .where('status', 'in', ['not_started', 'pending', 'starting', 'running'])
+    .execute();
+  return rows.map((row) => row.id);
+}
+
+/** The runs of a case, the newest first. */
+export async function listCaseRunRows(db: Queries, caseId: string): Promise<(RunRow & { agent_name: string })[]> {
+  return db
+    .selectFrom('runs')
+    .innerJoin('agents', 'agents.id', 'runs.agent_id')
+    .selectAll('runs')
+    .select('agents.name as agent_name')
+    .where('runs.case_id', '=', caseId)
+    .orderBy('runs.created_at', 'desc')
+    .orderBy('runs.run_number', 'desc')
+    .execute();
+}

@@ -1,0 +1,108 @@
+/** Which sandboxes there are; their files are in the data directory. */
+import type { Insertable, SelectQueryBuilder } from 'kysely';
+import type { Queries } from '../database/database.ts';
+import { columnsOf, namesOf, prepared } from '../database/prepared.ts';
+import type { Database, SandboxesTable, SandboxRow } from '../database/schema.ts';
+
+export async function insertSandbox(db: Queries, sandbox: Insertable<SandboxesTable>): Promise<void> {
+  await inserted.change(db, sandbox);
+}
+
+const inserted = prepared(
+  (db, sandbox: Insertable<SandboxesTable>, values) => db.insertInto('sandboxes').values(columnsOf(sandbox, values)),
+  (sandbox) => namesOf(sandbox).join(),
+);
+
+export async function findSandbox(db: Queries, teamId: string, id: string): Promise<SandboxRow | undefined> {
+  return db
+    .selectFrom('sandboxes')
+    .selectAll()
+    .where('id', '=', id)
+    .where('team_id', '=', teamId)
+    .where('removed_at', 'is', null)
+    .executeTakeFirst();
+}
+
+/** A run has taken the sandbox, which from now on lives as long as the run. */
+export async function keepSandbox(db: Queries, id: string): Promise<void> {
+  await db.updateTable('sandboxes').set({ expires_at: null }).where('id', '=', id).execute();
+}
+
+/** Marks the sandbox as removed if its time is over and no run has taken it; tells whether it did. */
+export async function expireSandbox(db: Queries, id: string, now: string): Promise<boolean> {
+  const result = await db
+    .updateTable('sandboxes')
+    .set({ removed_at: now })
+    .where('id', '=', id)
+    .where('expires_at', '<=', now)
+    .where('removed_at', 'is', null)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+/** When a sandbox is to be removed, in milliseconds; undefined when a run has taken it or it is gone. */
+export async function expiryOf(db: Queries, id: string): Promise<number | undefined> {
+  const row = await db.selectFrom('sandboxes').select('expires_at').where('id', '=', id).where('removed_at', 'is', null).executeTakeFirst();
+  return typeof row?.expires_at === 'string' ? Date.parse(row.expires_at) : undefined;
+}
+
+/** Sandboxes with runs that have all ended at this time (ISO 8601) or before. */
+export async function endedSandboxes(db: Queries, before: string, limit: number): Promise<string[]> {
+  const rows = await ended(db.selectFrom('sandboxes').select('sandboxes.id'), before).limit(limit).execute();
+  return rows.map((row) => row.id);
+}
+
+/** Marks such a sandbox as removed; tells whether it did. */
+export async function removeEndedSandbox(trx: Queries, id: string, before: string, now: string): Promise<boolean> {
+  const result = await trx
+    .updateTable('sandboxes')
+    .set({ removed_at: now })
+    .where('id', '=', id)
+    .where('id', 'in', (where) => ended(where.selectFrom('sandboxes').select('sandboxes.id'), before))
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+/** When the last run of a sandbox ended, of the one where that was first; undefined when none has ended with its runs. */
+export async function firstEnd(db: Queries): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('runs')
+    .innerJoin('sandboxes', 'sandboxes.id', 'runs.sandbox_id')
+    .select((select) => select.fn.max('runs.completed_at').as('last'))
+    .where('sandboxes.removed_at', 'is', null)
+    .where('sandboxes.expires_at', 'is', null)
+    .groupBy('runs.sandbox_id')
+    // Only ended runs have the time.
+    .having((having) => having(having.fn.countAll(), '=', having.fn.count('runs.completed_at')))
+    .orderBy('last')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.last ?? undefined;
+}
+
+/** A run that goes on has a sandbox, be it an empty one. */
+export async function reviveSandbox(trx: Queries, id: string): Promise<void> {
+  await revived.change(trx, { id });
+}
+
+const revived = prepared((db, { id }: { id: string }) =>
+  db.updateTable('sandboxes').set({ removed_at: null }).where('id', '=', id).where('removed_at', 'is not', null),
+);
+
+/** Narrows a query to sandboxes that runs have taken and all of them have ended with. */
+const ended = <Row>(query: SelectQueryBuilder<Database, 'sandboxes', Row>, before: string) =>
+  query
+    .where('sandboxes.removed_at', 'is', null)
+    .where('sandboxes.expires_at', 'is', null)
+    .where((where) => where.exists(where.selectFrom('runs').select('runs.id').whereRef('runs.sandbox_id', '=', 'sandboxes.id')))
+    .where((where) =>
+      where.not(
+        where.exists(
+          where
+            .selectFrom('runs')
+            .select('runs.id')
+            .whereRef('runs.sandbox_id', '=', 'sandboxes.id')
+            .where((run) => run.or([run('runs.completed_at', 'is', null), run('runs.completed_at', '>', before)])),
+        ),
+      ),
+    );

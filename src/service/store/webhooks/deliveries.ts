@@ -1,0 +1,198 @@
+/** Events on their way, and the log of what became of them. */
+import type { Insertable, Updateable } from 'kysely';
+import type { DeliveryStatus, WebhookEventKind } from '../../../interface/types.ts';
+import type { Queries } from '../database/database.ts';
+import type { AttemptRow, DeliveriesTable, DeliveryAttemptsTable, DeliveryRow, EventRow, EventsTable } from '../database/schema.ts';
+
+export async function insertEvent(db: Queries, event: Insertable<EventsTable>): Promise<void> {
+  await db.insertInto('events').values(event).execute();
+}
+
+export async function eventById(db: Queries, id: string): Promise<EventRow> {
+  return db.selectFrom('events').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+}
+
+/** Inserts deliveries of one team, numbered in their order. Call it in a transaction. */
+export async function insertDeliveries(db: Queries, teamId: string, deliveries: Omit<Insertable<DeliveriesTable>, 'seq'>[]): Promise<void> {
+  const { last } = await db
+    .selectFrom('deliveries')
+    .select((select) => select.fn.max('seq').as('last'))
+    .where('team_id', '=', teamId)
+    .executeTakeFirstOrThrow();
+  let seq = Number(last ?? 0);
+  for (const delivery of deliveries)
+    await db
+      .insertInto('deliveries')
+      .values({ ...delivery, seq: ++seq })
+      .execute();
+}
+
+/** Deliveries to an endpoint that are due, without those that are under way here. */
+export async function dueDeliveries(
+  db: Queries,
+  endpoint: string,
+  by: { now: number; except: string[]; limit: number },
+): Promise<DeliveryRow[]> {
+  let query = db
+    .selectFrom('deliveries')
+    .selectAll()
+    .where('endpoint', '=', endpoint)
+    .where('status', '=', 'pending')
+    .where('next_attempt_at', '<=', by.now);
+  if (by.except.length > 0) query = query.where('id', 'not in', by.except);
+  return query.orderBy('next_attempt_at').orderBy('seq').limit(by.limit).execute();
+}
+
+/** When the next delivery to an endpoint is due, in milliseconds. */
+export async function nextDeliveryTime(db: Queries, endpoint: string): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('deliveries')
+    .select('next_attempt_at')
+    .where('endpoint', '=', endpoint)
+    .where('status', '=', 'pending')
+    .orderBy('next_attempt_at')
+    .limit(1)
+    .executeTakeFirst();
+  return row === undefined ? undefined : Number(row.next_attempt_at);
+}
+
+/** Changes a delivery that is in one of the given statuses; undefined when it is in another. */
+export async function changeDelivery(
+  db: Queries,
+  id: string,
+  from: readonly DeliveryStatus[],
+  changes: Updateable<DeliveriesTable>,
+): Promise<DeliveryRow | undefined> {
+  return db
+    .updateTable('deliveries')
+    .set(changes)
+    .where('id', '=', id)
+    .where('status', 'in', [...from])
+    .returningAll()
+    .executeTakeFirst();
+}
+
+/** Ends what is still to be delivered to an endpoint; how many deliveries that were. */
+export async function cancelDeliveries(db: Queries, endpoint: string, why: string, now: string): Promise<number> {
+  const result = await db
+    .updateTable('deliveries')
+    .set({ status: 'cancelled', last_error: why, next_attempt_at: null, completed_at: now })
+    .where('endpoint', '=', endpoint)
+    .where('status', '=', 'pending')
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows);
+}
+
+/** Puts off what is to be delivered to an endpoint before that time (milliseconds). */
+export async function holdDeliveries(db: Queries, endpoint: string, until: number): Promise<void> {
+  await db
+    .updateTable('deliveries')
+    .set({ next_attempt_at: until })
+    .where('endpoint', '=', endpoint)
+    .where('status', '=', 'pending')
+    .where('next_attempt_at', '<', until)
+    .execute();
+}
+
+export async function insertAttempt(db: Queries, attempt: Insertable<DeliveryAttemptsTable>): Promise<void> {
+  await db.insertInto('delivery_attempts').values(attempt).execute();
+}
+
+export async function listAttempts(db: Queries, deliveryId: string): Promise<AttemptRow[]> {
+  return db.selectFrom('delivery_attempts').selectAll().where('delivery_id', '=', deliveryId).orderBy('number').execute();
+}
+
+export async function findDelivery(db: Queries, teamId: string, id: string): Promise<DeliveryRow | undefined> {
+  return db.selectFrom('deliveries').selectAll().where('id', '=', id).where('team_id', '=', teamId).executeTakeFirst();
+}
+
+export interface DeliveryFilter {
+  teamId: string;
+  subscriptionId?: string | undefined;
+  runId?: string | undefined;
+  kind?: WebhookEventKind | undefined;
+  status?: DeliveryStatus | undefined;
+}
+
+/** Newest first. */
+export async function listDeliveryRows(
+  db: Queries,
+  filter: DeliveryFilter,
+  page: { limit: number; offset: number },
+): Promise<{ rows: DeliveryRow[]; total: number }> {
+  const rows = await filtered(db, filter).selectAll().orderBy('seq', 'desc').limit(page.limit).offset(page.offset).execute();
+  const { total } = await filtered(db, filter)
+    .select((select) => select.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow();
+  return { rows, total: Number(total) };
+}
+
+function filtered(db: Queries, { teamId, subscriptionId, runId, kind, status }: DeliveryFilter) {
+  let query = db.selectFrom('deliveries').where('team_id', '=', teamId);
+  if (subscriptionId !== undefined) query = query.where('subscription_id', '=', subscriptionId);
+  if (runId !== undefined) query = query.where('run_id', '=', runId);
+  if (kind !== undefined) query = query.where('kind', '=', kind);
+  if (status !== undefined) query = query.where('status', '=', status);
+  return query;
+}
+
+/** Ids of up to `limit` deliveries that ended before that time (ISO 8601). */
+export async function oldDeliveries(db: Queries, before: string, limit: number): Promise<string[]> {
+  const rows = await db.selectFrom('deliveries').select('id').where('completed_at', '<', before).limit(limit).execute();
+  return rows.map((row) => row.id);
+}
+
+/** Ids of up to `limit` deliveries of a team that ended and are not among its newest `keep`. */
+export async function surplusDeliveries(db: Queries, teamId: string, keep: number, limit: number): Promise<string[]> {
+  const last = await db
+    .selectFrom('deliveries')
+    .select('seq')
+    .where('team_id', '=', teamId)
+    .orderBy('seq', 'desc')
+    .offset(keep)
+    .limit(1)
+    .executeTakeFirst();
+  if (last === undefined) return [];
+  const rows = await db
+    .selectFrom('deliveries')
+    .select('id')
+    .where('team_id', '=', teamId)
+    .where('seq', '<=', last.seq)
+    .where('completed_at', 'is not', null)
+    .limit(limit)
+    .execute();
+  return rows.map((row) => row.id);
+}
+
+/** Removes deliveries with their attempts, then the events that nothing refers to any more. */
+export async function removeDeliveries(db: Queries, ids: string[]): Promise<void> {
+  const events = await db.selectFrom('deliveries').select('event_id').distinct().where('id', 'in', ids).execute();
+  await db.deleteFrom('delivery_attempts').where('delivery_id', 'in', ids).execute();
+  await db.deleteFrom('deliveries').where('id', 'in', ids).execute();
+  await db
+    .deleteFrom('events')
+    .where(
+      'id',
+      'in',
+      events.map((row) => row.event_id),
+    )
+    .where((where) =>
+      where.not(where.exists(where.selectFrom('deliveries').select('deliveries.id').whereRef('deliveries.event_id', '=', 'events.id'))),
+    )
+    .execute();
+}
+
+/** Removes deleted subscriptions whose last delivery is gone. */
+export async function removeDeletedWebhooks(db: Queries): Promise<void> {
+  await db
+    .deleteFrom('webhook_subscriptions')
+    .where('deleted_at', 'is not', null)
+    .where((where) =>
+      where.not(
+        where.exists(
+          where.selectFrom('deliveries').select('deliveries.id').whereRef('deliveries.subscription_id', '=', 'webhook_subscriptions.id'),
+        ),
+      ),
+    )
+    .execute();
+}

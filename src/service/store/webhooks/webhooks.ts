@@ -1,0 +1,77 @@
+/** Webhook subscriptions, and the secrets that their deliveries are signed with. */
+import type { Insertable, Updateable } from 'kysely';
+import type { Queries } from '../database/database.ts';
+import { prepared } from '../database/prepared.ts';
+import type { WebhookRow, WebhookSecretRow, WebhookSecretsTable, WebhookSubscriptionsTable } from '../database/schema.ts';
+
+export async function insertWebhook(db: Queries, webhook: Insertable<WebhookSubscriptionsTable>): Promise<WebhookRow> {
+  return db.insertInto('webhook_subscriptions').values(webhook).returningAll().executeTakeFirstOrThrow();
+}
+
+/** Oldest first, without those that were deleted. */
+export const listWebhookRows = (db: Queries, teamId: string): Promise<WebhookRow[]> => ofTeam.all(db, { teamId });
+
+const ofTeam = prepared((db, { teamId }: { teamId: string }) =>
+  db
+    .selectFrom('webhook_subscriptions')
+    .selectAll()
+    .where('team_id', '=', teamId)
+    .where('deleted_at', 'is', null)
+    .orderBy('created_at')
+    .orderBy('id'),
+);
+
+export async function findWebhook(db: Queries, teamId: string, id: string): Promise<WebhookRow | undefined> {
+  return db
+    .selectFrom('webhook_subscriptions')
+    .selectAll()
+    .where('id', '=', id)
+    .where('team_id', '=', teamId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
+}
+
+/** Changes a subscription that was not deleted; undefined when it was. */
+export async function updateWebhookRow(
+  db: Queries,
+  id: string,
+  changes: Updateable<WebhookSubscriptionsTable>,
+): Promise<WebhookRow | undefined> {
+  return db
+    .updateTable('webhook_subscriptions')
+    .set(changes)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .returningAll()
+    .executeTakeFirst();
+}
+
+export async function insertSecret(db: Queries, secret: Insertable<WebhookSecretsTable>): Promise<WebhookSecretRow> {
+  return db.insertInto('webhook_secrets').values(secret).returningAll().executeTakeFirstOrThrow();
+}
+
+/** The secrets that sign at that time (milliseconds), the current one first. */
+export async function validSecrets(db: Queries, teamId: string, now: number): Promise<WebhookSecretRow[]> {
+  const rows = await db
+    .selectFrom('webhook_secrets')
+    .selectAll()
+    .where('team_id', '=', teamId)
+    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
+    .execute();
+  return rows.sort((a, b) => Number(b.expires_at === null) - Number(a.expires_at === null));
+}
+
+/** Lets the team's current secret expire at that time (milliseconds). */
+export async function expireCurrentSecret(db: Queries, teamId: string, expiresAt: number): Promise<void> {
+  await db
+    .updateTable('webhook_secrets')
+    .set({ expires_at: expiresAt })
+    .where('team_id', '=', teamId)
+    .where('expires_at', 'is', null)
+    .execute();
+}
+
+/** Removes the secrets that no longer sign. */
+export async function dropExpiredSecrets(db: Queries, teamId: string): Promise<void> {
+  await db.deleteFrom('webhook_secrets').where('team_id', '=', teamId).where('expires_at', 'is not', null).execute();
+}

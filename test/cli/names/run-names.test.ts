@@ -1,0 +1,275 @@
+/** What people call a run, in every command that takes one, on services that can look runs up and on some that cannot. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Argument, Option } from '../../../src/cli/kit/flags.ts';
+import { flagName } from '../../../src/cli/kit/flags.ts';
+import { parseRunName, runWord } from '../../../src/cli/names/run-names.ts';
+import { loadAllCommands } from '../../../src/cli/program/describe.ts';
+import { commandTree } from '../../../src/commands/index.ts';
+import { startTestService, type TestService } from '../../support/service.ts';
+import { whenDone } from '../../support/temporary.ts';
+
+const uuid = (number: number, start = '00000000'): string => `${start}-0000-4000-8000-${String(number).padStart(12, '0')}`;
+
+describe('parseRunName', () => {
+  it.each([
+    ['17', { kind: 'number', number: 17 }],
+    ['1234567', { kind: 'number', number: 1_234_567 }],
+    ['#17', { kind: 'number', number: 17 }],
+    ['#12345678', { kind: 'number', number: 12_345_678 }],
+    ['release#17', { kind: 'number', number: 17, agent: 'release' }],
+    ['c# agent#3', { kind: 'number', number: 3, agent: 'c# agent' }],
+    ['@latest', { kind: 'latest', back: 0 }],
+    ['@latest~3', { kind: 'latest', back: 3 }],
+    ['12345678', { kind: 'prefix', prefix: '12345678' }],
+    ['0199ABCD-12', { kind: 'prefix', prefix: '0199abcd-12' }],
+    [uuid(1).toUpperCase(), { kind: 'id', id: uuid(1) }],
+  ])('understands %s', (text, name) => expect(parseRunName(text)).toEqual(name));
+
+  it.each(['my-run', '0', '#0', '007', '-1', '1.5', 'abcdef', '@latest~', '@latest~-1', '@latest~x', '@newest', `${uuid(1)}0`, ' 17', '#'])(
+    'refuses %j',
+    (text) => expect(() => parseRunName(text)).toThrow('does not name a run'),
+  );
+
+  it('knows what was meant by latest', () => {
+    expect(() => parseRunName('latest~2')).toThrow(expect.objectContaining({ hint: 'Did you mean @latest~2?' }));
+  });
+
+  it('is quoted in commands when a service made up the id', () => {
+    expect(runWord({ id: 'x;touch pasted', run_number: null })).toBe("'x;touch pasted'");
+  });
+
+  it('understands every word that messages use for a run', () => {
+    const numbers = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
+    fc.assert(
+      fc.property(numbers, (run_number) => {
+        const word = runWord({ id: uuid(1), run_number });
+        expect(parseRunName(word)).toEqual(run_number < 10_000_000 ? { kind: 'number', number: run_number } : { kind: 'id', id: uuid(1) });
+      }),
+    );
+  });
+});
+
+const commands = await loadAllCommands(commandTree);
+
+/** Every command that takes a run, with a run that is not there in its place and something acceptable for what it requires beside. */
+const takers = commands.flatMap(({ path, command }) => {
+  const positional = Object.entries((command.arguments ?? {}) as Record<string, Argument>);
+  const at = positional.findIndex(([name, { complete }]) => name === 'run' || complete === 'runs');
+  const option = Object.entries((command.options ?? {}) as Record<string, Option>).find(([, { complete }]) => complete === 'runs');
+  const name = path.join(' ');
+  // It looks for a service of its own first; local-open.test.ts has its runs.
+  if (name === 'local open') return [];
+  const before = (last: number): string[] => positional.slice(0, last).map(([, { check }]) => (check ? uuid(1) : 'x'));
+  const after = positional.slice(at + 1).flatMap(([, { required, check }]) => (required ? [check ? uuid(1) : 'x'] : []));
+  if (at >= 0) return [{ name, argv: (run: string) => [...path, ...before(at), run, ...after] }];
+  return option === undefined ? [] : [{ name, argv: (run: string) => [...path, flagName(option[0]), run] }];
+});
+
+/** What some of them want beside. */
+const also: Record<string, string[]> = {
+  'runs respond': ['--approve'],
+  'sandbox pull': ['--to', 'out'],
+  'sandbox diff': [],
+};
+
+let service: TestService;
+let first: string;
+let second: string;
+beforeAll(async () => {
+  service = await startTestService();
+  const agent = await service.agent('- say: "Hello {{message}}"', 'greeter');
+  first = await service.start(agent, 'one');
+  await service.until(first, 'completed');
+  second = await service.start(await service.agent('- say: bye', 'leaver'), 'two');
+  await service.until(second, 'completed');
+});
+
+describe('every command that takes a run', () => {
+  it('is found here', () =>
+    expect(takers.map(({ name }) => name)).toEqual(expect.arrayContaining(['runs get', 'sandbox cat', 'cases messages'])));
+
+  it.each(takers)('$name knows runs by their numbers', async ({ name, argv }) => {
+    const failed = await service.cli([...argv('#4711'), ...(also[name] ?? [])]);
+    expect(failed).toMatchObject({ code: 3, stdout: '' });
+    expect(failed.stderr).toContain('There is no run #4711.');
+  });
+});
+
+describe('a run', () => {
+  const found = async (name: string): Promise<string> => {
+    const got = await service.cli(['runs', 'get', name, '-o', 'id']);
+    expect(got).toMatchObject({ code: 0, stderr: '' });
+    return got.stdout.trim();
+  };
+
+  it('is known by its number in the team', async () => {
+    expect(await found('1')).toBe(first);
+    expect(await found('#2')).toBe(second);
+    expect(await found('leaver#2')).toBe(second);
+  });
+
+  it('is known by how many runs came after it', async () => {
+    expect(await found('@latest')).toBe(second);
+    expect(await found('@latest~0')).toBe(second);
+    expect(await found('@latest~1')).toBe(first);
+    const none = await service.cli(['runs', 'get', '@latest~2']);
+    expect(none).toMatchObject({ code: 3 });
+    expect(none.stderr).toContain('There is no run @latest~2: the team has 2 runs.');
+  });
+
+  it('is known by the beginning of its id, as far as that names one', async () => {
+    expect(await found(first.slice(0, 30))).toBe(first);
+    const missing = await service.cli(['runs', 'get', 'ffffffff']);
+    expect(missing).toMatchObject({ code: 3 });
+    expect(missing.stderr).toContain('There is no run whose id begins with "ffffffff".');
+  });
+
+  it('has its number wherever it is shown', async () => {
+    expect((await service.cli(['runs', 'get', '1'])).stdout).toMatch(/^Number\t1\n/);
+    expect((await service.cli(['runs', 'get', first, '--jq', '.run_number'])).stdout).toBe('1\n');
+    expect((await service.cli(['runs', 'list'])).stdout).toMatch(/^2\tcompleted[^\n]*\n1\tcompleted/);
+    expect((await service.cli(['runs', 'list'], { tty: true, env: { NO_COLOR: '1' } })).stdout).toMatch(
+      /^RUN +STATUS +TITLE +AGENT +CREATED\n2 +completed/,
+    );
+    const watched = await service.cli(['runs', 'watch', '1'], { tty: true, env: { NO_COLOR: '1' } });
+    expect(watched.stderr).toContain('Run #1  greeter: one\n');
+  });
+
+  it('of another agent is not the one that was named', async () => {
+    const wrong = await service.cli(['runs', 'get', 'greeter#2']);
+    expect(wrong).toMatchObject({ code: 3 });
+    expect(wrong.stderr).toContain('There is no run #2 of the agent "greeter".');
+  });
+
+  it('is called by its number in messages for people, and by its id in those for programs', async () => {
+    const failing = await service.run('- fail: broken');
+    await service.until(failing, 'failed');
+    const { run } = await service.get(failing);
+    const seen = await service.cli(['runs', 'watch', failing], { tty: true, env: { NO_COLOR: '1' } });
+    expect(seen.stderr).toContain(`Run #${run.run_number} failed`);
+    expect(seen.stderr).toContain(`\`aops runs messages ${run.run_number}\``);
+    const piped = await service.cli(['runs', 'watch', failing]);
+    expect(piped.stderr).toContain(`Run ${failing} failed`);
+  });
+});
+
+interface Row {
+  id: string;
+  run_number: number;
+  agent_name?: string;
+}
+
+/** A service that has these runs, the newest first, and what was asked of it. */
+async function foreign(rows: readonly Row[], ways: { filters?: boolean; searches?: boolean; strict?: boolean } = {}) {
+  const urls: URL[] = [];
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '', 'http://x');
+    urls.push(url);
+    const send = (status: number, body: unknown): void => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    };
+    const query = url.searchParams;
+    if (!url.pathname.endsWith('/runs')) return send(200, { success: true });
+    if (ways.strict && query.has('run_number')) return send(400, { error: 'invalid_request', message: 'run_number is not known' });
+    const [limit, offset] = [Number(query.get('limit') ?? 20), Number(query.get('offset') ?? 0)];
+    const wanted = rows.filter(
+      ({ id, run_number }) =>
+        (!ways.filters || !query.has('run_number') || run_number === Number(query.get('run_number'))) &&
+        (!ways.searches || !query.has('search') || id.includes(query.get('search') as string)),
+    );
+    const data = wanted.slice(offset, offset + limit).map((row) => ({ agent_name: 'a', title: 't', status: 'running', ...row }));
+    send(200, { data, total: wanted.length });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  whenDone(() => void server.close());
+  const env = { AOPS_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return {
+    urls,
+    /** Stops what is called so: the id that was stopped, or the error. */
+    async stop(name: string): Promise<{ stopped: string | undefined; code: number; stderr: string }> {
+      const { code, stderr } = await service.cli(['runs', 'stop', name], { env });
+      const stopped = urls.map(({ pathname }) => /runs\/([^/]+)\/stop$/.exec(pathname)?.[1]).find((id) => id !== undefined);
+      return { stopped, code, stderr };
+    },
+  };
+}
+
+/** So many runs with numbers that count down. */
+const counted = (count: number): Row[] =>
+  Array.from({ length: count }, (_, index) => ({ id: uuid(count - index), run_number: count - index }));
+
+describe('looking a run up by number', () => {
+  it('takes one request where the service can', async () => {
+    const { urls, stop } = await foreign(counted(500), { filters: true });
+    expect(await stop('17')).toMatchObject({ stopped: uuid(17), code: 0 });
+    expect(urls).toHaveLength(2);
+  });
+
+  it.each([
+    ['passes the filter over', {}],
+    ['refuses the filter', { strict: true }],
+  ])('reads the list where the service %s', async (_, ways) => {
+    const { stop } = await foreign(counted(500), ways);
+    expect(await stop('17')).toMatchObject({ stopped: uuid(17), code: 0 });
+  });
+
+  it('stops reading when the number cannot come any more', async () => {
+    const { urls, stop } = await foreign(counted(500).filter(({ run_number }) => run_number !== 450));
+    expect(await stop('450')).toMatchObject({ stopped: undefined, code: 3 });
+    expect(urls).toHaveLength(1);
+  });
+
+  it('never takes the newest run for the one that was named', async () => {
+    const { stop } = await foreign([{ id: uuid(9), run_number: 9 }]);
+    expect(await stop('17')).toMatchObject({ stopped: undefined, code: 3 });
+  });
+
+  it('refuses a number that several runs have', async () => {
+    const rows = [
+      { id: uuid(1), run_number: 3, agent_name: 'pay' },
+      { id: uuid(2), run_number: 3, agent_name: 'ship' },
+    ];
+    const { stop } = await foreign(rows);
+    const { stopped, code, stderr } = await stop('3');
+    expect({ stopped, code }).toEqual({ stopped: undefined, code: 2 });
+    expect(stderr).toContain(`2 runs are called "#3".`);
+    expect(stderr).toContain(`${uuid(1)} (pay: t), ${uuid(2)} (ship: t)`);
+    expect(await stop('ship#3')).toMatchObject({ stopped: uuid(2) });
+  });
+
+  it('refuses to guess in a list that is too long to be read', async () => {
+    const rows = counted(2_200).map(({ id, run_number }) => ({ id, run_number: run_number % 2 === 0 ? 8_000 + run_number : run_number }));
+    const { urls, stop } = await foreign(rows);
+    const { stopped, code, stderr } = await stop('9999');
+    expect({ stopped, code }).toEqual({ stopped: undefined, code: 2 });
+    expect(stderr).toContain('cannot look up "#9999"');
+    expect(urls.length).toBeLessThanOrEqual(20);
+  });
+});
+
+describe('looking a run up by the beginning of its id', () => {
+  const rows = [
+    { id: uuid(1, 'aaaaaaaa'), run_number: 3 },
+    { id: uuid(2, 'aaaaaaaa'), run_number: 2 },
+    { id: uuid(3, 'bbbbbbbb'), run_number: 1 },
+  ];
+
+  it.each([
+    ['searches', { searches: true }],
+    ['does not search', {}],
+  ])('finds one where the service %s', async (_, ways) => {
+    const { stop } = await foreign(rows, ways);
+    expect(await stop('BBBBBBBB')).toMatchObject({ stopped: uuid(3, 'bbbbbbbb'), code: 0 });
+  });
+
+  it('names the candidates where several begin so', async () => {
+    const { stop } = await foreign(rows, { searches: true });
+    const { stopped, code, stderr } = await stop('aaaaaaaa');
+    expect({ stopped, code }).toEqual({ stopped: undefined, code: 2 });
+    expect(stderr).toContain(`${uuid(1, 'aaaaaaaa')} (a: t), ${uuid(2, 'aaaaaaaa')} (a: t)`);
+  });
+});

@@ -1,0 +1,147 @@
+/** Changes whose outcome is unknown: the journal keeps them, `aops retry` settles them. */
+import { randomUUID } from 'node:crypto';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { scripted } from '../../client/harness.ts';
+import { json, nothing, type RawServer } from '../../faults/raw-server.ts';
+import { runCli } from '../../support/run-cli.ts';
+import { folderEnv } from '../../support/service.ts';
+import { temporaryFolder } from '../../support/temporary.ts';
+
+const secret = 'aops_key_of_nobody_0123456789';
+const run = randomUUID();
+const stop = ['runs', 'stop', run, '--idempotency-key', 'stop-it'];
+const stopped = json(200, { success: true });
+
+let folder: string;
+let server: RawServer;
+let env: Record<string, string>;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  server = await scripted();
+  env = { ...folderEnv(folder), AOPS_API_KEY: secret, AOPS_BASE_URL: server.url, AOPS_TEAM_ID: randomUUID(), AOPS_NO_RATE_SHARING: '1' };
+});
+
+const aops = (...argv: string[]) => runCli(argv, { env, cwd: folder });
+const journal = () => path.join(folder, 'data', 'journal');
+
+/** A change that is cut off by --timeout after it was sent. On a loaded machine the time may be over before: then it gets more. */
+async function cutOff(milliseconds = 200): Promise<void> {
+  server.always(nothing('stall'));
+  const cut = await aops(...stop, '--timeout', `${milliseconds}ms`, '--json');
+  expect(cut).toMatchObject({ code: 9, stdout: '' });
+  // All that was sent has been read.
+  await server.until(({ open }) => open === 0);
+  if (server.requests.length === 0) return cutOff(milliseconds * 4);
+  expect(server.requests).toHaveLength(1);
+  expect(JSON.parse(cut.stderr.trimEnd().split('\n').at(-1) as string)).toMatchObject({ error: { exit: 9, idempotency_key: 'stop-it' } });
+}
+
+describe('aops retry', () => {
+  it('sends a change whose answers never came again, with its key, and forgets it', async () => {
+    server.always(nothing('reset'));
+    const unknown = await aops(...stop);
+    expect(unknown).toMatchObject({ code: 13, stdout: '' });
+    expect(unknown.stderr).toContain('aops retry stop-it');
+    const attempts = server.requests.length;
+    expect((await aops('retry', '--json')).json<{ data: unknown[] }>().data).toMatchObject([
+      { id: 'stop-it', method: 'POST', path: `/v2/runs/${run}/stop`, base_url: server.url },
+    ]);
+
+    server.always(stopped);
+    const settled = await aops('retry', 'stop-it');
+    expect(settled).toMatchObject({ code: 0, stdout: '{"success":true}\n' });
+    expect(settled.stderr).toBe(
+      `Settled: POST /v2/runs/${run}/stop. A command that makes more changes than that goes on when it is run again with --idempotency-key stop-it.\n`,
+    );
+    expect(server.requests.slice(attempts)).toMatchObject([{ method: 'POST', path: `/v2/runs/${run}/stop` }]);
+    expect(new Set(server.requests.map(({ headers }) => headers['idempotency-key']))).toEqual(new Set(['stop-it']));
+    expect((await aops('retry', '-o', 'id')).stdout).toBe('');
+    expect((await aops('retry', 'stop-it')).code).toBe(3);
+    for (const text of [unknown.stderr, settled.stderr]) expect(text).not.toContain(secret);
+  });
+
+  it('keeps a change that --timeout cut off, privately and without the credential', async () => {
+    await cutOff();
+    const [name = ''] = await readdir(journal());
+    const file = path.join(journal(), name);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await stat(journal())).mode & 0o777).toBe(0o700);
+    expect(await readFile(file, 'utf8')).not.toContain(secret);
+  });
+
+  it('keeps nothing of a change that was answered, be it with a refusal', async () => {
+    server.plan(stopped, json(409, { error: 'conflict' }));
+    expect((await aops(...stop)).code).toBe(0);
+    expect((await aops('runs', 'stop', run)).code).toBe(6);
+    expect(await readdir(journal())).toEqual([]);
+  });
+
+  it('sends nothing to another service than it was meant for', async () => {
+    await cutOff();
+    const other = await scripted();
+    env.AOPS_BASE_URL = other.url;
+    expect(await aops('retry', 'stop-it')).toMatchObject({ code: 2, stdout: '' });
+    expect(other.requests).toEqual([]);
+    env.AOPS_BASE_URL = server.url;
+    expect((await aops('retry', '-o', 'id')).stdout).toBe('stop-it\n');
+  });
+
+  it('sends nothing with another credential: the service would not know the key from it, and carry the change out again', async () => {
+    await cutOff();
+    env.AOPS_API_KEY = 'aops_key_of_somebody_9876543210';
+    const other = await aops('retry', 'stop-it');
+    expect(other).toMatchObject({ code: 2, stdout: '' });
+    expect(other.stderr).toContain('could be carried out twice');
+    for (const hidden of [secret, env.AOPS_API_KEY]) expect(other.stderr).not.toContain(hidden);
+    expect(server.requests).toHaveLength(1);
+    env.AOPS_API_KEY = secret;
+    server.always(stopped);
+    expect(await aops('retry', 'stop-it')).toMatchObject({ code: 0 });
+  });
+
+  it('remembers the same key at another service, and of another credential, as another one', async () => {
+    await cutOff();
+    const other = await scripted();
+    other.always(stopped);
+    server.always(stopped);
+    env.AOPS_BASE_URL = other.url;
+    expect((await aops(...stop)).code).toBe(0);
+    env.AOPS_BASE_URL = server.url;
+    env.AOPS_API_KEY = 'aops_key_of_somebody_9876543210';
+    expect((await aops(...stop)).code).toBe(0);
+    env.AOPS_API_KEY = secret;
+    expect((await aops('retry', '-o', 'id')).stdout).toBe('stop-it\n');
+    expect((await aops('retry', 'stop-it')).code).toBe(0);
+    expect((await aops('retry', '-o', 'id')).stdout).toBe('');
+  });
+
+  it('is what a repeated command points at that finds things as its own change left them', async () => {
+    const again = ['agents', 'delete', run, '--yes', '--idempotency-key', 'delete-it', '--json'];
+    server.plan(json(200, { agent: { id: run, name: 'helper' } }));
+    server.always(nothing('reset'));
+    expect((await aops(...again)).code).toBe(13);
+    server.always(json(404, { error: 'agent_not_found', message: 'There is no such agent.' }));
+    const repeated = await aops(...again);
+    expect(repeated).toMatchObject({ code: 13, stdout: '' });
+    expect(JSON.parse(repeated.stderr)).toMatchObject({
+      error: { code: 'outcome_unknown', hint: 'Settle it with `aops retry delete-it`.', idempotency_key: 'delete-it' },
+    });
+    server.always(stopped);
+    expect(await aops('retry', 'delete-it')).toMatchObject({ code: 0, stdout: '{"success":true}\n' });
+    // Settled: what the command finds now is how things are.
+    server.always(json(404, { error: 'agent_not_found' }));
+    expect((await aops(...again)).code).toBe(3);
+  });
+
+  it('forgets what is too old to be sent again', async () => {
+    await cutOff();
+    const [name = ''] = await readdir(journal());
+    const file = path.join(journal(), name);
+    const entry = JSON.parse(await readFile(file, 'utf8')) as { sent_at: string };
+    await writeFile(file, JSON.stringify({ ...entry, sent_at: new Date(Date.now() - 24 * 3_600_000).toISOString() }));
+    expect(await aops('retry', 'stop-it')).toMatchObject({ code: 3 });
+    expect(await readdir(journal())).toEqual([]);
+  });
+});

@@ -1,0 +1,369 @@
+/** The service in the foreground, and what keeps it from starting. */
+import { mkdir, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import process from 'node:process';
+import Libsql from 'libsql';
+import { describe, expect, it } from 'vitest';
+import { takenPort } from '../../support/ports.ts';
+import { runCli, type Signal } from '../../support/run-cli.ts';
+import { folderEnv, startTestService } from '../../support/service.ts';
+import { temporaryFolder } from '../../support/temporary.ts';
+import { certificate } from '../../support/tls.ts';
+
+describe('aops serve', () => {
+  it('answers until Ctrl-C, and says where', async () => {
+    const folder = await temporaryFolder();
+    let interrupt: (() => void) | undefined;
+    let asked: Promise<number> | undefined;
+    const served = await runCli(['serve', '--data-dir', path.join(folder, 'own')], {
+      env: folderEnv(folder),
+      onStart: (deliver) => {
+        interrupt = deliver;
+      },
+      onOutput: (_, stderr) => {
+        const [, url] = /^Listening on (http:\/\/127\.0\.0\.1:\d+); team [0-9a-f-]{36}; .*commands are off$/m.exec(stderr) ?? [];
+        if (url === undefined || asked) return;
+        asked = fetch(`${url}/v2/teams/x`).then(({ status }) => status);
+        void asked.finally(() => interrupt?.());
+      },
+    });
+    expect(await asked).toBe(401);
+    expect(served).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  it('notes where it is in its data before it tells `local up`, ends when it cannot, and leaves nothing of the note', async () => {
+    const folder = await temporaryFolder();
+    const own = path.join(folder, 'own');
+    await mkdir(path.join(own, 'service.json'), { recursive: true });
+    await mkdir(path.join(folder, 'state.json'));
+    const served = await runCli(['serve', '--data-dir', own, '--state-file', path.join(folder, 'state.json'), '--json'], {
+      env: folderEnv(folder),
+    });
+    expect(served.code).toBe(1);
+    expect(JSON.parse(served.stderr.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+      error: { code: 'not_writable', message: `${path.join(own, 'service.json')} is a folder.` },
+    });
+    expect((await readdir(own)).filter((name) => name.startsWith('service.json.'))).toEqual([]);
+  });
+
+  it('does not share a port', async () => {
+    const port = await takenPort();
+    const folder = await temporaryFolder();
+    for (const format of [[], ['--json']]) {
+      const refused = await runCli(['serve', '--port', String(port), '--data-dir', path.join(folder, 'own'), ...format], {
+        env: folderEnv(folder),
+      });
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(refused.stderr).toContain(String(port));
+      if (format.length > 0)
+        expect(JSON.parse(refused.stderr.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({ error: { code: 'port_in_use', exit: 2 } });
+      else expect(refused.stderr).toMatch(/^hint: .*--port/m);
+    }
+  });
+
+  it('does not share a data directory', async () => {
+    const service = await startTestService();
+    const refused = await service.cli(['serve', '--data-dir', service.dataDirectory, '--json']);
+    expect(refused).toMatchObject({ code: 6, stdout: '' });
+    expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code: 'data_directory_in_use', exit: 6 } });
+    expect((await service.cli(['agents', 'list'])).code).toBe(0);
+  });
+
+  it('says why no data can be kept in a directory, and changes nothing of what is there', async () => {
+    const folder = await temporaryFolder();
+    const make = async (name: string, fill: (database: string) => unknown) => {
+      await mkdir(path.join(folder, name));
+      await fill(path.join(folder, name, 'aops.db'));
+    };
+    await make('none', (database) => writeFile(database, 'hello'));
+    await make('folder', (database) => mkdir(database));
+    await make('foreign', (database) => {
+      const foreign = new Libsql(database);
+      foreign.exec('create table notes (text)');
+      foreign.close();
+    });
+    await serving(folder, ['--data-dir', 'cut'], async () => undefined);
+    const cut = path.join(folder, 'cut', 'aops.db');
+    await truncate(cut, (await stat(cut)).size / 2);
+    const cases: [string, string, number, string][] = [
+      ['none', 'data_directory_damaged', 1, 'is damaged, or is none'],
+      ['folder', 'data_directory_unusable', 2, 'is a directory'],
+      ['foreign', 'data_directory_foreign', 2, 'is no database of aops'],
+      ['cut', 'data_directory_damaged', 1, 'is damaged, or is none'],
+      ['/proc/nowhere/data', 'data_directory_unusable', 2, 'no folder can be made there'],
+    ];
+    for (const [name, code, exit, message] of process.platform === 'linux' ? cases : cases.slice(0, -1)) {
+      const refused = await runCli(['serve', '--data-dir', name, '--json'], { env: folderEnv(folder), cwd: folder });
+      expect(refused, name).toMatchObject({ code: exit, stdout: '' });
+      expect(JSON.parse(refused.stderr), name).toMatchObject({ error: { code, message: expect.stringContaining(message) } });
+    }
+    expect(await readFile(path.join(folder, 'none', 'aops.db'), 'utf8')).toBe('hello');
+    for (const argv of [
+      ['backup', 'b.tar.gz'],
+      ['reset', '--yes'],
+    ]) {
+      const refused = await runCli(['local', ...argv, '--data-dir', 'foreign', '--json'], { env: folderEnv(folder), cwd: folder });
+      expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code: 'data_directory_foreign', exit: 2 } });
+    }
+    const foreign = new Libsql(path.join(folder, 'foreign', 'aops.db'));
+    expect(foreign.prepare('select name from sqlite_master').all([])).toEqual([{ name: 'notes' }]);
+    foreign.close();
+  });
+
+  it('refuses plans that are none, and those of teams that there are not', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(path.join(folder, 'plan.yaml'), 'maxConcurrentRuns: 2');
+    await writeFile(path.join(folder, 'bad.yaml'), 'maxConcurrentRuns: none');
+    const serve = (...argv: string[]) =>
+      runCli(['serve', '--data-dir', path.join(folder, 'own'), ...argv], { env: folderEnv(folder), cwd: folder });
+    const bad = await serve('--plan', 'bad.yaml');
+    expect(bad.code).toBe(2);
+    expect(bad.stderr).toContain('bad.yaml is no plan: maxConcurrentRuns must be a whole number from 1 to 10000, not "none".');
+    const missing = await serve('--plan', 'finance=gone.yaml');
+    expect(missing.code).toBe(2);
+    expect(missing.stderr).toContain('gone.yaml cannot be read: there is no such file.');
+    const unknown = await serve('--plan', 'plan.yaml', '--plan', 'finance=plan.yaml');
+    expect(unknown.code).toBe(3);
+    expect(unknown.stderr).toContain('There is no team "finance" to give a plan to.');
+  });
+
+  it('speaks TLS, and reads its certificate again on SIGHUP', async () => {
+    const folder = await temporaryFolder();
+    const [cert, key] = [path.join(folder, 'cert.pem'), path.join(folder, 'key.pem')];
+    const write = async (pair: { cert: string; key: string }) => {
+      await writeFile(cert, pair.cert);
+      await writeFile(key, pair.key);
+    };
+    await write(certificate('server'));
+    const steps = [
+      () => write(certificate('wrong-name')),
+      // Half of a pair: the one before goes on.
+      () => writeFile(key, certificate('server').key),
+    ];
+    let deliver: ((signal: Signal) => void) | undefined;
+    let seen = 0;
+    const served = await runCli(['serve', '--data-dir', path.join(folder, 'own'), '--tls-cert', cert, '--tls-key', key], {
+      env: folderEnv(folder),
+      onStart: (_, any) => {
+        deliver = any;
+      },
+      onOutput: (_, stderr) => {
+        const told = stderr.match(/^(Listening on https:|The TLS certificate )/gm)?.length ?? 0;
+        if (told <= seen) return;
+        seen = told;
+        const step = steps.shift();
+        if (step === undefined) deliver?.('SIGTERM');
+        else void step().then(() => deliver?.('SIGHUP'));
+      },
+    });
+    expect(served.code).toBe(0);
+    expect(served.stderr).toMatch(/^Listening on https:\/\/127\.0\.0\.1:/m);
+    expect(served.stderr).toMatch(/^The TLS certificate was read again\.$/m);
+    expect(served.stderr).toMatch(/^The TLS certificate stays as it is: The private key is not that of the TLS certificate\.$/m);
+    expect(served.stderr).not.toContain('PRIVATE KEY');
+  });
+
+  it.each([
+    ['json', /^\{"time":"[^"]+","level":"info","message":"service started",.*\}$/m],
+    ['text', /^\d\d:\d\d:\d\d\.\d{3} info {2}service started url=http:/m],
+  ])('logs as %s', async (format, line) => {
+    const folder = await temporaryFolder();
+    const serve = (...argv: string[]) => {
+      let interrupt: (() => void) | undefined;
+      return runCli(['serve', '--data-dir', path.join(folder, 'own'), '--log-format', format, ...argv], {
+        env: folderEnv(folder),
+        onStart: (given) => {
+          interrupt = given;
+        },
+        onOutput: (_, stderr) => {
+          if (!stderr.includes('Listening on')) return;
+          interrupt?.();
+          // Twice would end the process at once.
+          interrupt = undefined;
+        },
+      });
+    };
+    expect((await serve()).stderr).toMatch(line);
+    expect((await serve('--log-level', 'error')).stderr).toMatch(/^Listening on [^\n]+\n$/);
+  });
+
+  it.each([
+    ['one half of a pair', ['--tls-cert', 'a.pem'], '--tls-cert and --tls-key belong together.'],
+    ['a certificate that is not there', ['--tls-cert', 'a.pem', '--tls-key', 'b.pem'], 'a.pem cannot be read: there is no such file.'],
+    [
+      'to be read along',
+      ['--host', '0.0.0.0'],
+      'Listening on 0.0.0.0 without TLS would let everybody on the network read tokens and data.',
+    ],
+    [
+      'a rate that is none',
+      ['--rate-limit', 'fast'],
+      '--rate-limit takes a number of requests and the time for it, such as 3000/m or 50/s',
+    ],
+    ['an address with a path', ['--public-url', 'https://a.example/b'], '--public-url takes an address without a path'],
+    ['a pattern of hosts', ['--allow-host', '*.a.example'], '--allow-host takes a host name without a port'],
+    [
+      'what is no certificate',
+      ['--tls-cert', 'short', '--tls-key', 'short'],
+      'The file given with --tls-cert holds no certificate in PEM.',
+    ],
+    ['an address of another machine', ['--host', '192.0.2.1', '--insecure-http'], 'listen on 192.0.2.1: this machine has no such address.'],
+    ['a data directory that is a file', ['--data-dir', 'short'], 'short: there is a file of that name.'],
+    ['a host with a port', ['--allow-host', 'a.example:80'], '--allow-host takes a host name without a port'],
+    ['a level that is none', ['--log-level', 'loud'], '--log-level takes debug, info, warn or error'],
+    [
+      'a retention that is too short',
+      ['--retention', '5s'],
+      '--retention takes a duration of a minute or more, such as 90d, or off, not "5s".',
+    ],
+    [
+      'a short token for the figures',
+      ['--metrics-token-file', 'short'],
+      'short holds no token: it is to be one word of at least 16 characters.',
+    ],
+  ])('refuses %s', async (_, argv, message) => {
+    const folder = await temporaryFolder();
+    await writeFile(path.join(folder, 'short'), 'short\n');
+    const refused = await runCli(['serve', '--data-dir', path.join(folder, 'own'), ...argv], { env: folderEnv(folder), cwd: folder });
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain(message);
+  });
+
+  it('keeps to the rate that it is given', async () => {
+    const folder = await temporaryFolder();
+    let interrupt: (() => void) | undefined;
+    let asked: Promise<unknown> | undefined;
+    await runCli(['serve', '--data-dir', path.join(folder, 'own'), '--rate-limit', '7/h'], {
+      env: folderEnv(folder),
+      onStart: (given) => {
+        interrupt = given;
+      },
+      onOutput: (_, stderr) => {
+        const [, url] = /^Listening on (\S+);/m.exec(stderr) ?? [];
+        if (url === undefined || asked) return;
+        asked = fetch(`${url}/v2/nothing`).then(({ headers }) => headers.get('ratelimit-limit'));
+        void asked.finally(() => interrupt?.());
+      },
+    });
+    expect(await asked).toBe('7');
+  });
+
+  it.each([
+    ['a port that is none', ['--port', '70000'], '--port takes a whole number, 0 to 65535'],
+    ['an unknown way to execute', ['--exec', 'moon'], '--exec takes host or off'],
+  ])('refuses %s', async (_, argv, message) => {
+    const folder = await temporaryFolder();
+    const refused = await runCli(['serve', ...argv], { env: folderEnv(folder) });
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain(message);
+  });
+});
+
+/** Runs the service in the foreground for as long as `work` takes. */
+async function serving<Result>(folder: string, argv: readonly string[], work: () => Promise<Result>): Promise<Result> {
+  let interrupt: (() => void) | undefined;
+  let result: Promise<Result> | undefined;
+  await runCli(['serve', ...argv], {
+    env: folderEnv(folder),
+    cwd: folder,
+    onStart: (given) => {
+      interrupt = given;
+    },
+    onOutput: (_, stderr) => {
+      if (result !== undefined || !stderr.includes('Listening on ')) return;
+      result = work();
+      void result.finally(() => interrupt?.()).catch(() => undefined);
+    },
+  });
+  return result as Promise<Result>;
+}
+
+it.each([
+  { flags: [], status: 400 },
+  { flags: ['--allow-webhook-host', 'public'], status: 400 },
+  { flags: ['--allow-webhook-host', 'loopback'], status: 201 },
+])('serve $flags answers $status to a webhook for its own machine', async ({ flags, status }) => {
+  const folder = await temporaryFolder();
+  const asked = await serving(folder, ['--data-dir', 'own', ...flags], async () => {
+    const { url, team_id, webhook_hosts } = JSON.parse(await readFile(path.join(folder, 'own/service.json'), 'utf8'));
+    expect(webhook_hosts).toEqual(flags.slice(1));
+    const token = (await readFile(path.join(folder, 'own/token'), 'utf8')).trim();
+    return fetch(`${url}/v2/teams/${team_id}/webhooks`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'one' },
+      body: JSON.stringify({ url: `${url}/internal` }),
+    });
+  });
+  expect(asked.status).toBe(status);
+});
+
+describe('local reset', () => {
+  it('deletes what a service keeps, and nothing else that is in its directory', async () => {
+    const folder = await temporaryFolder();
+    await mkdir(path.join(folder, 'project', 'src'), { recursive: true });
+    await writeFile(path.join(folder, 'project', 'token.txt'), 'mine');
+    await serving(folder, ['--data-dir', 'project'], async () => undefined);
+    const reset = await runCli(['local', 'reset', '--data-dir', 'project', '--yes'], { env: folderEnv(folder), cwd: folder });
+    expect(reset).toMatchObject({ code: 0, stdout: expect.stringContaining('Deleted') });
+    expect(reset.stderr).toContain('was left there');
+    expect((await readdir(path.join(folder, 'project'))).sort()).toEqual(['src', 'token.txt']);
+  });
+
+  it('takes no data from a service that does not answer, and deletes what is damaged', async () => {
+    // It has the lock, and says nowhere where it listens.
+    const service = await startTestService();
+    const refused = await service.cli(['local', 'reset', '--data-dir', service.dataDirectory, '--yes', '--json']);
+    expect(refused).toMatchObject({ code: 6, stdout: '' });
+    expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code: 'data_directory_in_use' } });
+    expect((await service.cli(['agents', 'list'])).code).toBe(0);
+    const folder = await temporaryFolder();
+    await mkdir(path.join(folder, 'bad'));
+    await writeFile(path.join(folder, 'bad', 'aops.db'), 'hello');
+    const reset = await runCli(['local', 'reset', '--data-dir', 'bad', '--yes'], { env: folderEnv(folder), cwd: folder });
+    expect(reset).toMatchObject({ code: 0, stderr: '' });
+    expect(await readdir(folder)).not.toContain('bad');
+  });
+});
+
+describe('a service of aops serve', () => {
+  it('is found by local status and open, and neither stopped nor deleted by down and reset', async () => {
+    const folder = await temporaryFolder();
+    const local = (...argv: string[]) => runCli(['local', ...argv], { env: folderEnv(folder), cwd: folder });
+    await serving(folder, ['--public-url', 'https://agents.example.com'], async () => {
+      const status = (await local('status', '--json')).json<{ url: string; pid: number }>();
+      expect(status).toMatchObject({ running: true, started_with: 'serve', public_url: 'https://agents.example.com', profile: null });
+      expect((await local('status')).stdout).toContain('Started with\t`aops serve`\nURL\thttp://127.0.0.1:');
+      const opened = (await local('open', '--json')).json<{ url: string }>();
+      expect(opened.url).toMatch(/^https:\/\/agents\.example\.com\/#code=[\w-]{32}&view=\/$/);
+      const code = new URLSearchParams(new URL(opened.url).hash.slice(1)).get('code');
+      const headers = { 'content-type': 'application/json', origin: 'https://agents.example.com' };
+      const signedIn = await fetch(`${status.url}/page/session`, { method: 'POST', headers, body: JSON.stringify({ code }) });
+      expect(signedIn.status).toBe(200);
+      for (const argv of [['down'], ['reset', '--yes']]) {
+        const refused = await local(...argv, '--json');
+        expect(refused.code).toBe(6);
+        expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code: 'service_served', hint: expect.stringContaining('kill ') } });
+      }
+      expect((await local('logs')).stderr).toContain('which writes its log to stderr.');
+      expect((await local('status', '--json')).json()).toMatchObject({ running: true });
+    });
+    const ended = (await local('status', '--json')).json<Record<string, unknown>>();
+    expect(ended).toMatchObject({ running: false, started_with: null });
+  });
+
+  it('is found in another data directory when that is named, and over TLS by the certificate that it has noted', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(path.join(folder, 'cert.pem'), certificate('server').cert);
+    await writeFile(path.join(folder, 'key.pem'), certificate('server').key);
+    const local = (...argv: string[]) => runCli(['local', ...argv], { env: folderEnv(folder), cwd: folder });
+    const argv = ['--data-dir', 'other', '--tls-cert', 'cert.pem', '--tls-key', 'key.pem'];
+    await serving(folder, argv, async () => {
+      expect((await local('status', '--jq', '.running')).stdout).toBe('false\n');
+      expect((await local('open')).stderr).toContain('--data-dir');
+      expect((await local('status', '--data-dir', 'other', '--jq', '.running')).stdout).toBe('true\n');
+      // No authority is needed for it: the service has noted its certificate.
+      const opened = await local('open', '--data-dir', 'other', '--json');
+      expect(opened.json<{ url: string }>().url).toMatch(/^https:\/\/127\.0\.0\.1:\d+\/#code=/);
+    });
+  });
+});

@@ -1,0 +1,145 @@
+/** What the sandbox of a run is at each time of its life, and when it goes. */
+import { existsSync } from 'node:fs';
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { ManualClock } from '../../helpers/clock.ts';
+import { Gate } from '../../helpers/runtime.ts';
+import { type Api, started, type TestOptions } from '../../helpers/service.ts';
+
+const day = 86_400_000;
+
+function behaviours(gate = new Gate()): TestOptions['behaviours'] {
+  return {
+    write: async (host) => {
+      await host.sandbox.write('note.txt', Buffer.from(`turn ${host.userMessages.length}`));
+      return { status: 'completed' };
+    },
+    work: async (host) => {
+      await host.sandbox.write('note.txt', Buffer.from('x'));
+      await gate.opened;
+      return { status: 'completed' };
+    },
+    ask: async () => ({ status: 'waiting', step: 'q', request: { type: 'approval', title: 'Go?' } }),
+  };
+}
+
+const listing = async (api: Api, run_id: string) => (await api.ok('listRunSandboxFiles', { params: { run_id } })).data;
+const note = async (api: Api, run_id: string) =>
+  (await api.ok('getRunSandboxFileContent', { params: { run_id }, query: { path: 'note.txt' } })).data;
+
+/** Looks until the sandbox is gone; a worker that went to rest at the wrong moment is woken by the seconds that pass. */
+async function untilGone(api: Api, clock: ManualClock, runId: string): Promise<void> {
+  while ((await listing(api, runId)).sandboxStatus !== 'not_found') clock.advance(5_000);
+}
+
+it('is running while the run is executed, and paused otherwise', async () => {
+  const gate = new Gate();
+  const api = await started({ behaviours: behaviours(gate) });
+  const working = await api.run('work');
+  await api.until(working.id, 'running');
+  while ((await listing(api, working.id)).entries.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  expect(await note(api, working.id)).toMatchObject({ sandboxStatus: 'running', content: 'x' });
+  gate.open();
+  await api.until(working.id, 'completed');
+  expect(await listing(api, working.id)).toMatchObject({ sandboxStatus: 'paused', entries: [{ name: 'note.txt' }] });
+  expect(await note(api, working.id)).toMatchObject({ sandboxStatus: 'paused', content: 'x' });
+  const asking = await api.run('ask');
+  await api.until(asking.id, 'waiting');
+  expect((await listing(api, asking.id)).sandboxStatus).toBe('paused');
+});
+
+it('is not found when its folder is gone, and an error when it cannot be read', async () => {
+  const api = await started({ behaviours: behaviours() });
+  const run = await api.run('write');
+  await api.until(run.id, 'completed');
+  const home = join(api.dataDirectory, 'sandboxes', run.sandbox_id as string);
+  await rm(join(home, 'workspace'), { recursive: true });
+  await writeFile(join(home, 'workspace'), 'no folder');
+  expect(await listing(api, run.id)).toEqual({ sandboxStatus: 'error', path: '/workspace', entries: [] });
+  expect(await note(api, run.id)).toEqual({
+    sandboxStatus: 'error',
+    path: '/workspace/note.txt',
+    isTextFile: false,
+    content: null,
+    size: 0,
+    message: 'The sandbox of this run cannot be read.',
+  });
+  await rm(home, { recursive: true });
+  expect(await listing(api, run.id)).toEqual({ sandboxStatus: 'not_found', path: '/workspace', entries: [] });
+  expect(await note(api, run.id)).toMatchObject({ sandboxStatus: 'not_found', content: null, message: 'The sandbox of this run is gone.' });
+});
+
+it('is removed when its time is over, not before, and only where a time is set', async () => {
+  const clock = new ManualClock();
+  const api = await started({ clock, sandboxRetention: 7 * day, behaviours: behaviours() });
+  const asking = await api.run('ask');
+  await api.until(asking.id, 'waiting');
+  const first = await api.run('write');
+  await api.until(first.id, 'completed');
+  clock.advance(day);
+  const second = await api.run('write');
+  await api.until(second.id, 'completed');
+
+  clock.advance(6 * day - 1);
+  expect((await listing(api, first.id)).sandboxStatus).toBe('paused');
+  clock.advance(1);
+  await untilGone(api, clock, first.id);
+  expect(await note(api, first.id)).toMatchObject({ sandboxStatus: 'not_found', path: '/workspace/note.txt' });
+  expect((await listing(api, second.id)).sandboxStatus).toBe('paused');
+  clock.advance(day);
+  await untilGone(api, clock, second.id);
+  expect((await listing(api, asking.id)).sandboxStatus).toBe('paused');
+  while ((await readdir(join(api.dataDirectory, 'sandboxes'))).length > 1) await new Promise((resolve) => setImmediate(resolve));
+  expect(await readdir(join(api.dataDirectory, 'sandboxes'))).toEqual([asking.sandbox_id]);
+  // What it said is kept.
+  expect((await api.ok('getRun', { params: { run_id: first.id } })).run.status).toBe('completed');
+
+  const kept = await started({ clock, behaviours: behaviours() });
+  const run = await kept.run('write');
+  await kept.until(run.id, 'completed');
+  clock.advance(10_000 * day);
+  expect((await listing(kept, run.id)).sandboxStatus).toBe('paused');
+});
+
+it('counts from the last run that used it, and from the end of a run that went on', async () => {
+  const clock = new ManualClock();
+  const api = await started({ clock, sandboxRetention: 7 * day, behaviours: behaviours() });
+  const first = await api.run('write', 'one');
+  await api.until(first.id, 'completed');
+  clock.advance(6 * day);
+  await api.ok('postRunMessage', { params: { run_id: first.id }, body: { message: 'two' } });
+  await api.until(first.id, 'completed');
+  expect((await note(api, first.id)).content).toBe('turn 2');
+  clock.advance(6 * day);
+  expect((await listing(api, first.id)).sandboxStatus).toBe('paused');
+  const { run: other } = await api.ok('startRun', { body: { agent_id: first.agent_id as string, sandbox_id: first.sandbox_id as string } });
+  await api.until(other.id, 'completed');
+  clock.advance(2 * day);
+  expect((await listing(api, first.id)).sandboxStatus).toBe('paused');
+  clock.advance(5 * day);
+  await untilGone(api, clock, first.id);
+  expect((await listing(api, other.id)).sandboxStatus).toBe('not_found');
+  const answer = await api.call('startRun', { body: { agent_id: first.agent_id, sandbox_id: first.sandbox_id } });
+  expect(answer.status).toBe(404);
+
+  // A run that goes on after that begins with nothing.
+  await api.ok('postRunMessage', { params: { run_id: first.id }, body: { message: 'three' } });
+  await api.until(first.id, 'completed');
+  expect(await note(api, first.id)).toMatchObject({ sandboxStatus: 'paused', content: 'turn 3' });
+  expect(existsSync(join(api.dataDirectory, 'sandboxes', `${first.sandbox_id}.removed`))).toBe(false);
+});
+
+it('goes by the time that is set now, also for runs that ended before', async () => {
+  const clock = new ManualClock();
+  const first = await started({ clock, behaviours: behaviours() });
+  const run = await first.run('write');
+  await first.until(run.id, 'completed');
+  clock.advance(30 * day);
+  await first.service.close();
+  const second = await started({ clock, dataDirectory: first.dataDirectory, sandboxRetention: 40 * day, behaviours: behaviours() });
+  expect((await listing(second, run.id)).sandboxStatus).toBe('paused');
+  await second.service.close();
+  const third = await started({ clock, dataDirectory: first.dataDirectory, sandboxRetention: 20 * day, behaviours: behaviours() });
+  await untilGone(third, clock, run.id);
+});

@@ -1,0 +1,123 @@
+/** What waits while the data directory is copied, and what does not. */
+import { existsSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import Libsql from 'libsql';
+import { describe, expect, it } from 'vitest';
+import type { RunHost } from '../../../../src/service/runtimes/runtime.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { temporaryDirectory } from '../../../support/temporary.ts';
+import { ManualClock } from '../../helpers/clock.ts';
+import { type Api, started } from '../../helpers/service.ts';
+
+const hour = 60 * 60 * 1_000;
+
+/** Takes two steps, and tells of each that it began. */
+function steps() {
+  const begun: string[] = [];
+  const behaviour = async (host: RunHost) => {
+    for (const step of ['one', 'two']) {
+      if (host.journal.has(step)) continue;
+      begun.push(step);
+      await host.sandbox.write(step, Buffer.from(step));
+      await host.commit(step, step);
+    }
+    return { status: 'completed' as const };
+  };
+  return { begun, behaviour };
+}
+
+const statusOf = async (api: Api, id: string) => (await api.ok('getRun', { params: { run_id: id } })).run.status;
+
+/** Lets everything go on that is due, often enough that what does not happen does not happen. */
+async function quiet(): Promise<void> {
+  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('while everything is held', () => {
+  it('runs make no further step, requests are answered, and the file is the database of that moment', async () => {
+    const { begun, behaviour } = steps();
+    const api = await started({ behaviours: { steps: behaviour } });
+    const agent = await api.agent('steps');
+    const { hold } = await api.ok('createBackupHold');
+    const { run } = await api.ok('startRun', { body: { agent_id: agent } });
+    await eventually('the first step is being taken', () => begun.length > 0);
+    await quiet();
+    expect(begun).toEqual(['one']);
+    expect(await statusOf(api, run.id)).toBe('running');
+    // This process has the database open and locked, but closing a copy of it is what a test may do: nobody else wants the lock.
+    const copy = join(await temporaryDirectory(), 'copy.db');
+    await copyFile(join(api.dataDirectory, 'aops.db'), copy);
+    const database = new Libsql(copy);
+    expect(database.prepare('select count(*) as count from runs').all([])).toEqual([{ count: 0 }]);
+    expect(database.prepare('select count(*) as count from agents').all([])).toEqual([{ count: 1 }]);
+    expect(database.pragma('integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+    database.close();
+    await api.ok('updateBackupHold', { params: { hold_id: hold.id }, body: { holds: 'files' } });
+    await eventually('the run goes on', async () => (await statusOf(api, run.id)) === 'completed');
+    expect(begun).toEqual(['one', 'two']);
+  });
+
+  it('runs go on when they have waited for 15 seconds, which is told', async () => {
+    const clock = new ManualClock();
+    const { begun, behaviour } = steps();
+    const api = await started({ clock, behaviours: { steps: behaviour } });
+    const agent = await api.agent('steps');
+    const { hold } = await api.ok('createBackupHold');
+    const { run } = await api.ok('startRun', { body: { agent_id: agent } });
+    await eventually('the first step is being taken', () => begun.length > 0);
+    clock.advance(15_000);
+    await eventually('the run goes on', async () => (await statusOf(api, run.id)) === 'completed');
+    const told = await api.ok('updateBackupHold', { params: { hold_id: hold.id }, body: { holds: 'files' } });
+    expect(told.hold).toMatchObject({ holds: 'files', runs_waited: false });
+  });
+
+  it('a run that waits can be stopped', async () => {
+    const { begun, behaviour } = steps();
+    const api = await started({ behaviours: { steps: behaviour } });
+    const agent = await api.agent('steps');
+    const { hold } = await api.ok('createBackupHold');
+    const { run } = await api.ok('startRun', { body: { agent_id: agent } });
+    await eventually('the first step is being taken', () => begun.length > 0);
+    await api.ok('stopRun', { params: { run_id: run.id } });
+    expect(await statusOf(api, run.id)).toBe('interrupted');
+    await api.ok('deleteBackupHold', { params: { hold_id: hold.id } });
+    await quiet();
+    expect(begun).toEqual(['one']);
+  });
+});
+
+describe('while files are held', () => {
+  it('nothing is removed, and afterwards it is', async () => {
+    const clock = new ManualClock();
+    const { behaviour } = steps();
+    const api = await started({ clock, runRetention: hour / 2, behaviours: { steps: behaviour } });
+    const run = await api.run('steps');
+    await api.until(run.id, 'completed');
+    const folder = join(api.dataDirectory, 'sandboxes', run.sandbox_id as string);
+    // Removing is due once an hour.
+    clock.advance(hour - 10_000);
+    const params = { hold_id: (await api.ok('createBackupHold')).hold.id };
+    await api.ok('updateBackupHold', { params, body: { holds: 'files' } });
+    clock.advance(20_000);
+    await quiet();
+    expect([existsSync(folder), (await api.call('getRun', { params: { run_id: run.id } })).status]).toEqual([true, 200]);
+    await api.ok('deleteBackupHold', { params });
+    await eventually('the run is removed', () => !existsSync(folder));
+    expect((await api.call('getRun', { params: { run_id: run.id } })).status).toBe(404);
+  });
+
+  it('sandboxes that nobody has taken stay as well', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock });
+    const { sandbox_id: id } = await api.ok('createSandbox');
+    const folder = join(api.dataDirectory, 'sandboxes', id);
+    clock.advance(24 * hour - 10_000);
+    const params = { hold_id: (await api.ok('createBackupHold')).hold.id };
+    clock.advance(20_000);
+    await quiet();
+    expect(existsSync(folder)).toBe(true);
+    await api.ok('deleteBackupHold', { params });
+    await eventually('the sandbox is removed', () => !existsSync(folder));
+  });
+});

@@ -1,0 +1,224 @@
+import { describe, expect, it } from 'vitest';
+import { JobAborted, Worker } from '../../../../src/service/engine/jobs/worker.ts';
+import { openDatabase } from '../../../../src/service/store/database/database.ts';
+import { claimJob, enqueueJob, releaseJob, revokeJob } from '../../../../src/service/store/jobs/jobs.ts';
+import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
+import { ManualClock } from '../../helpers/clock.ts';
+import { heldDisk } from '../../helpers/disk.ts';
+import { Gate } from '../../helpers/runtime.ts';
+
+async function workshop() {
+  const store = await openDatabase(await temporaryDirectory());
+  const clock = new ManualClock();
+  const worker = new Worker({ store, clock, owner: 'me', lease: 15_000, log: () => undefined });
+  afterTest(async () => {
+    await worker.close(1_000);
+    await store.destroy();
+  });
+  return { store, clock, worker, job: (subjectId: string) => enqueueJob(store, { kind: 'k', subjectId, dueAt: clock.now() }) };
+}
+
+/** Until something in this process has happened. */
+const until = async (hasHappened: () => boolean) => {
+  while (!hasHappened()) await new Promise((resolve) => setImmediate(resolve));
+};
+
+/** Lets the worker's loop come to rest before the clock moves. */
+const settle = async () => {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+it('tries a job again after a while when its handler throws', async () => {
+  const { store, clock, worker, job } = await workshop();
+  const attempts: number[] = [];
+  const [failed, done] = [new Gate(), new Gate()];
+  worker.handle('k', 1, async (claimed) => {
+    attempts.push(clock.now());
+    if (attempts.length === 1) {
+      failed.open();
+      throw new Error('not now');
+    }
+    await releaseJob(store, claimed, { status: 'done' });
+    done.open();
+  });
+  await job('s');
+  worker.start();
+  await failed.opened;
+  await settle();
+  expect(attempts).toHaveLength(1);
+  clock.advance(1_000);
+  await done.opened;
+  expect((attempts[1] as number) - (attempts[0] as number)).toBe(1_000);
+});
+
+it('runs no more of a kind at once than it may', async () => {
+  const { store, worker, job } = await workshop();
+  let [busy, most, ended] = [0, 0, 0];
+  const [both, all] = [new Gate(), new Gate()];
+  worker.handle('k', 2, async (claimed) => {
+    most = Math.max(most, ++busy);
+    if (busy === 2) both.open();
+    await both.opened;
+    await settle();
+    busy -= 1;
+    await releaseJob(store, claimed, { status: 'done' });
+    if (++ended === 6) all.open();
+  });
+  for (let index = 0; index < 6; index++) await job(`s${index}`);
+  worker.start();
+  await all.opened;
+  expect(most).toBe(2);
+});
+
+it('looks again when a job has ended that somebody had revoked', async () => {
+  const { store, worker, job } = await workshop();
+  const [begun, goOn, second] = [new Gate(), new Gate(), new Gate()];
+  worker.handle('k', 1, async (claimed) => {
+    if (claimed.subject_id === 'second') {
+      await releaseJob(store, claimed, { status: 'done' });
+      second.open();
+      return;
+    }
+    begun.open();
+    await goOn.opened;
+  });
+  await job('first');
+  worker.start();
+  await begun.opened;
+  await job('second');
+  await revokeJob(store, 'k', 'first');
+  worker.wake();
+  await settle();
+  // Nothing changes any more in the database, and there is room now.
+  goOn.open();
+  await second.opened;
+});
+
+it('keeps the lease of what it runs, also when the process was frozen past its end', async () => {
+  const { store, clock, worker, job } = await workshop();
+  const [begun, goOn, done] = [new Gate(), new Gate(), new Gate()];
+  let runs = 0;
+  worker.handle('k', 2, async (claimed) => {
+    runs += 1;
+    begun.open();
+    await goOn.opened;
+    expect(await releaseJob(store, claimed, { status: 'done' })).toBe(true);
+    done.open();
+  });
+  await job('s');
+  worker.start();
+  await begun.opened;
+  for (const ms of [5_000, 5_000, 5_000, 5_000, 60_000]) {
+    await settle();
+    clock.advance(ms);
+  }
+  await settle();
+  goOn.open();
+  await done.opened;
+  expect(runs).toBe(1);
+});
+
+describe('when the process is frozen past the end of its leases, what it runs is not taken again', () => {
+  /** A worker that runs a job and has gone to rest. At the end of its rest it keeps the lease, and looks for work. */
+  async function atRest(prepare: (shop: Awaited<ReturnType<typeof workshop>>) => Promise<void> = async () => undefined) {
+    const shop = await workshop();
+    const { store, clock, worker, job } = shop;
+    const [begun, goOn, ended] = [new Gate(), new Gate(), new Gate()];
+    let begins = 0;
+    const released: boolean[] = [];
+    await prepare(shop);
+    worker.handle('k', 2, async (claimed) => {
+      begins += 1;
+      begun.open();
+      await goOn.opened;
+      released.push(await releaseJob(store, claimed, { status: 'done' }));
+      ended.open();
+    });
+    await job('s');
+    worker.start();
+    await begun.opened;
+    await until(() => clock.sleeps === 1);
+    /** What became of it, once the worker has looked again at what it missed. */
+    const outcome = async () => {
+      worker.wake();
+      await until(() => clock.sleeps === 3);
+      goOn.open();
+      await ended.opened;
+      return { begins, released };
+    };
+    return { clock, outcome };
+  }
+
+  it('while its lease is on the way to the disk', async () => {
+    const { clock, outcome } = await atRest();
+    const disk = new Gate();
+    const sync = await heldDisk(disk);
+    clock.advance(5_000);
+    await until(() => sync.mock.calls.length > 0);
+    clock.advance(60_000);
+    disk.open();
+    await until(() => clock.sleeps === 2);
+    expect(await outcome()).toEqual({ begins: 1, released: [true] });
+  });
+
+  it('while it looks for work of another kind', async () => {
+    const { clock, outcome } = await atRest(async ({ store, clock, worker }) => {
+      await enqueueJob(store, { kind: 'other', subjectId: 's', dueAt: clock.now() + 5_000 });
+      worker.handle(
+        'other',
+        1,
+        async () => undefined,
+        async () => {
+          clock.advance(60_000);
+          return undefined;
+        },
+      );
+    });
+    clock.advance(5_000);
+    await until(() => clock.sleeps === 2);
+    expect(await outcome()).toEqual({ begins: 1, released: [true] });
+  });
+});
+
+it('aborts a handler whose job another has taken', async () => {
+  const { store, clock, worker, job } = await workshop();
+  const [begun, aborted] = [new Gate(), new Gate()];
+  let reason: unknown;
+  worker.handle('k', 1, async (_, signal) => {
+    begun.open();
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+    reason = signal.reason;
+    aborted.open();
+  });
+  await job('s');
+  worker.start();
+  await begun.opened;
+  // Another worker, to which this one's lease looks over.
+  await claimJob(store, 'k', { owner: 'other', now: clock.now() + 20_000, lease: 60_000 });
+  await settle();
+  clock.advance(6_000);
+  await aborted.opened;
+  expect(reason).toBeInstanceOf(JobAborted);
+  expect(reason).toMatchObject({ reason: 'lost' });
+});
+
+it('says whether others wait for a place', async () => {
+  const { store, clock, worker, job } = await workshop();
+  const [begun, goOn] = [new Gate(), new Gate()];
+  worker.handle('k', 1, async (claimed) => {
+    begun.open();
+    await goOn.opened;
+    await releaseJob(store, claimed, { status: 'done' });
+  });
+  afterTest(async () => goOn.open());
+  worker.start();
+  expect(await worker.isWaitedFor('k')).toBe(false);
+  await job('first');
+  worker.wake();
+  await begun.opened;
+  expect(await worker.isWaitedFor('k')).toBe(false);
+  await enqueueJob(store, { kind: 'k', subjectId: 'later', dueAt: clock.now() + 1_000 });
+  expect(await worker.isWaitedFor('k')).toBe(false);
+  await job('second');
+  expect(await worker.isWaitedFor('k')).toBe(true);
+});

@@ -1,0 +1,104 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type AskedRequest, answerInWords, chosenLabels, readAnswer } from '../../../../src/service/engine/requests/answers.ts';
+
+const asks = (...questions: AskedRequest['questions']): AskedRequest => ({ type: 'question', title: 'T', questions });
+const colours = [{ label: 'Red' }, { label: 'Red, dark' }, { label: 'Blue' }];
+const problem = (request: AskedRequest, body: Parameters<typeof readAnswer>[1]) => {
+  try {
+    return `accepted ${JSON.stringify(readAnswer(request, body).answer)}`;
+  } catch (error) {
+    expect(error).toMatchObject({ status: 400, error: 'invalid_answer' });
+    return (error as Error).message;
+  }
+};
+
+describe('an approval', () => {
+  const request: AskedRequest = { type: 'approval', title: 'Pay?', questions: [] };
+
+  it('takes yes or no', () => {
+    expect(readAnswer(request, { approved: true })).toEqual({
+      answer: { type: 'approval', approved: true },
+      response: 'approved',
+      message: 'Approved: Pay?',
+    });
+    expect(readAnswer(request, { approved: false }).message).toBe('Denied: Pay?');
+    expect(problem(request, {})).toContain('approved is required');
+    expect(problem(request, { approved: true, answers: {} })).toContain('answers must be left out');
+  });
+
+  it('takes a reason with either decision', () => {
+    for (const [approved, word] of [
+      [true, 'approved'],
+      [false, 'denied'],
+    ] as const) {
+      const given = readAnswer(request, { approved, reason: 'Checked it.' });
+      expect(given.answer).toEqual({ type: 'approval', approved, reason: 'Checked it.' });
+      expect(given.response).toBe(`${word}: Checked it.`);
+      expect(given.message).toMatch(/^(Approved|Denied): Pay\?\nChecked it\.$/);
+    }
+  });
+
+  it('counts as denied when it is answered in words', () => {
+    expect(answerInWords(request, 'later')).toEqual({
+      answer: { type: 'approval', approved: false, reason: 'later' },
+      response: 'denied: later',
+    });
+  });
+});
+
+describe('questions', () => {
+  const one = { question: 'Colour?', options: colours };
+  const many = { question: 'Colours?', options: colours, multi_select: true };
+  const free = { question: 'Why?' };
+
+  it('take an answer each', () => {
+    const given = readAnswer(asks(one, many, free), {
+      answers: { 'Colour?': ' Red, dark ', 'Colours?': 'Blue , Red, dark,Red', 'Why?': 'so, so' },
+    });
+    expect(given.answer).toEqual({
+      type: 'question',
+      answers: { 'Colour?': 'Red, dark', 'Colours?': ['Blue', 'Red, dark', 'Red'], 'Why?': 'so, so' },
+    });
+    expect(given.message).toBe('Colour? Red, dark\nColours? Blue, Red, dark, Red\nWhy? so, so');
+  });
+
+  it('say what is missing, unknown or not offered', () => {
+    expect(problem(asks(one), {})).toContain('"Colour?" needs an answer; choose from: "Red", "Red, dark", "Blue"');
+    expect(problem(asks(free), { answers: { 'Why?': '  ' } })).toContain('"Why?" needs an answer');
+    expect(problem(asks(one), { answers: { 'Colour?': 'Red,Blue' } })).toContain(
+      '"Colour?" takes one of these: "Red", "Red, dark", "Blue"',
+    );
+    expect(problem(asks(many), { answers: { 'Colours?': 'Red, Green' } })).toContain('takes one or more of these');
+    expect(problem(asks(free), { answers: { 'Why?': 'x', 'How?': 'y' } })).toContain('"How?" is not asked; the questions are: "Why?"');
+    expect(problem(asks(free), { approved: true, answers: { 'Why?': 'x' } })).toContain('approved must be left out');
+  });
+
+  it('named like parts of an object are questions like any other', () => {
+    expect(problem(asks({ question: 'toString' }), { answers: {} })).toContain('needs an answer');
+    const answers = JSON.parse('{"__proto__":"x"}') as Record<string, string>;
+    expect(JSON.stringify(readAnswer(asks({ question: '__proto__' }), { answers }).answer)).toContain('"__proto__":"x"');
+  });
+
+  it('all get the words of a message', () => {
+    expect(answerInWords(asks(one, free), 'dunno')).toEqual({
+      answer: { type: 'question', answers: { 'Colour?': 'dunno', 'Why?': 'dunno' } },
+      response: 'dunno',
+    });
+  });
+});
+
+it('labels joined with commas are found again, whatever they contain', () => {
+  const label = fc.stringMatching(/^[ab, ]{1,6}$/).filter((text) => text.trim() !== '' && !/^[,\s]|[,\s]$/.test(text));
+  fc.assert(
+    fc.property(fc.uniqueArray(label, { minLength: 1, maxLength: 6 }), fc.infiniteStream(fc.boolean()), (labels, pick) => {
+      const chosen = labels.filter(() => pick.next().value as boolean);
+      if (chosen.length === 0) return;
+      // More than one reading may be possible ("a" and "b" against "a, b"); one must be found, and it must say the same.
+      const read = chosenLabels(chosen.join(', '), labels);
+      expect(read?.every((text) => labels.includes(text))).toBe(true);
+    }),
+  );
+  const trap = Array.from({ length: 12 }, (_, index) => 'a'.repeat(index + 1));
+  expect(chosenLabels(`${Array.from({ length: 400 }, () => 'a').join(',')},x`, ['a', 'a,a', 'a,a,a', ...trap])).toBeUndefined();
+});

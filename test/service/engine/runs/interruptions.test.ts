@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { RenderPool } from '../../../../src/service/runtimes/script/rendering/pool.ts';
+import { createScriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
+import { crashImage } from '../../helpers/crash.ts';
+import { type Api, config, started } from '../../helpers/service.ts';
+
+/** A service in which steps with slow templates take an hour, and what its runtime is told of interruptions. */
+async function slowService(dataDirectory?: string): Promise<{ api: Api; told: Promise<number> }> {
+  const script = createScriptRuntime({ pool: new RenderPool(), limits: { step: 3_600_000, pass: 3_600_000 } });
+  let begun: (interruptions: number) => void = () => undefined;
+  const told = new Promise<number>((resolve) => {
+    begun = resolve;
+  });
+  const runtimes = [
+    {
+      ...script,
+      advance: (host: Parameters<typeof script.advance>[0]) => {
+        begun(host.interruptions);
+        return script.advance(host);
+      },
+    },
+  ];
+  return { api: await started({ runtimes, ...(dataDirectory === undefined ? {} : { dataDirectory }) }), told };
+}
+
+const slow = "{{ message | split: '' | where_exp: 'x', 'message contains x' | size }}";
+const procedure = [
+  'version: 1',
+  'steps:',
+  '  - say: before',
+  `  - write: { path: a.json, json: [${Array(1_000).fill(`"${slow}"`).join(', ')}] }`,
+].join('\n');
+
+async function startedRun(api: Api): Promise<string> {
+  const { agent } = await api.ok('createAgent', { body: { name: 'Slow', build: { name: 'first', config: config(procedure, 'script') } } });
+  const { run } = await api.ok('startRun', { body: { agent_id: agent.id, message: 'y'.repeat(200_000) } });
+  return run.id;
+}
+
+/** Resolves when the run has come to its slow step. */
+async function inSlowStep(api: Api, runId: string): Promise<void> {
+  while (!(await api.texts(runId)).includes('before')) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('a step in which the service ends', () => {
+  it('is given up after five times in a row', async () => {
+    let { api, told } = await slowService();
+    const runId = await startedRun(api);
+    const interruptions = [await told];
+    await inSlowStep(api, runId);
+    for (let time = 1; time <= 5; time++) {
+      ({ api, told } = await slowService(await crashImage(api)));
+      interruptions.push(await told);
+    }
+    // The first is counted from where the run was taken over.
+    expect(interruptions).toEqual([0, 1, 2, 3, 4, 5]);
+    const run = await api.until(runId, 'failed');
+    expect(run.error).toBe('Step 2 (write, line 4) was given up: the service ended 5 times in a row while it was being done.');
+  });
+
+  it('is not given up when the service was stopped each time', async () => {
+    let { api, told } = await slowService();
+    const runId = await startedRun(api);
+    await told;
+    await inSlowStep(api, runId);
+    for (let time = 1; time <= 6; time++) {
+      await api.service.close();
+      ({ api, told } = await slowService(api.dataDirectory));
+      expect(await told).toBe(0);
+    }
+    await api.ok('stopRun', { params: { run_id: runId } });
+    await api.until(runId, 'interrupted');
+  });
+
+  it('may be a step that waits for a person, for as often as it takes', async () => {
+    const script = createScriptRuntime({ pool: new RenderPool() });
+    let api = await started({ runtimes: [script] });
+    const body = {
+      name: 'Asks',
+      build: { name: 'first', config: config('version: 1\nsteps:\n  - approve: { id: ok, title: Go on? }\n  - say: done', 'script') },
+    };
+    const { agent } = await api.ok('createAgent', { body });
+    const { run } = await api.ok('startRun', { body: { agent_id: agent.id } });
+    await api.until(run.id, 'waiting');
+    for (let time = 1; time <= 6; time++) api = await started({ runtimes: [script], dataDirectory: await crashImage(api) });
+    const { pending_human_request: request } = await api.ok('getRun', { params: { run_id: run.id } });
+    await api.ok('respondToHumanRequest', { params: { run_id: run.id, request_id: request?.id ?? '' }, body: { approved: true } });
+    await api.until(run.id, 'completed');
+  });
+});

@@ -1,0 +1,176 @@
+/** How long runs are kept, by a clock that stands still. */
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import Libsql from 'libsql';
+import { describe, expect, it } from 'vitest';
+import type { RunHost } from '../../../../src/service/runtimes/runtime.ts';
+import { secretHash } from '../../../../src/service/secret-hash.ts';
+import { runTables } from '../../../../src/service/store/runs/run-removal.ts';
+import { png } from '../../../support/png.ts';
+import { ManualClock, within } from '../../helpers/clock.ts';
+import { type Api, started } from '../../helpers/service.ts';
+
+const day = 24 * 60 * 60 * 1_000;
+
+const picture = png(1, 1, [1, 2, 3]);
+
+/** Says something, takes a picture, writes a file and keeps a result. */
+async function work(host: RunHost) {
+  await host.sandbox.write('note.txt', Buffer.from('note'));
+  const at = new Date(host.clock.now());
+  await host.commit('step', 1, [
+    { kind: 'text', id: 'said', text: 'Done.' },
+    { kind: 'screenshot', id: 'shot', toolName: 'browse', startedAt: at, image: { name: 'a.png', mimeType: 'image/png', bytes: picture } },
+  ]);
+  return { status: 'completed' as const };
+}
+
+const ask = async (host: RunHost) =>
+  host.answer('ask')
+    ? { status: 'completed' as const }
+    : { status: 'waiting' as const, step: 'ask', request: { type: 'approval' as const, title: 'Pay?' } };
+
+const statusOf = async (api: Api, id: string) => (await api.call('getRun', { params: { run_id: id } })).status;
+
+/** Lets the job do its work, which is due, until the run is gone. */
+const untilGone = (api: Api, clock: ManualClock, id: string): Promise<void> =>
+  within(10_000, clock, async () => (await statusOf(api, id)) === 404);
+
+/** Rows that belong to a run, in a database that nobody has open. */
+function rowsOf(directory: string, id: string): Record<string, number> {
+  const file = new Libsql(join(directory, 'aops.db'));
+  const counts = [...runTables, 'jobs'].map((table) => {
+    const column = table === 'jobs' ? 'subject_id' : 'run_id';
+    const [row] = file.prepare(`select count(*) as count from ${table} where ${column} = ?`).all(id) as { count: number }[];
+    return [table, row?.count ?? 0];
+  });
+  file.close();
+  return Object.fromEntries(counts);
+}
+
+describe('runs that have ended', () => {
+  it('go when their time is over, with everything of theirs; those that have not ended stay', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock, runRetention: 90 * day, behaviours: { work, ask } });
+    const waiting = await api.run('ask');
+    await api.until(waiting.id, 'waiting');
+    const first = await api.run('work', 'Begin');
+    await api.until(first.id, 'completed');
+    clock.advance(day);
+    const { run: second } = await api.ok('startRun', { body: { agent_id: first.agent_id as string } });
+    await api.until(second.id, 'completed');
+    clock.advance(89 * day - 1);
+    expect(await statusOf(api, first.id)).toBe(200);
+    clock.advance(1);
+    await untilGone(api, clock, first.id);
+    expect([await statusOf(api, second.id), await statusOf(api, waiting.id)]).toEqual([200, 200]);
+    const list = await api.ok('listRuns');
+    expect([list.total, list.data.map((run) => run.id)]).toEqual([2, [second.id, waiting.id]]);
+    await api.service.close();
+    expect(await readdir(join(api.dataDirectory, 'files'))).toEqual([second.id]);
+    expect((await readdir(join(api.dataDirectory, 'sandboxes'))).sort()).toEqual([second.sandbox_id, waiting.sandbox_id].sort());
+    const nothing = Object.fromEntries([...runTables, 'jobs'].map((table) => [table, 0]));
+    expect(rowsOf(api.dataDirectory, first.id)).toEqual(nothing);
+    expect(rowsOf(api.dataDirectory, second.id)).toMatchObject({ messages: 1, run_files: 1, tool_executions: 1, journal: 1 });
+  });
+
+  it('have the time anew when they went on, and keep a sandbox that another uses', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock, runRetention: 10 * day, behaviours: { work } });
+    const first = await api.run('work');
+    await api.until(first.id, 'completed');
+    const { run: shared } = await api.ok('startRun', {
+      body: { agent_id: first.agent_id as string, sandbox_id: first.sandbox_id as string },
+    });
+    await api.until(shared.id, 'completed');
+    clock.advance(9 * day);
+    await api.ok('postRunMessage', { params: { run_id: first.id }, body: { message: 'Once more' } });
+    await api.until(first.id, 'completed');
+    clock.advance(day);
+    await untilGone(api, clock, shared.id);
+    expect(await statusOf(api, first.id)).toBe(200);
+    expect((await api.ok('listRunSandboxFiles', { params: { run_id: first.id } })).data.entries).toMatchObject([{ name: 'note.txt' }]);
+    clock.advance(9 * day);
+    await untilGone(api, clock, first.id);
+    while ((await readdir(join(api.dataDirectory, 'sandboxes'))).length > 0) await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  it('are counted in their month, and their numbers are not given again', async () => {
+    const clock = new ManualClock(Date.parse('2026-07-01T00:00:00Z'));
+    const api = await started({ clock, runRetention: day, behaviours: { work } });
+    const run = await api.run('work');
+    await api.until(run.id, 'completed');
+    clock.advance(2 * day);
+    await untilGone(api, clock, run.id);
+    expect((await api.ok('getTeamUsage', { params: { teamId: api.service.teamId } } as never)).agentRuns.used).toBe(1);
+    const { run: next } = await api.ok('startRun', { body: { agent_id: run.agent_id as string } });
+    expect((await api.ok('listRuns')).data).toMatchObject([{ id: next.id, run_number: 2 }]);
+    await api.until(next.id, 'completed');
+    clock.set(Date.parse('2026-08-02T00:00:00Z'));
+    await untilGone(api, clock, next.id);
+    expect((await api.ok('getTeamUsage', { params: { teamId: api.service.teamId } } as never)).agentRuns.used).toBe(0);
+  });
+
+  it('stay for ever where nothing is said, whatever was said before', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock, runRetention: 90 * day, behaviours: { work } });
+    const run = await api.run('work');
+    await api.until(run.id, 'completed');
+    await api.service.close();
+    const kept = await started({ clock, dataDirectory: api.dataDirectory, behaviours: { work } });
+    clock.advance(10_000 * day);
+    expect((await kept.ok('listRuns')).total).toBe(1);
+    await kept.service.close();
+    const again = await started({ clock, dataDirectory: api.dataDirectory, runRetention: 90 * day, behaviours: { work } });
+    await untilGone(again, clock, run.id);
+  });
+
+  it('go in portions, however many they are', async () => {
+    const clock = new ManualClock();
+    const api = await started({ clock, runRetention: day, behaviours: { done: async () => ({ status: 'failed', error: 'no' }) } });
+    const agent_id = await api.agent('done');
+    const runs = await Promise.all(Array.from({ length: 60 }, () => api.ok('startRun', { body: { agent_id } })));
+    for (const { run } of runs) await api.until(run.id, 'failed');
+    clock.advance(2 * day);
+    for (const { run } of runs) await untilGone(api, clock, run.id);
+    expect((await api.ok('listRuns')).total).toBe(0);
+  });
+
+  it('take what a crash left on the disk with them, and tokens that have expired', async () => {
+    const clock = new ManualClock();
+    const first = await started({ clock, runRetention: day });
+    const { client, secret } = await first.ok('createLocalClient', { body: { name: 'ci' } });
+    const answer = await first.send('POST', '/oauth/token', {
+      anonymous: true,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: `grant_type=client_credentials&client_id=${client.id}&client_secret=${secret}`,
+    });
+    const hash = secretHash((answer.body as { access_token: string }).access_token);
+    await first.service.close();
+    const left = ['files', 'sandboxes'].map((room) => join(first.dataDirectory, room, '00000000-0000-4000-8000-000000000000.removed'));
+    for (const folder of left) await mkdir(folder, { recursive: true });
+    left.push(join(first.dataDirectory, 'sandboxes', '00000000-0000-4000-8000-000000000001.unnamed'));
+    await writeFile(left.at(-1) as string, 'of a form');
+    clock.advance(day);
+    const second = await started({ clock, dataDirectory: first.dataDirectory, runRetention: day });
+    while (left.some((folder) => existsSync(folder))) await new Promise((resolve) => setImmediate(resolve));
+    await second.service.close();
+    const file = new Libsql(join(first.dataDirectory, 'aops.db'));
+    expect(file.prepare('select * from tokens where hash = ?').all(hash)).toEqual([]);
+    file.close();
+  });
+});
+
+it('every table that refers to runs is thought of', async () => {
+  const api = await started();
+  await api.service.close();
+  const file = new Libsql(join(api.dataDirectory, 'aops.db'));
+  const tables = file.prepare("select name from sqlite_master where type = 'table'").all([]) as { name: string }[];
+  const referring = tables.filter(({ name }) =>
+    (file.prepare(`pragma foreign_key_list(${name})`).all([]) as { table: string }[]).some(({ table }) => table === 'runs'),
+  );
+  file.close();
+  // Cases are not removed; a run that one is tied to stays.
+  expect(referring.map(({ name }) => name).sort()).toEqual([...runTables, 'cases'].sort());
+});

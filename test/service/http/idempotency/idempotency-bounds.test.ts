@@ -1,0 +1,83 @@
+/** S17: what is kept under idempotency keys is bounded for each credential, and never given up before its time. */
+import { describe, expect, it } from 'vitest';
+import type { IdempotencyBounds } from '../../../../src/service/http/idempotency/idempotency-bounds.ts';
+import { ManualClock } from '../../helpers/clock.ts';
+import { type Answer, type Api, started } from '../../helpers/service.ts';
+
+const day = 24 * 60 * 60 * 1_000;
+const replayed = (answer: Answer) => answer.headers['idempotency-replayed'] === 'true';
+const failure = (answer: Answer) => [answer.status, (answer.body as { error?: string }).error];
+
+const bounded = (idempotencyBounds: IdempotencyBounds, clock = new ManualClock()) => started({ clock, idempotencyBounds });
+const create = (api: Api, key: string, name = key) => api.call('createAgent', { body: { name }, headers: { 'idempotency-key': key } });
+
+describe('a credential that keeps as much as it may', () => {
+  it('is refused a new key with 503 until the first ends, while what is kept is replayed', async () => {
+    const clock = new ManualClock();
+    const api = await bounded({ records: 2, bytes: 1e9 }, clock);
+    expect((await create(api, 'a')).status).toBe(201);
+    clock.advance(60_000);
+    expect((await create(api, 'b')).status).toBe(201);
+    const refused = await create(api, 'c');
+    expect(failure(refused)).toEqual([503, 'idempotency_store_full']);
+    expect(Number(refused.headers['retry-after'])).toBe((day - 60_000) / 1_000);
+    expect([replayed(await create(api, 'a')), replayed(await create(api, 'b'))]).toEqual([true, true]);
+    expect((await api.ok('listAgents')).total).toBe(2);
+    // Without a key nothing has to be kept.
+    await api.ok('createAgent', { body: { name: 'without' } });
+    clock.advance(day - 60_000);
+    expect((await create(api, 'c')).status).toBe(201);
+    expect(failure(await create(api, 'd'))).toEqual([503, 'idempotency_store_full']);
+    expect(replayed(await create(api, 'b'))).toBe(true);
+  });
+
+  it('does not keep others from theirs', async () => {
+    const api = await bounded({ records: 1, bytes: 1e9 });
+    const other = await api.withToken();
+    await create(api, 'a');
+    expect(failure(await create(api, 'b'))).toEqual([503, 'idempotency_store_full']);
+    expect((await create(other, 'b')).status).toBe(201);
+  });
+
+  it('is measured by the length of the responses too', async () => {
+    const api = await bounded({ records: 1_000, bytes: 2_000 });
+    let kept = 0;
+    while ((await create(api, `k${kept}`, `${'x'.repeat(200)}${kept}`)).status === 201) kept += 1;
+    expect(kept).toBeGreaterThan(1);
+    expect(kept).toBeLessThan(10);
+    expect(replayed(await create(api, 'k0', `${'x'.repeat(200)}0`))).toBe(true);
+  });
+
+  it('is known again after a restart', async () => {
+    const clock = new ManualClock();
+    const api = await bounded({ records: 1, bytes: 1e9 }, clock);
+    await create(api, 'a');
+    await api.service.close();
+    const again = await started({ clock, idempotencyBounds: { records: 1, bytes: 1e9 }, dataDirectory: api.dataDirectory });
+    expect(replayed(await create(again, 'a'))).toBe(true);
+    expect(failure(await create(again, 'b'))).toEqual([503, 'idempotency_store_full']);
+  });
+
+  it('gets back what a failure of the service had taken', async () => {
+    let broken = true;
+    const api = await started({
+      idempotencyBounds: { records: 1, bytes: 1e9 },
+      runtimes: [
+        {
+          name: 'test',
+          validate: () => {
+            if (broken) throw new Error('broken');
+          },
+          countSteps: () => 0,
+          advance: async () => ({ status: 'completed' }),
+        },
+      ],
+    });
+    const models = { agent: { model: 'test' }, browsing: { provider: 'google' as const, model: 'm' } };
+    const body = { name: 'A', build: { name: 'b', config: { version: 'v2' as const, data: { models, input: 'x' } } } };
+    const attempt = (key: string) => api.call('createAgent', { body, headers: { 'idempotency-key': key } });
+    for (const key of ['a', 'a', 'b']) expect((await attempt(key)).status).toBe(500);
+    broken = false;
+    expect([(await attempt('a')).status, replayed(await attempt('a'))]).toEqual([201, true]);
+  });
+});

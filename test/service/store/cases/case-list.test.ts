@@ -1,0 +1,51 @@
+import { Kysely } from 'kysely';
+import Libsql from 'libsql';
+import { expect, it } from 'vitest';
+import { type CaseFilter, type CasePage, countCases, listCaseRows } from '../../../../src/service/store/cases/case-list.ts';
+import { openDatabase } from '../../../../src/service/store/database/database.ts';
+import { LibsqlDialect } from '../../../../src/service/store/database/dialect.ts';
+import type { Database } from '../../../../src/service/store/database/schema.ts';
+import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
+
+/** The plan of the query for the cases. Whether the queue is a long one may be found out before it. */
+async function planOf(query: (db: Kysely<Database>) => Promise<unknown>): Promise<string> {
+  const directory = await temporaryDirectory();
+  await (await openDatabase(directory)).destroy();
+  const queries: { sql: string; parameters: readonly unknown[] }[] = [];
+  const file = new Libsql(`${directory}/aops.db`);
+  const db = new Kysely<Database>({ dialect: new LibsqlDialect(file), log: ({ query: asked }) => void queries.push(asked) });
+  afterTest(() => db.destroy());
+  await query(db);
+  const { sql, parameters } = queries.at(-1) as (typeof queries)[number];
+  const steps = file.prepare(`explain query plan ${sql}`).all([...parameters]) as { detail: string }[];
+  return steps.map(({ detail }) => detail).join('\n');
+}
+
+const filterOf = (filter: Partial<CaseFilter>): CaseFilter => ({ queueId: 'q', now: '2026', ...filter });
+
+it.each<[Partial<CaseFilter>, Partial<CasePage>, string]>([
+  [{}, {}, 'COVERING INDEX cases_listed (queue_id=?)'],
+  [{ createdFrom: '2026' }, {}, 'COVERING INDEX cases_listed (queue_id=? AND created_at>?)'],
+  [{ statuses: ['completed'] }, {}, 'INDEX cases_by_status (queue_id=? AND status=?)'],
+  [{}, { sortBy: 'updated_at' }, 'INDEX cases_updated (queue_id=?)'],
+  [{ updatedFrom: '2026' }, { sortBy: 'updated_at' }, 'INDEX cases_updated (queue_id=? AND updated_at>?)'],
+])('cases filtered by %o, as page %o, are found in an index, in order', async (filter, page, index) => {
+  const plan = await planOf((db) =>
+    listCaseRows(db, filterOf(filter), { limit: 20, offset: 0, sortBy: 'created_at', order: 'desc', ...page }),
+  );
+  expect(plan).toContain(`SEARCH cases USING ${index}`);
+  expect(plan).not.toContain('TEMP B-TREE');
+});
+
+it.each<[Partial<CaseFilter>]>([[{}], [{ statuses: ['failed'] }], [{ createdFrom: '2026' }], [{ updatedFrom: '2026' }]])(
+  'the number of cases filtered by %o reads an index alone',
+  async (filter) => {
+    expect(await planOf((db) => countCases(db, filterOf(filter)))).toMatch(/^SEARCH cases USING COVERING INDEX/);
+  },
+);
+
+it('labels are looked for once, not case by case', async () => {
+  const plan = await planOf((db) => countCases(db, filterOf({ labels: [{ key: 'kind', values: ['a', 'b'] }] })));
+  expect(plan).toContain('LIST SUBQUERY');
+  expect(plan).not.toContain('CORRELATED');
+});

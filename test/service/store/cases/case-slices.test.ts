@@ -1,0 +1,97 @@
+/** Lists of the cases of a long queue that no index serves: complete, in order, and in pieces between which others are served. */
+import { setImmediate } from 'node:timers/promises';
+import { type Kysely, sql } from 'kysely';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type CaseFilter, type CasePage, countCases, listCaseRows } from '../../../../src/service/store/cases/case-list.ts';
+import { openDatabase } from '../../../../src/service/store/database/database.ts';
+import type { Database } from '../../../../src/service/store/database/schema.ts';
+import { caseSlice } from '../../../../src/service/store/database/slices.ts';
+import { temporaryFolder, whenDone } from '../../../support/temporary.ts';
+
+const cases = caseSlice * 3 + 500;
+const isBlue = (number: number): boolean => number % 10 === 0;
+const isFailed = (number: number): boolean => number % 3 === 0;
+const isUrgent = (number: number): boolean => number % 7 === 0;
+const isLabelled = (number: number): boolean => number % 4 === 0;
+const isPostponed = (number: number): boolean => number % 5 === 0 && !isFailed(number);
+const numbers = Array.from({ length: cases }, (_, index) => index + 1);
+
+let db: Kysely<Database>;
+
+beforeAll(async () => {
+  const opened = await openDatabase(await temporaryFolder());
+  whenDone(() => opened.destroy());
+  db = opened;
+  await sql`pragma foreign_keys = off`.execute(db);
+  // Two neighbours have the same moment, and what was changed last was created first.
+  await sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(cases)})
+    insert into cases (id, queue_id, number, title, data, search_text, status, priority, postponed_to, created_at, updated_at)
+    select printf('case-%d', i), 'q', i, 'Case', '', case when i % 10 = 0 then 'blue' else 'plain' end,
+      case when i % 3 = 0 then 'failed' else 'pending' end, i % 7 = 0,
+      case when i % 5 = 0 and i % 3 > 0 then printf('2027-01-01T%06d', i) end,
+      printf('2026-01-01T%06d', i / 2), printf('2026-02-01T%06d', ${sql.lit(cases)} - i) from n`.execute(db);
+  await sql`insert into queue_labels (id, queue_id, key, value, color_hue, created_at) values ('l', 'q', 'kind', 'a', 0, '')`.execute(db);
+  await sql`insert into case_labels (case_id, label_id) select id, 'l' from cases where number % 4 = 0`.execute(db);
+});
+
+const filterOf = (filter: Partial<CaseFilter>): CaseFilter => ({ queueId: 'q', now: '2026-06', ...filter });
+const listed = async (filter: Partial<CaseFilter>, page: Partial<CasePage>): Promise<number[]> => {
+  const { rows } = await listCaseRows(db, filterOf(filter), { limit: 5, offset: 0, sortBy: 'created_at', order: 'asc', ...page });
+  return rows.map(({ number }) => number);
+};
+
+const found: [string, Partial<CaseFilter>, (number: number) => boolean][] = [
+  ['a common word', { search: 'BLUE' }, isBlue],
+  ['a word that is nowhere', { search: 'none' }, () => false],
+  ['two statuses', { statuses: ['failed', 'postponed'] }, (number) => isFailed(number) || isPostponed(number)],
+  ['cases that wait', { statuses: ['pending'] }, (number) => !isFailed(number) && !isPostponed(number)],
+  ['a priority', { priorities: [1] }, isUrgent],
+  ['a label', { labels: [{ key: 'kind', values: ['a', 'b'] }] }, isLabelled],
+  ['a label with a word', { labels: [{ key: 'kind', values: ['a'] }], search: 'blue' }, (number) => isLabelled(number) && isBlue(number)],
+  ['a word since a moment', { search: 'blue', createdFrom: '2026-01-01T000600' }, (number) => isBlue(number) && number >= 1_200],
+];
+
+describe.each(found)('%s', (_, filter, matches) => {
+  const expected = numbers.filter(matches);
+
+  it('is counted', async () => {
+    expect(await countCases(db, filterOf(filter))).toBe(expected.length);
+  });
+
+  it.each(['asc', 'desc'] as const)('is listed in the order of creation (%s), page by page', async (order) => {
+    const all = order === 'asc' ? expected : expected.toReversed();
+    for (const offset of [0, 3, Math.floor(all.length / 2), Math.max(0, all.length - 2), all.length])
+      expect(await listed(filter, { offset, order })).toEqual(all.slice(offset, offset + 5));
+  });
+
+  it.each(['asc', 'desc'] as const)('is listed in the order of changes (%s)', async (order) => {
+    const all = order === 'asc' ? expected.toReversed() : expected;
+    for (const offset of [0, Math.floor(all.length / 2)])
+      expect(await listed(filter, { offset, order, sortBy: 'updated_at' })).toEqual(all.slice(offset, offset + 5));
+  });
+});
+
+it.each(['asc', 'desc'] as const)('cases that are not postponed come last (%s)', async (order) => {
+  const inDirection = (all: number[]) => (order === 'asc' ? all : all.toReversed());
+  const all = [...inDirection(numbers.filter(isPostponed)), ...inDirection(numbers.filter((number) => !isPostponed(number)))];
+  const offset = numbers.filter(isPostponed).length - 2;
+  expect(await listed({}, { offset, order, sortBy: 'postponed_to' })).toEqual(all.slice(offset, offset + 5));
+});
+
+it.each<[string, () => Promise<unknown>]>([
+  ['a count', () => countCases(db, filterOf({ search: 'none' }))],
+  ['a page', () => listed({ search: 'none' }, {})],
+  ['a page in the order of changes', () => listed({ search: 'none' }, { sortBy: 'updated_at' })],
+])('others have their turn during %s', async (_, read) => {
+  let done = false;
+  const reading = read().finally(() => {
+    done = true;
+  });
+  let turns = 0;
+  while (!done) {
+    await setImmediate();
+    turns += 1;
+  }
+  await reading;
+  expect(turns).toBeGreaterThanOrEqual(Math.floor(cases / caseSlice));
+});

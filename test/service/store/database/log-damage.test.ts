@@ -1,0 +1,82 @@
+/** Write-ahead logs as bad disks and power cuts leave them. */
+import { copyFile, readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { LogEntry } from '../../../../src/service/log.ts';
+import { openDatabase } from '../../../../src/service/store/database/database.ts';
+import { logDamage } from '../../../../src/service/store/database/log-damage.ts';
+import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
+import { started } from '../../helpers/service.ts';
+
+/** The files of a database whose process was killed after so many transactions. */
+async function killed(transactions: number): Promise<{ directory: string; log: string }> {
+  const [living, directory] = [await temporaryDirectory(), await temporaryDirectory()];
+  const db = await openDatabase(living);
+  afterTest(() => db.destroy());
+  for (let number = 0; number < transactions; number++)
+    await db
+      .insertInto('settings')
+      .values({ name: `setting ${number}`, value: 'x'.repeat(3_000) })
+      .execute();
+  for (const name of ['aops.db', 'aops.db-wal']) await copyFile(join(living, name), join(directory, name));
+  return { directory, log: join(directory, 'aops.db-wal') };
+}
+
+async function flip(file: string, at: number): Promise<void> {
+  const bytes = await readFile(file);
+  for (let index = at; index < at + 64; index++) bytes[index] = (bytes[index] as number) ^ 0xff;
+  await writeFile(file, bytes);
+}
+
+const readBack = async (directory: string): Promise<number> => {
+  const db = await openDatabase(directory);
+  afterTest(() => db.destroy());
+  return (await db.selectFrom('settings').select('name').where('name', 'like', 'setting %').execute()).length;
+};
+
+describe('a write-ahead log', () => {
+  it('that is whole has no damage, and neither has one that was just emptied', async () => {
+    const { directory, log } = await killed(50);
+    expect(await logDamage(log)).toBeUndefined();
+    expect(await readBack(directory)).toBe(50);
+    await truncate(log, 0);
+    expect(await logDamage(log)).toBeUndefined();
+  });
+
+  it('that is damaged in the middle loses as many transactions as it says', async () => {
+    const { directory, log } = await killed(50);
+    const { size } = await stat(log);
+    await flip(log, size - 60_000);
+    const damage = await logDamage(log);
+    expect(damage?.transactions).toBeGreaterThan(0);
+    expect(damage?.cutOff).toBe(false);
+    expect(await readBack(directory)).toBe(50 - (damage?.transactions ?? 0));
+  });
+
+  it('that is cut off in the middle of a frame says so', async () => {
+    const { log } = await killed(50);
+    await truncate(log, (await stat(log)).size - 1_000);
+    expect(await logDamage(log)).toEqual({ frames: 0, transactions: 0, cutOff: true });
+  });
+
+  it('whose last transaction was being written is as good as whole', async () => {
+    const { log } = await killed(50);
+    const bytes = await readFile(log);
+    const frame = bytes.subarray(-4_120);
+    // A frame of the same log that ends no transaction, as of one that a crash has cut off.
+    frame.writeUInt32BE(0, 4);
+    await writeFile(log, Buffer.concat([bytes, frame]));
+    expect((await logDamage(log))?.transactions ?? 0).toBe(0);
+  });
+
+  it('that is damaged is told of when the service starts', async () => {
+    const { directory, log } = await killed(20);
+    await flip(log, (await stat(log)).size - 30_000);
+    const entries: LogEntry[] = [];
+    await started({ dataDirectory: directory, log: (entry) => entries.push(entry) });
+    expect(entries.find(({ message }) => message.startsWith('part of the write-ahead log is damaged'))).toMatchObject({
+      level: 'warn',
+      fields: { frames: expect.any(Number), transactions: expect.any(Number), cutOff: false },
+    });
+  });
+});

@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { Kysely, sql } from 'kysely';
+import Libsql from 'libsql';
+import { expect, it } from 'vitest';
+import { LibsqlDialect } from '../../../../src/service/store/database/dialect.ts';
+import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
+
+interface Tables {
+  mixed: { id: number; a: string | null; b: number | null; c: string | null };
+}
+
+async function opened() {
+  const file = new Libsql(join(await temporaryDirectory(), 'test.db'));
+  file.exec('create table mixed (id integer primary key, a text, b bigint, c text)');
+  const db = new Kysely<Tables>({ dialect: new LibsqlDialect(file) });
+  afterTest(() => db.destroy());
+  return { db, file };
+}
+
+// No lone surrogates: they are not text, and are replaced when they are stored.
+const text = fc.string({ unit: 'grapheme', maxLength: 12 }).map((value) => value.replaceAll('\0', ''));
+
+it('rows are read as they were stored', async () => {
+  const { db } = await opened();
+  const row = fc.record({ a: fc.option(text), b: fc.option(fc.maxSafeInteger()), c: fc.option(text) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(row, { maxLength: 6 }), async (rows) => {
+      await db.deleteFrom('mixed').execute();
+      const stored = rows.map((one, index) => ({ id: index + 1, ...one }));
+      for (const one of stored) expect(await db.insertInto('mixed').values(one).returningAll().executeTakeFirst()).toEqual(one);
+      expect(await db.selectFrom('mixed').selectAll().orderBy('id').execute()).toEqual(stored);
+      const backwards = db.selectFrom('mixed').select(['c', 'b', 'id', 'a']).orderBy('id', 'desc');
+      expect(await backwards.execute()).toEqual(stored.toReversed());
+      expect(await backwards.limit(1).offset(1).execute()).toEqual(stored.toReversed().slice(1, 2));
+    }),
+    { numRuns: 60, seed: 7 },
+  );
+});
+
+it('expressions keep their types, and columns of one name the last of them', async () => {
+  const { db } = await opened();
+  await db.insertInto('mixed').values({ id: 1, a: '', b: 2, c: 'tea' }).execute();
+  const found = await db
+    .selectFrom('mixed as one')
+    .innerJoin('mixed as two', 'two.id', 'one.id')
+    .select([
+      ...['one.a', 'two.c'].map((column) => sql.ref(column).as('same')),
+      sql<number>`0.1 + 0.2`.as('fraction'),
+      sql<string>`'12'`.as('digits'),
+      sql<null>`null`.as('nothing'),
+      sql<string>`one.a || ''`.as('empty'),
+    ])
+    .select((select) => [select.fn.countAll().as('count'), select.fn.max('two.b').as('most')])
+    .execute();
+  expect(found).toEqual([{ same: 'tea', fraction: 0.1 + 0.2, digits: '12', nothing: null, empty: '', count: 1, most: 2 }]);
+  const many = db.selectFrom('mixed').select(Array.from({ length: 130 }, (_, index) => sql<number>`${sql.lit(index)}`.as(`n${index}`)));
+  expect(Object.values((await many.executeTakeFirstOrThrow()) as object)).toEqual(Array.from({ length: 130 }, (_, index) => index));
+});
+
+it('a change returns columns under other names, and expressions', async () => {
+  const { db } = await opened();
+  const row = { id: 1, a: 'x, y', b: 2, c: null };
+  const returned = await db
+    .insertInto('mixed')
+    .values(row)
+    .returning([
+      'id as number',
+      'mixed.a as text',
+      'c',
+      sql<string>`coalesce(c, 'none, "there"')`.as('either'),
+      sql<number>`b * 1.5`.as('more'),
+    ])
+    .execute();
+  expect(returned).toEqual([{ number: 1, text: 'x, y', c: null, either: 'none, "there"', more: 3 }]);
+  expect(await db.deleteFrom('mixed').where('id', '=', 2).returning('id').execute()).toEqual([]);
+});
+
+it.each([
+  ['invalid', "cast(x'41ff42' as text)", '"c" of a row of mixed (id 2) is not valid text'],
+  ['cut off', "cast(x'41e282' as text)", '"c" of a row of mixed (id 2) is not valid text'],
+  ['interrupted by a NUL character', "cast(x'410042' as text)", 'a text in mixed has a NUL character in it'],
+])('a text that is %s fails the query that reads it, and no other', async (_, value, message) => {
+  const { db, file } = await opened();
+  for (const id of [1, 2, 3]) await db.insertInto('mixed').values({ id, a: 'a', b: 1, c: 'c' }).execute();
+  file.exec(`update mixed set c = ${value} where id = 2`);
+  const all = db.selectFrom('mixed').selectAll();
+  await expect(all.execute()).rejects.toMatchObject({ code: 'data_damaged', message: expect.stringContaining(message) });
+  await expect(db.updateTable('mixed').set({ a: 'b' }).where('id', '=', 2).returningAll().execute()).rejects.toMatchObject({
+    code: 'data_damaged',
+  });
+  expect(await all.where('id', '!=', 2).execute()).toHaveLength(2);
+  expect(await db.selectFrom('mixed').select(['id', 'a']).execute()).toHaveLength(3);
+});
+
+it('something else in a column of numbers fails the query that reads it', async () => {
+  const { db, file } = await opened();
+  await db.insertInto('mixed').values({ id: 1, a: 'a', b: 1, c: 'c' }).execute();
+  file.exec("update mixed set b = cast(x'ff' as text)");
+  await expect(db.selectFrom('mixed').select('b').execute()).rejects.toMatchObject({ code: 'data_damaged' });
+  file.exec("update mixed set b = 'word'");
+  await expect(db.selectFrom('mixed').select('b').execute()).rejects.toMatchObject({ code: 'data_damaged' });
+});

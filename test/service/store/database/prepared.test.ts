@@ -1,0 +1,69 @@
+import { NoResultError, type Updateable } from 'kysely';
+import { expect, it } from 'vitest';
+import { openDatabase } from '../../../../src/service/store/database/database.ts';
+import { columnsOf, namesOf, prepared } from '../../../../src/service/store/database/prepared.ts';
+import type { Database } from '../../../../src/service/store/database/schema.ts';
+import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
+
+async function opened() {
+  const db = await openDatabase(await temporaryDirectory());
+  afterTest(() => db.destroy());
+  return db;
+}
+
+it('a prepared query is built once, and takes its values anew each time', async () => {
+  const db = await opened();
+  let built = 0;
+  const insert = prepared((db, { name, value }: { name: string; value: string }) => {
+    built += 1;
+    return db.insertInto('settings').values({ name, value });
+  });
+  expect(await insert.change(db, { name: 'a', value: '1' })).toBe(1);
+  expect(await db.transaction().execute((trx) => insert.change(trx, { name: 'b', value: '2' }))).toBe(1);
+  expect(built).toBe(1);
+  const rows = await db.selectFrom('settings').selectAll().where('name', 'in', ['a', 'b']).execute();
+  expect(rows).toEqual([
+    { name: 'a', value: '1' },
+    { name: 'b', value: '2' },
+  ]);
+});
+
+it('a prepared query keeps what is the same, and has a plan for each shape', async () => {
+  const db = await opened();
+  const shapes: string[] = [];
+  const find = prepared(
+    (db, parameters: { name?: string | undefined; value?: string | undefined }, values) => {
+      shapes.push(namesOf(values).join());
+      let query = db.selectFrom('settings').select(['name', 'value']).where('name', '!=', 'url_signing_key');
+      if (values.name !== undefined) query = query.where('name', '=', parameters.name as string);
+      if (values.value !== undefined) query = query.where('value', '=', parameters.value as string);
+      return query;
+    },
+    (values) => namesOf(values).join(),
+  );
+  for (const name of ['a', 'b'])
+    await db
+      .insertInto('settings')
+      .values({ name, value: `of ${name}` })
+      .execute();
+  expect(await find.all(db, {})).toHaveLength(2);
+  expect(await find.only(db, { name: 'b' })).toEqual({ name: 'b', value: 'of b' });
+  expect(await find.first(db, { name: 'a', value: undefined })).toEqual({ name: 'a', value: 'of a' });
+  expect(await find.first(db, { name: 'a', value: 'of b' })).toBeUndefined();
+  await expect(find.only(db, { value: 'none' })).rejects.toThrow(NoResultError);
+  expect(shapes).toEqual(['', 'name', 'name,value', 'value']);
+});
+
+it('columns that are not given are left as they are', async () => {
+  const db = await opened();
+  const change = prepared(
+    (db, parameters: { of: string; name?: string; value?: string | undefined }, { of: _, ...columns }) =>
+      db.updateTable('settings').set(columnsOf<Updateable<Database['settings']>>(parameters, columns)).where('name', '=', parameters.of),
+    (values) => namesOf(values).join(),
+  );
+  await db.insertInto('settings').values({ name: 'a', value: 'kept' }).execute();
+  await change.change(db, { of: 'a', name: 'a', value: undefined });
+  expect(await db.selectFrom('settings').selectAll().where('name', '=', 'a').execute()).toEqual([{ name: 'a', value: 'kept' }]);
+  await change.change(db, { of: 'a', value: 'new' });
+  expect(await db.selectFrom('settings').selectAll().where('name', '=', 'a').execute()).toEqual([{ name: 'a', value: 'new' }]);
+});

@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { Kysely, sql } from 'kysely';
+import Libsql from 'libsql';
+import { expect, it } from 'vitest';
+import { openDatabase } from '../../../../src/service/store/database/database.ts';
+import { LibsqlDialect } from '../../../../src/service/store/database/dialect.ts';
+import type { Database } from '../../../../src/service/store/database/schema.ts';
+import type { RunFilter } from '../../../../src/service/store/runs/run-filter.ts';
+import { countRuns, listRunRows } from '../../../../src/service/store/runs/run-list.ts';
+import { changeRun, insertRun } from '../../../../src/service/store/runs/runs.ts';
+import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
+
+/** A database, and the plans of the queries that are made of it. */
+async function watched() {
+  const directory = await temporaryDirectory();
+  await (await openDatabase(directory)).destroy();
+  const queries: { sql: string; parameters: readonly unknown[] }[] = [];
+  const file = new Libsql(`${directory}/aops.db`);
+  const db = new Kysely<Database>({ dialect: new LibsqlDialect(file), log: ({ query }) => void queries.push(query) });
+  afterTest(() => db.destroy());
+  const plans = () =>
+    queries.map(({ sql, parameters }) => {
+      const steps = file.prepare(`explain query plan ${sql}`).all([...parameters]) as { detail: string }[];
+      return steps.map(({ detail }) => detail).join('\n');
+    });
+  return { db, plans };
+}
+
+const page = { limit: 20, offset: 0, order: 'desc' } as const;
+
+it.each<[Partial<RunFilter>, string]>([
+  [{}, 'COVERING INDEX runs_listed (team_id=?)'],
+  [{ since: '2026' }, 'COVERING INDEX runs_listed (team_id=? AND created_at>?)'],
+  [{ since: '2026', until: '2027' }, 'COVERING INDEX runs_listed (team_id=? AND created_at>? AND created_at<?)'],
+  [{ statuses: ['failed'] }, 'INDEX runs_by_status (team_id=? AND status=?)'],
+  [{ statuses: ['failed'], since: '2026' }, 'INDEX runs_by_status (team_id=? AND status=? AND created_at>?)'],
+  [{ statuses: ['waiting', 'failed'] }, 'INDEX runs_by_status (team_id=? AND status=?)'],
+  [{ source: 'api' }, 'INDEX runs_by_source (team_id=? AND source=?)'],
+  [{ source: 'api', statuses: ['failed'] }, 'INDEX runs_by_source_status (team_id=? AND source=? AND status=?)'],
+  [{ agentId: 'a' }, 'COVERING INDEX runs_by_agent (agent_id=?)'],
+  [{ agentId: 'a', since: '2026' }, 'COVERING INDEX runs_by_agent (agent_id=? AND created_at>?)'],
+  [{ agentId: 'a', statuses: ['failed'] }, 'INDEX runs_by_agent_status (agent_id=? AND status=?)'],
+])('the list filtered by %o finds its page in an index, in order', async (filter, index) => {
+  const { db, plans } = await watched();
+  await listRunRows(db, { teamId: 't', ...filter }, page);
+  for (const plan of plans()) {
+    const found = plan.slice(plan.indexOf('LIST SUBQUERY'));
+    expect(found).toContain(`SEARCH runs USING ${index}`);
+    // Sorted is the page alone, once it is found.
+    expect(plan).toMatch(/^SEARCH runs USING INDEX sqlite_autoindex_runs_1 \(id=\?\)/);
+    expect(plan.match(/TEMP B-TREE/g)).toHaveLength(1);
+    expect(plan).toMatch(/USE TEMP B-TREE FOR ORDER BY$/);
+    expect(plan).not.toContain('SCAN');
+  }
+});
+
+it('a few runs with issues among many others are found by their issues', async () => {
+  const { db, plans } = await watched();
+  await sql`pragma foreign_keys = off`.execute(db);
+  await sql`insert into run_totals (team_id, agent_id, status, source, runs) values ('t', 'a', 'failed', 'api', 1000000)`.execute(db);
+  await countRuns(db, { teamId: 't', hasIssues: true, since: '2026' });
+  await listRunRows(db, { teamId: 't', issueSeverity: 'low' }, page);
+  const searches = plans().filter((plan) => plan.includes('LIST SUBQUERY'));
+  expect(searches).toHaveLength(2);
+  for (const plan of searches) {
+    expect(plan).toContain('SCAN evaluations USING INDEX evaluations_with_issues');
+    expect(plan).not.toMatch(/runs_listed|runs_by|SCAN runs/);
+  }
+});
+
+it.each<[Partial<RunFilter>]>([[{}], [{ agentId: 'a' }], [{ statuses: ['failed', 'waiting'] }], [{ source: 'api' }]])(
+  'the total filtered by %o reads no run',
+  async (filter) => {
+    const { db, plans } = await watched();
+    await countRuns(db, { teamId: 't', ...filter });
+    expect(plans()).toHaveLength(1);
+    expect(plans()[0]).toMatch(/^SEARCH run_totals USING .*\(team_id=\?/);
+  },
+);
+
+it.each<[Partial<RunFilter>, string]>([
+  [{ since: '2026' }, 'COVERING INDEX runs_listed'],
+  [{ statuses: ['failed'], since: '2026' }, 'COVERING INDEX runs_by_status'],
+  [{ agentId: 'a', until: '2026' }, 'COVERING INDEX runs_by_agent'],
+  [{ hasIssues: true }, 'COVERING INDEX runs_listed'],
+  [{ agentId: 'a', hasIssues: false }, 'COVERING INDEX runs_by_agent'],
+  [{ caseQueueId: 'q' }, 'COVERING INDEX runs_listed'],
+])('the total filtered by %o reads an index alone', async (filter, index) => {
+  const { db, plans } = await watched();
+  await countRuns(db, { teamId: 't', ...filter });
+  expect(plans().at(-1)).toContain(`SEARCH runs USING ${index}`);
+});
+
+const statuses = ['not_started', 'pending', 'starting', 'running', 'waiting', 'completed', 'failed', 'interrupted'] as const;
+
+/** A database that takes runs without what they belong to, but for their agents. */
+async function withAgents() {
+  const db = await openDatabase(await temporaryDirectory());
+  afterTest(() => db.destroy());
+  await sql`pragma foreign_keys = off`.execute(db);
+  for (const [id, team_id] of [
+    ['a1', 't1'],
+    ['a2', 't1'],
+    ['b1', 't2'],
+  ])
+    await sql`insert into agents (id, team_id, name, name_folded, created_at, updated_at) values (${id}, ${team_id}, ${id}, ${id}, '', '')`.execute(
+      db,
+    );
+  return db;
+}
+
+const run = (agent_id: string, team_id: string, number: number, source: string, created_at: string) => ({
+  ...{ id: randomUUID(), team_id, agent_id, source, created_at, run_number: number, status: 'not_started' as const },
+  ...{ build_id: 'b', title: `Run ${number}`, title_folded: `run ${number}`, sandbox_id: 's', runtime: 'script', procedure_hash: 'h' },
+  ...{ turn: 1, submitted_prompt_count: 0, resume_count: 0, error: null, webhook_url: null, case_id: null },
+  ...{ updated_at: created_at, started_at: null, completed_at: null },
+});
+
+it('totals and pages are those of the runs, whatever happened to them', async () => {
+  const db = await withAgents();
+  const created: string[] = [];
+  const numbers = { t1: 0, t2: 0 };
+  const agents = fc.constantFrom(['a1', 't1'], ['a2', 't1'], ['b1', 't2']);
+  const step = fc.oneof(
+    fc.record({ create: agents, source: fc.constantFrom('api', 'mcp'), second: fc.nat(3) }),
+    fc.record({
+      change: fc.nat(),
+      from: fc.subarray([...statuses], { minLength: 1 }),
+      to: fc.constantFrom(...statuses),
+      fails: fc.boolean(),
+    }),
+  );
+  const filter = fc.record(
+    {
+      teamId: fc.constantFrom('t1', 't2'),
+      agentId: fc.constantFrom('a1', 'a2', 'b1'),
+      statuses: fc.subarray([...statuses]),
+      source: fc.constantFrom('api', 'mcp'),
+      since: fc.constantFrom('2026-01-01T00:00:01', '2026-01-01T00:00:03'),
+    },
+    { requiredKeys: ['teamId'] },
+  );
+  const property = async (steps: (typeof step extends fc.Arbitrary<infer Step> ? Step : never)[], asked: RunFilter[], offset: number) => {
+    for (const one of steps) {
+      if ('create' in one) {
+        const [agent, team] = one.create as [string, 't1' | 't2'];
+        const row = run(agent, team, ++numbers[team], one.source, `2026-01-01T00:00:0${one.second}`);
+        await db.transaction().execute((trx) => insertRun(trx, row));
+        created.push(row.id);
+      } else if (created.length > 0) {
+        const id = created[one.change % created.length] as string;
+        const changing = db.transaction().execute(async (trx) => {
+          await changeRun(trx, id, one.from, { status: one.to, updated_at: 'now' });
+          if (one.fails) throw new Error('taken back');
+        });
+        await changing.catch((error: Error) => expect(error.message).toBe('taken back'));
+      }
+    }
+    const all = await db.selectFrom('runs').selectAll().orderBy('created_at').orderBy('run_number').execute();
+    for (const one of asked) {
+      const matching = all.filter(
+        (row) =>
+          row.team_id === one.teamId &&
+          (one.agentId === undefined || row.agent_id === one.agentId) &&
+          (one.statuses === undefined || one.statuses.includes(row.status)) &&
+          (one.source === undefined || row.source === one.source) &&
+          (one.since === undefined || row.created_at >= one.since),
+      );
+      expect(await countRuns(db, one)).toBe(matching.length);
+      const ids = matching.map((row) => row.id);
+      const listed = async (order: 'asc' | 'desc') => (await listRunRows(db, one, { limit: 5, offset, order })).map((row) => row.id);
+      expect(await listed('asc')).toEqual(ids.slice(offset, offset + 5));
+      expect(await listed('desc')).toEqual(ids.reverse().slice(offset, offset + 5));
+    }
+  };
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 12 }), fc.array(filter, { minLength: 1, maxLength: 4 }), fc.nat(8), property),
+    { numRuns: 60 },
+  );
+});
