@@ -71,7 +71,13 @@ describe('trouble of the host', () => {
 
   it.each(['ENOSPC', 'EMFILE', 'EIO'])('delays a run whose step meets it, and does not end it (%s)', async (code) => {
     const logged: LogEntry[] = [];
-    const api = await started({ runtimes: [createScriptRuntime({ pool: new RenderPool() })], log: (entry) => logged.push(entry) });
+    // It looks for the end of the run without a pause, longer than the usual limit of requests lasts.
+    const rateLimit = { limit: 1_000_000, windowSeconds: 60 };
+    const api = await started({
+      rateLimit,
+      runtimes: [createScriptRuntime({ pool: new RenderPool() })],
+      log: (entry) => logged.push(entry),
+    });
     const handles = await fileHandles();
     const spy = vi.spyOn(handles, 'writeFile').mockRejectedValueOnce(systemError(code)).mockRejectedValueOnce(systemError(code));
     afterTest(() => spy.mockRestore());

@@ -12,8 +12,20 @@ export interface Received {
   headers?: IncomingHttpHeaders;
 }
 
+/** Peers that are remembered, so that their addresses need not be parsed for each request. */
+const keptPeers = 1_000;
+
+interface Peer {
+  /** In the usual form. */
+  address: string;
+  /** The network that one client has all addresses of; see `holderOf`. */
+  holder: string;
+  isTrusted: boolean;
+}
+
 export class TrustedProxies {
   readonly #networks: Network[];
+  readonly #peers = new Map<string, Peer>();
 
   /** @throws UsageError `trusted_proxy_invalid` for a word that is neither an address nor a range of addresses */
   constructor(words: readonly string[] = []) {
@@ -22,14 +34,13 @@ export class TrustedProxies {
 
   /** Whether connections from this address carry the requests of others, so that they need not be shared out by address. */
   trusts(address: string | undefined): boolean {
-    const parsed = parseAddress(address ?? '');
-    return parsed !== undefined && this.#networks.some((network) => isIn(parsed, network));
+    return this.#peer(address ?? '').isTrusted;
   }
 
   /** The address of whoever sent a request; `unknown` when its connection is gone already. */
   clientAddress({ socket, headers = {} }: Received): string {
-    const peer = normal(socket.remoteAddress) ?? 'unknown';
-    if (!this.trusts(peer)) return peer;
+    const { address: peer, isTrusted } = this.#peer(socket.remoteAddress ?? '');
+    if (!isTrusted) return peer;
     const lists = [xForwardedFor(headers['x-forwarded-for']), forwardedFor(headers.forwarded)].filter((list) => list !== undefined);
     const [first, second] = lists.map((hops) => this.#lastUntrusted(peer, hops));
     // A proxy sets one of the two headers and may pass on the other as the client wrote it, so neither is believed when they disagree.
@@ -38,9 +49,24 @@ export class TrustedProxies {
 
   /** The client as its limits count it: the network that one client has all addresses of. See `holderOf`. */
   client(request: Received): string {
-    const address = this.clientAddress(request);
-    const parsed = parseAddress(address);
-    return parsed === undefined ? address : holderOf(parsed);
+    return this.#peer(this.clientAddress(request)).holder;
+  }
+
+  #peer(text: string): Peer {
+    let peer = this.#peers.get(text);
+    if (peer === undefined) {
+      if (this.#peers.size >= keptPeers) this.#peers.clear();
+      peer = this.#parse(text);
+      this.#peers.set(text, peer);
+    }
+    return peer;
+  }
+
+  #parse(text: string): Peer {
+    const parsed = parseAddress(text);
+    if (parsed === undefined) return { address: 'unknown', holder: 'unknown', isTrusted: false };
+    const isTrusted = this.#networks.some((network) => isIn(parsed, network));
+    return { address: parsed.toString(), holder: holderOf(parsed), isTrusted };
   }
 
   /** Walks back from the peer, hop by hop, as long as the one that reports the next is trusted. */
@@ -64,8 +90,6 @@ function networkOf(word: string): Network {
     'trusted_proxy_invalid',
   );
 }
-
-const normal = (address: string | undefined): string | undefined => parseAddress(address ?? '')?.toString();
 
 /** The hops of X-Forwarded-For, the nearest one last. */
 const xForwardedFor = (header: string | string[] | undefined): string[] | undefined =>
@@ -106,5 +130,5 @@ function elementsOf(list: string): string[] {
 /** A hop may have a port, and an IPv6 address brackets (RFC 7239 section 6). Names such as `unknown` and `_hidden` are no addresses. */
 function addressOfHop(hop: string): string | undefined {
   const [, bracketed, four] = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/.exec(hop.trim()) ?? [];
-  return normal(bracketed ?? four ?? hop.trim());
+  return parseAddress(bracketed ?? four ?? hop.trim())?.toString();
 }
