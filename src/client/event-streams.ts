@@ -1,4 +1,4 @@
-/** Opening a stream of events: tried once, for whoever polls when there is none. */
+/** Opening a stream of events: tried once, for callers that poll when the service offers no stream. */
 import { orAborted } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Dispatcher } from '../base/undici.ts';

@@ -8,7 +8,7 @@ import { queueId } from '../names/resolve.ts';
 import type { PickedSource } from './choices.ts';
 import { isRemoteSource } from './sources.ts';
 
-/** What a thing is called in a question, and what to do where there is none. */
+/** What a thing is called in a question, and what to do when nothing can be picked. */
 const things: Partial<Record<CompletionSource, [word: string, remedy: string]>> = {
   runs: ['run', 'Start one with `aops runs start`.'],
   agents: ['agent', 'Create one with `aops agents create NAME --procedure FILE`.'],

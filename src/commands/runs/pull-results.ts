@@ -13,7 +13,7 @@ import { failedAfter } from './follow.ts';
 
 /**
  * Makes sure that the files of a run will have a place: which files those are is only known when the run has ended, perhaps hours from now.
- * @throws UsageError when the folder is none or has something in it; AopsError `not_writable`
+ * @throws UsageError when the path is not a folder or the folder is not empty; AopsError `not_writable`
  */
 export function checkPullFolder(context: Context, given: string, force: boolean): void {
   const folder = new LocalFolder(path.resolve(context.cwd, given));

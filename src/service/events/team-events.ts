@@ -1,6 +1,6 @@
 /**
  * What the runs of a team ask of people: first everything that is pending, then each request as it is asked and settled. On request
- * also hints that runs were started or have changed their status, for who shows a list of them.
+ * also hints that runs were started or have changed their status, for clients that show a list of them.
  */
 import type { Queries } from '../store/database/database.ts';
 import { pendingAfter, type RequestChange, requestChanges } from '../store/runs/request-events.ts';

@@ -82,7 +82,7 @@ const after = prepared((db, { runId, limit, offset }: { runId: string; limit: nu
   db.selectFrom('messages').selectAll().where('run_id', '=', runId).where('seq', '>', offset).orderBy('seq').limit(limit),
 );
 
-/** Id of the message with a number; undefined when there is none. */
+/** Id of the message with a number; undefined when no message has it. */
 export const messageIdAt = async (db: Queries, runId: string, seq: number): Promise<string | undefined> =>
   (await idAt.first(db, { runId, seq }))?.id;
 
