@@ -6,7 +6,7 @@
 import { closeSync, openSync, readFileSync, statSync, unlinkSync, utimesSync, writeSync } from 'node:fs';
 import { systemClock } from './clock.ts';
 import { crypto } from './crypto.ts';
-import { quietly } from './quietly.ts';
+import { ignoreErrors } from './ignore-errors.ts';
 
 export interface LockOptions {
   /** A lock that was not refreshed for so long was left behind. */
@@ -57,7 +57,7 @@ function create(file: string): string | undefined {
     return owner;
   } catch (error) {
     // On a full disk: a lock without an owner would be nobody's to give back, and hold up everybody until it is stale.
-    quietly(() => unlinkSync(file));
+    ignoreErrors(() => unlinkSync(file));
     throw error;
   } finally {
     closeSync(descriptor);
@@ -66,25 +66,25 @@ function create(file: string): string | undefined {
 
 function held(file: string, owner: string, staleMilliseconds: number): Unlock {
   const refresh = setInterval(() => {
-    if (ownerOf(file) === owner) quietly(() => utimesSync(file, new Date(), new Date()));
+    if (ownerOf(file) === owner) ignoreErrors(() => utimesSync(file, new Date(), new Date()));
   }, staleMilliseconds / 4);
   refresh.unref();
   return () => {
     clearInterval(refresh);
     // After a long sleep of the machine it may have been broken, and be another's by now.
-    if (ownerOf(file) === owner) quietly(() => unlinkSync(file));
+    if (ownerOf(file) === owner) ignoreErrors(() => unlinkSync(file));
   };
 }
 
 /** Removes a stale lock. Only one may do so at a time: a second one would remove the first one's new lock. */
 function breakStale(file: string, staleMilliseconds: number): void {
   const breaker = `${file}.break`;
-  if (ageOf(breaker) > staleMilliseconds) quietly(() => unlinkSync(breaker));
+  if (ageOf(breaker) > staleMilliseconds) ignoreErrors(() => unlinkSync(breaker));
   if (create(breaker) === undefined) return;
   try {
-    if (ageOf(file) > staleMilliseconds) quietly(() => unlinkSync(file));
+    if (ageOf(file) > staleMilliseconds) ignoreErrors(() => unlinkSync(file));
   } finally {
-    quietly(() => unlinkSync(breaker));
+    ignoreErrors(() => unlinkSync(breaker));
   }
 }
 

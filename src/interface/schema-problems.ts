@@ -1,5 +1,5 @@
 /** What does not fit a schema, in words: for the service that refuses an input, and for commands that look before they send. Pure. */
-import { counted } from '../base/counted.ts';
+import { pluralize } from '../base/pluralize.ts';
 import type { ErrorBody } from './types.ts';
 
 export type SchemaProblem = NonNullable<ErrorBody['details']>[number] & { path: string };
@@ -80,9 +80,9 @@ function inWords({ keyword, params, message }: SchemaError): string {
     case 'maximum':
       return `must be at most ${params.limit}`;
     case 'minItems':
-      return `must have at least ${counted(params.limit ?? 0, 'item')}`;
+      return `must have at least ${pluralize(params.limit ?? 0, 'item')}`;
     case 'maxItems':
-      return `must have at most ${counted(params.limit ?? 0, 'item')}`;
+      return `must have at most ${pluralize(params.limit ?? 0, 'item')}`;
     default:
       return message;
   }

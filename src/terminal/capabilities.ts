@@ -25,7 +25,7 @@ export function wantsColor(mode: ColorMode, isTTY: boolean, env: Environment): b
 }
 
 /** Whether text beyond ASCII shows as it is: a UTF-8 locale, or a terminal of Windows that always has one. */
-export function speaksUnicode(env: Environment): boolean {
+export function supportsUnicode(env: Environment): boolean {
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || '';
   return env.TERM !== 'linux' && (/utf-?8/i.test(locale) || env.WT_SESSION !== undefined);
 }
@@ -35,7 +35,7 @@ const linkingPrograms = ['iTerm.app', 'WezTerm', 'vscode', 'ghostty', 'Hyper', '
 const linkingTerminals = /^(xterm-kitty|xterm-ghostty|alacritty|foot|wezterm|contour)/;
 
 /** Whether one stream may carry hyperlinks. FORCE_HYPERLINK decides where it is set (`0` means no). */
-export function showsLinks(isTTY: boolean, env: Environment): boolean {
+export function supportsLinks(isTTY: boolean, env: Environment): boolean {
   if (!isTTY || env.TERM === 'dumb') return false;
   if (env.FORCE_HYPERLINK) return env.FORCE_HYPERLINK !== '0';
   // Inside tmux and screen the outer terminal's variables are inherited, and the sequence may not pass.

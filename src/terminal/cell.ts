@@ -39,7 +39,7 @@ export function paint(text: string, style: CellStyle | undefined, view: View): s
 }
 
 /** Text that leads somewhere, where the terminal shows that. Apply it last: colours do not go around links. */
-export function linked(text: string, url: unknown, view: View): string {
+export function withLink(text: string, url: unknown, view: View): string {
   return view.links && text.trim() !== '' ? hyperlink(text, url) : text;
 }
 

@@ -1,5 +1,5 @@
 /** One resource for people: aligned `Key: value` lines, or `key<TAB>value` off a terminal. */
-import { blockText, type CellStyle, cellText, linked, paint, type View } from './cell.ts';
+import { blockText, type CellStyle, cellText, paint, type View, withLink } from './cell.ts';
 import { plainStyles } from './style.ts';
 import { pad, widthFor, wrapWords } from './width.ts';
 
@@ -39,7 +39,7 @@ export async function renderRecord(fields: readonly Field[], view: View, atLeast
       const lines = (texts[index] as string)
         .split('\n')
         .flatMap((line) => wrapWords(line, room, widthOfText))
-        .map((line) => linked(paint(line, field.style, view), field.link, view));
+        .map((line) => withLink(paint(line, field.style, view), field.link, view));
       const label = labels[index] as string;
       return `${dim(label)}${' '.repeat(width - widthOf(label))}${lines.join(`\n${pad('', width, widthOf)}`)}\n`;
     })

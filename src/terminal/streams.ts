@@ -4,7 +4,7 @@
  */
 import type { Readable, Writable } from 'node:stream';
 import { AopsError, exitCodes } from '../base/errors.ts';
-import { type ColorMode, columnsOf, type Environment, isCi, showsLinks, speaksUnicode, wantsColor } from './capabilities.ts';
+import { type ColorMode, columnsOf, type Environment, isCi, supportsLinks, supportsUnicode, wantsColor } from './capabilities.ts';
 import { SecretFilter } from './redact.ts';
 import { escapeJson } from './sanitize.ts';
 import { loadStyles, resolveMarkup, type Styles } from './style.ts';
@@ -73,12 +73,12 @@ export class OutputSide {
 
   /** Whether more than ASCII may be drawn with. */
   get unicode(): boolean {
-    return speaksUnicode(this.#env);
+    return supportsUnicode(this.#env);
   }
 
   /** Whether it shows hyperlinks. */
   get links(): boolean {
-    return showsLinks(this.isTTY, this.#env);
+    return supportsLinks(this.isTTY, this.#env);
   }
 
   setColor(mode: ColorMode): void {
@@ -186,7 +186,7 @@ export class Terminal {
   }
 
   /** Whether a prompt is on the screen. */
-  get asking(): boolean {
+  get prompting(): boolean {
     return this.#waiting !== undefined;
   }
 
@@ -194,7 +194,7 @@ export class Terminal {
    * Keeps the screen for a prompt, which draws itself again above where the cursor is: notes and warnings wait until the
    * returned function is called.
    */
-  keepForPrompt(): () => void {
+  reserveForPrompt(): () => void {
     const waiting: string[] = [];
     this.#waiting = waiting;
     return () => {

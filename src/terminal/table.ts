@@ -2,7 +2,7 @@
  * Lists for people: borderless columns fitted to the terminal, blocks of `Header: value` where even shrunk columns do not
  * fit, and tab-separated rows without header off a terminal. Widths are counted in columns, so CJK and emoji line up.
  */
-import { type CellStyle, cellText, linked, paint, type View } from './cell.ts';
+import { type CellStyle, cellText, paint, type View, withLink } from './cell.ts';
 import { type Field, renderRecord } from './record.ts';
 import { plainStyles } from './style.ts';
 import { truncate, type WidthOf, widthFor } from './width.ts';
@@ -51,7 +51,7 @@ export async function renderTable<Row>(rows: readonly Row[], all: readonly Colum
   const painted = body.flatMap((row, at) =>
     row.map((text, index) => {
       const column = columns[index] as Column<Row>;
-      return linked(paint(text, column.style, view), column.link?.(rows[at] as Row), view);
+      return withLink(paint(text, column.style, view), column.link?.(rows[at] as Row), view);
     }),
   );
   const shown = [...header.map(bold), ...painted];

@@ -1,7 +1,7 @@
 /** That something ends by itself, and not when a time limit of its own comes: those that tests try it against are half a minute and more. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'vitest';
-import { quietly } from '../../src/base/quietly.ts';
+import { ignoreErrors } from '../../src/base/ignore-errors.ts';
 
 /** How long a loaded machine may take for what needs no time, in milliseconds. */
 const patience = 15_000;
@@ -34,7 +34,7 @@ function keptWaiting(): Map<string, number> {
   const waits = new Map<string, number>();
   for (const thread of existsSync(threads) ? readdirSync(threads) : []) {
     // One may have ended meanwhile.
-    quietly(() => {
+    ignoreErrors(() => {
       waits.set(thread, Number(readFileSync(`${threads}/${thread}/schedstat`, 'utf8').split(' ')[1]) / 1e6);
     });
   }

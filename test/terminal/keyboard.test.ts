@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { graceMs, Keyboard } from '../../src/terminal/prompting/keyboard.ts';
 import { looksPasted, PasteReader, plainLines } from '../../src/terminal/prompting/pasted-text.ts';
-import { pasted } from '../../src/terminal/prompting/write.ts';
+import { insertPasted } from '../../src/terminal/prompting/write.ts';
 
 /** A clock that stands still until it is moved. */
 class HandClock implements Clock {
@@ -154,11 +154,11 @@ describe('pasted text', () => {
   });
 
   it('is put at the cursor', () => {
-    expect(pasted({ lines: ['first'], line: 'before after' }, 'a\nb', 7)).toEqual({
+    expect(insertPasted({ lines: ['first'], line: 'before after' }, 'a\nb', 7)).toEqual({
       lines: ['first', 'before a'],
       line: 'bafter',
       after: 5,
     });
-    expect(pasted({ lines: [], line: '' }, 'a\tb', 0)).toEqual({ lines: ['a\tb'], line: '', after: 0 });
+    expect(insertPasted({ lines: [], line: '' }, 'a\tb', 0)).toEqual({ lines: ['a\tb'], line: '', after: 0 });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { showsLinks, speaksUnicode } from '../../src/terminal/capabilities.ts';
+import { supportsLinks, supportsUnicode } from '../../src/terminal/capabilities.ts';
 import { hyperlink } from '../../src/terminal/link.ts';
 import { resolveMarkup } from '../../src/terminal/style.ts';
 
@@ -35,8 +35,8 @@ describe('capabilities', () => {
     [{ TERM: 'xterm', FORCE_HYPERLINK: '1' }, true],
     [{ TERM: 'xterm-kitty', FORCE_HYPERLINK: '0' }, false],
   ])('show links with %j: %s', (env, expected) => {
-    expect(showsLinks(true, env)).toBe(expected);
-    expect(showsLinks(false, env)).toBe(false);
+    expect(supportsLinks(true, env)).toBe(expected);
+    expect(supportsLinks(false, env)).toBe(false);
   });
 
   it.each([
@@ -47,6 +47,6 @@ describe('capabilities', () => {
     [{ WT_SESSION: 'x' }, true],
     [{}, false],
   ])('know from %j whether more than ASCII shows: %s', (env, expected) => {
-    expect(speaksUnicode(env)).toBe(expected);
+    expect(supportsUnicode(env)).toBe(expected);
   });
 });

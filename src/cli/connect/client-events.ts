@@ -12,7 +12,7 @@ export function reportClientEvent(context: Context): (event: ClientEvent) => voi
   let endCountdown: Promise<() => void> | undefined;
   return (event) => {
     // A wait behind a prompt delays nobody, and is over when the prompt is: sending the answer tells of its own.
-    if (terminal.asking && !forPrograms && !flags.debug && (event.type === 'retry' || event.type === 'rate_limit.waiting')) return;
+    if (terminal.prompting && !forPrograms && !flags.debug && (event.type === 'retry' || event.type === 'rate_limit.waiting')) return;
     switch (event.type) {
       case 'rate_limit.waiting': {
         const endsAt = clock.now() + event.waitMilliseconds;

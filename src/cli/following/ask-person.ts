@@ -45,7 +45,7 @@ async function askApproval({ prompter, request, written, signal }: Asked): Promi
         leaveChoice,
       ],
     },
-    { signal, unasked: true },
+    { signal, unsolicited: true },
   );
   if (choice === leaveChoice.value) throw new LeftPending();
   if (choice !== 'explain') return { approved: choice === 'approve' };
@@ -67,7 +67,7 @@ async function askQuestions(asked: Asked): Promise<Answer> {
       { message: question.question, above, escape: leave },
       {
         signal,
-        unasked: index === 0,
+        unsolicited: index === 0,
       },
     );
   }

@@ -4,8 +4,8 @@
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { ignoreErrors } from '../../base/ignore-errors.ts';
 import { makeFolders } from '../../base/make-folders.ts';
-import { quietly } from '../../base/quietly.ts';
 import { shortName } from '../../base/short-name.ts';
 
 /** What one process knows. */
@@ -48,7 +48,7 @@ export class SharedLimits {
       writeFileSync(temporary, JSON.stringify({ v: 1, ...entry }), { mode: 0o600, flag: 'wx' });
       renameSync(temporary, this.#file);
     } catch {
-      quietly(() => rmSync(temporary, { force: true }));
+      ignoreErrors(() => rmSync(temporary, { force: true }));
     }
   }
 }

@@ -4,7 +4,7 @@ import { linkSync, realpathSync, renameSync, rmSync, unlinkSync } from 'node:fs'
 import path from 'node:path';
 import { orAborted } from '../../base/abort.ts';
 import { UsageError } from '../../base/errors.ts';
-import { quietly } from '../../base/quietly.ts';
+import { ignoreErrors } from '../../base/ignore-errors.ts';
 import { type DiskFile, type OpenFile, openDiskFile } from './disk-file.ts';
 
 export class PartialFile {
@@ -65,11 +65,11 @@ export class PartialFile {
   /** Removes the file. */
   discard(): void {
     // First of all: whoever gave up is not to wait for the disk before it is gone.
-    quietly(() => rmSync(this.#file, { force: true }));
+    ignoreErrors(() => rmSync(this.#file, { force: true }));
     if (this.#closed) return;
     // What was not written yet need not be, now.
     const emptied = this.#disk.empty();
-    void Promise.allSettled([this.#writing, this.#syncing, emptied]).then(() => quietly(() => this.#close()));
+    void Promise.allSettled([this.#writing, this.#syncing, emptied]).then(() => ignoreErrors(() => this.#close()));
   }
 
   /** Once: the number of a closed file may be that of another one already. */

@@ -1,5 +1,5 @@
 import { UsageError } from '../../base/errors.ts';
-import { given } from '../../base/given.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { shellWord } from '../../base/shell.ts';
 import { bodyFlags, bodyFromFlags, readText } from '../../cli/input/body.ts';
 import { checkRuntime, explainProcedure, revisionConfig } from '../../cli/input/procedure.ts';
@@ -47,7 +47,7 @@ export default defineCommand({
     const body = {
       ...fields,
       name: name ?? fields.name,
-      ...given({ build, source_build_id: source, automation_id: input.automation, thread_id: input.thread }),
+      ...omitUndefined({ build, source_build_id: source, automation_id: input.automation, thread_id: input.thread }),
     };
     if (!body.name) throw new UsageError('The agent needs a name.', 'Write `aops agents create NAME`.');
     const call = client.call('createAgent', { params: { teamId: context.teamId() }, body: body as Body<'createAgent'> });

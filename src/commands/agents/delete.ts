@@ -1,4 +1,4 @@
-import { counted } from '../../base/counted.ts';
+import { pluralize } from '../../base/pluralize.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { confirm } from '../../cli/kit/confirm.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -47,8 +47,8 @@ async function lossesOf(context: Context, agent_id: string): Promise<string> {
   ]);
   const interrupted = runs.reduce((sum, one) => sum + one, 0);
   const lost = [
-    ...(interrupted > 0 ? [counted(interrupted, 'run')] : []),
-    ...(schedules?.schedules.length ? [counted(schedules.schedules.length, 'schedule')] : []),
+    ...(interrupted > 0 ? [pluralize(interrupted, 'run')] : []),
+    ...(schedules?.schedules.length ? [pluralize(schedules.schedules.length, 'schedule')] : []),
     ...(triggers?.case_triggers ?? []).map(({ case_queue_name: queue }) => `its work on the queue "${queue}"`),
   ];
   return lost.length === 0 ? '' : ` That ends ${new Intl.ListFormat('en').format(lost)}.`;

@@ -1,4 +1,4 @@
-import { given } from '../../base/given.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { uuid } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { flag, text } from '../../cli/kit/flags.ts';
@@ -40,7 +40,7 @@ export default defineCommand({
   }),
   async run(context, input) {
     const client = await context.client();
-    const filters = given({ automation_id: input.automation, include_schedules: input.schedules ? ('true' as const) : undefined });
+    const filters = omitUndefined({ automation_id: input.automation, include_schedules: input.schedules ? ('true' as const) : undefined });
     const list = rowList(input, async (limit, offset) => {
       const page = await client.call('listAgents', { params: { teamId: context.teamId() }, query: { ...filters, limit, offset } });
       return { items: page.agents, total: page.total };

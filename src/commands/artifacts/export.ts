@@ -1,5 +1,5 @@
 import { UsageError } from '../../base/errors.ts';
-import { given } from '../../base/given.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { checkTarget, printContent, saveContent } from '../../cli/kit/files.ts';
 import { choice, flag, text } from '../../cli/kit/flags.ts';
@@ -38,7 +38,7 @@ export default defineCommand({
     if (html !== undefined && html === pdf) throw new UsageError('--html and --pdf go to different places.');
     for (const file of [html, pdf]) if (file !== undefined && file !== '-') checkTarget(context, file, force);
     const client = await context.client();
-    const asked = { params: { artifactId: await artifactId(context, input.artifact) }, query: given({ theme: input.theme }) };
+    const asked = { params: { artifactId: await artifactId(context, input.artifact) }, query: omitUndefined({ theme: input.theme }) };
     const files: Written['files'] = [];
     for (const [file, operation] of [
       [html, 'exportArtifactHtml'],

@@ -1,4 +1,4 @@
-import { given } from '../../base/given.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { readContent } from '../../cli/input/body.ts';
 import { length } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
@@ -41,7 +41,7 @@ export default defineCommand({
     const client = await context.client();
     const id = await artifactId(context, input.artifact);
     const from_revision_id = input.from === undefined ? undefined : (await artifactRevision(context, id, input.from)).id;
-    const body = { message, ...given({ from_revision_id }) };
+    const body = { message, ...omitUndefined({ from_revision_id }) };
     const { user_message } = await client.call('sendArtifactMessage', { params: { artifactId: id }, body });
     if (follow) return followArtifact(context, id, user_message.id, follow);
     context.terminal.note(`See what became of it with: aops artifacts get ${id}`);

@@ -1,4 +1,4 @@
-import { given } from '../../base/given.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { choice } from '../../cli/kit/flags.ts';
 import { recordOutput } from '../../cli/kit/output.ts';
@@ -25,7 +25,7 @@ export default defineCommand({
   output: recordOutput<Artifact>(artifactRecord),
   async run(context, input) {
     const client = await context.client();
-    const body = { visibility: input.visibility ?? ('team' as const), ...given({ permission: input.permission }) };
+    const body = { visibility: input.visibility ?? ('team' as const), ...omitUndefined({ permission: input.permission }) };
     return client.call('publishArtifact', { params: { artifactId: await artifactId(context, input.artifact) }, body });
   },
 });

@@ -1,5 +1,5 @@
 import { UsageError } from '../../base/errors.ts';
-import { given } from '../../base/given.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { length } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { choice, text } from '../../cli/kit/flags.ts';
@@ -32,7 +32,7 @@ export default defineCommand({
   output: recordOutput<Artifact>(artifactRecord),
   async run(context, input) {
     const refresh_frequency = input.refresh === 'never' ? null : input.refresh;
-    const body = given({ title: input.title, refresh_frequency });
+    const body = omitUndefined({ title: input.title, refresh_frequency });
     if (Object.keys(body).length === 0) throw new UsageError('There is nothing to change.', 'Give --title or --refresh.');
     const client = await context.client();
     return client.call('updateArtifact', { params: { artifactId: await artifactId(context, input.artifact) }, body });

@@ -1,5 +1,5 @@
 import { UsageError } from '../../base/errors.ts';
-import { given } from '../../base/given.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { readContent } from '../../cli/input/body.ts';
 import { length } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
@@ -54,7 +54,10 @@ export default defineCommand({
     if (input.title === undefined)
       throw new UsageError('The case needs a title.', 'Write `aops cases create QUEUE TITLE`, or make many cases with --from FILE.');
     const data = input.data === undefined ? undefined : await readContent(context, input.data);
-    const draft = { title: input.title, ...given({ data, labels: labels.length === 0 ? undefined : labels, priority: input.priority }) };
+    const draft = {
+      title: input.title,
+      ...omitUndefined({ data, labels: labels.length === 0 ? undefined : labels, priority: input.priority }),
+    };
     const params = { queue_id: await queueId(context, input.queue) };
     const { added_cases } = await client.call('createCases', { params, body: { case: draft } });
     return added_cases[0] as Case;

@@ -1,6 +1,7 @@
 /** The requests of a bulk command, one after the other: adds up what they did, and reports it truthfully when one of them fails. */
-import { counted } from '../../base/counted.ts';
+
 import { AopsError } from '../../base/errors.ts';
+import { pluralize } from '../../base/pluralize.ts';
 import { ResultError } from '../../cli/kit/result-error.ts';
 import { repeatHint } from '../../client/errors.ts';
 import type { Part, Selection } from './selection.ts';
@@ -62,7 +63,7 @@ function partlyDone(error: unknown, { whole, parts, failed, again }: Progress): 
     ...(isOpen ? [`what became of ${sent} is unknown`] : []),
     ...(isOpen && left === 0 ? [] : [isOpen ? `${left} were not sent` : `${sent + left} were not`]),
   ];
-  const partial = new AopsError(`${error.message} Of ${counted(done + sent + left, 'case')}, ${inWords(states)}.`, {
+  const partial = new AopsError(`${error.message} Of ${pluralize(done + sent + left, 'case')}, ${inWords(states)}.`, {
     code: error.code,
     exit: error.exit,
     hint: isOpen ? `Settle it with \`aops retry ${key}\`. ${again(key)}` : again(key),

@@ -1,5 +1,5 @@
 /** Filters of cases, as options and as the interface takes them. */
-import { given } from '../../base/given.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { type CommandInput, choice, choices, dateTime, texts } from '../../cli/kit/flags.ts';
 import { labelForm, readLabel } from '../../cli/names/label.ts';
@@ -39,7 +39,7 @@ export function filtersOf(context: Context, input: FilterInput): CaseFilters {
   // A key may be any word, also one that every object knows.
   const labels = new Map<string, string[]>();
   for (const { key = '', value } of input.label.map(readLabel)) labels.set(key, [...(labels.get(key) ?? []), value]);
-  return given({
+  return omitUndefined({
     status: input.status.length === 0 ? undefined : [...new Set(input.status)].map(statusFilter),
     priority: input.priority.length === 0 ? undefined : input.priority,
     created_at_from: input.createdSince?.iso(now),

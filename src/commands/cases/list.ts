@@ -1,4 +1,4 @@
-import { given } from '../../base/given.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { text } from '../../cli/kit/flags.ts';
 import { listFlags, rowList } from '../../cli/kit/list.ts';
@@ -28,8 +28,8 @@ export default defineCommand({
     const params = { queue_id: await queueId(context, input.queue) };
     const filters = filtersOf(context, input);
     const { status, priority, labels, ...times } = filters;
-    const wanted = given({ search: input.search, sort_by: input.sortBy, sort_order: input.sortOrder });
-    const query = { ...times, ...wanted, ...given({ status: status?.join(','), priority: priority?.join(',') }) };
+    const wanted = omitUndefined({ search: input.search, sort_by: input.sortBy, sort_order: input.sortOrder });
+    const query = { ...times, ...wanted, ...omitUndefined({ status: status?.join(','), priority: priority?.join(',') }) };
     const list = rowList(input, async (limit, offset) => {
       // The list of the interface does not filter by labels; its search does.
       const page =

@@ -1,4 +1,4 @@
-import { given } from '../../base/given.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { optionalArgument } from '../../cli/kit/flags.ts';
 import { listFlags, rowList } from '../../cli/kit/list.ts';
@@ -34,7 +34,7 @@ export default defineCommand({
   async run(context, input) {
     const client = await context.client();
     const params = { queue_id: await queueId(context, input.queue) };
-    const wanted = given({ search: input.text, sort_by: input.sortBy, sort_order: input.sortOrder });
+    const wanted = omitUndefined({ search: input.text, sort_by: input.sortBy, sort_order: input.sortOrder });
     const filters = filtersOf(context, input);
     return rowList(input, async (limit, offset) => {
       const page = await client.call('searchCases', { params, body: { ...wanted, filters, limit, offset } });

@@ -1,6 +1,7 @@
 /** Which cases a bulk command is for: those named by their ids, or all of a queue that match. */
+
+import { chunks } from '../../base/chunks.ts';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
-import { inPieces } from '../../base/in-pieces.ts';
 import { readText } from '../../cli/input/body.ts';
 import { uuid } from '../../cli/kit/checks.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -93,7 +94,7 @@ async function namedCases(context: Context, input: SelectionInput, ignoreNotFoun
   const stray = wanted === undefined ? undefined : found.find(({ queue_id }) => queue_id !== wanted);
   if (stray !== undefined) throw new UsageError(`The case ${stray.id} is in another queue.`, 'Leave --queue out, or name its own.');
   const parts = [...byQueue(found)].flatMap(([id, cases]) =>
-    inPieces(
+    chunks(
       cases.map((row) => row.id),
       mostIds,
     ).map((case_ids): Part => ({ queueId: id, body: { case_ids } })),

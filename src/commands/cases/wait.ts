@@ -1,5 +1,5 @@
-import { counted } from '../../base/counted.ts';
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { pluralize } from '../../base/pluralize.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { choice } from '../../cli/kit/flags.ts';
 import { textOutput } from '../../cli/kit/output.ts';
@@ -65,14 +65,14 @@ export default defineCommand({
 function concluded(counts: CaseCounts): ShownCounts {
   const result = shownCounts(counts);
   if (counts.failed > 0) {
-    const message = `${counted(counts.failed, 'case')} failed.`;
+    const message = `${pluralize(counts.failed, 'case')} failed.`;
     const hint = 'See why with `aops cases get CASE`, and try again with `aops cases retry`.';
     throw new ResultError(new AopsError(message, { code: 'cases_failed', exit: exitCodes.runFailed, hint }), result);
   }
   const { needs_input: asking, pending } = counts;
   if (asking > 0 || pending > 0) {
-    const asks = asking === 0 ? '' : `${counted(asking, 'case')} ${asking === 1 ? 'needs' : 'need'} input of a person.`;
-    const stands = `${counted(pending, 'pending case')} ${pending === 1 ? 'stands' : 'stand'} behind ${asking === 0 ? 'others that need input of a person' : 'that'}.`;
+    const asks = asking === 0 ? '' : `${pluralize(asking, 'case')} ${asking === 1 ? 'needs' : 'need'} input of a person.`;
+    const stands = `${pluralize(pending, 'pending case')} ${pending === 1 ? 'stands' : 'stand'} behind ${asking === 0 ? 'others that need input of a person' : 'that'}.`;
     const message = [asks, pending === 0 ? '' : stands].filter(Boolean).join(' ');
     const hint = 'Give it with `aops inbox`, then wait again.';
     throw new ResultError(new AopsError(message, { code: 'cases_waiting', exit: exitCodes.runWaiting, hint }), result);

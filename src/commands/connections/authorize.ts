@@ -1,5 +1,5 @@
 import { UsageError } from '../../base/errors.ts';
-import { given } from '../../base/given.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { openBrowser } from '../../cli/desktop/browser.ts';
 import { length, webAddress } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
@@ -52,7 +52,7 @@ export default defineCommand({
     const client = await context.client();
     const before = input.wait ? await changeTimes(context) : undefined;
     const connection = again === undefined ? undefined : await findConnection(context, again);
-    const ends = given({ return_url: input.returnUrl });
+    const ends = omitUndefined({ return_url: input.returnUrl });
     const params = { teamId: context.teamId() };
     const { authorization_url } =
       provider === undefined
@@ -67,7 +67,8 @@ export default defineCommand({
 
 /** What is to be authorized, as the service takes it. */
 function target(connection: Connection | undefined, { url, name, type }: Record<'url' | 'name' | 'type', string | undefined>) {
-  if (connection === undefined) return { mcp_server_url: url as string, name: name as string, ...given({ integration_type: type }) };
+  if (connection === undefined)
+    return { mcp_server_url: url as string, name: name as string, ...omitUndefined({ integration_type: type }) };
   if (connection.server_url === undefined)
     throw new UsageError(`The service does not say where ${connection.name} is.`, 'Give --url and --name.');
   return { mcp_server_url: connection.server_url, name: connection.name, reconnect_instance_id: connection.id };

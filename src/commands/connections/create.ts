@@ -1,4 +1,4 @@
-import { given } from '../../base/given.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { length, webAddress } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { argument, choice, requiredText, text } from '../../cli/kit/flags.ts';
@@ -46,7 +46,7 @@ export default defineCommand({
       server_url: input.url,
       provider: 'user' as const,
       auth_method: input.authMethod ?? (hasHeaders ? ('headers' as const) : ('url' as const)),
-      ...given({ type: input.type }),
+      ...omitUndefined({ type: input.type }),
       ...(hasHeaders ? { headers: sentHeaders(context, headers) } : {}),
     };
     return client.call('createConnection', { params: { teamId: context.teamId() }, body }, { confidential: true });

@@ -1,4 +1,4 @@
-import { given } from '../../base/given.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { text } from '../../cli/kit/flags.ts';
 import { listFlags, rowList } from '../../cli/kit/list.ts';
@@ -23,7 +23,7 @@ export default defineCommand({
   async run(context, { type, ...input }) {
     const client = await context.client();
     return rowList(input, async (limit, offset) => {
-      const query = { limit, offset, ...given({ type }) };
+      const query = { limit, offset, ...omitUndefined({ type }) };
       const page = await client.call('listConnections', { params: { teamId: context.teamId() }, query });
       return { items: page.integrations, total: page.total };
     });

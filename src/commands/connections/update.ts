@@ -1,5 +1,5 @@
 import { UsageError } from '../../base/errors.ts';
-import { given } from '../../base/given.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { length, webAddress } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { choice, flag, text, texts, toggle } from '../../cli/kit/flags.ts';
@@ -34,7 +34,7 @@ export default defineCommand({
   async run(context, input) {
     if (input.replaceHeaders && input.removeHeader.length > 0)
       throw new UsageError('--replace-headers and --remove-header exclude each other.');
-    const fields = given({ name: input.name, server_url: input.url, auth_method: input.authMethod, shared: input.shared });
+    const fields = omitUndefined({ name: input.name, server_url: input.url, auth_method: input.authMethod, shared: input.shared });
     const touchesHeaders = input.replaceHeaders || [...input.header, ...input.plainHeader, ...input.removeHeader].length > 0;
     if (Object.keys(fields).length === 0 && !touchesHeaders)
       throw new UsageError('There is nothing to change.', 'Give --name, --url, --header, --plain-header, --remove-header or another flag.');

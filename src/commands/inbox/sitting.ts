@@ -62,7 +62,7 @@ export class Sitting {
     this.#context.terminal.note(text);
   }
 
-  async #choose(open: readonly PendingRequest[], unasked: boolean): Promise<PendingRequest | undefined> {
+  async #choose(open: readonly PendingRequest[], unsolicited: boolean): Promise<PendingRequest | undefined> {
     const { prompter, clock, signal } = this.#context;
     const choices = open.map((request) => ({
       name: `${relativeTime(new Date(request.created_at), clock.now())}  ${request.agent_name}  ${request.title}`,
@@ -72,7 +72,7 @@ export class Sitting {
     const done = { name: 'Done', value: '' };
     const first = open.find(({ id }) => !this.#left.has(id))?.id ?? done.value;
     const message = open.length === 1 ? 'One request waits' : `${open.length} requests wait`;
-    const id = await prompter.select({ message, choices: [...choices, done], initial: first }, { signal, unasked });
+    const id = await prompter.select({ message, choices: [...choices, done], initial: first }, { signal, unsolicited });
     return open.find((request) => request.id === id);
   }
 

@@ -2,7 +2,7 @@
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { anySignal } from '../../base/abort.ts';
-import { counted } from '../../base/counted.ts';
+import { pluralize } from '../../base/pluralize.ts';
 import { writeFailure } from '../../base/write-failure.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { saveContent } from '../../cli/kit/files.ts';
@@ -44,7 +44,7 @@ export async function writeBackup(context: Context, held: Held, { file, force }:
       bytes += chunk.length;
       if (context.clock.now() - told >= tellMilliseconds) {
         told = context.clock.now();
-        spinner.update(`Backing up: ${counted(progress.files, 'file')}, ${formatSize(progress.bytes)}`);
+        spinner.update(`Backing up: ${pluralize(progress.files, 'file')}, ${formatSize(progress.bytes)}`);
       }
       yield chunk;
     }

@@ -1,5 +1,5 @@
 /** How a backup is shown, by who writes one and by who reads one. */
-import { counted } from '../../base/counted.ts';
+import { pluralize } from '../../base/pluralize.ts';
 import type { FieldShapes } from '../../cli/kit/result.ts';
 import { formatSize } from '../../terminal/size.ts';
 
@@ -34,5 +34,5 @@ export const backupFields = {
 /** What is in it, in one line. */
 export function contentsInWords({ agents, runs, open_runs, sandboxes, files, content_bytes }: BackupRecord): string {
   const open = open_runs === 0 ? '' : ` (${open_runs} not ended)`;
-  return `${counted(agents, 'agent')}, ${counted(runs, 'run')}${open}, ${counted(sandboxes, 'sandbox', 'sandboxes')}; ${counted(files, 'file')}, ${formatSize(content_bytes)}`;
+  return `${pluralize(agents, 'agent')}, ${pluralize(runs, 'run')}${open}, ${pluralize(sandboxes, 'sandbox', 'sandboxes')}; ${pluralize(files, 'file')}, ${formatSize(content_bytes)}`;
 }

@@ -1,6 +1,6 @@
 import path from 'node:path';
-import { counted } from '../../base/counted.ts';
 import { exitCodes, UsageError } from '../../base/errors.ts';
+import { pluralize } from '../../base/pluralize.ts';
 import { dataDirFlag, defaultDataDirectory, runningService } from '../../cli/connect/local-state.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { checkTarget } from '../../cli/kit/files.ts';
@@ -47,7 +47,7 @@ export default defineCommand({
     Problems:
       backup.problems.length === 0
         ? undefined
-        : `${counted(backup.problems.length, 'entry', 'entries')} not as on the disk; --json lists them`,
+        : `${pluralize(backup.problems.length, 'entry', 'entries')} not as on the disk; --json lists them`,
   })),
   async run(context, { file, force, dataDir }): Promise<WrittenBackup | undefined> {
     const toStdout = file === '-';

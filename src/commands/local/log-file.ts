@@ -6,7 +6,7 @@
 import { copyFileSync, fstatSync, renameSync, statSync, truncateSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { open } from 'node:fs/promises';
-import { quietly } from '../../base/quietly.ts';
+import { ignoreErrors } from '../../base/ignore-errors.ts';
 import { isAbsent } from '../../base/read-failure.ts';
 
 /** Bytes of the file before it is emptied; the file beside it has as many at most. */
@@ -21,7 +21,7 @@ export const earlierLog = (file: string): string => `${file}.1`;
  */
 export function boundedLog(file: string, limit = logFileLimit): (() => void) | undefined {
   let isOwn = false;
-  quietly(() => {
+  ignoreErrors(() => {
     isOwn = isSame(fstatSync(2), statSync(file));
   });
   return isOwn ? () => keepWithin(file, limit) : undefined;
@@ -32,7 +32,7 @@ const isSame = (one: { dev: number; ino: number }, other: { dev: number; ino: nu
 
 /** Empties a log file that is larger than the limit, in bytes. A disk that is full keeps the log as it is. */
 export function keepWithin(file: string, limit: number): void {
-  quietly(() => {
+  ignoreErrors(() => {
     if (statSync(file).size <= limit) return;
     copyFileSync(file, `${earlierLog(file)}.new`);
     renameSync(`${earlierLog(file)}.new`, earlierLog(file));

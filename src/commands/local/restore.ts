@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
-import { counted } from '../../base/counted.ts';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { pluralize } from '../../base/pluralize.ts';
 import { dataDirFlag, defaultDataDirectory, owningService } from '../../cli/connect/local-state.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -54,7 +54,7 @@ export default defineCommand({
     const progress = newReadProgress();
     const spinner = startSpinner(context.terminal, 'Reading the backup', context.clock);
     const watched = watch(source, context, () =>
-      spinner.update(`${input.verify ? 'Checking' : 'Restoring'}: ${counted(progress.files, 'file')}, ${formatSize(progress.bytes)}`),
+      spinner.update(`${input.verify ? 'Checking' : 'Restoring'}: ${pluralize(progress.files, 'file')}, ${formatSize(progress.bytes)}`),
     );
     try {
       const info: BackupInfo = input.verify

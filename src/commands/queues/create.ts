@@ -1,4 +1,4 @@
-import { given } from '../../base/given.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { length, uuid } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { argument, text } from '../../cli/kit/flags.ts';
@@ -26,7 +26,7 @@ export default defineCommand({
     const client = await context.client();
     const body = {
       name: input.name,
-      ...given({ description: input.description, folder_id: input.folder, automation_id: input.automation }),
+      ...omitUndefined({ description: input.description, folder_id: input.folder, automation_id: input.automation }),
     };
     return (await client.call('createQueue', { params: { teamId: context.teamId() }, body })).queue;
   },

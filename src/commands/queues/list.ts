@@ -1,4 +1,4 @@
-import { given } from '../../base/given.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { uuid } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { text } from '../../cli/kit/flags.ts';
@@ -28,7 +28,7 @@ export default defineCommand({
   async run(context, input) {
     const client = await context.client();
     const params = { teamId: context.teamId() };
-    const filters = given({ automation_id: input.automation });
+    const filters = omitUndefined({ automation_id: input.automation });
     return rowList(
       input,
       async (limit, offset) => {

@@ -1,5 +1,5 @@
 import { UsageError } from '../../base/errors.ts';
-import { given } from '../../base/given.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { length, uuid } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { text } from '../../cli/kit/flags.ts';
@@ -28,7 +28,7 @@ export default defineCommand({
     const client = await context.client();
     const description = input.description === '' ? null : input.description;
     const folder = input.folder === '' ? null : input.folder;
-    const body = given({ name: input.name, description, folder_id: folder });
+    const body = omitUndefined({ name: input.name, description, folder_id: folder });
     if (Object.keys(body).length === 0) throw new UsageError('There is nothing to change.', 'Give --name, --description or --folder.');
     return (await client.call('updateQueue', { params: { queue_id: await queueId(context, input.queue) }, body })).queue;
   },

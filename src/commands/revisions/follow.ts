@@ -147,7 +147,7 @@ async function ask(context: Context, signal: AbortSignal): Promise<Verdict | und
         { name: 'Leave it for later', value: undefined },
       ],
     },
-    { signal, unasked: true },
+    { signal, unsolicited: true },
   );
   return verdict;
 }

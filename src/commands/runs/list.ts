@@ -1,5 +1,5 @@
 import { UsageError } from '../../base/errors.ts';
-import { given } from '../../base/given.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { uuid } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { choice, dateTime, flag, text, toggle } from '../../cli/kit/flags.ts';
@@ -74,7 +74,7 @@ export default defineCommand({
         'Times such as 3d are ago: the day before the last two days is --since 3d --until 2d.',
       );
     const client = await context.client();
-    const filters = given({
+    const filters = omitUndefined({
       agent_id: agent === undefined ? undefined : await agentId(context, agent),
       digest_id: input.digest,
       status: input.status,

@@ -1,7 +1,7 @@
 /** `--pull`: the files of a run that was started and followed. What can be wrong with the folder is found before the run starts. */
 import path from 'node:path';
-import { counted } from '../../base/counted.ts';
 import { AopsError, UsageError } from '../../base/errors.ts';
+import { pluralize } from '../../base/pluralize.ts';
 import { shellWord } from '../../base/shell.ts';
 import { outcomeError } from '../../cli/following/run-outcome.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -32,7 +32,7 @@ export function checkPullFolder(context: Context, given: string, force: boolean)
  * @throws AopsError when the run completed and its files could not be saved
  */
 export async function pullResults(context: Context, run: Run, given: string, force: boolean): Promise<void> {
-  const note = (count: number, to: string): void => context.terminal.note(`Pulled ${counted(count, 'file')} to ${to}`);
+  const note = (count: number, to: string): void => context.terminal.note(`Pulled ${pluralize(count, 'file')} to ${to}`);
   const pull = async (to: string): Promise<void> => note((await pullFiles(context, { runId: run.id }, undefined, to, force)).length, to);
   try {
     await pull(given).catch(async (error: unknown) => {

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { counted } from '../../base/counted.ts';
+import { pluralize } from '../../base/pluralize.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { flag, text } from '../../cli/kit/flags.ts';
@@ -63,7 +63,7 @@ export default defineCommand({
       const { run } = await client.call('getRun', { params });
       const { missing } = await strip.writeFilmStrip(context, file, { run, shots, force: input.force, renewed: timeline });
       context.terminal.note(`Wrote ${file}`);
-      if (missing > 0) context.terminal.note(`${counted(missing, 'picture')} could not be had; the film strip says which.`);
+      if (missing > 0) context.terminal.note(`${pluralize(missing, 'picture')} could not be had; the film strip says which.`);
     }
     return wholeList(shots);
   },
@@ -77,7 +77,7 @@ async function save(context: Context, folder: string, shots: readonly Shot[], fo
     }),
   );
   await saveDownloads(context, new LocalFolder(folder), pictures, force);
-  context.terminal.note(`Saved ${counted(pictures.length, 'picture')} to ${folder}`);
+  context.terminal.note(`Saved ${pluralize(pictures.length, 'picture')} to ${folder}`);
 }
 
 /** The extension in a URL's path when it is a picture's, else `.png`. */

@@ -123,7 +123,7 @@ async function wantsToAnswer(context: Context, run: NamedRun, request: HumanRequ
         escape: 'send nothing',
       },
       // The person meant to send a message, and is asked something else.
-      { unasked: true },
+      { unsolicited: true },
     );
   } catch (error) {
     if (error instanceof PromptDismissed) return false;

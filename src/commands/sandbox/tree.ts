@@ -1,4 +1,4 @@
-import { counted } from '../../base/counted.ts';
+import { pluralize } from '../../base/pluralize.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { integer, optionalArgument } from '../../cli/kit/flags.ts';
 import { documentOutput } from '../../cli/kit/output.ts';
@@ -52,7 +52,7 @@ export default defineCommand({
     const { renderTree } = await import('../../terminal/tree.ts');
     const text = renderTree(tree.path, tree.entries, view);
     if (!view.tty) return text;
-    const totals = [counted(tree.directories, 'folder'), counted(tree.files, 'file'), formatSize(tree.size)].join(', ');
+    const totals = [pluralize(tree.directories, 'folder'), pluralize(tree.files, 'file'), formatSize(tree.size)].join(', ');
     return `${text}\n${totals}${tree.complete ? '' : '; there is more'}\n`;
   }),
   async run(context, input): Promise<Tree> {

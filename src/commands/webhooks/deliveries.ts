@@ -1,5 +1,5 @@
 import { UsageError } from '../../base/errors.ts';
-import { given } from '../../base/given.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { uuid } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { choice, flag, text } from '../../cli/kit/flags.ts';
@@ -32,7 +32,7 @@ export default defineCommand({
   async run(context, input) {
     if (input.failed && input.status !== undefined) throw new UsageError('--failed and --status exclude each other.');
     const client = await context.client();
-    const filters = given({
+    const filters = omitUndefined({
       status: input.failed ? ('failed' as const) : input.status,
       event: input.event,
       run_id: input.run === undefined ? undefined : await runId(context, input.run),

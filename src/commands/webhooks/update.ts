@@ -1,5 +1,5 @@
 import { UsageError } from '../../base/errors.ts';
-import { given } from '../../base/given.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { argument, flag, text, toggle } from '../../cli/kit/flags.ts';
 import { recordOutput } from '../../cli/kit/output.ts';
@@ -32,7 +32,7 @@ export default defineCommand({
   async run(context, input) {
     if (input.allEvents && input.event.length > 0) throw new UsageError('--all-events and --event exclude each other.');
     const events = input.allEvents ? [allEvents as typeof allEvents] : input.event.length > 0 ? input.event : undefined;
-    const body = given({ url: input.url, events, description: input.description, enabled: input.enabled });
+    const body = omitUndefined({ url: input.url, events, description: input.description, enabled: input.enabled });
     if (Object.keys(body).length === 0)
       throw new UsageError('There is nothing to change.', 'Give --url, --event, --all-events, --description, --enabled or --no-enabled.');
     const client = await context.client();

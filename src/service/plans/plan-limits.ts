@@ -1,5 +1,5 @@
 /** The limits of a team's plan, made to hold. How many runs are executed at a time is the queue's affair (store/run-queue.ts). */
-import { counted } from '../../base/counted.ts';
+import { pluralize } from '../../base/pluralize.ts';
 import { ServiceError } from '../errors.ts';
 import { billingPeriod } from '../store/access/plan.ts';
 import { countAgentsOf, countRunsOf, planOf } from '../store/access/plans.ts';
@@ -17,7 +17,7 @@ export async function requireRoomForRun(trx: Queries, teamId: string, now: numbe
   await lockTeam(trx, teamId);
   const period = billingPeriod(now);
   if ((await countRunsOf(trx, teamId, period, runCountingMode)) < limits.agentRuns) return;
-  throw limitReached(`The plan "${name}" allows ${counted(limits.agentRuns, 'run')} a month, and they are used up until ${period.end}.`);
+  throw limitReached(`The plan "${name}" allows ${pluralize(limits.agentRuns, 'run')} a month, and they are used up until ${period.end}.`);
 }
 
 /** The same for an interrupted run that goes on, where the plan did not count it any more. */
@@ -33,7 +33,7 @@ export async function requireRoomForAgent(trx: Queries, teamId: string): Promise
   if (limits.assignments === 'unlimited') return;
   await lockTeam(trx, teamId);
   if ((await countAgentsOf(trx, teamId)) < limits.assignments) return;
-  throw limitReached(`The plan "${name}" allows ${counted(limits.assignments, 'agent')}, and there are as many; delete one first.`);
+  throw limitReached(`The plan "${name}" allows ${pluralize(limits.assignments, 'agent')}, and there are as many; delete one first.`);
 }
 
 const limitReached = (message: string): ServiceError => new ServiceError(403, 'plan_limit_reached', message);

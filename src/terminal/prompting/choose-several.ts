@@ -1,7 +1,7 @@
 /** Choosing any number of several. */
 import { createPrompt, isEnterKey, isSpaceKey, useKeypress, usePagination, useState } from '@inquirer/core';
-import { moved, movesCursor, type Row } from './choose.ts';
-import { answered, type Base, footer, type KeyHelp, question, useRedraws } from './view.ts';
+import { movesCursor, nextIndex, type Row } from './choose.ts';
+import { answeredView, type Base, footer, headingView, type KeyHelp, useRedraws } from './view.ts';
 
 export interface ChooseSeveralConfig {
   base: Base;
@@ -38,7 +38,7 @@ export const chooseSeveral = createPrompt<number[], ChooseSeveralConfig>(({ base
       if (base.escape !== undefined) base.escaped();
     } else if (isSpaceKey(key)) setChosen(toggled(chosen, active));
     else if (key.name === 'a') setChosen(new Set(chosen.size === rows.length ? [] : indexes));
-    else if (movesCursor(key)) setActive(moved(key, active, rows.length));
+    else if (movesCursor(key)) setActive(nextIndex(key, active, rows.length));
   });
 
   const page = usePagination({
@@ -52,7 +52,7 @@ export const chooseSeveral = createPrompt<number[], ChooseSeveralConfig>(({ base
     pageSize,
     loop: false,
   });
-  if (sent) return answered(base, [inOrder.map((index) => rows[index]?.name).join(', ')]);
+  if (sent) return answeredView(base, [inOrder.map((index) => rows[index]?.name).join(', ')]);
   const description = rows[active]?.description;
   const keys: KeyHelp[] = [
     ['↑↓', 'move'],
@@ -61,7 +61,7 @@ export const chooseSeveral = createPrompt<number[], ChooseSeveralConfig>(({ base
     ['⏎', 'confirm'],
   ];
   const body = [page, ' ', ...(description ? [theme.style.description(description)] : []), footer(base, error, keys)].join('\n');
-  return `${question(base)}\n${body}${cursorHide}`;
+  return `${headingView(base)}\n${body}${cursorHide}`;
 });
 
 function toggled(chosen: ReadonlySet<number>, index: number): ReadonlySet<number> {

@@ -3,7 +3,7 @@
  * list as it was before, where Enter arrives together with what was typed.
  */
 import { createPrompt, isDownKey, isEnterKey, isUpKey, useKeypress, usePagination, useState } from '@inquirer/core';
-import { answered, type Base, footer, type KeyHelp, question, useRedraws } from './view.ts';
+import { answeredView, type Base, footer, headingView, type KeyHelp, useRedraws } from './view.ts';
 
 export interface Row {
   name: string;
@@ -50,7 +50,7 @@ export const choose = createPrompt<number, ChooseConfig>((config, done) => {
     } else if (movesCursor(key)) {
       if (!filter) rl.clearLine(0);
       setError(undefined);
-      setActive(moved(key, active, shown.length));
+      setActive(nextIndex(key, active, shown.length));
     } else if (filter) {
       setError(undefined);
       setTerm(rl.line);
@@ -68,7 +68,7 @@ export const choose = createPrompt<number, ChooseConfig>((config, done) => {
     pageSize,
     loop: false,
   });
-  if (chosen >= 0) return answered(base, [rows[chosen]?.name ?? '']);
+  if (chosen >= 0) return answeredView(base, [rows[chosen]?.name ?? '']);
   const description = rows[shown[active] ?? -1]?.description;
   const keys: KeyHelp[] = [['↑↓', 'choose'], ...(filter ? ([['type', 'to search']] satisfies KeyHelp[]) : []), ['⏎', 'confirm']];
   const body = [
@@ -77,7 +77,7 @@ export const choose = createPrompt<number, ChooseConfig>((config, done) => {
     ...(description ? [theme.style.description(description)] : []),
     footer(base, error, keys),
   ].join('\n');
-  return filter ? [question(base, term), body] : `${question(base)}\n${body}${cursorHide}`;
+  return filter ? [headingView(base, term), body] : `${headingView(base)}\n${body}${cursorHide}`;
 });
 
 /** Indexes of the rows that contain the term. */
@@ -91,7 +91,7 @@ export const movesCursor = (key: Key): boolean =>
   isUpKey(key) || isDownKey(key) || ['home', 'end', 'pageup', 'pagedown'].includes(key.name);
 
 /** The row that a key leads to. From none, up leads to the last one. */
-export function moved(key: Key, active: number, count: number): number {
+export function nextIndex(key: Key, active: number, count: number): number {
   const last = count - 1;
   if (key.name === 'home') return Math.min(0, last);
   if (key.name === 'end') return last;

@@ -15,7 +15,7 @@ export class OpenPrompt {
   vanishes = false;
   readonly #terminal: Terminal;
   readonly #jobs: JobControl | undefined;
-  readonly #unasked: boolean;
+  readonly #unsolicited: boolean;
   readonly #redraws = new Set<() => void>();
   readonly #undo: (() => void)[] = [];
   #shown = false;
@@ -24,10 +24,10 @@ export class OpenPrompt {
   #away = false;
   #appearances = 0;
 
-  constructor(terminal: Terminal, clock: Clock, widthOf: WidthOf, unasked: boolean) {
+  constructor(terminal: Terminal, clock: Clock, widthOf: WidthOf, unsolicited: boolean) {
     this.#terminal = terminal;
     this.#jobs = terminal.jobs;
-    this.#unasked = unasked;
+    this.#unsolicited = unsolicited;
     this.frame = new PromptFrame(terminal.err, widthOf);
     this.keyboard = new Keyboard(terminal.in.stream, clock, {
       cancelled: () => this.cancelled.abort(),
@@ -38,7 +38,7 @@ export class OpenPrompt {
 
   /** Whether keys are still ignored because the prompt has just appeared by itself. */
   get resting(): boolean {
-    return this.#unasked && !this.keyboard.listening;
+    return this.#unsolicited && !this.keyboard.listening;
   }
 
   /** Calls the listener whenever the prompt must be drawn again. Returns what ends that. */
@@ -82,7 +82,7 @@ export class OpenPrompt {
     if (this.#shown) this.#redraw();
     else this.frame.show();
     this.#shown = true;
-    this.keyboard.listen(this.#unasked);
+    this.keyboard.listen(this.#unsolicited);
   }
 
   #redraw(): void {

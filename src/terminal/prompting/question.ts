@@ -33,7 +33,7 @@ export interface PromptOptions extends Withdrawal {
    * Whether the prompt appears by itself rather than in reply to something the person just did. Keys are then ignored for a
    * short, visible time, because they were meant for something else.
    */
-  unasked?: boolean;
+  unsolicited?: boolean;
 }
 
 type Validate = (text: string) => true | string;

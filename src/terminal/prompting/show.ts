@@ -18,7 +18,7 @@ export async function showPrompt<Answer>(
   terminal: Terminal,
   clock: Clock,
   question: Question,
-  { signal, unasked = false }: PromptOptions,
+  { signal, unsolicited = false }: PromptOptions,
   show: Show<Answer>,
 ): Promise<Answer> {
   // The library would draw half a prompt where there is no terminal.
@@ -27,7 +27,7 @@ export async function showPrompt<Answer>(
   // With a signal that was aborted before, the library would leave its line reader open.
   signal?.throwIfAborted();
   const heading = fitting(terminal, question, widthOf);
-  const open = new OpenPrompt(terminal, clock, widthOf, unasked);
+  const open = new OpenPrompt(terminal, clock, widthOf, unsolicited);
   const dismissed = new AbortController();
   const escaped = (): void => dismissed.abort();
   const base: Base = { heading, theme: promptTheme(styles), open, escape: question.escape, escaped };
@@ -41,7 +41,7 @@ export async function showPrompt<Answer>(
       return open.vanishes || signal?.aborted === true || dismissed.signal.aborted;
     },
   };
-  const release = terminal.keepForPrompt();
+  const release = terminal.reserveForPrompt();
   try {
     const answer = show(components, base, context);
     // It may fail while the terminal is still being taken over.

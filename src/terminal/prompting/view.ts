@@ -35,14 +35,14 @@ export function useRedraws(open: OpenPrompt): void {
 }
 
 /** The heading of a prompt that is open. */
-export function question({ heading, theme }: Base, beside = ''): string {
+export function headingView({ heading, theme }: Base, beside = ''): string {
   const { above, message, detail } = heading;
   const line = `${theme.prefix.idle} ${theme.style.message(message)}${beside === '' ? '' : ` ${beside}`}`;
   return [above, line, detail].filter(Boolean).join('\n');
 }
 
 /** A prompt that was answered, as it stays on the screen. */
-export function answered({ heading, theme }: Answered, [first = '', ...more]: readonly string[]): string {
+export function answeredView({ heading, theme }: Answered, [first = '', ...more]: readonly string[]): string {
   const { message, answer } = theme.style;
   const line = [theme.prefix.done, message(heading.message), ...(more.length === 0 ? [answer(first)] : [])].join(' ');
   const lines = more.length === 0 ? [] : [first, ...more].map((text) => `  ${answer(text)}`);

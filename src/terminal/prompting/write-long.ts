@@ -6,7 +6,7 @@ import type { Drafts } from './drafts.ts';
 import { edit, editorCommand } from './editor.ts';
 import type { InputQuestion, PromptOptions } from './question.ts';
 import type { Show } from './show.ts';
-import { answered, clipped } from './view.ts';
+import { answeredView, clipped } from './view.ts';
 import { writeConfig } from './write-config.ts';
 
 export type Ask = <Answer>(options: PromptOptions, show: Show<Answer>) => Promise<Answer>;
@@ -27,12 +27,12 @@ export async function writeLong(
     text = now;
   };
   try {
-    for (let again = options; ; again = { ...options, unasked: false }) {
+    for (let again = options; ; again = { ...options, unsolicited: false }) {
       const config = { ...question, problem, text, changed, ...(command === undefined ? {} : { onEmpty: 'open your editor' }) };
       const line = await ask(again, ({ write }, base, context) => write(writeConfig(config, base), context));
       if (line !== undefined || command === undefined) return line ?? '';
       // While the editor is open it has the terminal to itself: nothing is written beside it, and it is not withdrawn.
-      const release = terminal.keepForPrompt();
+      const release = terminal.reserveForPrompt();
       const edited = await edit({ command, drafts, stdout: terminal.out.isTTY }, '', message, editor ?? '').finally(release);
       text = edited.text.trim();
       options.signal?.throwIfAborted();
@@ -54,5 +54,5 @@ async function showAnswer(terminal: Terminal, { message, above, detail }: InputQ
   const { success, bold, accent } = await terminal.err.styles();
   const theme = { prefix: { done: success('✓') }, style: { message: bold, answer: accent } };
   const heading = { above: sanitize(above ?? '').trimEnd(), message: sanitize(message), detail: sanitize(detail ?? '').trimEnd() };
-  terminal.warn(answered({ heading, theme }, clipped(sanitize(text).split('\n'))));
+  terminal.warn(answeredView({ heading, theme }, clipped(sanitize(text).split('\n'))));
 }

@@ -1,7 +1,7 @@
 /** Writing a text: a line, or the lines of a pasted text. */
 import { createPrompt, isBackspaceKey, isEnterKey, useEffect, useKeypress, useRef, useState } from '@inquirer/core';
 import { sanitize } from '../sanitize.ts';
-import { answered, clipped, footer, type KeyHelp, question, useRedraws } from './view.ts';
+import { answeredView, clipped, footer, headingView, type KeyHelp, useRedraws } from './view.ts';
 import type { WriteConfig } from './write-config.ts';
 
 /** Lines above the one that is being written. */
@@ -27,7 +27,7 @@ export const write = createPrompt<string | undefined, WriteConfig>((config, done
   const paste = useRef<(text: string, reader: LineReader) => void>(() => undefined);
   paste.current = (text, reader) => {
     if (answer !== undefined) return;
-    const next = pasted(written, text, reader.cursor);
+    const next = insertPasted(written, text, reader.cursor);
     replaceLine(reader, next.line, next.line.length - next.after);
     change({ lines: next.lines, line: next.line });
   };
@@ -63,12 +63,12 @@ export const write = createPrompt<string | undefined, WriteConfig>((config, done
     } else if (reader.line !== written.line) change({ ...written, line: reader.line });
   });
 
-  if (answer !== undefined) return answered(base, clipped(sanitize(answer).split('\n')));
+  if (answer !== undefined) return answeredView(base, clipped(sanitize(answer).split('\n')));
   const empty = textOf(written) === '';
   const keys: KeyHelp[] = [['⏎', empty && onEmpty !== undefined ? onEmpty : 'confirm']];
   // The text stands at the end of what is above the keys, so the detail cannot.
   const { above, message, detail } = base.heading;
-  const heading = question({ ...base, heading: { above: [above, detail].filter(Boolean).join('\n'), message, detail: '' } });
+  const heading = headingView({ ...base, heading: { above: [above, detail].filter(Boolean).join('\n'), message, detail: '' } });
   const lines = clipped(written.lines.map((text) => `  ${theme.style.answer(sanitize(text))}`));
   const content = lines.length === 0 ? `${heading} ${written.line}` : [heading, ...lines, `  ${written.line}`].join('\n');
   return [content, footer(base, error, keys)];
@@ -77,7 +77,7 @@ export const write = createPrompt<string | undefined, WriteConfig>((config, done
 const textOf = ({ lines, line }: Written): string => [...lines, line].join('\n');
 
 /** The text after pasting at the cursor of its last line; `after` is the length of what stands behind the pasted text. Pure. */
-export function pasted({ lines, line }: Written, text: string, cursor: number): Written & { after: number } {
+export function insertPasted({ lines, line }: Written, text: string, cursor: number): Written & { after: number } {
   const after = line.slice(cursor);
   const parts = `${line.slice(0, cursor)}${text}`.split('\n');
   // A tab is as wide as its place, which the line reader cannot know.

@@ -1,5 +1,5 @@
-import { counted } from '../../../base/counted.ts';
 import { UsageError } from '../../../base/errors.ts';
+import { pluralize } from '../../../base/pluralize.ts';
 import { readText } from '../../../cli/input/body.ts';
 import { defineCommand } from '../../../cli/kit/command.ts';
 import { confirm } from '../../../cli/kit/confirm.ts';
@@ -33,7 +33,7 @@ export default defineCommand({
     const before = await rubricsOf(context, agent, of);
     const gone = before.filter(({ title }) => !rubrics.some((draft) => draft.title === title));
     const what = gone.length === 0 ? 'none is deleted' : `${gone.map(({ title }) => `"${title}"`).join(', ')} deleted`;
-    await confirm(context, `Replace ${counted(before.length, 'rubric')} by ${rubrics.length} (${what})?`);
+    await confirm(context, `Replace ${pluralize(before.length, 'rubric')} by ${rubrics.length} (${what})?`);
     const params = { agentId: agent };
     return wholeList((await client.call('replaceEvalRubrics', { params, body: { rubrics, ...of } })).rubrics);
   },

@@ -1,5 +1,5 @@
 import { UsageError } from '../../../base/errors.ts';
-import { given } from '../../../base/given.ts';
+import { omitUndefined } from '../../../base/omit-undefined.ts';
 import { readContent } from '../../../cli/input/body.ts';
 import { defineCommand } from '../../../cli/kit/command.ts';
 import { argument, text } from '../../../cli/kit/flags.ts';
@@ -33,7 +33,7 @@ export default defineCommand({
   async run(context, input) {
     const description =
       input.description === undefined ? undefined : await readContent(context, input.description, descriptionCheck, '--description');
-    const body = given({ title: input.title, description });
+    const body = omitUndefined({ title: input.title, description });
     if (Object.keys(body).length === 0) throw new UsageError('There is nothing to change.', 'Give --title or --description.');
     const client = await context.client();
     const agent = await agentId(context, input.agent);

@@ -1,6 +1,6 @@
 /** What creating and changing a schedule share: the flags, and the body they describe. */
 import { UsageError } from '../../../base/errors.ts';
-import { given } from '../../../base/given.ts';
+import { omitUndefined } from '../../../base/omit-undefined.ts';
 import { type Frequency, frequencies, isTimeOfDay, weekdays } from '../../../base/schedule-fields.ts';
 import { readContent } from '../../../cli/input/body.ts';
 import { type Check, length } from '../../../cli/kit/checks.ts';
@@ -43,7 +43,14 @@ export function timesGiven(input: TimeInput) {
   if (cron !== undefined && input.frequency !== undefined && input.frequency !== 'custom')
     throw new UsageError('--cron and --frequency exclude each other.');
   const implied = cron !== undefined ? 'custom' : dayOfMonth !== undefined ? 'monthly' : day !== undefined ? 'weekly' : undefined;
-  return given({ frequency: input.frequency ?? (implied as Frequency | undefined), time, timezone, day, day_of_month: dayOfMonth, cron });
+  return omitUndefined({
+    frequency: input.frequency ?? (implied as Frequency | undefined),
+    time,
+    timezone,
+    day,
+    day_of_month: dayOfMonth,
+    cron,
+  });
 }
 
 /** What the flags say beside the times. */
@@ -51,7 +58,7 @@ export async function settingsGiven(
   context: Context,
   input: { task: string | undefined; once: boolean | undefined; enabled: boolean | undefined },
 ) {
-  return given({
+  return omitUndefined({
     task: input.task === undefined ? undefined : await readContent(context, input.task),
     recurring: input.once === undefined ? undefined : !input.once,
     enabled: input.enabled,

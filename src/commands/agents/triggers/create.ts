@@ -1,4 +1,4 @@
-import { given } from '../../../base/given.ts';
+import { omitUndefined } from '../../../base/omit-undefined.ts';
 import { defineCommand } from '../../../cli/kit/command.ts';
 import { requiredText, toggle } from '../../../cli/kit/flags.ts';
 import { recordOutput } from '../../../cli/kit/output.ts';
@@ -28,7 +28,11 @@ export default defineCommand({
     const client = await context.client();
     const params = { agent_id: await agentId(context, input.agent) };
     const queue = await queueId(context, input.queue);
-    const body = { case_queue_id: queue, enabled: input.enabled ?? true, ...given({ concurrency: concurrencyOf(input.concurrency) }) };
+    const body = {
+      case_queue_id: queue,
+      enabled: input.enabled ?? true,
+      ...omitUndefined({ concurrency: concurrencyOf(input.concurrency) }),
+    };
     const { case_trigger: created } = await client.call('createAgentCaseTrigger', { params, body });
     warnOfConflict(context, created);
     await warnOfNoRevision(context, created);

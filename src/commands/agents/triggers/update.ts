@@ -1,5 +1,5 @@
 import { UsageError } from '../../../base/errors.ts';
-import { given } from '../../../base/given.ts';
+import { omitUndefined } from '../../../base/omit-undefined.ts';
 import { defineCommand } from '../../../cli/kit/command.ts';
 import { text, toggle } from '../../../cli/kit/flags.ts';
 import { recordOutput } from '../../../cli/kit/output.ts';
@@ -37,7 +37,7 @@ export default defineCommand({
       throw new UsageError('There is nothing to change.', 'Give --enabled, --no-enabled, --queue or --concurrency.');
     const params = await triggerParams(context, input.agent, input.trigger);
     const case_queue_id = queue === undefined ? undefined : await queueId(context, queue);
-    const body = given({ enabled, case_queue_id, concurrency: concurrencyOf(concurrency) });
+    const body = omitUndefined({ enabled, case_queue_id, concurrency: concurrencyOf(concurrency) });
     const { case_trigger: changed } = await client.call('updateAgentCaseTrigger', { params, body });
     warnOfConflict(context, changed);
     return changed;

@@ -1,4 +1,4 @@
-import { inPieces } from '../../../base/in-pieces.ts';
+import { chunks } from '../../../base/chunks.ts';
 import { defineCommand } from '../../../cli/kit/command.ts';
 import { manyArguments } from '../../../cli/kit/flags.ts';
 import { wholeList } from '../../../cli/kit/list.ts';
@@ -26,7 +26,7 @@ export default defineCommand({
     const { case: row } = await client.call('getCase', { params: { case_id: input.case } });
     const params = { queue_id: row.queue_id, case_id: row.id };
     let assigned: Label[] = [];
-    for (const labels of inPieces(input.labels.map(readLabel), mostLabels))
+    for (const labels of chunks(input.labels.map(readLabel), mostLabels))
       assigned = (await client.call('assignCaseLabels', { params, body: { labels } })).labels;
     return wholeList(assigned);
   },

@@ -1,4 +1,4 @@
-import { given } from '../../../base/given.ts';
+import { omitUndefined } from '../../../base/omit-undefined.ts';
 import { defineCommand } from '../../../cli/kit/command.ts';
 import { argument, integer } from '../../../cli/kit/flags.ts';
 import { recordOutput } from '../../../cli/kit/output.ts';
@@ -21,7 +21,7 @@ export default defineCommand({
   async run(context, input) {
     const client = await context.client();
     const params = { queue_id: await queueId(context, input.queue) };
-    const body = { ...readLabel(input.label), ...given({ color_hue: input.hue }) };
+    const body = { ...readLabel(input.label), ...omitUndefined({ color_hue: input.hue }) };
     return (await client.call('createQueueLabel', { params, body })).label;
   },
 });

@@ -1,5 +1,5 @@
 import { UsageError } from '../../../base/errors.ts';
-import { given } from '../../../base/given.ts';
+import { omitUndefined } from '../../../base/omit-undefined.ts';
 import { defineCommand } from '../../../cli/kit/command.ts';
 import { argument, integer, text } from '../../../cli/kit/flags.ts';
 import { recordOutput } from '../../../cli/kit/output.ts';
@@ -27,7 +27,7 @@ export default defineCommand({
     const id = await queueId(context, input.queue);
     const label = await findLabel(context, id, input.label);
     const words = input.to === undefined ? { key: label.key, value: label.value } : { key: '', ...readLabel(input.to) };
-    const body = { ...words, ...given({ color_hue: input.hue }) };
+    const body = { ...words, ...omitUndefined({ color_hue: input.hue }) };
     return (await client.call('updateQueueLabel', { params: { queue_id: id, label_id: label.id }, body })).label;
   },
 });
