@@ -1,6 +1,8 @@
 /** What the engine's functions share; service.ts puts it together. */
 import type { Clock } from '../../base/clock.ts';
+import type { SingleFlight } from '../../base/single-flight.ts';
 import type { Browsing } from '../browser/chromium.ts';
+import type { KeptOAuth } from '../connections/secrets.ts';
 import type { FileStore } from '../files/file-store.ts';
 import type { Log } from '../log.ts';
 import type { Timing } from '../outbound/attempt-times.ts';
@@ -28,6 +30,8 @@ export interface Engine {
   readonly sandboxRetention: number | undefined;
   /** Milliseconds for which a run is kept after its end; undefined is for ever. */
   readonly runRetention: number | undefined;
+  /** Runs executed at the same time by this process. */
+  readonly runConcurrency: number;
   readonly worker: Worker;
   /** What waits while the data directory is copied. */
   readonly backups: BackupHolds;
@@ -36,8 +40,8 @@ export interface Engine {
   readonly connections: {
     readonly agent: GuardedAgent;
     readonly box: SecretBox;
-    /** Access tokens being renewed, by connection: a refresh token may be good for one use. */
-    readonly renewals: Map<string, Promise<unknown>>;
+    /** Renews the access token of a connection once for everybody who needs it: a refresh token might be valid for a single use. */
+    readonly renewals: SingleFlight<KeptOAuth>;
   };
   readonly log: Log;
 }

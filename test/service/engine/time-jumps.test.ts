@@ -133,14 +133,9 @@ describe('when the time of day is set back by an hour', () => {
     const store = await openDatabase(await temporaryDirectory());
     const worker = new Worker({ store, clock, log: () => undefined, owner: 'me', lease: 1_000 });
     let hangs = false;
-    worker.handle(
-      'run',
-      1,
-      async () => undefined,
-      async () => (hangs ? new Promise(() => undefined) : undefined),
-    );
+    const claim = async (): Promise<undefined> => (hangs ? new Promise(() => undefined) : undefined);
     const readiness = new Readiness({ store, clock, log: () => undefined, worker });
-    worker.start();
+    worker.start([{ kind: 'run', concurrency: 1, run: async () => undefined, claim }], undefined);
     while (!worker.isAlive()) await new Promise((resolve) => setImmediate(resolve));
     expect((await readiness.state()).status).toBe('ready');
     // A day ahead: it has looked for work a moment ago all the same.

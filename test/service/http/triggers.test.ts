@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';
 import type { Body, Case, CaseTrigger, RevisionConfig } from '../../../src/interface/types.ts';
-import { dispatchCases } from '../../../src/service/engine/dispatch/dispatch.ts';
+import { dispatchCasesJob } from '../../../src/service/engine/dispatch/dispatch.ts';
 import type { Engine } from '../../../src/service/engine/engine.ts';
 import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
 import { openDatabase } from '../../../src/service/store/database/database.ts';
-import type { JobRow } from '../../../src/service/store/database/schema.ts';
-import { claimJob, nudgeJob } from '../../../src/service/store/jobs/jobs.ts';
+import { type ClaimedJob, claimJob, nudgeJob } from '../../../src/service/store/jobs/jobs.ts';
 import { jobKinds } from '../../../src/service/store/jobs/kinds.ts';
 import { eventually } from '../../support/eventually.ts';
 import { afterTest } from '../../support/temporary.ts';
@@ -344,7 +343,11 @@ describe('dispatching', () => {
     // Time goes on with each look at the clock.
     let time = due - 1;
     const going: Clock = { now: () => time++, sleep: () => Promise.reject(new Error('nobody sleeps here')) };
-    await dispatchCases({ store, clock: going, log: () => undefined } as unknown as Engine, job as JobRow);
+    await dispatchCasesJob.run(
+      { store, clock: going, log: () => undefined } as unknown as Engine,
+      job as ClaimedJob,
+      new AbortController().signal,
+    );
     const { status, due_at } = await store.selectFrom('jobs').selectAll().where('subject_id', '=', queue_id).executeTakeFirstOrThrow();
     expect([status, Number(due_at)]).toEqual(['queued', due]);
   });

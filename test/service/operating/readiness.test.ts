@@ -49,7 +49,7 @@ describe('a service', () => {
     const worker = new Worker({ store, clock, log: noLog, owner: 'me', lease: 1_000 });
     const readiness = new Readiness({ store, clock, log: noLog, worker });
     expect((await readiness.state()).checks.worker).toBe('failed');
-    worker.start();
+    worker.start([], undefined);
     while (!worker.isAlive()) await new Promise((resolve) => setImmediate(resolve));
     expect((await readiness.state()).status).toBe('ready');
     await worker.close(1_000);
@@ -63,17 +63,12 @@ describe('a service', () => {
     await enqueueJob(store, { kind: 'run', subjectId: 's', dueAt: clock.now() });
     const hanging = new Gate();
     let hangs = false;
-    worker.handle(
-      'run',
-      1,
-      async () => undefined,
-      async () => {
-        if (!hangs) return undefined;
-        hanging.open();
-        return new Promise(() => undefined);
-      },
-    );
-    worker.start();
+    const claim = async (): Promise<undefined> => {
+      if (!hangs) return undefined;
+      hanging.open();
+      return new Promise(() => undefined);
+    };
+    worker.start([{ kind: 'run', concurrency: 1, run: async () => undefined, claim }], undefined);
     while (clock.sleeps === 0) await new Promise((resolve) => setImmediate(resolve));
     expect(worker.isAlive()).toBe(true);
     hangs = true;

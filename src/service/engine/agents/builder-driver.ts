@@ -12,8 +12,10 @@ import type { Queries } from '../../store/database/database.ts';
 import type { BuilderRunRow, BuilderRunsTable, JobRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { holdsJob, releaseJob, yieldJob } from '../../store/jobs/jobs.ts';
+import { jobKinds } from '../../store/jobs/kinds.ts';
 import { mostConnections } from '../connections/connections.ts';
 import type { Engine } from '../engine.ts';
+import { defineJob } from '../jobs/job.ts';
 import { unlessAborted } from '../jobs/unless-aborted.ts';
 import { JobAborted } from '../jobs/worker.ts';
 import { inputText } from '../revision/procedure.ts';
@@ -21,8 +23,10 @@ import { inputText } from '../revision/procedure.ts';
 /** The builder run was discarded, or another worker has it. */
 class BuildLostError extends Error {}
 
-/** Works on the builder run of a claimed job until it asks, proposes or fails. */
-export async function driveBuilderRun(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+/** Works on a builder run until it asks a question, proposes a revision, or fails. */
+export const builderRunJob = defineJob({ kind: jobKinds.builderRun, concurrency: 2, run: driveBuilderRun });
+
+async function driveBuilderRun(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
   try {
     const now = isoTime(engine.clock.now());
     const run = await write(engine, job, signal, async (trx, row) =>

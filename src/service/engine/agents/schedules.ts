@@ -26,6 +26,7 @@ import { enqueueJob, holdsJob, releaseJob, revokeJob } from '../../store/jobs/jo
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { requireConnections } from '../connections/named-connections.ts';
 import type { Engine } from '../engine.ts';
+import { defineJob } from '../jobs/job.ts';
 import { createRun } from '../runs/lifecycle.ts';
 
 /** Times in a row that no run could be started before a schedule is disabled. */
@@ -113,8 +114,10 @@ export async function removeSchedules(trx: Queries, agentId: string, id?: string
   for (const gone of ids) await revokeJob(trx, jobKinds.schedule, gone);
 }
 
-/** Handles a `schedule` job. */
-export async function fireSchedule(engine: Engine, job: JobRow): Promise<void> {
+/** Starts the run of a schedule that is due. */
+export const scheduleJob = defineJob({ kind: jobKinds.schedule, concurrency: 2, run: fireSchedule });
+
+async function fireSchedule(engine: Engine, job: JobRow): Promise<void> {
   await engine.store.transaction().execute(async (trx) => {
     if (!(await holdsJob(trx, job))) return;
     const schedule = await scheduleById(trx, job.subject_id);

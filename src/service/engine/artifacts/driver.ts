@@ -18,15 +18,19 @@ import type { Queries } from '../../store/database/database.ts';
 import type { ArtifactRow, ArtifactsTable, JobRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { holdsJob, releaseJob, yieldJob } from '../../store/jobs/jobs.ts';
+import { jobKinds } from '../../store/jobs/kinds.ts';
 import type { Engine } from '../engine.ts';
+import { defineJob } from '../jobs/job.ts';
 import { JobAborted } from '../jobs/worker.ts';
 import { type Generation, type Question, settled } from './generation.ts';
 
 /** The newest so many revisions of an artifact are kept. */
 export const keptRevisions = 200;
 
-/** Works on the generation of a claimed job until it asks, has made a page, or failed. */
-export async function generateArtifact(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+/** Works on the generation of an artifact until it asks a question, has made a page, or has failed. */
+export const artifactJob = defineJob({ kind: jobKinds.artifact, concurrency: 2, run: generateArtifact });
+
+async function generateArtifact(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
   const begun = await write(engine, job, signal, (trx, row) => change(engine, trx, row, { status: 'running' }));
   if (begun === undefined) return left(engine, job, signal);
   const done = await write(engine, job, signal, (trx, row) => generate(engine, trx, job, row)).catch((error: unknown) => {

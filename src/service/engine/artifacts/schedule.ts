@@ -8,6 +8,7 @@ import { isoTime } from '../../store/database/time.ts';
 import { enqueueJob, holdsJob, releaseJob, revokeJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import type { Engine } from '../engine.ts';
+import { defineJob } from '../jobs/job.ts';
 import { start } from './generation.ts';
 
 const minute = 60_000;
@@ -39,8 +40,10 @@ export async function planRefresh(
   return isoTime(dueAt);
 }
 
-/** Handles a `refresh_artifact` job. An artifact without a page, or one that is being made anyway, waits for the next time. */
-export async function refreshDue(engine: Engine, job: JobRow): Promise<void> {
+/** Refreshes an artifact. One that has no page yet, or is being generated already, waits for the next time. */
+export const refreshArtifactJob = defineJob({ kind: jobKinds.refreshArtifact, concurrency: 1, run: refreshDue });
+
+async function refreshDue(engine: Engine, job: JobRow): Promise<void> {
   const started = await engine.store.transaction().execute(async (trx) => {
     if (!(await holdsJob(trx, job))) return false;
     const artifact = await artifactById(trx, job.subject_id);

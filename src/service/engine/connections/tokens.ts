@@ -36,14 +36,9 @@ async function current(engine: Engine, id: string): Promise<KeptOAuth> {
   return kept;
 }
 
-/** Tokens other than the one that was refused; one renewal for all who ask at the same time. */
-async function renewed(engine: Engine, connection: { id: string; revision: number }, refused: string | undefined): Promise<KeptOAuth> {
-  const { renewals } = engine.connections;
-  const under = renewals.get(connection.id) as Promise<KeptOAuth> | undefined;
-  if (under) return under;
-  const renewal = renew(engine, connection, refused).finally(() => renewals.delete(connection.id));
-  renewals.set(connection.id, renewal);
-  return renewal;
+/** Tokens other than the one that was refused. Callers at the same time share one renewal. */
+function renewed(engine: Engine, connection: { id: string; revision: number }, refused: string | undefined): Promise<KeptOAuth> {
+  return engine.connections.renewals.run(connection.id, () => renew(engine, connection, refused));
 }
 
 async function renew(engine: Engine, { id, revision }: { id: string; revision: number }, refused: string | undefined): Promise<KeptOAuth> {

@@ -12,7 +12,9 @@ import type { Queries } from '../../store/database/database.ts';
 import type { CaseRow, JobRow, QueueRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { holdsJob, releaseJob } from '../../store/jobs/jobs.ts';
+import { jobKinds } from '../../store/jobs/kinds.ts';
 import type { Engine } from '../engine.ts';
+import { defineJob } from '../jobs/job.ts';
 import { createRun } from '../runs/lifecycle.ts';
 import { caseEvent } from '../webhooks/case-events.ts';
 import { recordEvents } from '../webhooks/events.ts';
@@ -30,8 +32,10 @@ interface Taker {
   room: number;
 }
 
-/** Handles a `dispatch_cases` job. */
-export async function dispatchCases(engine: Engine, job: JobRow): Promise<void> {
+/** Gives the cases of one queue to its agents. */
+export const dispatchCasesJob = defineJob({ kind: jobKinds.dispatchCases, concurrency: 2, run: dispatchCases });
+
+async function dispatchCases(engine: Engine, job: JobRow): Promise<void> {
   const begun = await engine.store.transaction().execute(async (trx) => {
     if (!(await holdsJob(trx, job))) return 0;
     const queue = await trx.selectFrom('queues').selectAll().where('id', '=', job.subject_id).executeTakeFirst();

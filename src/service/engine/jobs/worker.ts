@@ -10,7 +10,6 @@ import { errorFields, type Log } from '../../log.ts';
 import type { Store } from '../../store/database/database.ts';
 import {
   type Claim,
-  type ClaimBy,
   type ClaimedJob,
   claimJob,
   firstDueTimes,
@@ -20,14 +19,7 @@ import {
   releaseJob,
 } from '../../store/jobs/jobs.ts';
 
-/** Works on one claimed job and releases it. When it throws instead, the job is tried again later. */
-export type JobHandler = (job: ClaimedJob, signal: AbortSignal) => Promise<void>;
-
-/**
- * Takes the job that is to be worked on next, or undefined when none may be. One that uses the early store leaves it to the handler
- * to see the claim to the disk before it does anything that is not in the database.
- */
-export type JobClaim = (store: Store, kind: string, by: ClaimBy) => Promise<ClaimedJob | undefined>;
+import type { Job, JobClaim } from './job.ts';
 
 /** Why a rest ends; made once, where each abort would make an error of its own. */
 const awake = new Error('The worker was woken.');
@@ -55,7 +47,7 @@ export interface WorkerOptions {
 
 interface Slots {
   concurrency: number;
-  run: JobHandler;
+  run: (job: ClaimedJob, signal: AbortSignal) => Promise<void>;
   claim: JobClaim;
   busy: number;
 }
@@ -102,12 +94,12 @@ export class Worker {
     this.#lease = options.lease ?? 15_000;
   }
 
-  /** Says who works on jobs of a kind, and which of them come next. Call it before `start`. */
-  handle(kind: string, concurrency: number, run: JobHandler, claim: JobClaim = claimJob): void {
-    this.#kinds.set(kind, { concurrency, run, claim, busy: 0 });
-  }
-
-  start(): void {
+  /** Starts to claim and run jobs of these kinds. Call it once. */
+  start<Parts>(jobs: readonly Job<Parts>[], parts: Parts): void {
+    for (const { kind, concurrency, run, claim = claimJob } of jobs) {
+      const slots = typeof concurrency === 'number' ? concurrency : concurrency(parts);
+      this.#kinds.set(kind, { concurrency: slots, run: (job, signal) => run(parts, job, signal), claim, busy: 0 });
+    }
     this.#looked = steadyTime(this.#options.clock);
     this.#loop = this.#run();
   }
@@ -227,7 +219,7 @@ export class Worker {
     });
   }
 
-  async #execute(job: ClaimedJob, run: JobHandler, signal: AbortSignal, previous: Active | undefined): Promise<void> {
+  async #execute(job: ClaimedJob, run: Slots['run'], signal: AbortSignal, previous: Active | undefined): Promise<void> {
     // A stopped handler may still be ending when its subject is resumed: the two must not overlap.
     await previous?.done;
     try {

@@ -13,6 +13,7 @@ import { enqueueJob, holdsJob, releaseJob, revokeJob } from '../../store/jobs/jo
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { isTerminal, runById } from '../../store/runs/runs.ts';
 import type { Engine } from '../engine.ts';
+import { defineJob } from '../jobs/job.ts';
 
 /** In the transaction in which a run ends. Wake the worker after the commit. */
 export async function planEvaluation(engine: Pick<Engine, 'clock'>, trx: Queries, run: RunRow): Promise<void> {
@@ -27,8 +28,10 @@ export async function withdrawEvaluation(engine: Pick<Engine, 'clock'>, trx: Que
   await revokeJob(trx, jobKinds.evaluate, run.id);
 }
 
-/** Handles an `evaluate` job. */
-export async function evaluateRun(engine: Engine, job: JobRow): Promise<void> {
+/** Evaluates a run that has ended. */
+export const evaluateJob = defineJob({ kind: jobKinds.evaluate, concurrency: 2, run: evaluateRun });
+
+async function evaluateRun(engine: Engine, job: JobRow): Promise<void> {
   const { store, sandboxes, clock } = engine;
   const run = await runById(store, job.subject_id);
   const pending = (await findEvaluation(store, job.subject_id))?.status === 'in_progress';

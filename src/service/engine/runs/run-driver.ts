@@ -6,18 +6,30 @@ import { procedureText } from '../../store/agents/builds.ts';
 import type { RunRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { type ClaimedJob, holdsJob, releaseJob, yieldJob } from '../../store/jobs/jobs.ts';
+import { jobKinds } from '../../store/jobs/kinds.ts';
 import { claimRunJob } from '../../store/runs/run-queue.ts';
 import { changeRun, isTerminal, runById } from '../../store/runs/runs.ts';
 import { reviveSandbox } from '../../store/runs/sandboxes.ts';
 import type { Engine } from '../engine.ts';
+import { defineJob, type JobClaim } from '../jobs/job.ts';
 import { unlessAborted } from '../jobs/unless-aborted.ts';
-import { JobAborted, type JobClaim } from '../jobs/worker.ts';
+import { JobAborted } from '../jobs/worker.ts';
 import { recordRunEvents, runEvent } from '../webhooks/run-events.ts';
 import { countInterruptions } from './interruptions.ts';
 import { RunLostError, RunSession } from './run-session.ts';
 
-/** Advances the run of a claimed job as far as it goes. Throws only what is not the run's own failure. */
-export async function driveRun(engine: Engine, job: ClaimedJob, signal: AbortSignal): Promise<void> {
+/** Takes the next run for its driver, which gets the claim to disk together with the run's first statuses. */
+const claimRun: JobClaim = (store, kind, by) => claimRunJob(store.early, kind, by);
+
+/** Advances a run as far as it can go. Throws only errors that are not the run's own failure. */
+export const runJob = defineJob({
+  kind: jobKinds.run,
+  concurrency: ({ runConcurrency }: Engine) => runConcurrency,
+  run: driveRun,
+  claim: claimRun,
+});
+
+async function driveRun(engine: Engine, job: ClaimedJob, signal: AbortSignal): Promise<void> {
   try {
     const session = await openSession(engine, job, signal);
     if (session === undefined) return;
@@ -30,9 +42,6 @@ export async function driveRun(engine: Engine, job: ClaimedJob, signal: AbortSig
     throw error;
   }
 }
-
-/** Takes the next run for its driver, which sees the claim to the disk together with the run's first statuses. */
-export const claimRun: JobClaim = (store, kind, by) => claimRunJob(store.early, kind, by);
 
 /** Everything up to the point where the runtime takes over; undefined when there is nothing to execute. */
 async function openSession(engine: Engine, job: ClaimedJob, signal: AbortSignal): Promise<RunSession | undefined> {

@@ -10,18 +10,22 @@ import { nudgeJob, releaseJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { endedRuns, firstRunEnd, removeRuns } from '../../store/runs/run-removal.ts';
 import type { Engine } from '../engine.ts';
+import { defineJob } from '../jobs/job.ts';
 
 /** Runs removed in one transaction. */
 const portion = 25;
 /** Also without runs to remove there are tokens that have expired. */
 const interval = 60 * 60 * 1_000;
 
-/** Makes the job due. Call it at every start: the time may be another one. */
-export const planRunRetention = ({ store, clock }: Engine): Promise<void> =>
-  nudgeJob(store, { kind: jobKinds.forgetRuns, subjectId: 'all', dueAt: clock.now() });
+/** Makes the job due at every start, because the retention time might have been changed. */
+async function planRunRetention({ store, clock }: Engine): Promise<void> {
+  await nudgeJob(store, { kind: jobKinds.forgetRuns, subjectId: 'all', dueAt: clock.now() });
+}
 
-/** Handles the `forget_runs` job, which is due every hour, and when the next run may go. */
-export async function forgetRuns(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+/** Removes runs whose retention time has passed: every hour, and when the next of them expires. */
+export const forgetRunsJob = defineJob({ kind: jobKinds.forgetRuns, concurrency: 1, run: forgetRuns, atStart: planRunRetention });
+
+async function forgetRuns(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
   const { store, clock, runRetention: kept } = engine;
   // One moment for all of it: what falls due while this goes on is not late, it is due at once.
   const now = clock.now();

@@ -6,6 +6,7 @@ import { enqueueJob, releaseJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { expireSandbox, expiryOf, insertSandbox } from '../../store/runs/sandboxes.ts';
 import type { Engine } from '../engine.ts';
+import { defineJob } from '../jobs/job.ts';
 
 /** How long a sandbox waits for a run: 24 hours. */
 const stagingTime = 24 * 60 * 60 * 1_000;
@@ -24,8 +25,10 @@ export async function stageSandbox(engine: Engine, teamId: string): Promise<{ id
   return { id, expiresAt };
 }
 
-/** Handles an `expire_sandbox` job. */
-export async function expireStagedSandbox(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+/** Removes a staged sandbox that no run has taken. */
+export const expireSandboxJob = defineJob({ kind: jobKinds.expireSandbox, concurrency: 1, run: expireStagedSandbox });
+
+async function expireStagedSandbox(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
   const expired = await engine.backups.removals.pass(signal, async () => {
     const marked = await expireSandbox(engine.store, job.subject_id, isoTime(engine.clock.now()));
     if (marked) await engine.sandboxes.remove(job.subject_id);

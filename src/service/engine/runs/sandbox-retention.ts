@@ -9,6 +9,7 @@ import { nudgeJob, releaseJob, revokeJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { endedSandboxes, firstEnd, removeEndedSandbox } from '../../store/runs/sandboxes.ts';
 import type { Engine } from '../engine.ts';
+import { defineJob } from '../jobs/job.ts';
 
 /** Sandboxes looked up at a time. */
 const portion = 100;
@@ -16,15 +17,22 @@ const portion = 100;
 const shortestRest = 60_000;
 const longestRest = 24 * 60 * 60 * 1_000;
 
-/** Makes the job due, or takes it away where everything is kept. Call it at every start: the time may be another one. */
-export async function planRetention({ store, clock, sandboxRetention }: Engine): Promise<void> {
+/** Makes the job due at every start, because the retention time might have been changed; ends it if sandboxes are kept for ever. */
+async function planRetention({ store, clock, sandboxRetention }: Engine): Promise<void> {
   const job = { kind: jobKinds.expireRunSandboxes, subjectId: 'all' };
   if (sandboxRetention === undefined) await revokeJob(store, job.kind, job.subjectId);
   else await nudgeJob(store, { ...job, dueAt: clock.now() });
 }
 
-/** Handles the `expire_run_sandboxes` job, which is due again when the next sandbox may go. */
-export async function expireRunSandboxes(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+/** Removes the sandboxes of runs that ended long enough ago. Due again when the next of them expires. */
+export const expireRunSandboxesJob = defineJob({
+  kind: jobKinds.expireRunSandboxes,
+  concurrency: 1,
+  run: expireRunSandboxes,
+  atStart: planRetention,
+});
+
+async function expireRunSandboxes(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
   const { store, clock, sandboxRetention: kept, sandboxes } = engine;
   if (kept === undefined) return void (await releaseJob(store, job, { status: 'done' }));
   const before = isoTime(Math.max(0, clock.now() - kept));

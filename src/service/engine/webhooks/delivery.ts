@@ -9,11 +9,14 @@ import { nudgeJob, releaseJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { dueDeliveries, eventById, nextDeliveryTime } from '../../store/webhooks/deliveries.ts';
 import type { Engine } from '../engine.ts';
+import { defineJob } from '../jobs/job.ts';
 import { JobAborted } from '../jobs/worker.ts';
 import { recordAttempt, targetOf } from './attempts.ts';
 import { teamSecrets } from './secrets.ts';
 import { signedHeaders } from './signature.ts';
 
+/** Endpoints that are delivered to at the same time. */
+const concurrentEndpoints = 32;
 /** Requests to one endpoint at the same time. */
 const perEndpoint = 4;
 /** Deliveries, and milliseconds, after which an endpoint gives its worker to the next that waits. */
@@ -22,8 +25,10 @@ const turnTime = 5_000;
 /** Milliseconds of real time that requests get to end when the service does. */
 const closingGrace = 2_000;
 
-/** Handles a `deliver` job. */
-export async function deliverDue(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+/** Delivers what is due at one endpoint. */
+export const deliverJob = defineJob({ kind: jobKinds.deliver, concurrency: concurrentEndpoints, run: deliverDue });
+
+async function deliverDue(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
   const endpoint = job.subject_id;
   const underWay = new Map<string, Promise<void>>();
   const cut = new AbortController();

@@ -2,9 +2,11 @@
 
 import type { JobRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
-import { releaseJob } from '../../store/jobs/jobs.ts';
+import { nudgeJob, releaseJob } from '../../store/jobs/jobs.ts';
+import { jobKinds } from '../../store/jobs/kinds.ts';
 import { oldDeliveries, removeDeletedWebhooks, removeDeliveries, surplusDeliveries } from '../../store/webhooks/deliveries.ts';
 import type { Engine } from '../engine.ts';
+import { defineJob } from '../jobs/job.ts';
 
 const keptTime = 30 * 24 * 60 * 60 * 1_000;
 const keptNumber = 10_000;
@@ -12,8 +14,19 @@ const interval = 60 * 60 * 1_000;
 /** Rows removed in one transaction, so that nobody waits long for it. */
 const portion = 500;
 
-/** Handles the `forget_deliveries` job, which is due every hour. */
-export async function forgetDeliveries(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+/** Removes old deliveries every hour. */
+export const forgetDeliveriesJob = defineJob({
+  kind: jobKinds.forgetDeliveries,
+  concurrency: 1,
+  run: forgetDeliveries,
+  atStart: planForgetting,
+});
+
+async function planForgetting({ store, clock }: Engine): Promise<void> {
+  await nudgeJob(store, { kind: jobKinds.forgetDeliveries, subjectId: 'all', dueAt: clock.now() });
+}
+
+async function forgetDeliveries(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
   const { store } = engine;
   const before = isoTime(engine.clock.now() - keptTime);
   await inPortions(engine, signal, () => oldDeliveries(store, before, portion));

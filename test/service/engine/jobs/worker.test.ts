@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Job } from '../../../../src/service/engine/jobs/job.ts';
 import { JobAborted, Worker } from '../../../../src/service/engine/jobs/worker.ts';
 import { openDatabase } from '../../../../src/service/store/database/database.ts';
 import { claimJob, enqueueJob, releaseJob, revokeJob } from '../../../../src/service/store/jobs/jobs.ts';
@@ -6,6 +7,8 @@ import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';
 import { heldDisk } from '../../helpers/disk.ts';
 import { Gate } from '../../helpers/runtime.ts';
+
+type Run = Job<undefined>['run'];
 
 async function workshop() {
   const store = await openDatabase(await temporaryDirectory());
@@ -32,7 +35,7 @@ it('tries a job again after a while when its handler throws', async () => {
   const { store, clock, worker, job } = await workshop();
   const attempts: number[] = [];
   const [failed, done] = [new Gate(), new Gate()];
-  worker.handle('k', 1, async (claimed) => {
+  const run: Run = async (_, claimed) => {
     attempts.push(clock.now());
     if (attempts.length === 1) {
       failed.open();
@@ -40,9 +43,9 @@ it('tries a job again after a while when its handler throws', async () => {
     }
     await releaseJob(store, claimed, { status: 'done' });
     done.open();
-  });
+  };
   await job('s');
-  worker.start();
+  worker.start([{ kind: 'k', concurrency: 1, run }], undefined);
   await failed.opened;
   await settle();
   expect(attempts).toHaveLength(1);
@@ -55,7 +58,7 @@ it('runs no more of a kind at once than it may', async () => {
   const { store, worker, job } = await workshop();
   let [busy, most, ended] = [0, 0, 0];
   const [both, all] = [new Gate(), new Gate()];
-  worker.handle('k', 2, async (claimed) => {
+  const run: Run = async (_, claimed) => {
     most = Math.max(most, ++busy);
     if (busy === 2) both.open();
     await both.opened;
@@ -63,9 +66,9 @@ it('runs no more of a kind at once than it may', async () => {
     busy -= 1;
     await releaseJob(store, claimed, { status: 'done' });
     if (++ended === 6) all.open();
-  });
+  };
   for (let index = 0; index < 6; index++) await job(`s${index}`);
-  worker.start();
+  worker.start([{ kind: 'k', concurrency: 2, run }], undefined);
   await all.opened;
   expect(most).toBe(2);
 });
@@ -73,7 +76,7 @@ it('runs no more of a kind at once than it may', async () => {
 it('looks again when a job has ended that somebody had revoked', async () => {
   const { store, worker, job } = await workshop();
   const [begun, goOn, second] = [new Gate(), new Gate(), new Gate()];
-  worker.handle('k', 1, async (claimed) => {
+  const run: Run = async (_, claimed) => {
     if (claimed.subject_id === 'second') {
       await releaseJob(store, claimed, { status: 'done' });
       second.open();
@@ -81,9 +84,9 @@ it('looks again when a job has ended that somebody had revoked', async () => {
     }
     begun.open();
     await goOn.opened;
-  });
+  };
   await job('first');
-  worker.start();
+  worker.start([{ kind: 'k', concurrency: 1, run }], undefined);
   await begun.opened;
   await job('second');
   await revokeJob(store, 'k', 'first');
@@ -98,15 +101,15 @@ it('keeps the lease of what it runs, also when the process was frozen past its e
   const { store, clock, worker, job } = await workshop();
   const [begun, goOn, done] = [new Gate(), new Gate(), new Gate()];
   let runs = 0;
-  worker.handle('k', 2, async (claimed) => {
+  const run: Run = async (_, claimed) => {
     runs += 1;
     begun.open();
     await goOn.opened;
     expect(await releaseJob(store, claimed, { status: 'done' })).toBe(true);
     done.open();
-  });
+  };
   await job('s');
-  worker.start();
+  worker.start([{ kind: 'k', concurrency: 2, run }], undefined);
   await begun.opened;
   for (const ms of [5_000, 5_000, 5_000, 5_000, 60_000]) {
     await settle();
@@ -120,22 +123,22 @@ it('keeps the lease of what it runs, also when the process was frozen past its e
 
 describe('when the process is frozen past the end of its leases, what it runs is not taken again', () => {
   /** A worker that runs a job and has gone to rest. At the end of its rest it keeps the lease, and looks for work. */
-  async function atRest(prepare: (shop: Awaited<ReturnType<typeof workshop>>) => Promise<void> = async () => undefined) {
+  async function atRest(more: (shop: Awaited<ReturnType<typeof workshop>>) => Promise<Job<undefined>[]> = async () => []) {
     const shop = await workshop();
     const { store, clock, worker, job } = shop;
     const [begun, goOn, ended] = [new Gate(), new Gate(), new Gate()];
     let begins = 0;
     const released: boolean[] = [];
-    await prepare(shop);
-    worker.handle('k', 2, async (claimed) => {
+    const others = await more(shop);
+    const run: Run = async (_, claimed) => {
       begins += 1;
       begun.open();
       await goOn.opened;
       released.push(await releaseJob(store, claimed, { status: 'done' }));
       ended.open();
-    });
+    };
     await job('s');
-    worker.start();
+    worker.start([...others, { kind: 'k', concurrency: 2, run }], undefined);
     await begun.opened;
     await until(() => clock.sleeps === 1);
     /** What became of it, once the worker has looked again at what it missed. */
@@ -162,17 +165,13 @@ describe('when the process is frozen past the end of its leases, what it runs is
   });
 
   it('while it looks for work of another kind', async () => {
-    const { clock, outcome } = await atRest(async ({ store, clock, worker }) => {
+    const { clock, outcome } = await atRest(async ({ store, clock }) => {
       await enqueueJob(store, { kind: 'other', subjectId: 's', dueAt: clock.now() + 5_000 });
-      worker.handle(
-        'other',
-        1,
-        async () => undefined,
-        async () => {
-          clock.advance(60_000);
-          return undefined;
-        },
-      );
+      const claim = async () => {
+        clock.advance(60_000);
+        return undefined;
+      };
+      return [{ kind: 'other', concurrency: 1, run: async () => undefined, claim }];
     });
     clock.advance(5_000);
     await until(() => clock.sleeps === 2);
@@ -184,14 +183,14 @@ it('aborts a handler whose job another has taken', async () => {
   const { store, clock, worker, job } = await workshop();
   const [begun, aborted] = [new Gate(), new Gate()];
   let reason: unknown;
-  worker.handle('k', 1, async (_, signal) => {
+  const run: Run = async (_parts, _claimed, signal) => {
     begun.open();
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
     reason = signal.reason;
     aborted.open();
-  });
+  };
   await job('s');
-  worker.start();
+  worker.start([{ kind: 'k', concurrency: 1, run }], undefined);
   await begun.opened;
   // Another worker, to which this one's lease looks over.
   await claimJob(store, 'k', { owner: 'other', now: clock.now() + 20_000, lease: 60_000 });
@@ -205,13 +204,13 @@ it('aborts a handler whose job another has taken', async () => {
 it('says whether others wait for a place', async () => {
   const { store, clock, worker, job } = await workshop();
   const [begun, goOn] = [new Gate(), new Gate()];
-  worker.handle('k', 1, async (claimed) => {
+  const run: Run = async (_, claimed) => {
     begun.open();
     await goOn.opened;
     await releaseJob(store, claimed, { status: 'done' });
-  });
+  };
   afterTest(async () => goOn.open());
-  worker.start();
+  worker.start([{ kind: 'k', concurrency: 1, run }], undefined);
   expect(await worker.isWaitedFor('k')).toBe(false);
   await job('first');
   worker.wake();

@@ -1,0 +1,95 @@
+/** Builds the engine from the options of the service. */
+import { join } from 'node:path';
+import { SingleFlight } from '../../base/single-flight.ts';
+import type { BrowsePolicy, Browsing } from '../browser/chromium.ts';
+import { FileStore } from '../files/file-store.ts';
+import { errorFields } from '../log.ts';
+import { GuardedAgent, type Lookup } from '../outbound/guarded-agent.ts';
+import { HostRules, wordFor } from '../outbound/host-rules.ts';
+import { Sender } from '../outbound/sender.ts';
+import type { Runtime } from '../runtimes/runtime.ts';
+import { scriptRuntime } from '../runtimes/script/script-runtime.ts';
+import { systemPath } from '../sandbox/exec.ts';
+import { SandboxStore } from '../sandbox/sandbox.ts';
+import { SecretBox } from '../secret-box.ts';
+import { largestConcurrency } from '../store/access/plans.ts';
+import { BackupHolds } from './backup/backup-hold.ts';
+import { probeLimit } from './connections/limits.ts';
+import type { Engine } from './engine.ts';
+import { Worker } from './jobs/worker.ts';
+
+export interface EngineOptions {
+  /** Created with mode 0700 if it does not exist. One process owns it at a time. */
+  dataDirectory: string;
+  /** Whether runs may execute commands, which are not confined: `host` runs them as this user. */
+  exec: 'host' | 'off';
+  /** PATH of those commands, also searched for a browser. By default, the folders of the system. They get nothing else of the environment. */
+  commandPath?: string;
+  /** Whether runs may browse. By default, the policy is `off`, and the browser is a Chromium found on this machine. */
+  browsing?: { policy: BrowsePolicy } & Partial<Browsing>;
+  /** Runs executed at the same time by this process. By default, the most that any plan allows a team. */
+  runConcurrency?: number;
+  /** Milliseconds for which the files of a run are kept after its end. By default, they are kept for ever. */
+  sandboxRetention?: number;
+  /** Milliseconds for which a run is kept after its end, with everything that belongs to it. By default, it is kept for ever. */
+  runRetention?: number;
+  webhooks?: {
+    /** Hosts, addresses, and ranges that webhooks may be sent to; `loopback` for this machine, `public` for the whole internet. None by default. */
+    allow?: readonly string[];
+    /** Factor on all waits between attempts. 1 by default. */
+    timeScale?: number;
+    /** Random numbers from 0 to 1 for the jitter of those waits. Math.random by default. */
+    random?: () => number;
+    /** By default, that of the system. */
+    lookup?: Lookup;
+  };
+  connections?: {
+    /** Hosts, addresses, and ranges of MCP servers and of their authorization servers, written like those of webhooks. None by default. */
+    allow?: readonly string[];
+    /** By default, that of the system. */
+    lookup?: Lookup;
+  };
+  /** What executes agents. By default, the script runtime. */
+  runtimes?: readonly Runtime[];
+}
+
+/**
+ * The engine of a service; start its worker when everything else is ready.
+ * @throws AopsError `secret_key_invalid`, UsageError `webhook_host_invalid`, `connection_host_invalid`
+ */
+export async function createEngine(
+  options: EngineOptions,
+  { store, clock, log, instanceId }: Pick<Engine, 'store' | 'clock' | 'log'> & { instanceId: string },
+): Promise<Engine> {
+  const { dataDirectory, commandPath, runtimes = [scriptRuntime], webhooks = {}, connections = {} } = options;
+  return {
+    ...{ store, clock, log },
+    runtimes: new Map(runtimes.map((runtime) => [runtime.name, runtime])),
+    sandboxes: new SandboxStore(join(dataDirectory, 'sandboxes'), {
+      ...(commandPath === undefined ? {} : { path: commandPath }),
+      trouble: (error) => log('warn', 'files of a run cannot be removed', errorFields(error)),
+    }),
+    files: new FileStore(join(dataDirectory, 'files')),
+    exec: options.exec,
+    browsing: { policy: 'off', searchPath: commandPath ?? systemPath, ...options.browsing },
+    sandboxRetention: options.sandboxRetention,
+    runRetention: options.runRetention,
+    runConcurrency: options.runConcurrency ?? (await largestConcurrency(store)),
+    webhooks: {
+      sender: new Sender({ clock, rules: new HostRules(webhooks.allow), lookup: webhooks.lookup }),
+      timing: { scale: webhooks.timeScale ?? 1, random: webhooks.random ?? Math.random },
+    },
+    connections: {
+      agent: new GuardedAgent({
+        rules: new HostRules(connections.allow, 'connection'),
+        lookup: connections.lookup,
+        deadline: probeLimit,
+        refused: (host) => `the service may not connect to ${host}; to allow that, start it with --allow-connection-host ${wordFor(host)}`,
+      }),
+      box: await SecretBox.open(join(dataDirectory, 'secrets.key')),
+      renewals: new SingleFlight(),
+    },
+    worker: new Worker({ store, clock, log, owner: instanceId }),
+    backups: new BackupHolds({ store, clock, log }),
+  };
+}

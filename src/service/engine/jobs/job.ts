@@ -1,0 +1,25 @@
+/** A kind of job, as the worker sees it. Each folder of the engine defines its own jobs next to the functions that run them. */
+import type { Store } from '../../store/database/database.ts';
+import type { ClaimBy, ClaimedJob } from '../../store/jobs/jobs.ts';
+
+/**
+ * Takes the next job of a kind, or returns undefined if none can be claimed. One that uses the early store leaves it to the handler
+ * to get the claim to disk before it does anything outside the database.
+ */
+export type JobClaim = (store: Store, kind: string, by: ClaimBy) => Promise<ClaimedJob | undefined>;
+
+/** A kind of job and how to run it, given the parts of the engine that it uses. */
+export interface Job<in Parts> {
+  readonly kind: string;
+  /** How many jobs of this kind run at the same time. */
+  readonly concurrency: number | ((parts: Parts) => number);
+  /** Works on one claimed job and releases it. If it throws instead, the job is retried later. */
+  readonly run: (parts: Parts, job: ClaimedJob, signal: AbortSignal) => Promise<void>;
+  /** How the next job is taken. By default, it is the one that has been due the longest. */
+  readonly claim?: JobClaim;
+  /** Called at every start of the service, before any job is claimed. A recurring job makes itself due here. */
+  readonly atStart?: (parts: Parts) => Promise<void>;
+}
+
+/** Defines a kind of job. The parts that it needs are inferred from the parameters of its functions. */
+export const defineJob = <Parts>(job: Job<Parts>): Job<Parts> => job;
