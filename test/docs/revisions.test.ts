@@ -8,7 +8,9 @@ it('lists in the document what the builder lists when it understands nothing', (
   const lines =
     section
       .split('\n## ')[0]
-      ?.split('\n')
+      // An item that does not fit one line continues on indented ones.
+      ?.replaceAll('\n  ', ' ')
+      .split('\n')
       .filter((line) => line.startsWith('- ')) ?? [];
   expect(lines.map((line) => line.slice(2).replaceAll('`', ''))).toEqual(understood);
 });
