@@ -1,6 +1,6 @@
 /**
- * How often to poll: fast while something happens, slower while nothing does, at once when something is known to have happened.
- * Never more than 60 requests in any minute, and slower before the rate limit of the credential is used up, of which others take too.
+ * How often to poll: quickly while something happens, more slowly while nothing does, and immediately after a change made here.
+ * Makes at most 60 requests in any minute, and slows down before the rate limit of the credential, which others share, is used up.
  */
 import { type Clock, steadyTime } from '../base/clock.ts';
 import type { Allowance } from '../client/limits/rate-gate.ts';
@@ -16,10 +16,14 @@ export interface PaceOptions {
 
 const growth = 1.4;
 const minute = 60_000;
-/** Requests of a minute that may follow one another quickly; the others of it are spread over what is left of it. */
-const quick = 30;
-/** Requests in a minute. A look may make a few, so this is less than the 60 that are promised. */
-const most = 57;
+/** Requests in a minute after which the pace is steady, so that a run that is always busy is not left alone for most of each minute. */
+const burst = 45;
+/** Requests in the last minute below which a new burst may begin. */
+const calm = 20;
+/** Requests in a minute. A poll can make a few, so this is less than the 60 that are promised. */
+const maxRequests = 57;
+/** Pause from which on nothing has happened recently, in milliseconds. */
+const recent = 1_000;
 /** Pause while something else says when there is something to read, in milliseconds. */
 const restingPause = 30_000;
 
@@ -33,8 +37,9 @@ export class Pace {
   /** When the requests of the last minute were made, in steady time. */
   #requests: number[] = [];
   #resting = false;
+  #steady = false;
 
-  constructor(clock: Clock, { minimum = 300, maximum = 3_000, random = Math.random }: PaceOptions = {}) {
+  constructor(clock: Clock, { minimum = 340, maximum = 3_000, random = Math.random }: PaceOptions = {}) {
     this.#clock = clock;
     this.#minimum = minimum;
     this.#maximum = maximum;
@@ -47,14 +52,19 @@ export class Pace {
     this.#requests.push(steadyTime(this.#clock));
   }
 
-  /** Whether something else says when to look: pauses are long then. */
+  /** Whether something happened recently and the requests of this minute are not running low, so that a poll may make two of them. */
+  get isQuick(): boolean {
+    return !this.#steady && this.#interval < recent;
+  }
+
+  /** Sets whether something else reports when there is something to read. Pauses are long then. */
   rest(resting: boolean): void {
     this.#resting = resting;
   }
 
   /**
-   * Waits before the next look.
-   * @param moved whether the last one brought anything
+   * Waits before the next poll.
+   * @param moved whether the last one found anything new
    * @param allowance what is left of the rate limit
    * @throws the signal's reason
    */
@@ -71,7 +81,7 @@ export class Pace {
     }
   }
 
-  /** Ends the pause that is going on, or lets the next one pass: something has just been done that will show. */
+  /** Ends the current pause, or else skips the next one, because something that was just done will show. */
   hurry(): void {
     this.#hurry.abort();
   }
@@ -81,14 +91,16 @@ export class Pace {
     return stretched(Math.max(this.#interval, this.#share()), allowance, this.#random);
   }
 
-  /** The pause that keeps the requests of any minute below their number, in milliseconds. */
+  /** The pause that keeps the number of requests in any minute below its limit, in milliseconds. */
   #share(): number {
     const now = steadyTime(this.#clock);
     this.#requests = this.#requests.filter((time) => time > now - minute);
     const { length } = this.#requests;
-    if (length < quick) return 0;
-    if (length >= most) return (this.#requests[length - most] as number) + minute - now;
-    return ((this.#requests[0] as number) + minute - now) / (most - length);
+    if (length >= burst) this.#steady = true;
+    else if (length < calm) this.#steady = false;
+    if (!this.#steady) return 0;
+    if (length >= maxRequests) return (this.#requests[length - maxRequests] as number) + minute - now;
+    return Math.max(minute / maxRequests, ((this.#requests[0] as number) + minute - now) / (maxRequests - length));
   }
 }
 

@@ -29,7 +29,7 @@ export type Call = <Id extends JsonOperationId>(id: Id, input: Input<Id>, option
 export async function* polled<Body extends { type: string }>(
   client: Pick<Client, 'onWaiting' | 'call' | 'allowance'>,
   { clock, signal, pace = new Pace(clock), onOutage, endures }: WatchOptions,
-  look: (call: Call) => AsyncGenerator<Body, void, undefined>,
+  look: (call: Call, pace: Pick<Pace, 'isQuick'>) => AsyncGenerator<Body, void, undefined>,
   stream?: Streamed<Body>,
 ): AsyncGenerator<Body | WaitingBody, void, undefined> {
   const absence = new Absence(clock, onOutage, endures);
@@ -47,7 +47,7 @@ export async function* polled<Body extends { type: string }>(
     }
     let moved = false;
     try {
-      for await (const body of withWaits(client, clock, look(call))) {
+      for await (const body of withWaits(client, clock, look(call, pace))) {
         // What a look has found is not undone by its failure.
         if (body.type !== 'rate_limit.waiting') {
           moved = true;

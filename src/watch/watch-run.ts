@@ -16,8 +16,8 @@ const pageSize = 50;
 const silent: ReadonlySet<string> = new Set(['not_started', 'pending', 'waiting']);
 /** Looks at a silent run after which its messages are read all the same. */
 const silentLooks = 10;
-/** While messages come, the run itself is read after so many milliseconds at the latest. */
-const runMilliseconds = 1_000;
+/** While messages arrive, the run itself is read at least this often, in milliseconds. */
+const runMilliseconds = 1_500;
 
 /**
  * Yields what happens until the run has ended. Ends after `run.finished`.
@@ -33,14 +33,17 @@ export async function* watchRun(client: Client, runId: string, options: WatchOpt
   });
   const looks = new Looks(runId, state, clock);
   let seq = 0;
-  for await (const body of polled(client, options, (call) => looks.look(call), stream)) {
+  for await (const body of polled(client, options, (call, pace) => looks.look(call, pace.isQuick), stream)) {
     seq += 1;
     yield { v: 1, seq, type: body.type, run_id: runId, ts: new Date(clock.now()).toISOString(), data: body.data } as RunEvent;
     if (body.type === 'run.finished') return;
   }
 }
 
-/** Polling, with no more requests than are needed: one for each look unless the run has changed. */
+/**
+ * Polling with few requests: one for each poll unless the run has changed. While requests may follow one another quickly, the poll that
+ * reads the run reads its messages as well, so that they do not wait for the next one.
+ */
 class Looks {
   readonly #runId: string;
   readonly #state: RunState;
@@ -60,10 +63,10 @@ class Looks {
     this.#clock = clock;
   }
 
-  async *look(call: Call): AsyncGenerator<RunEventBody, void, undefined> {
+  async *look(call: Call, isQuick: boolean): AsyncGenerator<RunEventBody, void, undefined> {
     const state = this.#state;
     const isSilent = silent.has(state.status ?? '');
-    if (!state.isNew && !isSilent && this.#isTurnOfMessages()) {
+    if (!state.isNew && !isSilent && this.#isTurnOfMessages(isQuick)) {
       this.#found = yield* this.#messages(call);
       return;
     }
@@ -71,17 +74,18 @@ class Looks {
     const { run, pending_human_request: request } = await call('getRun', { params: { run_id: this.#runId } });
     this.#readAt = steadyTime(this.#clock);
     this.#silentLooks = isSilent ? this.#silentLooks + 1 : 0;
-    if (state.differs(run, request) || this.#silentLooks >= silentLooks) {
+    if (state.differs(run, request) || this.#silentLooks >= silentLooks || (isQuick && !isSilent)) {
       this.#silentLooks = 0;
       yield* this.#messages(call);
     }
     yield* state.run(run, request);
   }
 
-  /** A run that is at work is read in turn with its messages; while those come, they are read more often. */
-  #isTurnOfMessages(): boolean {
-    if (this.#found === undefined) return true;
-    return this.#found && steadyTime(this.#clock) - this.#readAt < runMilliseconds;
+  /** A run in progress is read in turn with its messages; while messages arrive, or requests are quick, messages are read more often. */
+  #isTurnOfMessages(isQuick: boolean): boolean {
+    const isRecent = steadyTime(this.#clock) - this.#readAt < runMilliseconds;
+    if (isQuick) return isRecent;
+    return this.#found === undefined || (this.#found && isRecent);
   }
 
   /**
@@ -99,6 +103,8 @@ class Looks {
       const { messages, total } = await this.#page(pageSize, offset, call, !isFirst);
       if (overlap > 0 && state.offset > 0 && messages[0]?.id !== state.last && !rewound) {
         rewound = true;
+        // A run whose messages are rewritten is likely to have changed itself.
+        this.#readAt = Number.NEGATIVE_INFINITY;
         state.offset = 0;
         continue;
       }

@@ -65,7 +65,12 @@ class Limit {
 }
 
 /** Watches a fake run whose requests count; says when each was made. */
-function watching(clock: SharedTime, limit: Limit, change: (run: FakeRun, request: number) => void = () => undefined) {
+function watching(
+  clock: SharedTime,
+  limit: Limit,
+  change: (run: FakeRun, request: number) => void = () => undefined,
+  onMessage: () => void = () => undefined,
+) {
   const run = new FakeRun();
   const { client } = run;
   const requests: number[] = [];
@@ -84,7 +89,7 @@ function watching(clock: SharedTime, limit: Limit, change: (run: FakeRun, reques
   } as unknown as Client;
   const stop = new AbortController();
   const all = (async () => {
-    for await (const _ of watchRun(counted, 'r1', { clock, signal: stop.signal }));
+    for await (const { type } of watchRun(counted, 'r1', { clock, signal: stop.signal })) if (type === 'message') onMessage();
   })().catch(() => undefined);
   const end = (): Promise<void> => {
     stop.abort();
@@ -106,6 +111,44 @@ describe('polling', () => {
     await stop();
     expect(mostInAMinute(requests)).toBeLessThanOrEqual(60);
     expect(requests.length).toBeGreaterThan(10 * 30);
+  });
+
+  /** Milliseconds from the moment a message exists until it is read, for messages that come every 508 ms. */
+  async function delays(messages: number): Promise<number[]> {
+    const clock = new SharedTime();
+    const begin = clock.now();
+    const found: number[] = [];
+    const { run, stop } = watching(clock, new Limit(clock, 100_000), undefined, () => found.push(clock.now() - begin - found.length * 508));
+    for (let count = 0; count < messages; count += 1) {
+      await clock.goTo(begin + count * 508);
+      run.told.messages.push(`m${count}`);
+    }
+    await clock.goTo(begin + messages * 508 + 20_000);
+    await stop();
+    expect(found).toHaveLength(messages);
+    return found.sort((a, b) => a - b);
+  }
+
+  it('finds half of the messages of a short run within 300 ms and all of them within a second', async () => {
+    const found = await delays(24);
+    expect(found[12]).toBeLessThanOrEqual(300);
+    expect(found.at(-1)).toBeLessThanOrEqual(1_000);
+  });
+
+  it('settles to a steady pace when a run never stops sending messages', async () => {
+    const found = await delays(1_200);
+    expect(found[600]).toBeLessThanOrEqual(1_300);
+    expect(found[1_080]).toBeLessThanOrEqual(2_500);
+    expect(found.at(-1)).toBeLessThanOrEqual(8_000);
+  });
+
+  it('makes at most 30 requests in any minute while a run in progress says nothing', async () => {
+    const clock = new SharedTime();
+    const { requests, stop } = watching(clock, new Limit(clock, 100_000));
+    const begin = clock.now();
+    await clock.goTo(begin + 6 * 60_000);
+    await stop();
+    expect(mostInAMinute(requests.filter((time) => time > begin + 10_000))).toBeLessThanOrEqual(30);
   });
 
   it.each(['waiting', 'pending', 'not_started'])('makes at most 30 requests in any minute while a run is %s', async (status) => {

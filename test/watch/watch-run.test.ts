@@ -276,6 +276,7 @@ describe('trouble', () => {
       page(['a', 'b'], 2),
       json(503, { error: 'unavailable' }),
       page(['b'], 2),
+      page(['b'], 2),
       look('completed'),
       json(429, { error: 'rate_limited' }, { 'retry-after': '1' }),
       page(['b', 'c'], 3),
@@ -286,7 +287,7 @@ describe('trouble', () => {
     expect(inShort(events)).toEqual(['a', 'b', 'null>running', 'wait 2', 'c', 'running>completed', 'finished completed']);
     expect(server.requests.map(({ path }) => path).filter((path) => path.includes('messages'))).toEqual([
       '/v2/runs/r1/messages?limit=50&offset=0',
-      ...Array.from({ length: 4 }, () => '/v2/runs/r1/messages?limit=50&offset=1'),
+      ...Array.from({ length: 5 }, () => '/v2/runs/r1/messages?limit=50&offset=1'),
     ]);
   });
 
@@ -310,7 +311,7 @@ describe('trouble', () => {
 });
 
 describe('the pace', () => {
-  it('slows down while nothing happens and is fast again when something does', async () => {
+  it('slows down while nothing happens and speeds up when something does', async () => {
     const clock = sleepingClock();
     const run = new FakeRun();
     run.beforeLook = (look, now) => {
@@ -319,9 +320,9 @@ describe('the pace', () => {
     };
     await watched(run, clock);
     expect(clock.slept.map(Math.round)).toEqual([
-      ...[300, 420, 588, 823, 1152, 1613, 2259],
-      ...Array.from({ length: 18 }, () => 3_000),
-      ...[300, 420, 588],
+      ...[340, 476, 666, 933, 1306, 1829, 2560],
+      ...Array.from({ length: 20 }, () => 3_000),
+      ...[340, 476, 666, 933],
     ]);
   });
 
