@@ -55,7 +55,7 @@ function overview(commands: readonly DescribedCommand[]): string {
 }
 
 function commandPage(command: DescribedCommand): string {
-  const { id, summary, description, arguments: given, options: own, examples, exit_codes, destructive, result } = command;
+  const { id, aliases, summary, description, arguments: given, options: own, examples, exit_codes, destructive, result } = command;
   const asks = 'Asks before it does so; --yes answers for you, and is needed where nobody can be asked.';
   return page(
     pageName(id),
@@ -67,6 +67,7 @@ function commandPage(command: DescribedCommand): string {
       paragraph(`${summary}.`) +
       (description === null ? '' : paragraph(description.trim())) +
       (destructive ? paragraph(asks) : '') +
+      (aliases.length === 0 ? '' : section('ALIASES') + paragraph(aliases.map((alias) => `aops ${alias}`).join(', '))) +
       (given.length === 0 ? '' : section('ARGUMENTS')) +
       given.map(({ name, summary: meaning, required }) => entry(bold(name), roman(required ? meaning : `${meaning} (optional)`))).join('') +
       (own.length === 0 ? '' : section('OPTIONS') + options(own)) +

@@ -82,13 +82,14 @@ function groupPage(group: string, members: readonly DescribedCommand[], summarie
 }
 
 function commandBlocks(command: DescribedCommand, alone: boolean): (string | undefined)[] {
-  const { id, summary, description, arguments: given, options, operations, destructive, exit_codes, examples, result } = command;
+  const { id, aliases, summary, description, arguments: given, options, operations, destructive, exit_codes, examples, result } = command;
   return [
     alone ? undefined : heading(id),
     `${summary}.`,
     description?.trim(),
     destructive ? 'Asks before it does so; `--yes` answers for you, and is needed where nobody can be asked.' : undefined,
     fence('text', usage(command)),
+    aliases.length === 0 ? undefined : `Aliases: ${aliases.map((alias) => code(`aops ${alias}`)).join(', ')}.`,
     given.length === 0
       ? undefined
       : table(

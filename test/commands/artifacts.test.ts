@@ -62,11 +62,11 @@ describe('artifacts', () => {
 
   it('are changed, also from an earlier revision, and restored', async () => {
     const id = await made('runs by status');
-    expect((await artifacts('message', id, 'add usage', '--watch')).code).toBe(0);
-    const started = await artifacts('message', id, 'agents', '--json');
+    expect((await artifacts('send', id, 'add usage', '--watch')).code).toBe(0);
+    const started = await artifacts('send', id, 'agents', '--json');
     expect(started.json<ArtifactMessage & Record<string, unknown>>()).toMatchObject({ role: 'user', content: 'agents' });
     await eventually('the third page', async () => (await artifacts('revisions', id, '--json')).json<{ total: number }>().total === 3);
-    expect((await artifacts('message', id, 'as a table', '--from', '1', '--watch')).code).toBe(0);
+    expect((await artifacts('send', id, 'as a table', '--from', '1', '--watch')).code).toBe(0);
     const rows = (await artifacts('revisions', id)).stdout.split('\n');
     expect(rows.map((row) => row.split('\t').slice(0, 3))).toEqual([
       ['4', 'current', 'changes 1'],
@@ -106,7 +106,7 @@ describe('artifacts', () => {
 
   it('have messages that are read from the end', async () => {
     const id = await made('runs');
-    await artifacts('message', id, 'usage', '--watch');
+    await artifacts('send', id, 'usage', '--watch');
     const all = (await artifacts('messages', id, '--all', '--json')).json<{ data: ArtifactMessage[]; total: number }>();
     expect(all.data.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
     const [first, second, third] = all.data;
@@ -151,10 +151,10 @@ describe('a generation that', () => {
     expect(result).toMatchObject({ code: 12, stdout: '' });
     const { code, hint } = errorOf(result);
     expect(code).toBe('artifact_waiting_for_answer');
-    const [, id] = /artifacts answer (\S+) /.exec(hint as string) ?? [];
-    const answered = await artifacts('answer', id as string, '--answer', 'SOURCE', '--watch', '--json');
+    const [, id] = /artifacts respond (\S+) /.exec(hint as string) ?? [];
+    const answered = await artifacts('respond', id as string, '--answer', 'SOURCE', '--watch', '--json');
     expect(answered.json()).toMatchObject({ status: 'completed', title: 'Runs by source' });
-    const again = await artifacts('answer', id as string, '--answer', 'source', '--json');
+    const again = await artifacts('respond', id as string, '--answer', 'source', '--json');
     expect([again.code, errorOf(again).code]).toEqual([6, 'question_not_pending']);
   });
 
@@ -164,7 +164,7 @@ describe('a generation that', () => {
     expect(shown.stdout).toMatch(/\nStatus\trunning\n[\s\S]*\nAsks\t"chart of runs": what should a bar chart of runs count by\?/);
     const question = (await artifacts('get', id, '--json')).json<{ pending_question: { questions: unknown[] } }>().pending_question;
     expect(question.questions).toHaveLength(1);
-    await artifacts('answer', id, '--answer', 'agent', '--watch');
+    await artifacts('respond', id, '--answer', 'agent', '--watch');
     expect((await artifacts('get', id, '--jq', '.pending_question')).stdout).toBe('null\n');
   });
 
@@ -176,25 +176,25 @@ describe('a generation that', () => {
 
   it('is answered with something else is told what there is', async () => {
     const id = await asking();
-    const wrong = await artifacts('answer', id, '--answer', 'colour');
+    const wrong = await artifacts('respond', id, '--answer', 'colour');
     expect(wrong).toMatchObject({ code: 2 });
     expect(wrong.stderr).toContain('Choose from: status | agent');
   });
 
   it('is stopped ends with exit 11 for who follows it', async () => {
     const id = await asking();
-    const followed = artifacts('answer', id, '--answer', 'status', '--watch', '--json');
+    const followed = artifacts('respond', id, '--answer', 'status', '--watch', '--json');
     expect((await followed).code).toBe(0);
     const other = await asking();
     let started: () => void = () => undefined;
     const waits = new Promise<void>((resolve) => {
       started = resolve;
     });
-    const busy = service.cli(['artifacts', 'message', other, 'usage', '--json']);
+    const busy = service.cli(['artifacts', 'send', other, 'usage', '--json']);
     expect((await busy).code).toBe(6);
     const stopped = (await artifacts('stop', other, '--json')).json<Artifact & Record<string, unknown>>();
     expect(stopped.status).toBe('interrupted');
-    const watching = service.cli(['artifacts', 'message', other, 'chart of runs', '--on-request', 'wait', '-o', 'ndjson'], {
+    const watching = service.cli(['artifacts', 'send', other, 'chart of runs', '--on-request', 'wait', '-o', 'ndjson'], {
       onOutput: (stdout) => stdout.includes('artifact.asking') && started(),
     });
     await waits;
@@ -234,7 +234,7 @@ describe('a page', () => {
     expect(printed.stdout).toContain('<h1>A &lt;b&gt;</h1>');
     expect((await service.cli(['api', 'GET', `artifacts/${id}/render`])).stdout).toBe(printed.stdout);
     expect((await service.cli(['api', 'renderArtifact', '-f', `artifactId=${id}`])).stdout).toBe(printed.stdout);
-    await artifacts('message', id, 'remove 1; usage', '--watch');
+    await artifacts('send', id, 'remove 1; usage', '--watch');
     expect((await artifacts('render', id, '--revision', '1', '--file', 'one.html')).stderr).toContain('Wrote one.html');
     expect(await service.read('one.html')).toBe(printed.stdout);
     expect((await artifacts('render', id, '--file', 'one.html')).code).toBe(2);

@@ -159,7 +159,7 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
       path: /\/generate$/,
       body: { prompt: 'say "x"' },
     },
-    'revisions answer': {
+    'revisions respond': {
       argv: ['asking@latest', '--answer', 'Step 1 (approve): A?'],
       method: 'POST',
       path: /^\/v2\/builder-runs\/[^/]+\/answer$/,
@@ -175,13 +175,13 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
       body: { refresh_frequency: null },
     },
     'artifacts delete': { argv: [artifact, '--yes'], method: 'DELETE', path: `/v2/artifacts/${artifact}` },
-    'artifacts message': {
+    'artifacts send': {
       argv: [artifact, 'usage'],
       method: 'POST',
       path: `/v2/artifacts/${artifact}/messages`,
       body: { message: 'usage' },
     },
-    'artifacts answer': { argv: [asking, '--answer', 'status'], method: 'POST', path: `/v2/artifacts/${asking}/answer` },
+    'artifacts respond': { argv: [asking, '--answer', 'status'], method: 'POST', path: `/v2/artifacts/${asking}/answer` },
     'artifacts stop': { argv: [asking], method: 'POST', path: `/v2/artifacts/${asking}/stop` },
     'artifacts refresh': { argv: [artifact], method: 'POST', path: `/v2/artifacts/${artifact}/refresh` },
     'artifacts publish': { argv: [artifact], method: 'POST', path: `/v2/artifacts/${artifact}/publish`, body: { visibility: 'team' } },

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { AnyCommand } from '../../src/cli/kit/command.ts';
 import { type Argument, flagName, type Option } from '../../src/cli/kit/flags.ts';
 import { globalFlags } from '../../src/cli/kit/global-flags.ts';
-import { groupsOf, isGroup, isHidden } from '../../src/cli/kit/tree.ts';
+import { groupsOf, isGroup, isHidden, namedEntries, summaryOf } from '../../src/cli/kit/tree.ts';
 import { describeCommand, type LoadedCommand, loadAllCommands } from '../../src/cli/program/describe.ts';
 import { optionsOf } from '../../src/cli/program/parser.ts';
 import { resultFields } from '../../src/cli/program/result-fields.ts';
@@ -92,7 +92,7 @@ interface ErrorLine {
   error: { code: string; message: string; hint?: string; exit: number };
 }
 
-describe.each(named)('aops %s', (id, { path, command }) => {
+describe.each(named)('aops %s', (id, { path, aliases, command }) => {
   it('shows help with an example', async () => {
     const help = await run([...path, '--help']);
     expect(help.code).toBe(0);
@@ -118,7 +118,7 @@ describe.each(named)('aops %s', (id, { path, command }) => {
 
   it('is described in the form of all others', () => {
     expect(command.summary).toMatch(/^[A-Z].*[^.]$/);
-    const described = describeCommand({ path, command });
+    const described = describeCommand({ path, aliases, command });
     expect(described.id).toBe(id);
     expect(JSON.parse(JSON.stringify(described))).toEqual(described);
     for (const option of described.options) {
@@ -138,7 +138,7 @@ describe.each(named)('aops %s', (id, { path, command }) => {
       expect(help).toContain(
         `${result.list ? 'JSON fields of each row, in {"data": [...], "total", "limit", "offset"}:' : 'JSON fields:'} ${names.join(', ')} ${command.exits ? 'Exit codes' : 'Global flags'}`,
       );
-      expect(describeCommand({ path, command }).result).toEqual(result);
+      expect(describeCommand({ path, aliases, command }).result).toEqual(result);
     });
 
   it('lists in its help the words that an option takes, the form with no-, and only exit codes of its own', async () => {
@@ -220,9 +220,9 @@ describe('the tree of commands', () => {
       const help = await run(path);
       expect(help.code).toBe(0);
       expect(help.stdout).toContain(`Usage: aops ${name} `);
-      for (const [word, entry] of Object.entries(group.commands)) {
+      for (const [word, entry] of namedEntries(group.commands)) {
         expect(help.stdout).toContain(`\n  ${word} `);
-        expect(words(help.stdout)).toContain(isGroup(entry) ? entry.summary : (await entry()).default.summary);
+        expect(words(help.stdout)).toContain(await summaryOf(entry));
       }
       expect(words(help.stdout)).toContain(group.summary);
     },

@@ -190,12 +190,12 @@ describe.concurrent('aops revisions generate', () => {
     expect(errorOf(waits).hint).toContain(
       `--answer 'Request 1, "remove the approval": 2 steps fit. Which one is meant?=Step 2 (approve): Pay?'`,
     );
-    expect((await service.cli(['revisions', 'answer', `${name}@latest`, '--answer', 'Step 7'])).code).toBe(2);
-    const answered = await service.cli(['revisions', 'answer', `${name}@latest`, '--answer', 'Step 2 (approve): Pay?', '--json']);
+    expect((await service.cli(['revisions', 'respond', `${name}@latest`, '--answer', 'Step 7'])).code).toBe(2);
+    const answered = await service.cli(['revisions', 'respond', `${name}@latest`, '--answer', 'Step 2 (approve): Pay?', '--json']);
     expect(answered.json()).toMatchObject({ status: 'running', pending_user_questions: null });
     const watched = await service.cli(['revisions', 'watch', `${name}@latest`, '--decline', '--json']);
     expect(watched.json()).toMatchObject({ status: 'cancelled', resolution: 'declined', changes: ['Removed Step 2 (approve): Pay?'] });
-    const nothing = await service.cli(['revisions', 'answer', `${name}@latest`, '--answer', 'x', '--json']);
+    const nothing = await service.cli(['revisions', 'respond', `${name}@latest`, '--answer', 'x', '--json']);
     expect([nothing.code, errorOf(nothing).code]).toEqual([6, 'builder_run_not_waiting']);
 
     await service.file('which.yaml', 'answers: { "Request 1*Which one is meant?": "step 3 (approve): book?" }\n');

@@ -55,10 +55,18 @@ export type AnyCommand = Command<any, any, any>;
 /** Loads a command's module; its default export is the definition. */
 export type CommandLoader = () => Promise<{ default: AnyCommand }>;
 
-/** A group of commands and of further groups; `runs`, `webhooks secret`. Loaded at start, so it holds names alone. */
+/** Another word for an entry of the same level. It does what that entry does; help lists it there, and completion offers it once it is begun. */
+export interface Alias {
+  readonly aliasOf: string;
+  readonly hidden: true;
+}
+
+export const aliasOf = (name: string): Alias => ({ aliasOf: name, hidden: true });
+
+/** A group of commands and of further groups, such as `runs` and `webhooks secret`. Loaded at every start, so it contains only names. */
 export interface Group {
   readonly summary: string;
-  readonly commands: Readonly<Record<string, CommandLoader | Group>>;
+  readonly commands: Readonly<Record<string, CommandLoader | Group | Alias>>;
   /** The title it stands under in the overview, on the first level. */
   readonly section?: string;
 }

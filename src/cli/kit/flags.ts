@@ -58,6 +58,8 @@ export interface Option<Value = unknown> {
   readonly short?: string;
   readonly required: boolean;
   readonly repeatable: boolean;
+  /** Other names of a boolean flag, in camelCase like the keys of options. */
+  readonly aliases?: readonly string[];
   /** Whether `--no-…` exists too. */
   readonly negatable: boolean;
   readonly choices?: readonly string[];
@@ -80,6 +82,9 @@ interface ArgumentExtras {
 interface OptionExtras extends ArgumentExtras {
   short?: string;
   hidden?: boolean;
+}
+interface FlagExtras extends OptionExtras {
+  aliases?: readonly string[];
 }
 
 export const argument = (summary: string, extras: ArgumentExtras = {}): Argument<string> => ({
@@ -115,7 +120,7 @@ const base = { required: false, repeatable: false, negatable: false } as const;
 const asText = ({ check, ...extras }: OptionExtras) => ({ parse: check ?? ((value: string): string => value), ...extras });
 
 /** `--flag`: false unless given. */
-export const flag = (summary: string, extras: OptionExtras = {}): Option<boolean> => ({ ...base, summary, parse: () => true, ...extras });
+export const flag = (summary: string, extras: FlagExtras = {}): Option<boolean> => ({ ...base, summary, parse: () => true, ...extras });
 /** `--flag` and `--no-flag`: undefined unless given. */
 export const toggle = (summary: string, extras: OptionExtras = {}): Option<boolean | undefined> => ({
   ...base,
@@ -246,10 +251,11 @@ type Values<Specs extends Record<string, { value?: unknown }>> = {
 /** What `run` is given: the arguments and options by name. */
 export type CommandInput<A extends Arguments, O extends Options> = Values<A> & Values<O>;
 
-/** The summary of an option, with the words that it takes where neither its summary nor its metavar lists them. */
-export function optionSummary({ summary, metavar, choices }: Option): string {
+/** The summary of an option, followed by its choices unless its summary or metavar lists them, and by its aliases. */
+export function optionSummary({ summary, metavar, choices, aliases = [] }: Option): string {
   const listed = (text: string): boolean => (choices ?? []).every((word) => text.includes(word));
-  return choices === undefined || listed(summary) || listed(metavar ?? '') ? summary : `${summary}: ${choices.join(', ')}`;
+  const full = choices === undefined || listed(summary) || listed(metavar ?? '') ? summary : `${summary}: ${choices.join(', ')}`;
+  return aliases.length === 0 ? full : `${full} (alias: ${aliases.map(flagName).join(', ')})`;
 }
 
 /** `webhookUrl` -> `--webhook-url` */

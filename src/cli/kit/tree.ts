@@ -1,5 +1,5 @@
 /** The tree that the words of a command line are followed down: groups, groups in groups, commands. */
-import type { CommandLoader, Group } from './command.ts';
+import type { Alias, CommandLoader, Group } from './command.ts';
 import type { Context } from './context.ts';
 
 /** A command of its own, without a group. Its summary is repeated here, so that the overview needs no loading. */
@@ -11,27 +11,49 @@ export interface Leaf {
   readonly section?: string;
 }
 
+/** A group or a command. */
+export type NamedEntry = Group | Leaf | CommandLoader;
 /** What a word can name. */
-export type Entry = Group | Leaf | CommandLoader;
-/** What stands on one level, in the order of the help. */
+export type Entry = NamedEntry | Alias;
+/** The entries of one level, in the order of the help. */
 export type Entries = Readonly<Record<string, Entry>>;
 
 export const isGroup = (entry: Entry): entry is Group => 'commands' in entry;
+
+export const isAlias = (entry: Entry): entry is Alias => 'aliasOf' in entry;
 
 export const isHidden = (entry: Entry): boolean => 'hidden' in entry && entry.hidden === true;
 
 export const loaderOf = (entry: Leaf | CommandLoader): CommandLoader => (typeof entry === 'function' ? entry : entry.load);
 
-export const entryOf = (entries: Entries, word: string): Entry | undefined => (Object.hasOwn(entries, word) ? entries[word] : undefined);
+/** The name of the entry that a word means, also when the word is an alias of it. */
+export function nameOf(entries: Entries, word: string): string | undefined {
+  const entry = Object.hasOwn(entries, word) ? entries[word] : undefined;
+  if (entry === undefined) return undefined;
+  return isAlias(entry) ? entry.aliasOf : word;
+}
+
+export function entryOf(entries: Entries, word: string): NamedEntry | undefined {
+  const name = nameOf(entries, word);
+  return name === undefined ? undefined : (entries[name] as NamedEntry);
+}
+
+/** The entries without the aliases, by name. */
+export const namedEntries = (entries: Entries): [string, NamedEntry][] =>
+  Object.entries(entries).filter((entry): entry is [string, NamedEntry] => !isAlias(entry[1]));
+
+/** Other words for an entry of the same level. */
+export const aliasesOf = (entries: Entries, name: string): string[] =>
+  Object.keys(entries).filter((word) => word !== name && nameOf(entries, word) === name);
 
 export const sectionOf = (entry: Entry): string | undefined => ('section' in entry ? entry.section : undefined);
 
 /** One line about an entry; loads a command that does not have its summary in the tree. */
-export const summaryOf = async (entry: Entry): Promise<string> =>
+export const summaryOf = async (entry: NamedEntry): Promise<string> =>
   typeof entry === 'function' ? (await entry()).default.summary : entry.summary;
 
 export interface Place {
-  /** The words that named something. */
+  /** The words that named something; the name itself where an alias was used. */
   readonly path: readonly string[];
   /** The words after them. */
   readonly rest: readonly string[];
@@ -43,14 +65,17 @@ export interface Place {
 /** Follows words down the tree as far as they name something. */
 export function follow(tree: Entries, words: readonly string[]): Place {
   let entries = tree;
+  const path: string[] = [];
   for (const [index, word] of words.entries()) {
-    const entry = entryOf(entries, word);
-    const [path, rest] = [words.slice(0, index), words.slice(index)];
-    if (!entry) return { path, rest, entries, load: undefined };
-    if (!isGroup(entry)) return { path: [...path, word], rest: rest.slice(1), entries: undefined, load: loaderOf(entry) };
+    const name = nameOf(entries, word);
+    const rest = words.slice(index);
+    if (name === undefined) return { path, rest, entries, load: undefined };
+    path.push(name);
+    const entry = entries[name] as NamedEntry;
+    if (!isGroup(entry)) return { path, rest: rest.slice(1), entries: undefined, load: loaderOf(entry) };
     entries = entry.commands;
   }
-  return { path: words, rest: [], entries, load: undefined };
+  return { path, rest: [], entries, load: undefined };
 }
 
 /** All groups of the tree, with the words that lead to them; outer ones first. */

@@ -3,13 +3,15 @@ import { type OperationId, operation } from '../../interface/operations.ts';
 import { type AnyCommand, exitsOf } from '../kit/command.ts';
 import { type CompletionSource, flagName, type Option, optionSummary } from '../kit/flags.ts';
 import { globalFlags } from '../kit/global-flags.ts';
-import { type Entries, isGroup, isHidden, loaderOf } from '../kit/tree.ts';
+import { aliasesOf, type Entries, isGroup, isHidden, loaderOf, namedEntries } from '../kit/tree.ts';
 import { argumentWord, optionsOf } from './parser.ts';
 import { type ResultFields, resultFields } from './result-fields.ts';
 
 export interface DescribedOption {
   flag: string;
   short: string | null;
+  /** Other spellings of the flag. */
+  aliases: string[];
   /** The word for the value; null for a boolean flag. */
   value: string | null;
   summary: string;
@@ -23,6 +25,8 @@ export interface DescribedOption {
 export interface DescribedCommand {
   /** The words that call it: `runs start`. */
   id: string;
+  /** Other words that call it: `runs answer` for `runs respond`. */
+  aliases: string[];
   summary: string;
   description: string | null;
   arguments: { name: string; summary: string; required: boolean; variadic: boolean; complete: CompletionSource | null }[];
@@ -39,25 +43,28 @@ export interface DescribedCommand {
 export interface LoadedCommand {
   /** The words that call it. */
   path: string[];
+  /** Other words for the last of them. */
+  aliases: string[];
   command: AnyCommand;
 }
 
 /** Every command with its definition, in the order of the help. Hidden ones are left out. */
 export async function loadAllCommands(tree: Entries, above: readonly string[] = []): Promise<LoadedCommand[]> {
   const loaded: LoadedCommand[] = [];
-  for (const [name, entry] of Object.entries(tree)) {
+  for (const [name, entry] of namedEntries(tree)) {
     const path = [...above, name];
     if (isGroup(entry)) loaded.push(...(await loadAllCommands(entry.commands, path)));
-    else if (!isHidden(entry)) loaded.push({ path, command: (await loaderOf(entry)()).default });
+    else if (!isHidden(entry)) loaded.push({ path, aliases: aliasesOf(tree, name), command: (await loaderOf(entry)()).default });
   }
   return loaded;
 }
 
 export function describeOption(key: string, option: Option): DescribedOption {
-  const { short, metavar, required, repeatable, negatable, choices, complete } = option;
+  const { short, aliases = [], metavar, required, repeatable, negatable, choices, complete } = option;
   return {
     flag: flagName(key),
     short: short ? `-${short}` : null,
+    aliases: aliases.map(flagName),
     value: metavar ?? null,
     summary: optionSummary(option),
     required,
@@ -75,9 +82,10 @@ export const describeOptions = (options: Record<string, Option>): DescribedOptio
 
 export const describedGlobalFlags = (): DescribedOption[] => describeOptions(globalFlags);
 
-export function describeCommand({ path, command }: LoadedCommand): DescribedCommand {
+export function describeCommand({ path, aliases, command }: LoadedCommand): DescribedCommand {
   return {
     id: path.join(' '),
+    aliases: aliases.map((alias) => [...path.slice(0, -1), alias].join(' ')),
     summary: command.summary,
     description: command.description ?? null,
     arguments: Object.entries(

@@ -23,11 +23,22 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   [exitCodes.terminated]: 'terminated',
 };
 
+/** What the help of a command contains that its definition does not. */
+export interface CommandHelp {
+  result: ResultFields | undefined;
+  /** Other words that call it, such as `runs answer`. */
+  aliases: readonly string[];
+}
+
 /**
  * Text that follows the options in a command's help.
  * @param width columns that prose may take
  */
-export function helpSections(command: AnyCommand, width: number, result?: ResultFields): string {
+export function helpSections(
+  command: AnyCommand,
+  width: number,
+  { result, aliases }: CommandHelp = { result: undefined, aliases: [] },
+): string {
   const sections: string[] = [];
   if (command.description)
     sections.push(
@@ -37,6 +48,7 @@ export function helpSections(command: AnyCommand, width: number, result?: Result
         .map((line) => wrapped(line, width))
         .join('\n'),
     );
+  if (aliases.length > 0) sections.push(`Aliases:\n${aliases.map((alias) => `  aops ${alias}`).join('\n')}`);
   sections.push(`Examples:\n${command.examples.map(({ command: line, text }) => `  ${line}\n      ${text}`).join('\n')}`);
   if (result) sections.push(`${wrapped(jsonForm(result), width)}\n${wrapped(`  ${Object.keys(result.fields).join(', ')}`, width)}`);
   const codes = (command.exits ?? []).map(

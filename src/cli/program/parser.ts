@@ -4,8 +4,7 @@ import { UsageError } from '../../base/errors.ts';
 import type { AnyCommand } from '../kit/command.ts';
 import { type Arguments, type CompletionSource, flagName, type Option, type Options, optionSummary } from '../kit/flags.ts';
 import { changeFlags } from '../kit/global-flags.ts';
-import { helpSections } from './help.ts';
-import type { ResultFields } from './result-fields.ts';
+import { type CommandHelp, helpSections } from './help.ts';
 
 /** A parser that throws instead of printing errors or exiting. */
 export function newParser(name: string, summary: string): Parser {
@@ -18,8 +17,15 @@ export function newParser(name: string, summary: string): Parser {
       .helpCommand(false)
       .allowExcessArguments(false)
       // Words are wrapped also beside long flags: commander would leave less than 40 columns to the terminal, which breaks words.
-      .configureHelp({ minWidthToWrap: 20, optionTerm })
+      .configureHelp({ minWidthToWrap: 20, optionTerm, commandUsage })
   );
+}
+
+/** The usage line with the name of the command alone: commander would write `respond|answer`. */
+function commandUsage(parser: Parser): string {
+  const words: string[] = [];
+  for (let each: Parser | null = parser; each; each = each.parent) words.unshift(each.name());
+  return `${words.join(' ')} ${parser.usage()}`;
 }
 
 /** All options of a command, with the ones that come with its manners. */
@@ -28,13 +34,13 @@ export const optionsOf = (command: AnyCommand): Options => ({ ...(command.option
 /**
  * The parser of one command. It passes over what is missing: that may be picked on a terminal (missing.ts). Only help shows what is
  * required.
- * @param help whether its help is wanted, with the fields of its result
+ * @param help given when its help is wanted
  */
 export function commandParser(
   name: string,
   command: AnyCommand,
   run: (positional: unknown[], options: Record<string, unknown>) => Promise<void>,
-  help?: { result: ResultFields | undefined },
+  help?: CommandHelp,
 ): Parser {
   const parser = newParser(name, command.summary);
   for (const [argumentName, { summary, required, variadic }] of Object.entries(command.arguments ?? {}) as [
@@ -45,7 +51,7 @@ export function commandParser(
     parser.argument(required && help ? `<${word}>` : `[${word}]`, summary);
   }
   addOptions(parser, help ? optionsOf(command) : withoutDemands(optionsOf(command)));
-  parser.addHelpText('after', () => helpSections(command, parser.configureOutput().getOutHelpWidth?.() ?? 80, help?.result));
+  parser.addHelpText('after', () => helpSections(command, parser.configureOutput().getOutHelpWidth?.() ?? 80, help));
   parser.action(async (...values: unknown[]) => run(values.slice(0, -2), parser.opts()));
   return parser;
 }
@@ -68,6 +74,7 @@ export function addOptions(parser: Parser, options: Options): void {
     if (option.negatable) negatable.add(added);
     parser.addOption(added);
     if (option.negatable) parser.addOption(new ParserOption(flagName(`no-${key}`), `Not ${flagName(key)}`).hideHelp());
+    for (const alias of option.aliases ?? []) parser.addOption(new ParserOption(flagName(alias)).implies({ [key]: true }).hideHelp());
   }
 }
 

@@ -10,13 +10,25 @@ import { outputFailure, Terminal } from '../../terminal/streams.ts';
 import type { AnyCommand } from '../kit/command.ts';
 import type { Context } from '../kit/context.ts';
 import { type ChangeFlags, type GlobalFlags, globalFlags } from '../kit/global-flags.ts';
-import { type Entries, type Entry, entryOf, follow, isGroup, isHidden, loaderOf, sectionOf } from '../kit/tree.ts';
+import {
+  aliasesOf,
+  type Entries,
+  entryOf,
+  follow,
+  isGroup,
+  isHidden,
+  loaderOf,
+  type NamedEntry,
+  namedEntries,
+  nameOf,
+  sectionOf,
+} from '../kit/tree.ts';
+import type { CommandHelp } from './help.ts';
 import { type Host, jobControl } from './host.ts';
 import { withoutGaps } from './missing.ts';
 import { overviewText } from './overview.ts';
 import { addOptions, argumentValues, commandParser, newParser, optionsOf, optionValues } from './parser.ts';
 import { presentError, presentResult } from './present.ts';
-import type { ResultFields } from './result-fields.ts';
 import { Session } from './session.ts';
 
 /** Runs the command line of `host` with the commands of `tree`, and resolves to the exit code. */
@@ -130,32 +142,34 @@ class Program {
   /** Adds what stands on one level, and below the word that was chosen the next one. */
   async #fill(parser: Parser, entries: Entries, words: readonly string[], path: string[]): Promise<Parser> {
     const [word = '', ...rest] = words;
-    const chosen = entryOf(entries, word);
-    if (!chosen && word !== '') throw await (await import('./usage-error.ts')).unknownCommand({ tree: this.#tree, path, word, rest });
-    if (chosen) path.push(word);
-    for (const [name, entry] of Object.entries(entries)) {
-      const added = entry === chosen ? await this.#entered(name, entry, rest, path) : await this.#mentioned(name, entry, word === '');
+    const chosen = nameOf(entries, word);
+    if (chosen === undefined && word !== '')
+      throw await (await import('./usage-error.ts')).unknownCommand({ tree: this.#tree, path, word, rest });
+    if (chosen !== undefined) path.push(chosen);
+    for (const [name, entry] of namedEntries(entries)) {
+      const added = name === chosen ? await this.#entered(entries, name, rest, path) : await this.#mentioned(name, entry, word === '');
+      if (name === chosen && name !== word) added.alias(word);
       const section = sectionOf(entry);
       parser.addCommand(section === undefined ? added : added.helpGroup(`${section}:`), { hidden: isHidden(entry) });
     }
     return word === '' ? parser.action(() => parser.help()) : parser;
   }
 
-  async #entered(name: string, entry: Entry, words: readonly string[], path: string[]): Promise<Parser> {
+  async #entered(entries: Entries, name: string, words: readonly string[], path: string[]): Promise<Parser> {
+    const entry = entries[name] as NamedEntry;
     if (!isGroup(entry)) {
       const command = (await loaderOf(entry)()).default;
       this.#command = command;
-      return this.#leaf(
-        name,
-        command,
-        this.#wantsHelp ? { result: (await import('./result-fields.ts')).resultFields(command) } : undefined,
-      );
+      if (!this.#wantsHelp) return this.#leaf(name, command);
+      const { resultFields } = await import('./result-fields.ts');
+      const aliases = aliasesOf(entries, name).map((alias) => [...path.slice(0, -1), alias].join(' '));
+      return this.#leaf(name, command, { result: resultFields(command), aliases });
     }
     return this.#fill(this.#quiet(newParser(name, entry.summary)), entry.commands, words, path);
   }
 
   /** Something that was not chosen: the overview of its group shows its summary, a mistyped word needs the name alone. */
-  async #mentioned(name: string, entry: Entry, overview: boolean): Promise<Parser> {
+  async #mentioned(name: string, entry: NamedEntry, overview: boolean): Promise<Parser> {
     if (typeof entry !== 'function') return newParser(name, entry.summary);
     return overview ? this.#leaf(name, (await entry()).default) : newParser(name, '');
   }
@@ -166,7 +180,7 @@ class Program {
     return root.usage('[flags] <group> <command>').configureHelp({ ...root.configureHelp(), formatHelp: overviewText });
   }
 
-  #leaf(name: string, command: AnyCommand, help?: { result: ResultFields | undefined }): Parser {
+  #leaf(name: string, command: AnyCommand, help?: CommandHelp): Parser {
     return this.#quiet(commandParser(name, command, (positional, options) => this.#invoke(command, positional, options), help));
   }
 

@@ -7,7 +7,7 @@ import { edits, nearest } from '../../base/nearest.ts';
 import type { AnyCommand } from '../kit/command.ts';
 import { flagName, type Options } from '../kit/flags.ts';
 import { globalFlags } from '../kit/global-flags.ts';
-import { type Entries, follow, groupsOf, isGroup, isHidden } from '../kit/tree.ts';
+import { type Entries, entryOf, follow, groupsOf, isGroup, isHidden, type NamedEntry, nameOf } from '../kit/tree.ts';
 import { optionsOf } from './parser.ts';
 import { everywhere, flags, flagsOf, readingWords, within } from './synonyms.ts';
 
@@ -70,7 +70,7 @@ function knownMeaning({ tree, path, word }: Unknown): string[] | undefined {
   const here = Object.hasOwn(within, place) ? within[place] : undefined;
   if (here && Object.hasOwn(here, lower)) return [...(here[lower] ?? [])];
   const { entries } = follow(tree, path);
-  const name = Object.hasOwn(everywhere, lower) ? everywhere[lower]?.find((each) => entries && Object.hasOwn(entries, each)) : undefined;
+  const name = Object.hasOwn(everywhere, lower) ? everywhere[lower]?.find((each) => entries && entryOf(entries, each)) : undefined;
   return name === undefined ? undefined : [[...path, name].join(' ')];
 }
 
@@ -83,19 +83,23 @@ function elsewhere({ tree, word, rest }: Unknown): string[] | undefined {
       const next = rest[0] !== undefined && Object.hasOwn(group.commands, rest[0]) ? [rest[0]] : [];
       return [...path, ...next].join(' ');
     });
-  const commands = groupsOf(tree).flatMap(({ path, group }) => (Object.hasOwn(group.commands, lower) ? [[...path, lower].join(' ')] : []));
+  const commands = groupsOf(tree).flatMap(({ path, group }) => {
+    const name = nameOf(group.commands, lower);
+    return name === undefined ? [] : [[...path, name].join(' ')];
+  });
   return commands.length > 0 && commands.length <= 2 ? commands : undefined;
 }
 
 /** The name on this level, or the known word, that is spelt nearly the same. */
 async function misspelt({ tree, path, word, rest }: Unknown): Promise<string[]> {
   const entries = follow(tree, path).entries ?? {};
-  const names = Object.keys(entries).filter((name) => !isHidden(entries[name] as Entries[string]));
+  const names = Object.keys(entries).filter((name) => !isHidden(entryOf(entries, name) as NamedEntry));
   const synonyms = [...Object.keys(everywhere), ...Object.keys(within[path.join(' ')] ?? {})];
   // Of words that are equally near, one that asks to see something comes first.
   const near = nearest(word, [...synonyms.filter((each) => readingWords.has(each)), ...names, ...synonyms]);
   if (near === undefined) return [];
-  const lines = Object.hasOwn(entries, near) ? [lineOf(entries, path, near, rest)] : (knownMeaning({ tree, path, word: near, rest }) ?? []);
+  const name = nameOf(entries, near);
+  const lines = name !== undefined ? [lineOf(entries, path, name, rest)] : (knownMeaning({ tree, path, word: near, rest }) ?? []);
   const slip = edits(word.toLowerCase(), near) <= 1;
   const kept = [];
   for (const line of lines) if (slip || !(await changes(tree, line))) kept.push(line);
@@ -104,7 +108,7 @@ async function misspelt({ tree, path, word, rest }: Unknown): Promise<string[]> 
 
 /** `aops run list` means the list of the group. */
 function lineOf(entries: Entries, path: readonly string[], name: string, rest: readonly string[]): string {
-  const entry = entries[name] as Entries[string];
+  const entry = entries[name] as NamedEntry;
   const next = isGroup(entry) && rest[0] !== undefined && Object.hasOwn(entry.commands, rest[0]) ? [rest[0]] : [];
   return [...path, name, ...next].join(' ');
 }

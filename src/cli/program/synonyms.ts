@@ -131,7 +131,6 @@ export const within: Readonly<Record<string, Readonly<Record<string, readonly st
   },
   runs: {
     abort: ['runs stop RUN'],
-    answer: ['runs respond RUN --answer ANSWER'],
     approve: ['runs respond RUN --approve'],
     attach: ['runs watch RUN'],
     create: ['runs start --agent AGENT'],
@@ -142,13 +141,11 @@ export const within: Readonly<Record<string, Readonly<Record<string, readonly st
     end: ['runs stop RUN'],
     events: ['runs watch RUN'],
     exec: ['runs start --agent AGENT'],
-    follow: ['runs watch RUN'],
     history: ['runs list'],
     inbox: ['inbox'],
     interrupt: ['runs stop RUN'],
     log: ['runs messages RUN'],
     logs: ['runs messages RUN'],
-    message: ['runs send RUN MESSAGE'],
     new: ['runs start --agent AGENT'],
     output: ['runs messages RUN', 'sandbox ls RUN'],
     pause: ['runs stop RUN'],
@@ -223,9 +220,8 @@ export const within: Readonly<Record<string, Readonly<Record<string, readonly st
   teams: { list: ['teams get'], ls: ['teams get'] },
   billing: { get: ['billing usage'], limits: ['billing entitlements'], plan: ['billing entitlements'], show: ['billing usage'] },
   artifacts: {
-    edit: ['artifacts message ARTIFACT MESSAGE'],
+    edit: ['artifacts send ARTIFACT MESSAGE'],
     preview: ['artifacts open ARTIFACT'],
-    send: ['artifacts message ARTIFACT MESSAGE'],
   },
   connections: {
     check: ['connections probe CONNECTION'],
@@ -253,8 +249,6 @@ export const within: Readonly<Record<string, Readonly<Record<string, readonly st
     ps: ['local status'],
     restart: ['local down && aops local up'],
     run: ['local up'],
-    start: ['local up'],
-    stop: ['local down'],
     tail: ['local logs --follow'],
     web: ['local open'],
   },
@@ -289,7 +283,6 @@ export const flags: Readonly<Record<string, readonly string[]>> = {
   '--endpoint': ['--base-url'],
   '--field': ['--fields'],
   '--filter': ['--search', '--jq'],
-  '--follow': ['--watch'],
   '--format': ['--output'],
   '--host': ['--base-url'],
   '--idempotency': ['--idempotency-key'],
@@ -319,7 +312,6 @@ export const flags: Readonly<Record<string, readonly string[]>> = {
   '--url': ['--base-url'],
   '--verbose': ['--debug'],
   '--wait': ['--watch'],
-  '--watch': ['--follow'],
   '-V': ['--version'],
   '-f': ['--follow', '--watch'],
   '-h': ['--help'],
@@ -336,7 +328,7 @@ const follows = 'It follows the run without a flag.';
 
 /** Flags that mean another command, or nothing: what to say, by the words of the command. */
 export const flagsOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  inbox: { '--follow': 'Did you mean `--watch`?', '-f': 'Did you mean `--watch`?' },
+  inbox: { '-f': 'Did you mean `--watch`?' },
   'runs get': { '--watch': 'Did you mean `aops runs watch RUN`?', '--follow': 'Did you mean `aops runs watch RUN`?' },
   'runs list': { '--watch': 'Did you mean `aops inbox --watch`, or `aops runs watch RUN`?' },
   'runs messages': { '--follow': 'Did you mean `aops runs watch RUN`?', '-f': 'Did you mean `aops runs watch RUN`?' },

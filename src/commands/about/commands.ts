@@ -8,13 +8,14 @@ import { type DescribedCommand, describeCommand, loadAllCommands } from '../../c
 export default defineCommand({
   summary: 'Describe every command, for programs',
   description:
-    'With --json: arguments, options, the operations it calls, whether it changes or destroys something, its exit codes and examples.',
+    'With --json: aliases, arguments, options, the operations that it calls, whether it changes or destroys something, its exit codes and examples.',
   examples: [
     { command: 'aops commands', text: 'All commands' },
     { command: "aops commands --json --jq '.data[] | select(.mutates) | .id'", text: 'Those that change something' },
   ],
   result: returns({
     id: 'string',
+    aliases: 'string[]',
     summary: 'string',
     description: 'string|null',
     arguments: 'object[]',

@@ -17,7 +17,10 @@ import type { Answer } from '../../watch/answers.ts';
 import { Pace } from '../../watch/pace.ts';
 import { type ArtifactEvent, watchArtifact } from '../../watch/watch-artifact.ts';
 
-export const watchFlags = { watch: flag('Follow the generation to its end, and answer what it asks'), ...followFlags } as const;
+export const watchFlags = {
+  watch: flag('Watch the generation to its end, and answer its questions', { aliases: ['follow'] }),
+  ...followFlags,
+} as const;
 
 /** Undefined when it is not to be followed. Reads the flags before anything is started. @throws UsageError */
 export async function watchOptions(
@@ -63,7 +66,7 @@ export async function followArtifact(
     if (error === context.signal.reason || error instanceof PromptCancelled)
       context.terminal.note(
         asking.open
-          ? `Detached. The generation waits for an answer; give it with: aops artifacts answer ${id}`
+          ? `Detached. The generation waits for an answer; give it with: aops artifacts respond ${id}`
           : `Detached; the generation goes on. See what became of it with: aops artifacts get ${id}`,
       );
     throw error;
@@ -90,7 +93,7 @@ function ended(context: Context, artifact: Artifact, said: string | undefined): 
   const error = new AopsError(failed ? `The generation failed: ${said ?? 'it does not say why'}` : `The generation was stopped.${kept}`, {
     code: failed ? 'artifact_failed' : 'artifact_interrupted',
     exit: failed ? exitCodes.runFailed : exitCodes.runInterrupted,
-    hint: `Ask in other words: aops artifacts message ${artifact.id} 'MESSAGE'`,
+    hint: `Ask in other words: aops artifacts send ${artifact.id} 'MESSAGE'`,
   });
   // What people are shown of a failure is the failure.
   throw prints && !forPeople(context) ? new ResultError(error, artifact) : error;
@@ -129,6 +132,6 @@ export function waitingForAnswer(id: string, request: HumanRequest): AopsError {
   return new AopsError(`The generation asks: ${requestLine(request)}`, {
     code: 'artifact_waiting_for_answer',
     exit: exitCodes.runWaiting,
-    hint: `Answer with \`aops artifacts answer ${id} ${flags.join(' ')}\`.`,
+    hint: `Answer with \`aops artifacts respond ${id} ${flags.join(' ')}\`.`,
   });
 }

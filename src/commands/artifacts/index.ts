@@ -1,4 +1,4 @@
-import { defineGroup } from '../../cli/kit/command.ts';
+import { aliasOf, defineGroup } from '../../cli/kit/command.ts';
 import { connections } from './connections/index.ts';
 
 export const artifacts = defineGroup({
@@ -9,8 +9,8 @@ export const artifacts = defineGroup({
     get: () => import('./get.ts'),
     update: () => import('./update.ts'),
     delete: () => import('./delete.ts'),
-    message: () => import('./message.ts'),
-    answer: () => import('./answer.ts'),
+    send: () => import('./send.ts'),
+    respond: () => import('./respond.ts'),
     messages: () => import('./messages.ts'),
     stop: () => import('./stop.ts'),
     refresh: () => import('./refresh.ts'),
@@ -22,5 +22,8 @@ export const artifacts = defineGroup({
     export: () => import('./export.ts'),
     open: () => import('./open.ts'),
     connections,
+    answer: aliasOf('respond'),
+    cancel: aliasOf('stop'),
+    message: aliasOf('send'),
   },
 });

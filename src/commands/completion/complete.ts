@@ -3,7 +3,7 @@ import { type AnyCommand, defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { anyArguments, type CompletionSource, flagName, type Option, type Options } from '../../cli/kit/flags.ts';
 import { globalFlags } from '../../cli/kit/global-flags.ts';
-import { commandsOf, type Entries, follow, isHidden, summaryOf } from '../../cli/kit/tree.ts';
+import { aliasesOf, commandsOf, type Entries, follow, isHidden, namedEntries, summaryOf } from '../../cli/kit/tree.ts';
 import { optionsOf } from '../../cli/program/parser.ts';
 import { settingDefinitions } from '../../config/settings.ts';
 
@@ -50,29 +50,31 @@ const isPlain = (word: string): boolean => !/[\p{Cc}\u061c\u200e\u200f\u2028-\u2
 /** What may stand at the cursor after the words `before` it. */
 export async function candidates(context: Context, tree: Entries, before: readonly string[], current: string): Promise<Candidates> {
   const said = plainWords(before);
-  if (said[0] === 'help') return helpWords(tree, said.slice(1));
+  if (said[0] === 'help') return helpWords(tree, said.slice(1), current);
   const { rest, entries, load } = follow(tree, said);
   if (load) return inCommand(context, (await load()).default, before, rest, current);
   if (!entries || rest.length > 0) return { words: [] };
   const value = openOption(globalFlags, before);
   if (value) return optionValuesOf(context, value, { before, current, of: undefined });
-  if (current.startsWith('-')) return { words: flagWords(globalFlags) };
-  return { words: await entryWords(entries) };
+  if (current.startsWith('-')) return { words: flagWords(globalFlags, current) };
+  return { words: await entryWords(entries, current) };
 }
 
-/** What stands on one level, with its summaries. */
-function entryWords(entries: Entries): Promise<[string, string][]> {
-  const shown = Object.entries(entries).filter(([, entry]) => !isHidden(entry));
-  return Promise.all(shown.map(async ([name, entry]): Promise<[string, string]> => [name, await summaryOf(entry)]));
+/** The words of one level, with their summaries. Aliases are offered only where no name begins with `current`. */
+async function entryWords(entries: Entries, current: string): Promise<[string, string][]> {
+  const listed = namedEntries(entries).filter(([, entry]) => !isHidden(entry));
+  const begun = listed.some(([name]) => name.startsWith(current));
+  const words = listed.flatMap(([name, entry]) => (begun ? [name] : aliasesOf(entries, name)).map((word) => ({ word, entry })));
+  return Promise.all(words.map(async ({ word, entry }): Promise<[string, string]> => [word, await summaryOf(entry)]));
 }
 
 /** `aops help`: the commands, and topics that are no commands. */
-async function helpWords(tree: Entries, words: readonly string[]): Promise<Candidates> {
+async function helpWords(tree: Entries, words: readonly string[], current: string): Promise<Candidates> {
   const { rest, entries } = follow(tree, words);
   if (!entries || rest.length > 0) return { words: [] };
   const { topics } = await import('../../cli/program/topics/topics.ts');
   const more = words.length > 0 ? [] : Object.entries(topics).map(([name, { summary }]): [string, string] => [name, summary]);
-  return { words: [...(await entryWords(entries)), ...more] };
+  return { words: [...(await entryWords(entries, current)), ...more] };
 }
 
 async function inCommand(
@@ -88,7 +90,7 @@ async function inCommand(
   const place: Place = { before, current, of: values[0] };
   if (value === globalFlags.fields) return fieldWords(command, current);
   if (value) return optionValuesOf(context, value, place);
-  if (current.startsWith('-')) return { words: flagWords(options) };
+  if (current.startsWith('-')) return { words: flagWords(options, current) };
   const specs = Object.values((command.arguments ?? {}) as Record<string, { variadic: boolean; complete?: CompletionSource }>);
   const argument = specs[values.length] ?? (specs.at(-1)?.variadic ? specs.at(-1) : undefined);
   return sourceOf(context, argument?.complete, place);
@@ -119,12 +121,15 @@ function openOption(options: Options, words: readonly string[]): Option | undefi
   return option?.metavar === undefined ? undefined : option;
 }
 
-function flagWords(options: Options): [string, string][] {
-  return Object.entries(options).flatMap(([key, option]): [string, string][] => {
-    if (option.hidden) return [];
+/** The flags with their summaries. Aliases are offered only where no other flag begins with `current`. */
+function flagWords(options: Options, current: string): [string, string][] {
+  const listed = Object.entries(options).filter(([, option]) => !option.hidden);
+  const words = listed.flatMap(([key, option]): [string, string][] => {
     const word: [string, string] = [flagName(key), option.summary];
     return option.negatable ? [word, [flagName(`no-${key}`), `Not ${flagName(key)}`]] : [word];
   });
+  if (words.some(([word]) => word.startsWith(current))) return words;
+  return listed.flatMap(([, { aliases = [], summary }]) => aliases.map((alias): [string, string] => [flagName(alias), summary]));
 }
 
 /** The fields of the command's JSON; what stands before the last comma stays. */

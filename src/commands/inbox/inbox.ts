@@ -25,7 +25,7 @@ export default defineCommand({
     'All pending human requests of the team, the oldest first. On a terminal you pick one, answer it, and go on to the next; --no-input only lists them. With --watch, requests are asked as they come; elsewhere, and with -o ndjson, each is told when it comes and when it is settled.',
   options: {
     agent: text('ID|NAME', 'Requests of runs of this agent', { complete: 'agents' }),
-    watch: flag('Go on with what is asked from now on'),
+    watch: flag('Keep watching for new requests, until Ctrl-C', { aliases: ['follow'] }),
   },
   operations: ['listRuns', 'streamTeamEvents', 'getRun', 'streamRunEvents', 'respondToHumanRequest', 'listAgents'],
   examples: [

@@ -1,4 +1,4 @@
-import { defineGroup } from '../../cli/kit/command.ts';
+import { aliasOf, defineGroup } from '../../cli/kit/command.ts';
 import { client } from './client/index.ts';
 import { team } from './team/index.ts';
 import { token } from './token/index.ts';
@@ -17,5 +17,7 @@ export const local = defineGroup({
     token,
     client,
     team,
+    start: aliasOf('up'),
+    stop: aliasOf('down'),
   },
 });

@@ -14,7 +14,7 @@ export default defineCommand({
   description: 'On a terminal the entries are lines to read; in a pipe, and with --json, they are JSON, one in each line.',
   options: {
     ...dataDirFlag,
-    follow: flag('Go on showing what is added, until Ctrl-C', { short: 'f' }),
+    follow: flag('Keep printing new entries, until Ctrl-C', { short: 'f', aliases: ['watch'] }),
     tail: integer('N', 'Begin with so many lines from the end (default: all of them)', { minimum: 1, maximum: 1_000_000 }),
   },
   examples: [

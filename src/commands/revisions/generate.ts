@@ -16,7 +16,7 @@ export default defineCommand({
   options: {
     agent: agentFlag,
     prompt: requiredText('TEXT|@FILE|-', 'What is to be changed; @FILE or - read it'),
-    watch: flag('Follow the builder run and review what it proposes'),
+    watch: flag('Watch the builder run and review its proposal', { aliases: ['follow'] }),
     ...reviewFlags,
   },
   operations: ['listAgents', 'listAgentRevisions', 'generateRevision', ...reviewOperations],

@@ -1,4 +1,4 @@
-import { defineGroup } from '../../cli/kit/command.ts';
+import { aliasOf, defineGroup } from '../../cli/kit/command.ts';
 
 export const revisions = defineGroup({
   summary: 'Revisions of agents, compared, promoted, and changed by request',
@@ -12,9 +12,13 @@ export const revisions = defineGroup({
     generate: () => import('./generate.ts'),
     watch: () => import('./watch.ts'),
     'builder-run': () => import('./builder-run.ts'),
-    answer: () => import('./answer.ts'),
+    respond: () => import('./respond.ts'),
     accept: () => import('./accept.ts'),
     decline: () => import('./decline.ts'),
     discard: () => import('./discard.ts'),
+    answer: aliasOf('respond'),
+    cancel: aliasOf('discard'),
+    follow: aliasOf('watch'),
+    stop: aliasOf('discard'),
   },
 });

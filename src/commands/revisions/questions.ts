@@ -55,6 +55,6 @@ export function waitingForAnswers(buildId: string, request: HumanRequest): AopsE
   return new AopsError(`The builder run asks: ${requestLine(request)}`, {
     code: 'builder_run_waiting_for_input',
     exit: exitCodes.runWaiting,
-    hint: `Answer with \`aops revisions answer ${buildId} ${flags.join(' ')}\`, then go on with \`aops revisions watch ${buildId}\`.`,
+    hint: `Answer with \`aops revisions respond ${buildId} ${flags.join(' ')}\`, then go on with \`aops revisions watch ${buildId}\`.`,
   });
 }

@@ -1,4 +1,4 @@
-import { defineGroup } from '../../cli/kit/command.ts';
+import { aliasOf, defineGroup } from '../../cli/kit/command.ts';
 
 export const runs = defineGroup({
   summary: 'Start runs, watch them, answer their human requests, stop them',
@@ -18,5 +18,9 @@ export const runs = defineGroup({
     pages: () => import('./pages.ts'),
     files: () => import('./files.ts'),
     screenshots: () => import('./screenshots.ts'),
+    answer: aliasOf('respond'),
+    cancel: aliasOf('stop'),
+    follow: aliasOf('watch'),
+    message: aliasOf('send'),
   },
 });

@@ -19,7 +19,7 @@ const options = {
   sandbox: text('ID', 'Use the files of this sandbox', { check: length(1) }),
   upload: texts('PATH', 'Upload a file or a folder for the run; may be repeated', { complete: 'files' }),
   webhookUrl: text('URL', 'Tell this address what happens to the run', { check: webAddress }),
-  watch: flag('Watch the run to its end'),
+  watch: flag('Watch the run to its end', { aliases: ['follow'] }),
   ...followFlags,
   pull: text('DIR', 'When the run has ended, download its files into this folder', { complete: 'directories' }),
   force: flag('Let --pull replace files that are there'),

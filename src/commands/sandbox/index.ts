@@ -1,4 +1,4 @@
-import { defineGroup } from '../../cli/kit/command.ts';
+import { aliasOf, defineGroup } from '../../cli/kit/command.ts';
 
 export const sandbox = defineGroup({
   summary: 'Files for a run, and the files of a run',
@@ -10,5 +10,6 @@ export const sandbox = defineGroup({
     cat: () => import('./cat.ts'),
     pull: () => import('./pull.ts'),
     diff: () => import('./diff.ts'),
+    list: aliasOf('ls'),
   },
 });

@@ -26,8 +26,8 @@ export default defineCommand({
   mutates: true,
   exits: watchExits,
   examples: [
-    { command: "aops artifacts message @latest 'add usage; remove the table' --watch", text: 'Change the newest page' },
-    { command: "aops artifacts message ARTIFACT 'as a line chart' --from 2", text: 'Go on from an earlier revision' },
+    { command: "aops artifacts send @latest 'add usage; remove the table' --watch", text: 'Change the newest page' },
+    { command: "aops artifacts send ARTIFACT 'as a line chart' --from 2", text: 'Go on from an earlier revision' },
   ],
   result: returns('sendArtifactMessage.user_message'),
   output: recordOutput<ArtifactMessage | Artifact>((result) =>

@@ -16,7 +16,7 @@ export default defineCommand({
   options: { agent: agentFlag, answer: answerOption },
   operations: ['listAgents', 'listAgentRevisions', 'getLatestBuilderRun', 'answerBuilderRun'],
   mutates: true,
-  examples: [{ command: "aops revisions answer invoice-check@latest --answer 'Step 2 (approve): Pay?'", text: 'Choose an option' }],
+  examples: [{ command: "aops revisions respond invoice-check@latest --answer 'Step 2 (approve): Pay?'", text: 'Choose an option' }],
   result: returns('answerBuilderRun.builder_run'),
   output: recordOutput<ReviewedBuilderRun>((run) => ({ 'Builder run': run.id, Status: status(run.status), Revision: run.build_id })),
   async run(context, input) {

@@ -17,7 +17,7 @@ export default defineCommand({
   operations: ['listArtifacts', 'getArtifact', 'listArtifactMessages', 'answerArtifactQuestion'],
   mutates: true,
   exits: watchExits,
-  examples: [{ command: 'aops artifacts answer @latest --answer status --watch', text: 'Choose an option, and see what comes of it' }],
+  examples: [{ command: 'aops artifacts respond @latest --answer status --watch', text: 'Choose an option, and see what comes of it' }],
   result: returns('getArtifact.artifact'),
   output: recordOutput<Artifact>(artifactRecord),
   async run(context, input): Promise<Artifact | undefined> {
