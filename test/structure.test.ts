@@ -89,4 +89,12 @@ describe('imports', () => {
     );
     expect(upward).toEqual([]);
   });
+
+  it('give the whole engine to nobody inside it: functions name the parts that they use', () => {
+    const users = files.filter(
+      (file) =>
+        file.startsWith('service/engine/') && /import type \{[^}]*\bEngine\b[^}]*\}/.test(readFileSync(path.join(root, file), 'utf8')),
+    );
+    expect(users).toEqual(['service/engine/create-engine.ts', 'service/engine/engine-jobs.ts']);
+  });
 });

@@ -15,7 +15,7 @@ import { SecretBox } from '../secret-box.ts';
 import { largestConcurrency } from '../store/access/plans.ts';
 import { BackupHolds } from './backup/backup-hold.ts';
 import { probeLimit } from './connections/limits.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, HasClock, HasLog, HasStore } from './engine.ts';
 import { Worker } from './jobs/worker.ts';
 
 export interface EngineOptions {
@@ -59,7 +59,7 @@ export interface EngineOptions {
  */
 export async function createEngine(
   options: EngineOptions,
-  { store, clock, log, instanceId }: Pick<Engine, 'store' | 'clock' | 'log'> & { instanceId: string },
+  { store, clock, log, instanceId }: HasStore & HasClock & HasLog & { instanceId: string },
 ): Promise<Engine> {
   const { dataDirectory, commandPath, runtimes = [scriptRuntime], webhooks = {}, connections = {} } = options;
   return {

@@ -1,4 +1,7 @@
-/** What the engine's functions share; service.ts puts it together. */
+/**
+ * The parts that the functions of the engine work with. Each function names the parts that it uses, such as `HasStore & HasClock`;
+ * the whole `Engine` belongs to whoever builds it, runs the jobs, or handles requests.
+ */
 import type { Clock } from '../../base/clock.ts';
 import type { SingleFlight } from '../../base/single-flight.ts';
 import type { Browsing } from '../browser/chromium.ts';
@@ -15,33 +18,85 @@ import type { Store } from '../store/database/database.ts';
 import type { BackupHolds } from './backup/backup-hold.ts';
 import type { Worker } from './jobs/worker.ts';
 
-export interface Engine {
+export interface HasStore {
   readonly store: Store;
+}
+
+export interface HasClock {
   readonly clock: Clock;
-  /** By the word in `models.agent.model`. */
+}
+
+export interface HasLog {
+  readonly log: Log;
+}
+
+export interface HasRuntimes {
+  /** By the name in `models.agent.model`. */
   readonly runtimes: ReadonlyMap<string, Runtime>;
+}
+
+export interface HasSandboxes {
   readonly sandboxes: SandboxStore;
+}
+
+export interface HasFiles {
   readonly files: FileStore;
-  /** Whether runs may execute commands on this machine. */
+}
+
+/** What runs may do on this machine. */
+export interface HasRunPolicy {
+  /** Whether runs may execute commands. */
   readonly exec: 'host' | 'off';
   /** Whether runs may browse, and with which browser. */
   readonly browsing: Browsing;
-  /** Milliseconds for which the files of a run are kept after its end; undefined is for ever. */
-  readonly sandboxRetention: number | undefined;
-  /** Milliseconds for which a run is kept after its end; undefined is for ever. */
-  readonly runRetention: number | undefined;
+}
+
+export interface HasRunConcurrency {
   /** Runs executed at the same time by this process. */
   readonly runConcurrency: number;
+}
+
+/** For how many milliseconds things are kept after the end of a run; undefined means for ever. */
+export interface HasRetention {
+  readonly sandboxRetention: number | undefined;
+  readonly runRetention: number | undefined;
+}
+
+export interface HasWorker {
   readonly worker: Worker;
-  /** What waits while the data directory is copied. */
+}
+
+export interface HasBackups {
+  /** What has to wait while the data directory is being copied. */
   readonly backups: BackupHolds;
+}
+
+export interface HasWebhooks {
   readonly webhooks: { readonly sender: Sender; readonly timing: Timing };
-  /** How remote servers are reached, and what keeps their secrets. */
+}
+
+export interface HasConnections {
   readonly connections: {
+    /** Connects to remote servers. */
     readonly agent: GuardedAgent;
+    /** Encrypts their secrets. */
     readonly box: SecretBox;
     /** Renews the access token of a connection once for everybody who needs it: a refresh token might be valid for a single use. */
     readonly renewals: SingleFlight<KeptOAuth>;
   };
-  readonly log: Log;
 }
+
+export interface Engine
+  extends HasStore,
+    HasClock,
+    HasLog,
+    HasRuntimes,
+    HasSandboxes,
+    HasFiles,
+    HasRunPolicy,
+    HasRunConcurrency,
+    HasRetention,
+    HasWorker,
+    HasBackups,
+    HasWebhooks,
+    HasConnections {}

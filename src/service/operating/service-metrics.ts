@@ -1,7 +1,7 @@
 /** What the service tells Prometheus of itself. Labels are words of the service, never ids: they stay few, and tell nobody who did what. */
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { version } from '../../base/version.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { HasClock, HasStore } from '../engine/engine.ts';
 import { jobKinds } from '../store/jobs/kinds.ts';
 import { countByStatus, type JobBacklog, jobBacklog } from '../store/runs/figures.ts';
 import { Counter, Histogram, metric, type Sample } from './metrics.ts';
@@ -37,7 +37,7 @@ export class ServiceMetrics {
   }
 
   /** All figures as they are now. */
-  async text({ store, clock }: Pick<Engine, 'store' | 'clock'>): Promise<string> {
+  async text({ store, clock }: HasStore & HasClock): Promise<string> {
     const { runs, deliveries } = await countByStatus(store);
     const jobs = await jobBacklog(store, Object.values(jobKinds), clock.now());
     return [

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';
 import type { Body, Case, CaseTrigger, RevisionConfig } from '../../../src/interface/types.ts';
 import { dispatchCasesJob } from '../../../src/service/engine/dispatch/dispatch.ts';
-import type { Engine } from '../../../src/service/engine/engine.ts';
 import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
 import { openDatabase } from '../../../src/service/store/database/database.ts';
 import { type ClaimedJob, claimJob, nudgeJob } from '../../../src/service/store/jobs/jobs.ts';
@@ -344,7 +343,7 @@ describe('dispatching', () => {
     let time = due - 1;
     const going: Clock = { now: () => time++, sleep: () => Promise.reject(new Error('nobody sleeps here')) };
     await dispatchCasesJob.run(
-      { store, clock: going, log: () => undefined } as unknown as Engine,
+      { store, clock: going, log: () => undefined, runtimes: new Map() },
       job as ClaimedJob,
       new AbortController().signal,
     );

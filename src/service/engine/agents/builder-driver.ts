@@ -14,7 +14,7 @@ import { isoTime } from '../../store/database/time.ts';
 import { holdsJob, releaseJob, yieldJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { mostConnections } from '../connections/connections.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasLog, HasRunPolicy, HasRuntimes, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 import { unlessAborted } from '../jobs/unless-aborted.ts';
 import { JobAborted } from '../jobs/worker.ts';
@@ -26,7 +26,11 @@ class BuildLostError extends Error {}
 /** Works on a builder run until it asks a question, proposes a revision, or fails. */
 export const builderRunJob = defineJob({ kind: jobKinds.builderRun, concurrency: 2, run: driveBuilderRun });
 
-async function driveBuilderRun(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+async function driveBuilderRun(
+  engine: HasStore & HasClock & HasLog & HasRuntimes & HasRunPolicy,
+  job: JobRow,
+  signal: AbortSignal,
+): Promise<void> {
   try {
     const now = isoTime(engine.clock.now());
     const run = await write(engine, job, signal, async (trx, row) =>
@@ -46,13 +50,17 @@ async function driveBuilderRun(engine: Engine, job: JobRow, signal: AbortSignal)
 }
 
 /** What procedures of the team may call its connections. */
-async function connectionWords({ store }: Engine, run: BuilderRunRow): Promise<string[]> {
+async function connectionWords({ store }: HasStore, run: BuilderRunRow): Promise<string[]> {
   const agent = await store.selectFrom('agents').select('team_id').where('id', '=', run.agent_id).executeTakeFirstOrThrow();
   const { rows } = await listConnectionRows(store, { teamId: agent.team_id }, { limit: mostConnections, offset: 0 });
   return rows.flatMap(({ id, name }) => [id, name]);
 }
 
-async function build(engine: Engine, run: BuilderRunRow, enter: (phase: string) => Promise<unknown>): Promise<BuildOutcome> {
+async function build(
+  engine: HasStore & HasLog & HasRuntimes & HasRunPolicy,
+  run: BuilderRunRow,
+  enter: (phase: string) => Promise<unknown>,
+): Promise<BuildOutcome> {
   const builder = engine.runtimes.get(run.runtime)?.builder;
   if (builder === undefined) return { status: 'failed', error: `The runtime "${run.runtime}" has no builder in this service any more.` };
   const config = run.base_config === null ? null : (JSON.parse(run.base_config) as RevisionConfig);
@@ -73,7 +81,7 @@ async function build(engine: Engine, run: BuilderRunRow, enter: (phase: string) 
   }
 }
 
-async function finish(engine: Engine, trx: Queries, job: JobRow, run: BuilderRunRow, outcome: BuildOutcome): Promise<BuilderRunRow> {
+async function finish(engine: HasClock, trx: Queries, job: JobRow, run: BuilderRunRow, outcome: BuildOutcome): Promise<BuilderRunRow> {
   const now = isoTime(engine.clock.now());
   await releaseJob(trx, job, { status: outcome.status === 'asking' ? 'parked' : 'done' });
   switch (outcome.status) {
@@ -113,7 +121,7 @@ function withProcedure(run: BuilderRunRow, procedure: string): RevisionConfig {
 
 /** Writes in one transaction that fails with BuildLostError when the builder run is not this execution's any more. */
 async function write(
-  engine: Engine,
+  engine: HasStore,
   job: JobRow,
   signal: AbortSignal,
   make: (trx: Queries, run: BuilderRunRow) => Promise<BuilderRunRow>,

@@ -22,7 +22,7 @@ import type { BuilderRunRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { enqueueJob, revokeJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasRuntimes, HasStore, HasWorker } from '../engine.ts';
 import { readAnswer } from '../requests/answers.ts';
 import { procedureOf } from '../revision/procedure.ts';
 
@@ -40,7 +40,11 @@ export interface ReviewGuard {
 /**
  * Starts a builder run on a revision. Throws 404 for an unknown revision, 409 `builder_run_active`, 409 `runtime_has_no_builder`.
  */
-export async function generateRevision(engine: Engine, { teamId, buildId }: Revision, prompt: string): Promise<BuilderRunRow> {
+export async function generateRevision(
+  engine: HasStore & HasClock & HasRuntimes & HasWorker,
+  { teamId, buildId }: Revision,
+  prompt: string,
+): Promise<BuilderRunRow> {
   const started = await engine.store.transaction().execute(async (trx) => {
     const build = await findBuild(trx, teamId, buildId);
     if (build === undefined) throw notFound('revision', buildId);
@@ -86,7 +90,7 @@ export async function requireNoBuilderRun(db: Queries, buildId: string): Promise
 }
 
 /** The runtime of a configuration, which must have a builder; for none, the first that has one. */
-function buildingRuntime(engine: Engine, config: string | null): Runtime {
+function buildingRuntime(engine: HasRuntimes, config: string | null): Runtime {
   const name = config === null ? undefined : (JSON.parse(config) as RevisionConfig).data.models.agent.model;
   const runtime = name === undefined ? [...engine.runtimes.values()].find(({ builder }) => builder) : engine.runtimes.get(name);
   if (runtime?.builder) return runtime;
@@ -102,7 +106,7 @@ function buildingRuntime(engine: Engine, config: string | null): Runtime {
  * 400 `invalid_answer`.
  */
 export async function answerBuilderRun(
-  engine: Engine,
+  engine: HasStore & HasClock & HasWorker,
   { teamId, builderRunId }: { teamId: string; builderRunId: string },
   body: { answers: Record<string, string>; request_id?: string },
 ): Promise<BuilderRunRow> {
@@ -141,7 +145,11 @@ export async function answerBuilderRun(
  * Gives the revision what the builder run proposes. Whether it is live is not changed by it; a live one is followed by new
  * runs at once. Throws 404, 409 `builder_run_changed`, 409 `builder_run_not_waiting_for_approve`.
  */
-export async function acceptRevision(engine: Engine, revision: Revision, guard: ReviewGuard): Promise<BuilderRunRow> {
+export async function acceptRevision(
+  engine: HasStore & HasClock & HasRuntimes,
+  revision: Revision,
+  guard: ReviewGuard,
+): Promise<BuilderRunRow> {
   return engine.store.transaction().execute(async (trx) => {
     const run = await reviewed(trx, revision, guard);
     const config = run.proposed_config as string;
@@ -153,7 +161,7 @@ export async function acceptRevision(engine: Engine, revision: Revision, guard: 
 }
 
 /** Leaves the revision as it is. Throws as `acceptRevision` does. */
-export async function declineRevision(engine: Engine, revision: Revision, guard: ReviewGuard): Promise<BuilderRunRow> {
+export async function declineRevision(engine: HasStore & HasClock, revision: Revision, guard: ReviewGuard): Promise<BuilderRunRow> {
   return engine.store.transaction().execute(async (trx) => {
     const run = await reviewed(trx, revision, guard);
     return end(trx, run, { status: 'cancelled', resolution: 'declined', now: isoTime(engine.clock.now()) });
@@ -161,7 +169,7 @@ export async function declineRevision(engine: Engine, revision: Revision, guard:
 }
 
 /** Cancels a builder run whatever it is doing. Throws 404, 409 `builder_run_not_active`. */
-export async function discardRevision(engine: Engine, revision: Revision): Promise<BuilderRunRow> {
+export async function discardRevision(engine: HasStore & HasClock & HasWorker, revision: Revision): Promise<BuilderRunRow> {
   const discarded = await engine.store.transaction().execute(async (trx) => {
     const run = await latestOf(trx, revision);
     if (!(activeBuilderStatuses as readonly string[]).includes(run.status)) {
@@ -186,7 +194,7 @@ export async function removeBuilderRuns(trx: Queries, agentId: string): Promise<
 }
 
 /** Ends what this process is doing for builder runs that are gone. */
-export function abortBuilders(engine: Pick<Engine, 'worker'>, ids: readonly string[]): void {
+export function abortBuilders(engine: HasWorker, ids: readonly string[]): void {
   for (const id of ids) engine.worker.abort(jobKinds.builderRun, id, 'stopped');
 }
 

@@ -25,7 +25,7 @@ import { isoTime } from '../../store/database/time.ts';
 import { enqueueJob, holdsJob, releaseJob, revokeJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { requireConnections } from '../connections/named-connections.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasLog, HasRuntimes, HasStore, HasWorker } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 import { createRun } from '../runs/lifecycle.ts';
 
@@ -37,7 +37,7 @@ const passing = new Set(['plan_limit_reached']);
 
 /** Makes a schedule of an agent, within a transaction. Throws 400 `invalid_schedule`, 400 `agent_has_no_revision`. */
 export async function createSchedule(
-  engine: Engine,
+  engine: HasClock,
   trx: Queries,
   agent: AgentRow,
   body: Body<'createSchedule'>,
@@ -79,7 +79,7 @@ export async function createSchedule(
  * record. Throws 404 `schedule_not_found`, 400 `invalid_schedule`.
  */
 export async function updateSchedule(
-  engine: Engine,
+  engine: HasClock,
   trx: Queries,
   at: { agentId: string; scheduleId: string },
   body: Body<'updateSchedule'>,
@@ -117,7 +117,7 @@ export async function removeSchedules(trx: Queries, agentId: string, id?: string
 /** Starts the run of a schedule that is due. */
 export const scheduleJob = defineJob({ kind: jobKinds.schedule, concurrency: 2, run: fireSchedule });
 
-async function fireSchedule(engine: Engine, job: JobRow): Promise<void> {
+async function fireSchedule(engine: HasStore & HasClock & HasLog & HasRuntimes & HasWorker, job: JobRow): Promise<void> {
   await engine.store.transaction().execute(async (trx) => {
     if (!(await holdsJob(trx, job))) return;
     const schedule = await scheduleById(trx, job.subject_id);
@@ -136,7 +136,7 @@ async function fireSchedule(engine: Engine, job: JobRow): Promise<void> {
 }
 
 /** Starts the run of an instant, or records why there is none. Whether the schedule goes on. */
-async function start(engine: Engine, trx: Queries, schedule: ScheduleRow, last: boolean): Promise<boolean> {
+async function start(engine: HasClock & HasLog & HasRuntimes, trx: Queries, schedule: ScheduleRow, last: boolean): Promise<boolean> {
   const now = isoTime(engine.clock.now());
   const agent = await trx
     .selectFrom('agents')

@@ -11,14 +11,19 @@ import type { ArtifactRevisionRow, ArtifactRow } from '../../store/database/sche
 import { isoTime } from '../../store/database/time.ts';
 import { revokeJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasStore, HasWorker } from '../engine.ts';
 import { type Reader, requireArtifact } from './access.ts';
 import { keptRevisions } from './driver.ts';
 import { artifactEmpty, requireIdle, settled } from './generation.ts';
 import { planRefresh } from './schedule.ts';
 
 /** Renames it, or says how often it is refreshed. Throws 404, 403. */
-export async function updateArtifact(engine: Engine, reader: Reader, id: string, body: Body<'updateArtifact'>): Promise<ArtifactRow> {
+export async function updateArtifact(
+  engine: HasStore & HasClock & HasWorker,
+  reader: Reader,
+  id: string,
+  body: Body<'updateArtifact'>,
+): Promise<ArtifactRow> {
   const updated = await engine.store.transaction().execute(async (trx) => {
     const artifact = await requireArtifact(trx, reader, id, 'edit');
     const now = engine.clock.now();
@@ -38,7 +43,12 @@ export async function updateArtifact(engine: Engine, reader: Reader, id: string,
 }
 
 /** Throws 404, 403 `artifact_not_yours`. */
-export async function publishArtifact(engine: Engine, reader: Reader, id: string, body: Body<'publishArtifact'>): Promise<ArtifactRow> {
+export async function publishArtifact(
+  engine: HasStore & HasClock,
+  reader: Reader,
+  id: string,
+  body: Body<'publishArtifact'>,
+): Promise<ArtifactRow> {
   return engine.store.transaction().execute(async (trx) => {
     const artifact = await requireArtifact(trx, reader, id, 'manage');
     return settled(
@@ -52,7 +62,7 @@ export async function publishArtifact(engine: Engine, reader: Reader, id: string
 }
 
 /** Throws 404, 403 `artifact_not_yours`. */
-export async function deleteArtifact(engine: Engine, reader: Reader, id: string): Promise<void> {
+export async function deleteArtifact(engine: HasStore & HasWorker, reader: Reader, id: string): Promise<void> {
   await engine.store.transaction().execute(async (trx) => {
     const artifact = await requireArtifact(trx, reader, id, 'manage');
     await removeArtifact(trx, artifact.id);
@@ -62,7 +72,7 @@ export async function deleteArtifact(engine: Engine, reader: Reader, id: string)
 }
 
 /** A private copy of the page as it is, without its messages. Throws 404, 409 `artifact_empty`. */
-export async function duplicateArtifact(engine: Engine, reader: Reader, id: string): Promise<ArtifactRow> {
+export async function duplicateArtifact(engine: HasStore & HasClock, reader: Reader, id: string): Promise<ArtifactRow> {
   return engine.store.transaction().execute(async (trx) => {
     const artifact = await requireArtifact(trx, reader, id);
     const current = await currentRevision(trx, artifact);
@@ -83,7 +93,12 @@ export async function duplicateArtifact(engine: Engine, reader: Reader, id: stri
 }
 
 /** Makes an earlier revision the current one, as a new one. The current one stays what it is. Throws 404, 403, 409 `artifact_generating`. */
-export async function restoreRevision(engine: Engine, reader: Reader, id: string, revisionId: string): Promise<ArtifactRevisionRow> {
+export async function restoreRevision(
+  engine: HasStore & HasClock,
+  reader: Reader,
+  id: string,
+  revisionId: string,
+): Promise<ArtifactRevisionRow> {
   return engine.store.transaction().execute(async (trx) => {
     const artifact = await requireArtifact(trx, reader, id, 'edit');
     requireIdle(artifact);

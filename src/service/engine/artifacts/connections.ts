@@ -5,11 +5,16 @@ import { findConnection } from '../../store/connections/connections.ts';
 import type { Queries } from '../../store/database/database.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { requireConnection } from '../connections/connections.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasStore } from '../engine.ts';
 import { type Reader, requireArtifact } from './access.ts';
 
 /** Throws 404, 403, 409 `connection_attached`. */
-export async function attachConnection(engine: Engine, reader: Reader, artifactId: string, connectionId: string): Promise<void> {
+export async function attachConnection(
+  engine: HasStore & HasClock,
+  reader: Reader,
+  artifactId: string,
+  connectionId: string,
+): Promise<void> {
   await engine.store.transaction().execute(async (trx) => {
     const artifact = await requireArtifact(trx, reader, artifactId, 'edit');
     const connection = await requireConnection(trx, reader.teamId, connectionId);
@@ -19,7 +24,7 @@ export async function attachConnection(engine: Engine, reader: Reader, artifactI
 }
 
 /** Throws 404, 403. */
-export async function detachConnection(engine: Engine, reader: Reader, artifactId: string, connectionId: string): Promise<void> {
+export async function detachConnection(engine: HasStore, reader: Reader, artifactId: string, connectionId: string): Promise<void> {
   await engine.store.transaction().execute(async (trx) => {
     const artifact = await requireArtifact(trx, reader, artifactId, 'edit');
     if (!(await deleteArtifactConnection(trx, artifact.id, connectionId))) throw notFound('connection', connectionId);
@@ -27,7 +32,7 @@ export async function detachConnection(engine: Engine, reader: Reader, artifactI
 }
 
 /** Attaches those that a new artifact is created with. Throws 400 `connection_not_found`: what a body names is no path. */
-export async function attachAll(engine: Engine, trx: Queries, teamId: string, artifactId: string, ids: readonly string[]): Promise<void> {
+export async function attachAll(engine: HasClock, trx: Queries, teamId: string, artifactId: string, ids: readonly string[]): Promise<void> {
   for (const [index, id] of ids.entries()) {
     if ((await findConnection(trx, teamId, id)) === undefined) {
       const message = `names no connection: ${id}`;

@@ -19,7 +19,7 @@ import type { ArtifactRow, ArtifactsTable, JobRow } from '../../store/database/s
 import { isoTime } from '../../store/database/time.ts';
 import { holdsJob, releaseJob, yieldJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasLog, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 import { JobAborted } from '../jobs/worker.ts';
 import { type Generation, type Question, settled } from './generation.ts';
@@ -30,7 +30,7 @@ export const keptRevisions = 200;
 /** Works on the generation of an artifact until it asks a question, has made a page, or has failed. */
 export const artifactJob = defineJob({ kind: jobKinds.artifact, concurrency: 2, run: generateArtifact });
 
-async function generateArtifact(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+async function generateArtifact(engine: HasStore & HasClock & HasLog, job: JobRow, signal: AbortSignal): Promise<void> {
   const begun = await write(engine, job, signal, (trx, row) => change(engine, trx, row, { status: 'running' }));
   if (begun === undefined) return left(engine, job, signal);
   const done = await write(engine, job, signal, (trx, row) => generate(engine, trx, job, row)).catch((error: unknown) => {
@@ -43,7 +43,7 @@ async function generateArtifact(engine: Engine, job: JobRow, signal: AbortSignal
 }
 
 /** One transaction: the figures are of one moment, and a page that was stopped leaves nothing behind. */
-async function generate(engine: Engine, trx: Queries, job: JobRow, artifact: ArtifactRow): Promise<ArtifactRow> {
+async function generate(engine: HasClock, trx: Queries, job: JobRow, artifact: ArtifactRow): Promise<ArtifactRow> {
   const generation = JSON.parse(artifact.generation as string) as Generation;
   const baseId = generation.kind === 'message' ? generation.from : artifact.current_revision_id;
   const base = baseId === null ? undefined : await findArtifactRevision(trx, artifact.id, baseId);
@@ -76,7 +76,7 @@ async function generate(engine: Engine, trx: Queries, job: JobRow, artifact: Art
 }
 
 /** Something that is wrong with the service, not with the request. */
-async function fail(engine: Engine, trx: Queries, job: JobRow, artifact: ArtifactRow): Promise<ArtifactRow> {
+async function fail(engine: HasClock, trx: Queries, job: JobRow, artifact: ArtifactRow): Promise<ArtifactRow> {
   await releaseJob(trx, job, { status: 'done' });
   await answer(engine, trx, artifact, 'The generator failed; the log of the service says why.', { message: { type: 'error' } });
   return change(engine, trx, artifact, { status: 'failed', generation: null });
@@ -88,7 +88,7 @@ interface Said {
 }
 
 async function answer(
-  engine: Engine,
+  engine: HasClock,
   trx: Queries,
   artifact: ArtifactRow,
   content: string,
@@ -127,7 +127,7 @@ const byName = (rows: readonly Named[]): Named[] =>
   rows.map(({ id, name }) => ({ id, name })).sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
 
 async function keepRevision(
-  engine: Engine,
+  engine: HasClock,
   trx: Queries,
   artifact: ArtifactRow,
   made: { page: PageSpec; content: PageContent; parentId: string | null },
@@ -151,7 +151,7 @@ async function keepRevision(
 
 /** Writes in one transaction, unless the generation is not this execution's any more. */
 async function write(
-  engine: Engine,
+  engine: HasStore,
   job: JobRow,
   signal: AbortSignal,
   make: (trx: Queries, artifact: ArtifactRow) => Promise<ArtifactRow>,
@@ -164,12 +164,12 @@ async function write(
   });
 }
 
-async function change(engine: Engine, trx: Queries, row: ArtifactRow, changes: Updateable<ArtifactsTable>): Promise<ArtifactRow> {
+async function change(engine: HasClock, trx: Queries, row: ArtifactRow, changes: Updateable<ArtifactsTable>): Promise<ArtifactRow> {
   return settled(await changeArtifact(trx, row.id, { ...changes, updated_at: isoTime(engine.clock.now()) }, generatingStatuses));
 }
 
 /** What is not ours any more was released by whoever took it; a service that ends gives it back. */
-async function left(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+async function left(engine: HasStore & HasClock, job: JobRow, signal: AbortSignal): Promise<void> {
   const stopping = signal.reason instanceof JobAborted && signal.reason.reason === 'shutdown';
   if (stopping) await yieldJob(engine.store, job, engine.clock.now());
   else await releaseJob(engine.store, job, { status: 'done' });

@@ -14,7 +14,7 @@ import type { ArtifactMessageRow, ArtifactRow } from '../../store/database/schem
 import { isoTime } from '../../store/database/time.ts';
 import { enqueueJob, revokeJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasStore, HasWorker } from '../engine.ts';
 import { readAnswer } from '../requests/answers.ts';
 import { type Reader, requireArtifact } from './access.ts';
 import { attachAll } from './connections.ts';
@@ -48,7 +48,7 @@ export interface NewMessage {
 
 /** Creates an artifact, private and without a page, and starts its first generation. Throws 400 `invalid_request`, 400 `connection_not_found`. */
 export async function createArtifact(
-  engine: Engine,
+  engine: HasStore & HasClock & HasWorker,
   reader: Reader,
   text: string,
   connectionIds: readonly string[] = [],
@@ -72,7 +72,12 @@ export async function createArtifact(
 }
 
 /** Starts a generation by a message. Throws 404, 403, 400 `invalid_request`, 409 `artifact_generating`. */
-export async function messageArtifact(engine: Engine, reader: Reader, id: string, given: NewMessage): Promise<ArtifactMessageRow> {
+export async function messageArtifact(
+  engine: HasStore & HasClock & HasWorker,
+  reader: Reader,
+  id: string,
+  given: NewMessage,
+): Promise<ArtifactMessageRow> {
   requireText(given.message);
   const { message } = await engine.store.transaction().execute(async (trx) => {
     const artifact = await requireArtifact(trx, reader, id, 'edit');
@@ -83,7 +88,7 @@ export async function messageArtifact(engine: Engine, reader: Reader, id: string
   return message;
 }
 
-async function startFromMessage(engine: Engine, trx: Queries, artifact: ArtifactRow, reader: Reader, given: NewMessage) {
+async function startFromMessage(engine: HasClock, trx: Queries, artifact: ArtifactRow, reader: Reader, given: NewMessage) {
   const { message: text, from_revision_id: asked, selected_element: selected } = given;
   const from = asked === undefined ? artifact.current_revision_id : asked;
   if (asked !== undefined && (await findArtifactRevision(trx, artifact.id, asked)) === undefined) throw notFound('revision', asked);
@@ -103,7 +108,7 @@ async function startFromMessage(engine: Engine, trx: Queries, artifact: Artifact
 }
 
 /** Makes the page again from the data of now. Throws 404, 403, 409 `artifact_empty`, 409 `artifact_generating`. */
-export async function refreshArtifact(engine: Engine, reader: Reader, id: string): Promise<ArtifactRow> {
+export async function refreshArtifact(engine: HasStore & HasClock & HasWorker, reader: Reader, id: string): Promise<ArtifactRow> {
   const started = await engine.store.transaction().execute(async (trx) => {
     const artifact = await requireArtifact(trx, reader, id, 'edit');
     requireIdle(artifact);
@@ -115,7 +120,7 @@ export async function refreshArtifact(engine: Engine, reader: Reader, id: string
 }
 
 /** Puts a generation into the queue. Call it in a transaction, and wake the worker afterwards. */
-export async function start(engine: Engine, trx: Queries, artifact: ArtifactRow, generation: Generation): Promise<ArtifactRow> {
+export async function start(engine: HasClock, trx: Queries, artifact: ArtifactRow, generation: Generation): Promise<ArtifactRow> {
   const now = engine.clock.now();
   await enqueueJob(trx, { kind: jobKinds.artifact, subjectId: artifact.id, dueAt: now });
   return settled(
@@ -130,7 +135,7 @@ export async function start(engine: Engine, trx: Queries, artifact: ArtifactRow,
 
 /** Answers what a generation asks; it goes on. Throws 404, 403, 409 `question_not_pending`, 400 `invalid_answer`. */
 export async function answerQuestion(
-  engine: Engine,
+  engine: HasStore & HasClock & HasWorker,
   reader: Reader,
   id: string,
   given: { toolCallId: string; answers: Record<string, unknown> },
@@ -172,7 +177,12 @@ const texts = (answers: Record<string, unknown>): Record<string, string> =>
   );
 
 /** Ends a generation; the page stays as it was. One that is idle stays as it is. Throws 404, 403. */
-export async function stopArtifact(engine: Engine, reader: Reader, id: string, partialText: string | undefined): Promise<ArtifactRow> {
+export async function stopArtifact(
+  engine: HasStore & HasClock & HasWorker,
+  reader: Reader,
+  id: string,
+  partialText: string | undefined,
+): Promise<ArtifactRow> {
   const stopped = await engine.store.transaction().execute(async (trx) => {
     const artifact = await requireArtifact(trx, reader, id, 'edit');
     if (!isGenerating(artifact)) return artifact;

@@ -7,7 +7,7 @@ import type { JobRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { enqueueJob, holdsJob, releaseJob, revokeJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasStore, HasWorker } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 import { start } from './generation.ts';
 
@@ -43,7 +43,7 @@ export async function planRefresh(
 /** Refreshes an artifact. One that has no page yet, or is being generated already, waits for the next time. */
 export const refreshArtifactJob = defineJob({ kind: jobKinds.refreshArtifact, concurrency: 1, run: refreshDue });
 
-async function refreshDue(engine: Engine, job: JobRow): Promise<void> {
+async function refreshDue(engine: HasStore & HasClock & HasWorker, job: JobRow): Promise<void> {
   const started = await engine.store.transaction().execute(async (trx) => {
     if (!(await holdsJob(trx, job))) return false;
     const artifact = await artifactById(trx, job.subject_id);

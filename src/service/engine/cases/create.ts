@@ -9,7 +9,7 @@ import type { Queries } from '../../store/database/database.ts';
 import type { CaseRow, QueueRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { priorityRank } from '../../views/cases.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock } from '../engine.ts';
 import { caseEvent } from '../webhooks/case-events.ts';
 import { recordEvents } from '../webhooks/events.ts';
 import { ensureLabel } from './labels.ts';
@@ -24,7 +24,7 @@ export interface CaseOrigin {
 
 /** Adds cases within a transaction of the caller, who wakes the worker when it has committed. */
 export async function createCases(
-  engine: Pick<Engine, 'clock'>,
+  engine: HasClock,
   trx: Queries,
   queue: QueueRow,
   drafts: readonly NewCase[],

@@ -9,7 +9,7 @@ import type { Queries } from '../../store/database/database.ts';
 import type { CaseRow, RunRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { priorityWord } from '../../views/cases.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock } from '../engine.ts';
 import { createCases } from './create.ts';
 import { type CaseEnd, leaveCase } from './run-end.ts';
 
@@ -30,7 +30,7 @@ export async function caseOfRun(db: Queries, run: RunRow): Promise<RunCase | und
 }
 
 /** Throws ServiceError 409 `run_has_no_case`, `case_lost` or `case_is_done`, 404 `queue_not_found`, 400 `invalid_case`. */
-export async function carryOut(engine: Pick<Engine, 'clock'>, trx: Queries, run: RunRow, action: CaseAction): Promise<object> {
+export async function carryOut(engine: HasClock, trx: Queries, run: RunRow, action: CaseAction): Promise<object> {
   if (action.do === 'create') return createFor(engine, trx, run, action);
   const row = await ownCase(trx, run);
   const end = endOf(action);
@@ -65,7 +65,7 @@ async function ownCase(trx: Queries, run: RunRow): Promise<CaseRow> {
 }
 
 async function createFor(
-  engine: Pick<Engine, 'clock'>,
+  engine: HasClock,
   trx: Queries,
   run: RunRow,
   { queue: name, draft, agent }: Extract<CaseAction, { do: 'create' }>,

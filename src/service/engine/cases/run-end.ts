@@ -7,13 +7,10 @@ import { caseById, changeCase } from '../../store/cases/cases.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { CaseRow, CasesTable, HumanRequestRow, RunRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock } from '../engine.ts';
 import { caseEvent } from '../webhooks/case-events.ts';
 import { recordEvents } from '../webhooks/events.ts';
 import { nudgeDispatch } from './nudge.ts';
-
-type Parts = Pick<Engine, 'clock'>;
-
 /** How a run leaves its case. `released`: it goes back into the queue. */
 export type CaseEnd =
   | { how: 'completed'; reason?: string | undefined }
@@ -28,7 +25,7 @@ export async function heldCase(trx: Queries, run: RunRow): Promise<CaseRow | und
 }
 
 /** Ends the work of a run on the case that it holds. Wake the worker after the commit. */
-export async function leaveCase(engine: Parts, trx: Queries, run: RunRow, row: CaseRow, end: CaseEnd): Promise<CaseRow> {
+export async function leaveCase(engine: HasClock, trx: Queries, run: RunRow, row: CaseRow, end: CaseEnd): Promise<CaseRow> {
   const now = isoTime(engine.clock.now());
   const left = await changeCase(trx, row.id, { status: 'pending', runId: run.id }, { ...changes(end, now), updated_at: now });
   if (left === undefined) throw new Error('the case has changed within the transaction');
@@ -55,7 +52,7 @@ function changes(end: CaseEnd, now: string): Partial<CasesTable> {
 }
 
 /** In the transaction in which a run ends. A case that it has said something of stays as that. */
-export async function caseRunEnded(engine: Parts, trx: Queries, run: RunRow, end: CaseEnd): Promise<void> {
+export async function caseRunEnded(engine: HasClock, trx: Queries, run: RunRow, end: CaseEnd): Promise<void> {
   if (run.case_id === null) return;
   const held = await heldCase(trx, run);
   if (held !== undefined) await leaveCase(engine, trx, run, held, end);
@@ -63,7 +60,7 @@ export async function caseRunEnded(engine: Parts, trx: Queries, run: RunRow, end
 }
 
 /** In the transaction in which a run begins to wait for a person. */
-export async function caseRunAsked(engine: Parts, trx: Queries, run: RunRow, request: HumanRequestRow): Promise<void> {
+export async function caseRunAsked(engine: HasClock, trx: Queries, run: RunRow, request: HumanRequestRow): Promise<void> {
   const held = await heldCase(trx, run);
   if (held !== undefined) await record(trx, held, run, { type: 'needs_input', requestId: request.id }, isoTime(engine.clock.now()));
   // Also when it has settled its case before: it is not executed any more.
@@ -71,7 +68,7 @@ export async function caseRunAsked(engine: Parts, trx: Queries, run: RunRow, req
 }
 
 /** In the transaction in which a person answers what a run asked. */
-export async function caseRunAnswered(engine: Parts, trx: Queries, run: RunRow, request: HumanRequestRow): Promise<void> {
+export async function caseRunAnswered(engine: HasClock, trx: Queries, run: RunRow, request: HumanRequestRow): Promise<void> {
   const held = await heldCase(trx, run);
   if (held === undefined) return;
   const reason = request.response ?? undefined;
@@ -79,7 +76,7 @@ export async function caseRunAnswered(engine: Parts, trx: Queries, run: RunRow, 
 }
 
 /** In the transaction in which a message lets an interrupted run go on: it takes up its case again, unless that is another's by now. */
-export async function caseRunResumed(engine: Parts, trx: Queries, run: RunRow): Promise<void> {
+export async function caseRunResumed(engine: HasClock, trx: Queries, run: RunRow): Promise<void> {
   if (run.case_id === null || run.status !== 'interrupted') return;
   const now = isoTime(engine.clock.now());
   const taken = await changeCase(trx, run.case_id, { status: 'failed', runId: run.id }, { status: 'pending', updated_at: now });
@@ -94,7 +91,7 @@ async function record(trx: Queries, row: CaseRow, run: RunRow, event: NewCaseEve
 }
 
 /** The agent may take another case. */
-async function freePlace(engine: Parts, trx: Queries, run: RunRow): Promise<void> {
+async function freePlace(engine: HasClock, trx: Queries, run: RunRow): Promise<void> {
   const row = run.case_id === null ? undefined : await caseById(trx, run.case_id);
   if (row !== undefined) await nudgeDispatch(trx, row.queue_id, engine.clock.now());
 }

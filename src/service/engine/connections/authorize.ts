@@ -16,7 +16,7 @@ import { findConnection, updateConnectionRow } from '../../store/connections/con
 import { forgetExpiredFlows, insertFlow, takeFlow } from '../../store/connections/oauth-flows.ts';
 import type { ConnectionRow, OAuthFlowRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasConnections, HasLog, HasStore, HasWorker } from '../engine.ts';
 import { changing, checkServerUrl, defaultType, insertNewConnection, requireConnection } from './connections.ts';
 import { type Discovered, discoverOAuth } from './discovery.ts';
 import { type OAuthLibrary, withOAuthLibrary } from './oauth-library.ts';
@@ -49,7 +49,12 @@ interface Details {
  * The URL for a person to open. Throws 400 when the server cannot be authorized so, 404 for a connection or custom integration.
  * @param callback where the person comes back to
  */
-export async function startAuthorization(engine: Engine, teamId: string, fields: AuthorizationStart, callback: string): Promise<string> {
+export async function startAuthorization(
+  engine: HasStore & HasClock & HasConnections,
+  teamId: string,
+  fields: AuthorizationStart,
+  callback: string,
+): Promise<string> {
   if (fields.custom_integration_id !== undefined) throw notFound('custom integration', fields.custom_integration_id);
   const returnUrl = fields.return_url === undefined ? null : checkReturnUrl(fields.return_url);
   const url = await checkServerUrl(engine, fields.mcp_server_url, 'mcp_server_url');
@@ -89,7 +94,10 @@ interface Beginning {
   before: KeptOAuth | undefined;
 }
 
-async function begin(engine: Engine, { url, state, callback, found, before }: Beginning): Promise<{ url: string; details: Details }> {
+async function begin(
+  engine: HasClock & HasConnections,
+  { url, state, callback, found, before }: Beginning,
+): Promise<{ url: string; details: Details }> {
   const { server, metadata } = found;
   return withOAuthLibrary(engine, async (sdk, fetchFn) => {
     const resource = resourceOf(sdk, url, found);
@@ -146,7 +154,7 @@ function clientMetadata({ token_endpoint_auth_methods_supported: methods }: Auth
 
 const redirects = (client: OAuthClientInformationMixed): string[] => ('redirect_uris' in client ? client.redirect_uris : []);
 
-function keptBefore({ connections: { box } }: Engine, row: ConnectionRow): KeptOAuth | undefined {
+function keptBefore({ connections: { box } }: HasConnections, row: ConnectionRow): KeptOAuth | undefined {
   try {
     return openOAuth(box, row);
   } catch (error) {
@@ -175,7 +183,10 @@ export class AuthorizationFailure extends Error {
 }
 
 /** Ends an authorization: each can be ended once. Throws AuthorizationFailure. */
-export async function finishAuthorization(engine: Engine, returned: Returned): Promise<{ row: ConnectionRow; returnUrl: string | null }> {
+export async function finishAuthorization(
+  engine: HasStore & HasClock & HasLog & HasWorker & HasConnections,
+  returned: Returned,
+): Promise<{ row: ConnectionRow; returnUrl: string | null }> {
   const flow = await takeFlow(engine.store, secretHash(returned.state), engine.clock.now());
   if (flow === undefined)
     throw new AuthorizationFailure('This authorization is not known here, has been used, or is too old. Start it again.');
@@ -192,7 +203,7 @@ export async function finishAuthorization(engine: Engine, returned: Returned): P
 }
 
 const exchange = (
-  engine: Engine,
+  engine: HasClock & HasConnections,
   { server, metadata, client, resource, verifier, callback }: Details,
   { code, iss }: { code: string; iss: string | undefined },
 ): Promise<OAuthTokens> =>
@@ -209,7 +220,12 @@ const exchange = (
     }),
   );
 
-async function keep(engine: Engine, flow: OAuthFlowRow, details: Details, tokens: OAuthTokens): Promise<ConnectionRow> {
+async function keep(
+  engine: HasStore & HasClock & HasWorker & HasConnections,
+  flow: OAuthFlowRow,
+  details: Details,
+  tokens: OAuthTokens,
+): Promise<ConnectionRow> {
   const { server, metadata, client, resource } = details;
   const kept = withTokens({ server, metadata, client, ...(resource === undefined ? {} : { resource }) }, tokens, engine.clock.now());
   const id = flow.connection_id ?? newId();

@@ -10,7 +10,7 @@ import { findConnection, insertConnection, listConnectionRows, updateConnectionR
 import type { Queries } from '../../store/database/database.ts';
 import type { ConnectionAuth, ConnectionRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasConnections, HasStore, HasWorker } from '../engine.ts';
 import { recordEvents } from '../webhooks/events.ts';
 import { updatedEvent } from './events.ts';
 
@@ -36,7 +36,11 @@ export interface NewConnection extends ConnectionFields {
 export const defaultType = 'custom_mcp';
 
 /** Throws 400 for an address or headers that cannot be used, 404 for a custom integration, 409 `too_many_connections`. */
-export async function createConnection(engine: Engine, teamId: string, fields: NewConnection): Promise<ConnectionRow> {
+export async function createConnection(
+  engine: HasStore & HasClock & HasWorker & HasConnections,
+  teamId: string,
+  fields: NewConnection,
+): Promise<ConnectionRow> {
   if (fields.custom_integration_id !== undefined) throw notFound('custom integration', fields.custom_integration_id);
   if (fields.server_url === undefined) {
     const message = 'is required: there are no integrations here that would know it';
@@ -52,7 +56,7 @@ export async function createConnection(engine: Engine, teamId: string, fields: N
 /** Inserts a connection that is complete. Throws 409 `too_many_connections`. */
 export async function insertNewConnection(
   trx: Queries,
-  engine: Engine,
+  engine: HasClock,
   {
     teamId,
     ...fields
@@ -85,7 +89,12 @@ export async function insertNewConnection(
  * Changes a connection. What was found out about it is forgotten when it is reached in another way. Secrets go to the address that
  * they were given for: with another origin they have to be given again, and an authorization is dropped. Throws 404, and 400 as above.
  */
-export async function updateConnection(engine: Engine, teamId: string, id: string, fields: ConnectionFields): Promise<ConnectionRow> {
+export async function updateConnection(
+  engine: HasStore & HasClock & HasWorker & HasConnections,
+  teamId: string,
+  id: string,
+  fields: ConnectionFields,
+): Promise<ConnectionRow> {
   const server_url = fields.server_url === undefined ? undefined : await checkServerUrl(engine, fields.server_url);
   return changing(engine, async (trx) => {
     const row = await requireConnection(trx, teamId, id);
@@ -112,7 +121,7 @@ export async function updateConnection(engine: Engine, teamId: string, id: strin
 }
 
 /** Deletes a connection with its secrets; that runs have used it stays known. Throws 404. */
-export async function deleteConnection(engine: Engine, teamId: string, id: string): Promise<ConnectionRow> {
+export async function deleteConnection(engine: HasStore & HasClock, teamId: string, id: string): Promise<ConnectionRow> {
   return engine.store.transaction().execute(async (trx) => {
     const row = await requireConnection(trx, teamId, id);
     const now = isoTime(engine.clock.now());
@@ -130,7 +139,7 @@ export async function requireConnection(db: Queries, teamId: string, id: string)
 }
 
 /** The URL as it is dialled. Throws 400 `invalid_request` or `connection_host_not_allowed`. */
-export const checkServerUrl = (engine: Pick<Engine, 'connections'>, text: string, field = 'server_url'): Promise<string> =>
+export const checkServerUrl = (engine: HasConnections, text: string, field = 'server_url'): Promise<string> =>
   checkOutboundUrl(engine.connections.agent, text, {
     field,
     code: 'connection_host_not_allowed',
@@ -145,7 +154,10 @@ function keepsSecrets(before: KeptHeaders, given: GivenHeaders | null | undefine
 }
 
 /** A change in a transaction, that webhooks are told of. */
-export async function changing(engine: Engine, change: (trx: Queries) => Promise<ConnectionRow>): Promise<ConnectionRow> {
+export async function changing(
+  engine: HasStore & HasClock & HasWorker & HasConnections,
+  change: (trx: Queries) => Promise<ConnectionRow>,
+): Promise<ConnectionRow> {
   let told = false;
   const row = await engine.store.transaction().execute(async (trx) => {
     const changed = await change(trx);

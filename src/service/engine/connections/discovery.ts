@@ -2,7 +2,7 @@
 import type { AuthorizationServerMetadata, OAuthProtectedResourceMetadata } from '@modelcontextprotocol/client';
 import { ServiceError } from '../../errors.ts';
 import { type Fetch, OutboundError } from '../../outbound/guarded-fetch.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasConnections } from '../engine.ts';
 import { type OAuthLibrary, withOAuthLibrary } from './oauth-library.ts';
 
 export interface Discovered {
@@ -15,7 +15,7 @@ export interface Discovered {
 }
 
 /** Undefined when nothing there says how it is authorized. Throws 400 `mcp_server_unreachable`. */
-export const discoverOAuth = (engine: Pick<Engine, 'clock' | 'connections'>, url: string): Promise<Discovered | undefined> =>
+export const discoverOAuth = (engine: HasClock & HasConnections, url: string): Promise<Discovered | undefined> =>
   withOAuthLibrary(engine, async (sdk, fetch) => {
     const challenge = await challengeOf(sdk, fetch, url);
     const { resourceMetadataUrl } = challenge;

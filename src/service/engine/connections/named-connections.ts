@@ -5,14 +5,12 @@ import type { NamedConnection } from '../../runtimes/runtime.ts';
 import { connectionsOfTeam } from '../../store/connections/connections.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { ConnectionRow } from '../../store/database/schema.ts';
-import type { Engine } from '../engine.ts';
+import type { HasRuntimes } from '../engine.ts';
 import { inputText } from '../revision/procedure.ts';
-
-type Runtimes = Pick<Engine, 'runtimes'>;
 
 /** Each connection of the team that a revision names, in the order of their use, by the revision's configuration as it is stored. */
 export async function namedConnections(
-  engine: Runtimes,
+  engine: HasRuntimes,
   db: Queries,
   teamId: string,
   configs: (string | null)[],
@@ -24,7 +22,7 @@ export async function namedConnections(
 }
 
 /** Throws 400 `connection_missing` when a revision cannot do without a connection that the team does not have. */
-export async function requireConnections(engine: Runtimes, db: Queries, teamId: string, config: string): Promise<void> {
+export async function requireConnections(engine: HasRuntimes, db: Queries, teamId: string, config: string): Promise<void> {
   const needed = namesIn(engine, config).flatMap(({ name, needed }) => (needed ? [name] : []));
   if (needed.length === 0) return;
   const rows = await connectionsOfTeam(db, teamId, needed);
@@ -39,7 +37,7 @@ export async function requireConnections(engine: Runtimes, db: Queries, teamId: 
 
 const isCalled = ({ id, name }: ConnectionRow, word: string): boolean => name === word || id === word;
 
-function namesIn({ runtimes }: Runtimes, config: string | null): NamedConnection[] {
+function namesIn({ runtimes }: HasRuntimes, config: string | null): NamedConnection[] {
   if (config === null) return [];
   const { data } = JSON.parse(config) as RevisionConfig;
   try {

@@ -1,7 +1,7 @@
 /** The OAuth half of the MCP client library, over guarded connections and within a time limit. */
 import { type Fetch, guardedFetch, OutboundError } from '../../outbound/guarded-fetch.ts';
 import { withinTime } from '../../outbound/within-time.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasConnections } from '../engine.ts';
 import { probeLimit } from './limits.ts';
 
 /** Bytes of all answers of one use. */
@@ -11,7 +11,7 @@ export type OAuthLibrary = typeof import('@modelcontextprotocol/client');
 
 /** Rejects with what `use` rejects with, or an OutboundError when it takes too long. */
 export async function withOAuthLibrary<T>(
-  { clock, connections }: Pick<Engine, 'clock' | 'connections'>,
+  { clock, connections }: HasClock & HasConnections,
   use: (sdk: OAuthLibrary, fetch: Fetch) => Promise<T>,
 ): Promise<T> {
   const sdk = await import('@modelcontextprotocol/client');

@@ -6,10 +6,10 @@ import type { ConnectionAnswer, RunConnections } from '../../runtimes/runtime.ts
 import { findConnection, findConnectionsNamed, noteRunConnection } from '../../store/connections/connections.ts';
 import type { ConnectionRow, RunRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
-import type { Engine } from '../engine.ts';
-import { callConnectionTool } from './use.ts';
+import type { HasStore } from '../engine.ts';
+import { type ConnectionUser, callConnectionTool } from './use.ts';
 
-export const runConnections = (engine: Engine, run: Pick<RunRow, 'id' | 'team_id'>): RunConnections => ({
+export const runConnections = (engine: ConnectionUser, run: Pick<RunRow, 'id' | 'team_id'>): RunConnections => ({
   async open(idOrName) {
     const row = await connectionOf(engine, run.team_id, idOrName);
     return {
@@ -28,7 +28,7 @@ export const runConnections = (engine: Engine, run: Pick<RunRow, 'id' | 'team_id
   },
 });
 
-async function connectionOf({ store }: Engine, teamId: string, idOrName: string): Promise<ConnectionRow> {
+async function connectionOf({ store }: HasStore, teamId: string, idOrName: string): Promise<ConnectionRow> {
   const named = await findConnectionsNamed(store, teamId, idOrName);
   const [first] = named;
   if (named.length > 1)

@@ -6,14 +6,14 @@ import { type KeptOAuth, openOAuth, sealedOAuth } from '../../connections/secret
 import { OutboundError } from '../../outbound/guarded-fetch.ts';
 import { updateConnectionRow } from '../../store/connections/connections.ts';
 import type { ConnectionRow } from '../../store/database/schema.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasConnections, HasStore } from '../engine.ts';
 import { withOAuthLibrary } from './oauth-library.ts';
 
 /** Milliseconds before its end at which a token is renewed: a request takes its time. */
 const margin = 30_000;
 
 /** Where the tokens of a connection come from. Rejects with AuthorizationNeededError when a person has to authorize it again. */
-export function tokenSource(engine: Engine, { id, revision }: ConnectionRow): TokenSource {
+export function tokenSource(engine: HasStore & HasClock & HasConnections, { id, revision }: ConnectionRow): TokenSource {
   let used: string | undefined;
   return {
     async token() {
@@ -29,7 +29,7 @@ export function tokenSource(engine: Engine, { id, revision }: ConnectionRow): To
   };
 }
 
-async function current(engine: Engine, id: string): Promise<KeptOAuth> {
+async function current(engine: HasStore & HasConnections, id: string): Promise<KeptOAuth> {
   const row = await engine.store.selectFrom('connections').select(['id', 'oauth']).where('id', '=', id).executeTakeFirst();
   const kept = row === undefined ? undefined : openOAuth(engine.connections.box, row);
   if (kept === undefined) throw new AuthorizationNeededError('nobody has authorized it yet');
@@ -37,11 +37,19 @@ async function current(engine: Engine, id: string): Promise<KeptOAuth> {
 }
 
 /** Tokens other than the one that was refused. Callers at the same time share one renewal. */
-function renewed(engine: Engine, connection: { id: string; revision: number }, refused: string | undefined): Promise<KeptOAuth> {
+function renewed(
+  engine: HasStore & HasClock & HasConnections,
+  connection: { id: string; revision: number },
+  refused: string | undefined,
+): Promise<KeptOAuth> {
   return engine.connections.renewals.run(connection.id, () => renew(engine, connection, refused));
 }
 
-async function renew(engine: Engine, { id, revision }: { id: string; revision: number }, refused: string | undefined): Promise<KeptOAuth> {
+async function renew(
+  engine: HasStore & HasClock & HasConnections,
+  { id, revision }: { id: string; revision: number },
+  refused: string | undefined,
+): Promise<KeptOAuth> {
   const kept = await current(engine, id);
   // Somebody else was faster.
   if (kept.accessToken !== refused) return kept;
@@ -55,7 +63,11 @@ async function renew(engine: Engine, { id, revision }: { id: string; revision: n
 
 const ended = 'its authorization has ended; a person has to authorize it again';
 
-async function refresh(engine: Engine, { server, metadata, client, resource }: KeptOAuth, refreshToken: string): Promise<OAuthTokens> {
+async function refresh(
+  engine: HasClock & HasConnections,
+  { server, metadata, client, resource }: KeptOAuth,
+  refreshToken: string,
+): Promise<OAuthTokens> {
   return withOAuthLibrary(engine, async (sdk, fetchFn) => {
     try {
       return await sdk.refreshAuthorization(server, {

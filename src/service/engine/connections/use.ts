@@ -7,10 +7,13 @@ import { UnreadableSecretError } from '../../secret-box.ts';
 import { updateConnectionRow } from '../../store/connections/connections.ts';
 import type { ConnectionRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasConnections, HasLog, HasStore, HasWorker } from '../engine.ts';
 import { recordEvents } from '../webhooks/events.ts';
 import { actionRequiredEvent, updatedEvent } from './events.ts';
 import { tokenSource } from './tokens.ts';
+
+/** The parts of the engine that using a connection takes: its health is noted, and a change of it is an event. */
+export type ConnectionUser = HasStore & HasClock & HasLog & HasWorker & HasConnections;
 
 export interface UseOptions {
   /** Milliseconds. */
@@ -19,24 +22,24 @@ export interface UseOptions {
 }
 
 /** The tools of a connection. Rejects with ServerProblem. */
-export const connectionTools = (engine: Engine, row: ConnectionRow, options: UseOptions): Promise<ServerTool[]> =>
+export const connectionTools = (engine: ConnectionUser, row: ConnectionRow, options: UseOptions): Promise<ServerTool[]> =>
   used(engine, row, (server) => serverTools(server, { ...options, ...session(engine) }));
 
 /** Calls a tool of a connection. Rejects with ServerProblem. */
 export const callConnectionTool = (
-  engine: Engine,
+  engine: ConnectionUser,
   row: ConnectionRow,
   call: { name: string; arguments: Record<string, unknown> },
   options: UseOptions,
 ): Promise<CallToolResult> => used(engine, row, (server) => callServerTool(server, call, { ...options, ...session(engine) }));
 
 /** The tools of a server that is no connection. Rejects with ServerProblem. */
-export const probedTools = (engine: Engine, server: Server, options: UseOptions): Promise<ServerTool[]> =>
+export const probedTools = (engine: HasClock & HasConnections, server: Server, options: UseOptions): Promise<ServerTool[]> =>
   serverTools(server, { ...options, ...session(engine) });
 
-const session = ({ connections, clock }: Engine) => ({ agent: connections.agent, clock });
+const session = ({ connections, clock }: HasClock & HasConnections) => ({ agent: connections.agent, clock });
 
-async function used<T>(engine: Engine, row: ConnectionRow, use: (server: Server) => Promise<T>): Promise<T> {
+async function used<T>(engine: ConnectionUser, row: ConnectionRow, use: (server: Server) => Promise<T>): Promise<T> {
   try {
     const result = await use(serverOf(engine, row));
     await noteHealth(engine, row, null);
@@ -48,7 +51,7 @@ async function used<T>(engine: Engine, row: ConnectionRow, use: (server: Server)
   }
 }
 
-function serverOf(engine: Engine, row: ConnectionRow): Server {
+function serverOf(engine: HasStore & HasClock & HasConnections, row: ConnectionRow): Server {
   const { box } = engine.connections;
   try {
     const { plain, secret } = openHeaders(box, row);
@@ -63,7 +66,7 @@ function serverOf(engine: Engine, row: ConnectionRow): Server {
 }
 
 /** Keeps what was found, unless the connection was changed meanwhile, and tells webhooks when it begins or ceases to work. */
-async function noteHealth(engine: Engine, { id, revision, team_id }: ConnectionRow, problem: string | null): Promise<void> {
+async function noteHealth(engine: ConnectionUser, { id, revision, team_id }: ConnectionRow, problem: string | null): Promise<void> {
   const now = isoTime(engine.clock.now());
   const told = await engine.store.transaction().execute(async (trx) => {
     const before = await trx.selectFrom('connections').selectAll().where('id', '=', id).executeTakeFirst();

@@ -8,19 +8,18 @@ import { isoTime } from '../../store/database/time.ts';
 import { executingCaseRuns } from '../../store/runs/runs.ts';
 import { priorityRank } from '../../views/cases.ts';
 import { nudgeDispatch } from '../cases/nudge.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock } from '../engine.ts';
 import { interruptRun } from '../runs/lifecycle.ts';
 import { caseEvent } from '../webhooks/case-events.ts';
 import { recordEvents } from '../webhooks/events.ts';
 
-type Parts = Pick<Engine, 'clock'>;
 const idsOf = (rows: readonly CaseRow[]): string[] => rows.map(({ id }) => id);
 
 /**
  * Deletes cases and interrupts the runs that are executed for them; hand their ids to `abortDrivers` after the commit. A
  * run that waits for a person goes on waiting: its request can still be answered.
  */
-export async function deleteCases(engine: Parts, trx: Queries, queueId: string, ids: readonly string[]): Promise<string[]> {
+export async function deleteCases(engine: HasClock, trx: Queries, queueId: string, ids: readonly string[]): Promise<string[]> {
   // Gone before their runs end: nothing is left for the end of a run to settle.
   await deleteCaseRows(trx, ids);
   const interrupted = await interruptCaseRuns(engine, trx, ids);
@@ -30,7 +29,7 @@ export async function deleteCases(engine: Parts, trx: Queries, queueId: string, 
 
 /** Sets the status. `pending` re-opens: the case waits to be taken again, whoever holds it. */
 export async function setStatus(
-  engine: Parts,
+  engine: HasClock,
   trx: Queries,
   queue: QueueRow,
   rows: readonly CaseRow[],
@@ -64,7 +63,7 @@ export async function setStatus(
 
 /** Puts cases that nobody works on back into the line: of the queue, or of one agent. The others are left alone. */
 export async function reprocess(
-  engine: Parts,
+  engine: HasClock,
   trx: Queries,
   queue: QueueRow,
   rows: readonly CaseRow[],
@@ -79,7 +78,7 @@ export async function reprocess(
 }
 
 /** Changes the priority, of work that is going on too; it interrupts nothing. */
-export async function setPriority(engine: Parts, trx: Queries, rows: readonly CaseRow[], priority: CasePriority): Promise<CaseRow[]> {
+export async function setPriority(engine: HasClock, trx: Queries, rows: readonly CaseRow[], priority: CasePriority): Promise<CaseRow[]> {
   const rank = priorityRank(priority);
   const changed = rows.filter((row) => row.priority !== rank);
   const now = isoTime(engine.clock.now());
@@ -91,7 +90,7 @@ export async function setPriority(engine: Parts, trx: Queries, rows: readonly Ca
 const waiting = { status: 'pending', claimed_at: null, claimed_by_run_id: null, completed_at: null, postponed_to: null } as const;
 
 /** Puts cases back into the line, of one agent where the event names it, and interrupts the runs that are executed for them. */
-async function putBack(engine: Parts, trx: Queries, queue: QueueRow, rows: readonly CaseRow[], event: NewCaseEvent): Promise<string[]> {
+async function putBack(engine: HasClock, trx: Queries, queue: QueueRow, rows: readonly CaseRow[], event: NewCaseEvent): Promise<string[]> {
   const now = isoTime(engine.clock.now());
   // Let go of before their runs end, which would settle them otherwise.
   await updateCases(trx, idsOf(rows), { ...waiting, delegated_agent_id: event.agentId ?? null, updated_at: now });
@@ -102,7 +101,7 @@ async function putBack(engine: Parts, trx: Queries, queue: QueueRow, rows: reado
   return interrupted;
 }
 
-async function interruptCaseRuns(engine: Parts, trx: Queries, caseIds: readonly string[]): Promise<string[]> {
+async function interruptCaseRuns(engine: HasClock, trx: Queries, caseIds: readonly string[]): Promise<string[]> {
   const interrupted: string[] = [];
   for (const chunk of inChunks(caseIds)) {
     for (const id of await executingCaseRuns(trx, chunk)) {

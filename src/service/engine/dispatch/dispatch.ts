@@ -13,7 +13,7 @@ import type { CaseRow, JobRow, QueueRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { holdsJob, releaseJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasLog, HasRuntimes, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 import { createRun } from '../runs/lifecycle.ts';
 import { caseEvent } from '../webhooks/case-events.ts';
@@ -35,7 +35,7 @@ interface Taker {
 /** Gives the cases of one queue to its agents. */
 export const dispatchCasesJob = defineJob({ kind: jobKinds.dispatchCases, concurrency: 2, run: dispatchCases });
 
-async function dispatchCases(engine: Engine, job: JobRow): Promise<void> {
+async function dispatchCases(engine: HasStore & HasClock & HasLog & HasRuntimes, job: JobRow): Promise<void> {
   const begun = await engine.store.transaction().execute(async (trx) => {
     if (!(await holdsJob(trx, job))) return 0;
     const queue = await trx.selectFrom('queues').selectAll().where('id', '=', job.subject_id).executeTakeFirst();
@@ -69,7 +69,7 @@ async function takersOf(trx: Queries, queue: QueueRow): Promise<Taker[]> {
 
 /** One case for each agent in turn, as long as there is room and work. */
 async function takeTurn(
-  engine: Engine,
+  engine: HasClock & HasLog & HasRuntimes,
   trx: Queries,
   queue: QueueRow,
   takers: readonly Taker[],
@@ -108,7 +108,7 @@ async function takeTurn(
 }
 
 /** Starts the run of a case, and claims the case for it. */
-async function begin(engine: Engine, trx: Queries, queue: QueueRow, row: CaseRow, agentId: string): Promise<void> {
+async function begin(engine: HasClock & HasRuntimes, trx: Queries, queue: QueueRow, row: CaseRow, agentId: string): Promise<void> {
   const run = await createRun(engine, trx, {
     teamId: queue.team_id,
     agentId,

@@ -6,7 +6,7 @@ import { runsForCases } from '../../store/cases/case-line.ts';
 import { type ListedTrigger, triggersOfAgents } from '../../store/cases/case-triggers.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { QueueRow } from '../../store/database/schema.ts';
-import type { Engine } from '../engine.ts';
+import type { HasRuntimes, HasStore } from '../engine.ts';
 import { procedureOf } from '../revision/procedure.ts';
 
 /** An agent with what its live revision says. */
@@ -17,7 +17,7 @@ interface LiveAgent {
   handover_target_ids: string | null;
 }
 
-export async function queueAgents(engine: Pick<Engine, 'store' | 'runtimes'>, queue: QueueRow): Promise<Response<'listQueueAgents'>> {
+export async function queueAgents(engine: HasStore & HasRuntimes, queue: QueueRow): Promise<Response<'listQueueAgents'>> {
   const { store } = engine;
   const agents = await liveAgents(store, queue.team_id);
   const triggers = await triggersOfAgents(
@@ -81,7 +81,7 @@ async function liveAgents(db: Queries, teamId: string): Promise<LiveAgent[]> {
 
 const handoverTargets = (agent: LiveAgent): string[] => JSON.parse(agent.handover_target_ids ?? '[]') as string[];
 
-function queuesOf(engine: Pick<Engine, 'runtimes'>, { config }: LiveAgent): string[] {
+function queuesOf(engine: HasRuntimes, { config }: LiveAgent): string[] {
   if (config === null) return [];
   try {
     const { runtime, text } = procedureOf(engine.runtimes, JSON.parse(config) as RevisionConfig);

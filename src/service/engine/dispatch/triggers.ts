@@ -20,7 +20,7 @@ import type { Queries } from '../../store/database/database.ts';
 import type { AgentRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { nudgeDispatch } from '../cases/nudge.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasStore, HasWorker } from '../engine.ts';
 
 interface Wishes {
   case_queue_id?: string;
@@ -72,7 +72,7 @@ const withConflicts = async (db: Queries, row: ListedTrigger): Promise<Trigger> 
 
 /** Has an agent work on a queue. Throws 404, 409 `agent_has_case_trigger`. */
 export async function createTrigger(
-  engine: Engine,
+  engine: HasStore & HasClock & HasWorker,
   by: { teamId: string; credentialId: string; agentId: string },
   wishes: Wishes & { case_queue_id: string; enabled: boolean },
 ): Promise<Trigger> {
@@ -101,7 +101,7 @@ export async function createTrigger(
 
 /** Changes a trigger. What runs already goes on. Throws 404. */
 export async function updateTrigger(
-  engine: Engine,
+  engine: HasStore & HasClock & HasWorker,
   at: { teamId: string; agentId: string; triggerId: string },
   wishes: Wishes,
 ): Promise<Trigger> {
@@ -121,7 +121,10 @@ export async function updateTrigger(
 }
 
 /** Takes an agent off its queue. What runs already goes on. Throws 404. */
-export async function deleteTrigger(engine: Engine, at: { teamId: string; agentId: string; triggerId: string }): Promise<void> {
+export async function deleteTrigger(
+  engine: HasStore & HasClock & HasWorker,
+  at: { teamId: string; agentId: string; triggerId: string },
+): Promise<void> {
   await changing(engine, async (trx) => {
     const agent = await requiredAgent(trx, at.teamId, at.agentId);
     await deleteTriggerRow(trx, (await requireTrigger(trx, agent.id, at.triggerId)).row.id);
@@ -129,7 +132,7 @@ export async function deleteTrigger(engine: Engine, at: { teamId: string; agentI
 }
 
 /** Takes an agent that is being deleted off its queue, and gives what was delegated to it back. */
-export async function leaveQueues(engine: Pick<Engine, 'clock'>, trx: Queries, agentId: string): Promise<void> {
+export async function leaveQueues(engine: HasClock, trx: Queries, agentId: string): Promise<void> {
   const row = await triggerOfAgent(trx, agentId);
   if (row !== undefined) await deleteTriggerRow(trx, row.id);
   const now = isoTime(engine.clock.now());
@@ -143,12 +146,12 @@ export async function leaveQueues(engine: Pick<Engine, 'clock'>, trx: Queries, a
 }
 
 /** The line of the agent's queue, when the agent can do what it could not before: a revision went live. */
-export async function agentIsReady(engine: Pick<Engine, 'clock'>, trx: Queries, agentId: string): Promise<void> {
+export async function agentIsReady(engine: HasClock, trx: Queries, agentId: string): Promise<void> {
   const row = await triggerOfAgent(trx, agentId);
   if (row !== undefined) await nudgeDispatch(trx, row.queue_id, engine.clock.now());
 }
 
-async function changing<T>(engine: Engine, change: (trx: Queries, now: string) => Promise<T>): Promise<T> {
+async function changing<T>(engine: HasStore & HasClock & HasWorker, change: (trx: Queries, now: string) => Promise<T>): Promise<T> {
   const result = await engine.store.transaction().execute((trx) => change(trx, isoTime(engine.clock.now())));
   engine.worker.wake();
   return result;

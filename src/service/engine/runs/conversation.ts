@@ -12,7 +12,7 @@ import { answerRequest, findHumanRequest, pendingRequest } from '../../store/run
 import { appendMessages } from '../../store/runs/messages.ts';
 import { changeRun, findRun } from '../../store/runs/runs.ts';
 import { caseRunAnswered, caseRunResumed } from '../cases/run-end.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasStore, HasWorker } from '../engine.ts';
 import { type AskedRequest, answerInWords, readAnswer } from '../requests/answers.ts';
 import { messageEvents, recordRunEvents, respondedEvent } from '../webhooks/run-events.ts';
 import { withdrawEvaluation } from './evaluations.ts';
@@ -23,7 +23,7 @@ import { postedMessage, responseMessage } from './messages.ts';
  * `human_request_already_answered` or `run_not_waiting`, 400 `invalid_answer`.
  */
 export async function respond(
-  engine: Engine,
+  engine: HasStore & HasClock & HasWorker,
   to: { teamId: string; runId: string; requestId: string },
   body: { approved?: boolean; answers?: Record<string, string>; reason?: string },
 ): Promise<HumanRequestRow> {
@@ -70,7 +70,7 @@ export interface PostedMessage {
  * 409 `agent_deleted`, 409 `human_request_pending` or `run_not_waiting` when the pending request is not the expected one.
  */
 export async function postMessage(
-  engine: Engine,
+  engine: HasStore & HasClock & HasWorker,
   to: { teamId: string; runId: string },
   text: string,
   { mayAnswer, expectedRequest }: MessageRules,

@@ -12,18 +12,18 @@ import { isoTime } from '../../store/database/time.ts';
 import { enqueueJob, holdsJob, releaseJob, revokeJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { isTerminal, runById } from '../../store/runs/runs.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasSandboxes, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 
 /** In the transaction in which a run ends. Wake the worker after the commit. */
-export async function planEvaluation(engine: Pick<Engine, 'clock'>, trx: Queries, run: RunRow): Promise<void> {
+export async function planEvaluation(engine: HasClock, trx: Queries, run: RunRow): Promise<void> {
   const now = engine.clock.now();
   await beginEvaluation(trx, run.id, isoTime(now));
   await enqueueJob(trx, { kind: jobKinds.evaluate, subjectId: run.id, dueAt: now });
 }
 
 /** In the transaction in which a run that had ended goes on. */
-export async function withdrawEvaluation(engine: Pick<Engine, 'clock'>, trx: Queries, run: RunRow): Promise<void> {
+export async function withdrawEvaluation(engine: HasClock, trx: Queries, run: RunRow): Promise<void> {
   await reopenEvaluation(trx, run.id, isoTime(engine.clock.now()));
   await revokeJob(trx, jobKinds.evaluate, run.id);
 }
@@ -31,7 +31,7 @@ export async function withdrawEvaluation(engine: Pick<Engine, 'clock'>, trx: Que
 /** Evaluates a run that has ended. */
 export const evaluateJob = defineJob({ kind: jobKinds.evaluate, concurrency: 2, run: evaluateRun });
 
-async function evaluateRun(engine: Engine, job: JobRow): Promise<void> {
+async function evaluateRun(engine: HasStore & HasClock & HasSandboxes, job: JobRow): Promise<void> {
   const { store, sandboxes, clock } = engine;
   const run = await runById(store, job.subject_id);
   const pending = (await findEvaluation(store, job.subject_id))?.status === 'in_progress';

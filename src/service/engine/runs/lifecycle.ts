@@ -17,7 +17,7 @@ import { appendMessages } from '../../store/runs/messages.ts';
 import { activeRunIds, activeStatuses, changeRun, findRun, insertRun, nextRunNumber } from '../../store/runs/runs.ts';
 import { findSandbox, insertSandbox, keepSandbox } from '../../store/runs/sandboxes.ts';
 import { type CaseEnd, caseRunEnded } from '../cases/run-end.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasRuntimes, HasStore, HasWebhooks, HasWorker } from '../engine.ts';
 import { procedureOf } from '../revision/procedure.ts';
 import { messageEvents, recordRunEvents, runEvent } from '../webhooks/run-events.ts';
 import { checkWebhookUrl } from '../webhooks/subscriptions.ts';
@@ -40,7 +40,7 @@ export interface RunStart {
  * Starts a run of the agent's live revision. Throws 404 for an unknown agent or sandbox, 403 `plan_limit_reached`,
  * 409 `agent_has_no_live_revision`, 400 for a URL that webhooks cannot be sent to.
  */
-export async function startRun(engine: Engine, start: RunStart): Promise<RunRow> {
+export async function startRun(engine: HasStore & HasClock & HasRuntimes & HasWorker & HasWebhooks, start: RunStart): Promise<RunRow> {
   const webhookUrl = start.webhookUrl === undefined ? undefined : await checkWebhookUrl(engine, start.webhookUrl, 'webhook_url');
   const run = await engine.store.transaction().execute((trx) => createRun(engine, trx, { ...start, webhookUrl }));
   engine.worker.wake();
@@ -48,7 +48,7 @@ export async function startRun(engine: Engine, start: RunStart): Promise<RunRow>
 }
 
 /** The same within a transaction of the caller, who wakes the worker when it has committed. */
-export async function createRun(engine: Pick<Engine, 'clock' | 'runtimes'>, trx: Queries, start: RunStart): Promise<RunRow> {
+export async function createRun(engine: HasClock & HasRuntimes, trx: Queries, start: RunStart): Promise<RunRow> {
   const agent = await findAgent(trx, start.teamId, start.agentId);
   if (agent === undefined) throw notFound('agent', start.agentId);
   await requireRoomForRun(trx, start.teamId, engine.clock.now());
@@ -90,7 +90,7 @@ export async function createRun(engine: Pick<Engine, 'clock' | 'runtimes'>, trx:
 }
 
 /** Lets a run proceed as soon as a worker has room. */
-export async function admitRun(engine: Pick<Engine, 'clock'>, trx: Queries, run: RunRow): Promise<RunRow> {
+export async function admitRun(engine: HasClock, trx: Queries, run: RunRow): Promise<RunRow> {
   const now = engine.clock.now();
   await enqueueJob(trx, { kind: jobKinds.run, subjectId: run.id, dueAt: now, lane: run.team_id });
   return (await changeRun(trx, run.id, ['not_started'], { status: 'pending', updated_at: isoTime(now) })) ?? run;
@@ -100,7 +100,11 @@ export async function admitRun(engine: Pick<Engine, 'clock'>, trx: Queries, run:
  * Interrupts a run whatever it is doing, and withdraws what it asks. A run that has ended is left as it is.
  * Throws 404 for an unknown run.
  */
-export async function stopRun(engine: Engine, teamId: string, runId: string): Promise<{ run: RunRow; stopped: boolean }> {
+export async function stopRun(
+  engine: HasStore & HasClock & HasWorker,
+  teamId: string,
+  runId: string,
+): Promise<{ run: RunRow; stopped: boolean }> {
   const result = await engine.store.transaction().execute(async (trx) => {
     const run = await findRun(trx, teamId, runId);
     if (run === undefined) throw notFound('run', runId);
@@ -112,21 +116,21 @@ export async function stopRun(engine: Engine, teamId: string, runId: string): Pr
 }
 
 /** Interrupts the runs of an agent within a transaction; hand the ids to `abortDrivers` when it has committed. */
-export async function interruptRuns(engine: Pick<Engine, 'clock'>, trx: Queries, agentId: string): Promise<string[]> {
+export async function interruptRuns(engine: HasClock, trx: Queries, agentId: string): Promise<string[]> {
   const ids = await activeRunIds(trx, agentId);
   for (const id of ids) await interruptRun(engine, trx, id, { how: 'released', reason: 'The agent was deleted.' });
   return ids;
 }
 
 /** Ends what this process is doing for runs that were interrupted, and lets webhooks be told. */
-export function abortDrivers(engine: Pick<Engine, 'worker'>, runIds: string[]): void {
+export function abortDrivers(engine: HasWorker, runIds: string[]): void {
   for (const id of runIds) engine.worker.abort(jobKinds.run, id, 'stopped');
   engine.worker.wake();
 }
 
 /** The same for one run; undefined when it has ended already. */
 export async function interruptRun(
-  engine: Pick<Engine, 'clock'>,
+  engine: HasClock,
   trx: Queries,
   runId: string,
   ofItsCase: CaseEnd = { how: 'failed', reason: 'The run was stopped.' },
@@ -143,7 +147,7 @@ export async function interruptRun(
   return run;
 }
 
-async function liveProcedure(engine: Pick<Engine, 'runtimes'>, trx: Queries, agent: AgentRow) {
+async function liveProcedure(engine: HasRuntimes, trx: Queries, agent: AgentRow) {
   const build = agent.live_build_id === null ? undefined : await findBuild(trx, agent.team_id, agent.live_build_id);
   if (build === undefined || build.config === null) {
     throw new ServiceError(409, 'agent_has_no_live_revision', `The agent ${agent.name} has no live revision; create one and promote it.`);

@@ -10,26 +10,29 @@ import { jobKinds } from '../../store/jobs/kinds.ts';
 import { claimRunJob } from '../../store/runs/run-queue.ts';
 import { changeRun, isTerminal, runById } from '../../store/runs/runs.ts';
 import { reviveSandbox } from '../../store/runs/sandboxes.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasLog, HasRunConcurrency, HasRuntimes, HasSandboxes, HasStore, HasWorker } from '../engine.ts';
 import { defineJob, type JobClaim } from '../jobs/job.ts';
 import { unlessAborted } from '../jobs/unless-aborted.ts';
 import { JobAborted } from '../jobs/worker.ts';
 import { recordRunEvents, runEvent } from '../webhooks/run-events.ts';
 import { countInterruptions } from './interruptions.ts';
-import { RunLostError, RunSession } from './run-session.ts';
+import { RunLostError, RunSession, type SessionEngine } from './run-session.ts';
+
+/** The parts of the engine that executing a run takes. */
+type DriverEngine = SessionEngine & HasSandboxes & HasRuntimes;
 
 /** Takes the next run for its driver, which gets the claim to disk together with the run's first statuses. */
 const claimRun: JobClaim = (store, kind, by) => claimRunJob(store.early, kind, by);
 
 /** Advances a run as far as it can go. Throws only errors that are not the run's own failure. */
-export const runJob = defineJob({
+export const runJob = defineJob<DriverEngine & HasRunConcurrency>({
   kind: jobKinds.run,
-  concurrency: ({ runConcurrency }: Engine) => runConcurrency,
+  concurrency: ({ runConcurrency }) => runConcurrency,
   run: driveRun,
   claim: claimRun,
 });
 
-async function driveRun(engine: Engine, job: ClaimedJob, signal: AbortSignal): Promise<void> {
+async function driveRun(engine: DriverEngine, job: ClaimedJob, signal: AbortSignal): Promise<void> {
   try {
     const session = await openSession(engine, job, signal);
     if (session === undefined) return;
@@ -44,7 +47,7 @@ async function driveRun(engine: Engine, job: ClaimedJob, signal: AbortSignal): P
 }
 
 /** Everything up to the point where the runtime takes over; undefined when there is nothing to execute. */
-async function openSession(engine: Engine, job: ClaimedJob, signal: AbortSignal): Promise<RunSession | undefined> {
+async function openSession(engine: SessionEngine & HasSandboxes, job: ClaimedJob, signal: AbortSignal): Promise<RunSession | undefined> {
   const starting = await enter({ ...engine, store: engine.store.early }, job, 'starting');
   if (starting === undefined) return undefined;
   const sandbox = await engine.sandboxes.create(starting.run.sandbox_id);
@@ -66,7 +69,11 @@ interface Entered {
 }
 
 /** Moves a run on to `starting` or `running`. A run that was under way already keeps its status. */
-async function enter(engine: Engine, job: ClaimedJob, status: 'starting' | 'running'): Promise<Entered | undefined> {
+async function enter(
+  engine: HasStore & HasClock & HasWorker,
+  job: ClaimedJob,
+  status: 'starting' | 'running',
+): Promise<Entered | undefined> {
   let told = false;
   const entered = await engine.store.transaction().execute(async (trx) => {
     const run = (await holdsJob(trx, job)) ? await runById(trx, job.subject_id) : undefined;
@@ -87,7 +94,12 @@ async function enter(engine: Engine, job: ClaimedJob, status: 'starting' | 'runn
   return entered;
 }
 
-async function advance(engine: Engine, session: RunSession, job: ClaimedJob, signal: AbortSignal): Promise<Outcome> {
+async function advance(
+  engine: HasStore & HasLog & HasRuntimes,
+  session: RunSession,
+  job: ClaimedJob,
+  signal: AbortSignal,
+): Promise<Outcome> {
   const run = await runById(engine.store, job.subject_id);
   const runtime = engine.runtimes.get(run?.runtime ?? '');
   if (runtime === undefined) return { status: 'failed', error: `The runtime "${run?.runtime}" is not available in this service.` };
@@ -101,7 +113,7 @@ async function advance(engine: Engine, session: RunSession, job: ClaimedJob, sig
 }
 
 /** After an abort: at shutdown the run keeps its place and goes on at the next start; a stopped or lost one is not ours to touch. */
-async function giveBack(engine: Engine, job: ClaimedJob, signal: AbortSignal): Promise<void> {
+async function giveBack(engine: HasStore & HasClock, job: ClaimedJob, signal: AbortSignal): Promise<void> {
   if (!(signal.reason instanceof JobAborted) || signal.reason.reason !== 'shutdown') return;
   await yieldJob(engine.store, job, engine.clock.now());
 }

@@ -9,7 +9,7 @@ import { isoTime } from '../../store/database/time.ts';
 import { nudgeJob, releaseJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { endedRuns, firstRunEnd, removeRuns } from '../../store/runs/run-removal.ts';
-import type { Engine } from '../engine.ts';
+import type { HasBackups, HasClock, HasFiles, HasLog, HasRetention, HasSandboxes, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 
 /** Runs removed in one transaction. */
@@ -18,14 +18,18 @@ const portion = 25;
 const interval = 60 * 60 * 1_000;
 
 /** Makes the job due at every start, because the retention time might have been changed. */
-async function planRunRetention({ store, clock }: Engine): Promise<void> {
+async function planRunRetention({ store, clock }: HasStore & HasClock): Promise<void> {
   await nudgeJob(store, { kind: jobKinds.forgetRuns, subjectId: 'all', dueAt: clock.now() });
 }
 
 /** Removes runs whose retention time has passed: every hour, and when the next of them expires. */
 export const forgetRunsJob = defineJob({ kind: jobKinds.forgetRuns, concurrency: 1, run: forgetRuns, atStart: planRunRetention });
 
-async function forgetRuns(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+async function forgetRuns(
+  engine: HasStore & HasClock & HasLog & HasSandboxes & HasFiles & HasRetention & HasBackups,
+  job: JobRow,
+  signal: AbortSignal,
+): Promise<void> {
   const { store, clock, runRetention: kept } = engine;
   // One moment for all of it: what falls due while this goes on is not late, it is due at once.
   const now = clock.now();
@@ -44,7 +48,7 @@ async function forgetRuns(engine: Engine, job: JobRow, signal: AbortSignal): Pro
   await releaseJob(store, job, { status: 'queued', dueAt });
 }
 
-async function removeEnded(engine: Engine, before: string, signal: AbortSignal): Promise<number> {
+async function removeEnded(engine: HasStore & HasSandboxes & HasFiles & HasBackups, before: string, signal: AbortSignal): Promise<number> {
   const { store, sandboxes, files } = engine;
   let removed = 0;
   for (let ids = await endedRuns(store, before, portion); ids.length > 0; ids = await endedRuns(store, before, portion)) {

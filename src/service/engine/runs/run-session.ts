@@ -16,7 +16,8 @@ import { changeRun, runById } from '../../store/runs/runs.ts';
 import { carryOut, caseOfRun } from '../cases/run-actions.ts';
 import { caseRunAsked, caseRunEnded } from '../cases/run-end.ts';
 import { runConnections } from '../connections/run-connections.ts';
-import type { Engine } from '../engine.ts';
+import type { ConnectionUser } from '../connections/use.ts';
+import type { HasBackups, HasFiles, HasRunPolicy } from '../engine.ts';
 import { readMemory, remember } from '../revision/memory.ts';
 import type { NewEvent } from '../webhooks/events.ts';
 import { askedEvent, fileEvent, messageEvents, recordRunEvents, runEvent } from '../webhooks/run-events.ts';
@@ -35,8 +36,11 @@ export class RunLostError extends Error {
 /** Statuses in which a driver may write. */
 const driven = ['pending', 'starting', 'running'] as const;
 
+/** The parts of the engine that an execution uses. */
+export type SessionEngine = ConnectionUser & HasFiles & HasRunPolicy & HasBackups;
+
 export interface SessionParts {
-  engine: Engine;
+  engine: SessionEngine;
   claim: Claim;
   run: RunRow;
   agentName: string;
@@ -60,7 +64,7 @@ export class RunSession implements RunHost {
   readonly journal = new Map<string, unknown>();
   case: RunCase | undefined;
   readonly #answers = new Map<string, HumanAnswer>();
-  readonly #engine: Engine;
+  readonly #engine: SessionEngine;
   readonly #claim: Claim;
   readonly #row: RunRow;
   #memory: Map<string, string> | undefined;

@@ -5,14 +5,17 @@ import { isoTime } from '../../store/database/time.ts';
 import { enqueueJob, releaseJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { expireSandbox, expiryOf, insertSandbox } from '../../store/runs/sandboxes.ts';
-import type { Engine } from '../engine.ts';
+import type { HasBackups, HasClock, HasSandboxes, HasStore, HasWorker } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 
 /** How long a sandbox waits for a run: 24 hours. */
 const stagingTime = 24 * 60 * 60 * 1_000;
 
 /** Creates an empty sandbox that a run can be started with. */
-export async function stageSandbox(engine: Engine, teamId: string): Promise<{ id: string; expiresAt: string }> {
+export async function stageSandbox(
+  engine: HasStore & HasClock & HasSandboxes & HasWorker,
+  teamId: string,
+): Promise<{ id: string; expiresAt: string }> {
   const id = newId();
   const now = engine.clock.now();
   const expiresAt = isoTime(now + stagingTime);
@@ -28,7 +31,11 @@ export async function stageSandbox(engine: Engine, teamId: string): Promise<{ id
 /** Removes a staged sandbox that no run has taken. */
 export const expireSandboxJob = defineJob({ kind: jobKinds.expireSandbox, concurrency: 1, run: expireStagedSandbox });
 
-async function expireStagedSandbox(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+async function expireStagedSandbox(
+  engine: HasStore & HasClock & HasSandboxes & HasBackups,
+  job: JobRow,
+  signal: AbortSignal,
+): Promise<void> {
   const expired = await engine.backups.removals.pass(signal, async () => {
     const marked = await expireSandbox(engine.store, job.subject_id, isoTime(engine.clock.now()));
     if (marked) await engine.sandboxes.remove(job.subject_id);

@@ -8,7 +8,7 @@ import { isoTime } from '../../store/database/time.ts';
 import { nudgeJob, releaseJob, revokeJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { endedSandboxes, firstEnd, removeEndedSandbox } from '../../store/runs/sandboxes.ts';
-import type { Engine } from '../engine.ts';
+import type { HasBackups, HasClock, HasRetention, HasSandboxes, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 
 /** Sandboxes looked up at a time. */
@@ -18,7 +18,7 @@ const shortestRest = 60_000;
 const longestRest = 24 * 60 * 60 * 1_000;
 
 /** Makes the job due at every start, because the retention time might have been changed; ends it if sandboxes are kept for ever. */
-async function planRetention({ store, clock, sandboxRetention }: Engine): Promise<void> {
+async function planRetention({ store, clock, sandboxRetention }: HasStore & HasClock & HasRetention): Promise<void> {
   const job = { kind: jobKinds.expireRunSandboxes, subjectId: 'all' };
   if (sandboxRetention === undefined) await revokeJob(store, job.kind, job.subjectId);
   else await nudgeJob(store, { ...job, dueAt: clock.now() });
@@ -32,7 +32,11 @@ export const expireRunSandboxesJob = defineJob({
   atStart: planRetention,
 });
 
-async function expireRunSandboxes(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+async function expireRunSandboxes(
+  engine: HasStore & HasClock & HasSandboxes & HasRetention & HasBackups,
+  job: JobRow,
+  signal: AbortSignal,
+): Promise<void> {
   const { store, clock, sandboxRetention: kept, sandboxes } = engine;
   if (kept === undefined) return void (await releaseJob(store, job, { status: 'done' }));
   const before = isoTime(Math.max(0, clock.now() - kept));

@@ -8,8 +8,11 @@ import { isoTime } from '../../store/database/time.ts';
 import { holdsJob } from '../../store/jobs/jobs.ts';
 import { cancelDeliveries, changeDelivery, holdDeliveries, insertAttempt } from '../../store/webhooks/deliveries.ts';
 import { findWebhook, updateWebhookRow } from '../../store/webhooks/webhooks.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasLog, HasStore, HasWebhooks, HasWorker } from '../engine.ts';
 import { disableWebhook } from './subscriptions.ts';
+
+/** The parts of the engine that delivering webhooks takes. */
+export type DeliveringEngine = HasStore & HasClock & HasLog & HasWorker & HasWebhooks;
 
 export type Attempt = Sent & { url: string; at: number };
 
@@ -17,7 +20,7 @@ export type Attempt = Sent & { url: string; at: number };
 const busyStatuses = [429, 502, 504];
 
 /** Where a delivery goes now; undefined when its subscription is gone or disabled, which ends it. */
-export async function targetOf(engine: Engine, delivery: DeliveryRow): Promise<string | undefined> {
+export async function targetOf(engine: HasStore & HasClock, delivery: DeliveryRow): Promise<string | undefined> {
   if (delivery.subscription_id === null) return delivery.url;
   const row = await findWebhook(engine.store, delivery.team_id, delivery.subscription_id);
   if (row?.enabled === 1) return row.url;
@@ -27,7 +30,7 @@ export async function targetOf(engine: Engine, delivery: DeliveryRow): Promise<s
 }
 
 /** Writes down what came of an attempt, unless the job was lost meanwhile: whoever has it tries again under the same id. */
-export async function recordAttempt(engine: Engine, job: JobRow, delivery: DeliveryRow, sent: Attempt): Promise<void> {
+export async function recordAttempt(engine: DeliveringEngine, job: JobRow, delivery: DeliveryRow, sent: Attempt): Promise<void> {
   const told = await engine.store.transaction().execute(async (trx) => {
     if (!(await holdsJob(trx, job))) return false;
     const number = delivery.attempt_count + 1;
@@ -70,7 +73,13 @@ async function succeeded(trx: Queries, delivery: DeliveryRow, log: Log, now: str
 }
 
 /** Tells whether there is something new to deliver. */
-async function failed(engine: Engine, trx: Queries, delivery: DeliveryRow, sent: Attempt & { log: Log }, now: number): Promise<boolean> {
+async function failed(
+  engine: HasClock & HasLog & HasWebhooks,
+  trx: Queries,
+  delivery: DeliveryRow,
+  sent: Attempt & { log: Log },
+  now: number,
+): Promise<boolean> {
   const { timing } = engine.webhooks;
   const gone = sent.status === 410;
   const asked = { retryAfter: sent.retryAfter, busy: busyStatuses.includes(sent.status ?? 0) };
@@ -90,7 +99,7 @@ async function failed(engine: Engine, trx: Queries, delivery: DeliveryRow, sent:
 }
 
 async function countFailure(
-  engine: Engine,
+  engine: HasClock & HasLog & HasWebhooks,
   trx: Queries,
   row: WebhookRow,
   { gone, heldUntil, now }: { gone: boolean; heldUntil: number | null; now: number },

@@ -8,10 +8,10 @@ import type { DeliveryRow, JobRow } from '../../store/database/schema.ts';
 import { nudgeJob, releaseJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { dueDeliveries, eventById, nextDeliveryTime } from '../../store/webhooks/deliveries.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 import { JobAborted } from '../jobs/worker.ts';
-import { recordAttempt, targetOf } from './attempts.ts';
+import { type DeliveringEngine, recordAttempt, targetOf } from './attempts.ts';
 import { teamSecrets } from './secrets.ts';
 import { signedHeaders } from './signature.ts';
 
@@ -28,7 +28,7 @@ const closingGrace = 2_000;
 /** Delivers what is due at one endpoint. */
 export const deliverJob = defineJob({ kind: jobKinds.deliver, concurrency: concurrentEndpoints, run: deliverDue });
 
-async function deliverDue(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+async function deliverDue(engine: DeliveringEngine, job: JobRow, signal: AbortSignal): Promise<void> {
   const endpoint = job.subject_id;
   const underWay = new Map<string, Promise<void>>();
   const cut = new AbortController();
@@ -74,7 +74,7 @@ async function deliverDue(engine: Engine, job: JobRow, signal: AbortSignal): Pro
 }
 
 /** Releases the job first and looks for more work then, so that what was added meanwhile is not overlooked. */
-async function release(engine: Engine, job: JobRow): Promise<void> {
+async function release(engine: HasStore & HasClock, job: JobRow): Promise<void> {
   await engine.store.transaction().execute(async (trx) => {
     if (!(await releaseJob(trx, job, { status: 'parked' }))) return;
     const due = await nextDeliveryTime(trx, job.subject_id);
@@ -84,7 +84,7 @@ async function release(engine: Engine, job: JobRow): Promise<void> {
   });
 }
 
-async function attempt(engine: Engine, job: JobRow, delivery: DeliveryRow, signal: AbortSignal): Promise<void> {
+async function attempt(engine: DeliveringEngine, job: JobRow, delivery: DeliveryRow, signal: AbortSignal): Promise<void> {
   const url = await targetOf(engine, delivery);
   if (url === undefined) return;
   const { payload } = await eventById(engine.store, delivery.event_id);

@@ -5,13 +5,13 @@ import { nudgeJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { changeDelivery, findDelivery } from '../../store/webhooks/deliveries.ts';
 import { findWebhook } from '../../store/webhooks/webhooks.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasStore, HasWorker } from '../engine.ts';
 
 /**
  * Delivers an event again under the same id, at once and with a fresh schedule; one that is pending is only brought forward.
  * Throws 404, 409 `webhook_deleted` or `webhook_disabled`.
  */
-export async function resendDelivery(engine: Engine, teamId: string, id: string): Promise<DeliveryRow> {
+export async function resendDelivery(engine: HasStore & HasClock & HasWorker, teamId: string, id: string): Promise<DeliveryRow> {
   const now = engine.clock.now();
   const changed = await engine.store.transaction().execute(async (trx) => {
     const delivery = await findDelivery(trx, teamId, id);

@@ -5,7 +5,7 @@ import { isoTime } from '../../store/database/time.ts';
 import { nudgeJob, releaseJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { oldDeliveries, removeDeletedWebhooks, removeDeliveries, surplusDeliveries } from '../../store/webhooks/deliveries.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 
 const keptTime = 30 * 24 * 60 * 60 * 1_000;
@@ -22,11 +22,11 @@ export const forgetDeliveriesJob = defineJob({
   atStart: planForgetting,
 });
 
-async function planForgetting({ store, clock }: Engine): Promise<void> {
+async function planForgetting({ store, clock }: HasStore & HasClock): Promise<void> {
   await nudgeJob(store, { kind: jobKinds.forgetDeliveries, subjectId: 'all', dueAt: clock.now() });
 }
 
-async function forgetDeliveries(engine: Engine, job: JobRow, signal: AbortSignal): Promise<void> {
+async function forgetDeliveries(engine: HasStore & HasClock, job: JobRow, signal: AbortSignal): Promise<void> {
   const { store } = engine;
   const before = isoTime(engine.clock.now() - keptTime);
   await inPortions(engine, signal, () => oldDeliveries(store, before, portion));
@@ -36,7 +36,7 @@ async function forgetDeliveries(engine: Engine, job: JobRow, signal: AbortSignal
   await releaseJob(store, job, { status: 'queued', dueAt: engine.clock.now() + interval });
 }
 
-async function inPortions({ store }: Engine, signal: AbortSignal, find: () => Promise<string[]>): Promise<void> {
+async function inPortions({ store }: HasStore, signal: AbortSignal, find: () => Promise<string[]>): Promise<void> {
   for (let ids = await find(); ids.length > 0 && !signal.aborted; ids = await find())
     await store.transaction().execute((trx) => removeDeliveries(trx, ids));
 }

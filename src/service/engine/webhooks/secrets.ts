@@ -6,7 +6,7 @@ import type { Queries } from '../../store/database/database.ts';
 import type { WebhookSecretRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { dropExpiredSecrets, expireCurrentSecret, insertSecret, validSecrets } from '../../store/webhooks/webhooks.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasStore } from '../engine.ts';
 
 /** How long the old secret goes on signing unless the caller says otherwise: 24 hours. */
 const defaultOverlap = 24 * 60 * 60;
@@ -18,7 +18,7 @@ export interface TeamSecrets {
 }
 
 /** The secrets of a team; the first is made when it is first asked for. */
-export async function teamSecrets(engine: Pick<Engine, 'store' | 'clock'>, teamId: string): Promise<TeamSecrets> {
+export async function teamSecrets(engine: HasStore & HasClock, teamId: string): Promise<TeamSecrets> {
   const now = engine.clock.now();
   const [current, previous] = await validSecrets(engine.store, teamId, now);
   if (current !== undefined && current.expires_at === null) return { current, previous };
@@ -35,7 +35,7 @@ export async function teamSecrets(engine: Pick<Engine, 'store' | 'clock'>, teamI
  * before still signs, unless it is forced to end at once.
  */
 export async function rotateSecret(
-  engine: Pick<Engine, 'store' | 'clock'>,
+  engine: HasStore & HasClock,
   teamId: string,
   { overlapSeconds = defaultOverlap, force = false }: { overlapSeconds?: number | undefined; force?: boolean | undefined },
 ): Promise<TeamSecrets> {

@@ -11,7 +11,7 @@ import { isoTime } from '../../store/database/time.ts';
 import { cancelDeliveries } from '../../store/webhooks/deliveries.ts';
 import { findWebhook, insertWebhook, listWebhookRows, updateWebhookRow } from '../../store/webhooks/webhooks.ts';
 import { webhookView } from '../../views/webhooks.ts';
-import type { Engine } from '../engine.ts';
+import type { HasClock, HasLog, HasStore, HasWebhooks } from '../engine.ts';
 import { recordEvents } from './events.ts';
 
 /** Subscriptions that a team may have: every event is held against all of them. */
@@ -25,7 +25,11 @@ export interface WebhookFields {
 }
 
 /** Throws 400 for a URL that webhooks cannot be sent to, 409 `too_many_webhooks`. */
-export async function createWebhook(engine: Engine, teamId: string, fields: WebhookFields & { url: string }): Promise<WebhookRow> {
+export async function createWebhook(
+  engine: HasStore & HasClock & HasWebhooks,
+  teamId: string,
+  fields: WebhookFields & { url: string },
+): Promise<WebhookRow> {
   const url = await checkWebhookUrl(engine, fields.url, 'url');
   const now = isoTime(engine.clock.now());
   return engine.store.transaction().execute(async (trx) => {
@@ -56,7 +60,12 @@ export async function createWebhook(engine: Engine, teamId: string, fields: Webh
 const byRequest = 'by request';
 
 /** Changes a subscription. Disabling drops what is queued for it; enabling begins with a clean record. Throws 404, and 400 as above. */
-export async function updateWebhook(engine: Engine, teamId: string, id: string, fields: WebhookFields): Promise<WebhookRow> {
+export async function updateWebhook(
+  engine: HasStore & HasClock & HasWebhooks,
+  teamId: string,
+  id: string,
+  fields: WebhookFields,
+): Promise<WebhookRow> {
   const url = fields.url === undefined ? undefined : await checkWebhookUrl(engine, fields.url, 'url');
   const now = isoTime(engine.clock.now());
   return engine.store.transaction().execute(async (trx) => {
@@ -78,7 +87,7 @@ export async function updateWebhook(engine: Engine, teamId: string, id: string, 
 }
 
 /** Deletes a subscription and drops what is queued for it; the log of its deliveries stays. Throws 404. */
-export async function deleteWebhook(engine: Engine, teamId: string, id: string): Promise<void> {
+export async function deleteWebhook(engine: HasStore & HasClock, teamId: string, id: string): Promise<void> {
   const now = isoTime(engine.clock.now());
   await engine.store.transaction().execute(async (trx) => {
     await requireWebhook(trx, teamId, id);
@@ -88,7 +97,7 @@ export async function deleteWebhook(engine: Engine, teamId: string, id: string):
 }
 
 /** Disables a subscription that cannot be delivered to, and tells the others of the team; as `recordEvents` answers. */
-export async function disableWebhook(engine: Engine, trx: Queries, row: WebhookRow, reason: string): Promise<boolean> {
+export async function disableWebhook(engine: HasClock & HasLog, trx: Queries, row: WebhookRow, reason: string): Promise<boolean> {
   const now = isoTime(engine.clock.now());
   const changed = await updateWebhookRow(trx, row.id, { enabled: 0, disabled_reason: reason, disabled_at: now, updated_at: now });
   await cancelDeliveries(trx, row.id, 'the subscription was disabled', now);
@@ -105,7 +114,7 @@ export async function requireWebhook(db: Queries, teamId: string, id: string): P
 }
 
 /** The URL as it is dialled. Throws 400 `invalid_request` or `webhook_host_not_allowed`; see checkOutboundUrl. */
-export const checkWebhookUrl = (engine: Pick<Engine, 'webhooks'>, text: string, field: string): Promise<string> =>
+export const checkWebhookUrl = (engine: HasWebhooks, text: string, field: string): Promise<string> =>
   checkOutboundUrl(engine.webhooks.sender, text, {
     field,
     code: 'webhook_host_not_allowed',
