@@ -11,6 +11,7 @@ import { Drafts } from '../../src/terminal/prompting/drafts.ts';
 import { graceMs } from '../../src/terminal/prompting/keyboard.ts';
 import { createPrompter } from '../../src/terminal/prompts.ts';
 import { FakeTty, fastClock } from '../support/fake-tty.ts';
+import { randomFrom } from '../support/random.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 /** Times of the clock that waits and grace periods are measured with pass this much faster. */
@@ -30,17 +31,6 @@ beforeAll(async () => {
     titles.map((title, index) => `- approve: { id: r${index}, title: "${title}", on_deny: continue }`).join('\n'),
   );
 });
-
-/** Mulberry32: the same numbers for the same seed. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 async function interleave(seed: number): Promise<FakeTty> {
   const random = randomFrom(seed);
