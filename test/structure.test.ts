@@ -95,6 +95,6 @@ describe('imports', () => {
       (file) =>
         file.startsWith('service/engine/') && /import type \{[^}]*\bEngine\b[^}]*\}/.test(readFileSync(path.join(root, file), 'utf8')),
     );
-    expect(users).toEqual(['service/engine/create-engine.ts', 'service/engine/engine-jobs.ts']);
+    expect(users.sort()).toEqual(['service/engine/create-engine.ts', 'service/engine/engine-jobs.ts']);
   });
 });

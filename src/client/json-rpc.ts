@@ -1,6 +1,6 @@
 /** JSON-RPC 2.0, as the Model Context Protocol uses it. */
 
-import { isObject } from '../base/values.ts';
+import { isObject, jsonValue } from '../base/values.ts';
 export interface RpcFailure {
   code: number;
   message: string;
@@ -33,17 +33,8 @@ export const isRpcAnswer = (value: unknown, id?: string | number): value is RpcA
   (value.result !== undefined || isRpcFailure(value.error)) &&
   (id === undefined || value.id === id || value.id === null);
 
-/** The value of a message's text; undefined when it is no JSON. */
-export function parseMessage(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Whether a message of a stream is the answer that ends it. */
-export const isAnswerText = (text: string): boolean => isRpcAnswer(parseMessage(text));
+export const isAnswerText = (text: string): boolean => isRpcAnswer(jsonValue(text));
 
 /** Codes of JSON-RPC and of the Model Context Protocol. */
 export const rpcCodes = {

@@ -3,6 +3,7 @@
  * part 8: an answer that may exist is looked for with the same key, never produced a second time.
  */
 import { AopsError, type ErrorDetails, exitCodes } from '../base/errors.ts';
+import { isLoopback } from '../base/loopback.ts';
 import type { ErrorBody } from '../interface/types.ts';
 import { backoff, retryPolicy } from './backoff.ts';
 import { errorBody } from './error-body.ts';
@@ -203,8 +204,6 @@ const exhausted = ({ progress, affordable, once }: Situation): string =>
 
 const askedWait = (response: TransportResponse, now: number): number | undefined =>
   retryAfter(response.headers, serverTime(response.headers, now));
-
-const isLoopback = (hostname: string): boolean => hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname);
 
 function redirectError(response: TransportResponse, { details, baseUrl }: Situation): AopsError {
   const target = header(response.headers, 'location') ?? '';

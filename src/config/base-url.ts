@@ -1,10 +1,6 @@
 /** Service addresses: what is accepted, and the one spelling they are kept in. */
 import { UsageError } from '../base/errors.ts';
-
-/** Whether a host name, as URLs have it, means this machine. */
-export function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
-}
+import { isLoopback } from '../base/loopback.ts';
 
 /**
  * A base URL without a trailing slash: `https://api.example.com`, `http://127.0.0.1:4010/prefix`.

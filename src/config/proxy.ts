@@ -4,7 +4,7 @@
  */
 import { BlockList, isIP } from 'node:net';
 import { UsageError } from '../base/errors.ts';
-import { isLoopback } from './base-url.ts';
+import { isLoopback } from '../base/loopback.ts';
 import type { Environment } from './paths.ts';
 
 /** A proxy without its password, which must not get into any message. */

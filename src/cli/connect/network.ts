@@ -2,8 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { isLoopback } from '../../base/loopback.ts';
 import type { Certificates, Network } from '../../client/network/network.ts';
-import { isLoopback, originOf } from '../../config/base-url.ts';
+import { originOf } from '../../config/base-url.ts';
 import { proxiesOf, proxySecrets } from '../../config/proxy.ts';
 import type { Resolved } from '../../config/resolved.ts';
 import type { FileSettingKey } from '../../config/settings.ts';

@@ -2,6 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { AopsError, type ErrorDetails, exitCodes } from '../../base/errors.ts';
 import type { Dispatcher } from '../../base/undici.ts';
+import { isObject, jsonValue } from '../../base/values.ts';
 import { backoff, retryPolicy } from '../backoff.ts';
 import type { ClientEvent } from '../client.ts';
 import { RateLimitedError, UnavailableError } from '../errors.ts';
@@ -163,7 +164,8 @@ const tooMany = (details: ErrorDetails): AopsError =>
   });
 
 function refusal({ status, body }: TransportResponse, details: ErrorDetails): AopsError {
-  const { error } = parsed(body.toString('utf8'));
+  const value = jsonValue(body.toString('utf8'));
+  const error = isObject(value) ? value.error : undefined;
   const code = typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? error : 'token_refused';
   const redirected = status >= 300 && status < 400;
   const message = redirected
@@ -185,19 +187,11 @@ const unusable = (details: ErrorDetails): AopsError =>
     details: { ...details, status: 200 },
   });
 
-function parsed(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
-}
-
 /** What oauth4webapi reads. A lifetime that is none counts as not given: the token is good all the same. */
 function webResponse({ headers, body }: TransportResponse): Response {
   const text = body.toString('utf8');
-  const answer = parsed(text);
+  const value = jsonValue(text);
+  const answer = isObject(value) ? value : {};
   const broken = 'expires_in' in answer && !(Number.parseFloat(String(answer.expires_in)) >= 0);
   const contentType = header(headers, 'content-type') ?? '';
   return new Response(broken ? JSON.stringify({ ...answer, expires_in: undefined }) : text, { headers: { 'content-type': contentType } });

@@ -5,12 +5,12 @@
  */
 
 import { AopsError } from '../../base/errors.ts';
-import { isObject } from '../../base/values.ts';
+import { isObject, jsonValue } from '../../base/values.ts';
 import { operation } from '../../interface/operations.ts';
 import type { Client } from '../client.ts';
 import { ServiceAnswerError } from '../errors.ts';
 import { newIdempotencyKey } from '../idempotency.ts';
-import { isRpcAnswer, parseMessage, type RpcFailure, type RpcMessage, rpcCodes } from '../json-rpc.ts';
+import { isRpcAnswer, type RpcFailure, type RpcMessage, rpcCodes } from '../json-rpc.ts';
 import { header } from '../limits/rate-limit.ts';
 import { readJson } from '../response.ts';
 import type { TransportResponse } from '../transport.ts';
@@ -84,7 +84,7 @@ export class Bridge {
   }
 
   #handle(line: Buffer): Promise<void> {
-    const message = parseMessage(line.toString('utf8'));
+    const message = jsonValue(line.toString('utf8'));
     if (message === undefined) return this.#answer(null, { code: rpcCodes.parseError, message: 'Parse error: this is no JSON.' });
     if (!isObject(message) || (typeof message.method !== 'string' && !isRpcAnswer(message)))
       return this.#answer(null, { code: rpcCodes.invalidRequest, message: 'This is no single JSON-RPC message.' });
@@ -130,7 +130,7 @@ export class Bridge {
     const mutates = this.#tools.mayChange(message);
     const key = newIdempotencyKey();
     const onMessage = (data: string): boolean => {
-      if (isRpcAnswer(parseMessage(data), message.id)) return true;
+      if (isRpcAnswer(jsonValue(data), message.id)) return true;
       this.#spawn(this.#pass(data));
       return false;
     };
@@ -160,7 +160,7 @@ export class Bridge {
   async #renew(): Promise<void> {
     const beginning = this.#beginning;
     if (beginning === undefined) return;
-    const message = parseMessage(beginning.toString('utf8')) as Request;
+    const message = jsonValue(beginning.toString('utf8')) as Request;
     // Under an id of its own; its answer is nobody's but ours.
     const again = Buffer.from(JSON.stringify({ ...message, id: newIdempotencyKey() }));
     this.#session = undefined;

@@ -2,11 +2,11 @@
  * A client's side of the Model Context Protocol, over the HTTP core. It speaks the era of 2026-07-28, in which every
  * request stands for itself, and falls back to the one before it (`initialize` first) where a service knows no other.
  */
-import { isObject } from '../../base/values.ts';
+import { isObject, jsonValue } from '../../base/values.ts';
 import { operation } from '../../interface/operations.ts';
 import type { Client } from '../client.ts';
 import { ServiceAnswerError, UnusableAnswerError } from '../errors.ts';
-import { isRpcAnswer, parseMessage, type RpcAnswer, type RpcMessage, rpcCodes } from '../json-rpc.ts';
+import { isRpcAnswer, type RpcAnswer, type RpcMessage, rpcCodes } from '../json-rpc.ts';
 import { header } from '../limits/rate-limit.ts';
 import { readJson } from '../response.ts';
 import type { TransportResponse } from '../transport.ts';
@@ -121,7 +121,7 @@ export class McpSession {
     const request = {
       ...postRequest(JSON.stringify(message), headers, mutates),
       ...(message.id === undefined ? { statusOnly: true as const } : {}),
-      onMessage: (data: string) => isRpcAnswer(parseMessage(data), message.id),
+      onMessage: (data: string) => isRpcAnswer(jsonValue(data), message.id),
     };
     return this.#client.send(request);
   }

@@ -1,5 +1,6 @@
 /** The URLs that the service signs for one file. They carry no credential of ours, and may lead to another origin. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { isLoopback } from '../../base/loopback.ts';
 
 /**
  * A signed URL, given relative to the service or absolute. What is sent there is as private as what is sent to the
@@ -22,8 +23,6 @@ export function signedUrl(baseUrl: string, given: string): URL {
     },
   );
 }
-
-const isLoopback = (hostname: string): boolean => hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname);
 
 /** The path of a signed URL for messages: a long part of it may be what makes it valid. */
 export const shownPath = ({ pathname }: URL): string =>

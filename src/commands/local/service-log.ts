@@ -1,5 +1,6 @@
 /** The log of a service on its way to stderr: as lines for people or as JSON, and all lines of a moment with one write. */
 
+import { isObject, jsonValue } from '../../base/values.ts';
 import { choice } from '../../cli/kit/flags.ts';
 import type { LogEntry } from '../../service/service.ts';
 import type { Terminal } from '../../terminal/streams.ts';
@@ -61,13 +62,7 @@ export function readableLine(line: string): string {
 
 /** A line of a log file for programs that asked for JSON. What is no entry, such as what Node wrote when it ended, is the message of one. */
 export function parsableLine(line: string): string {
-  try {
-    const entry: unknown = JSON.parse(line);
-    if (typeof entry === 'object' && entry !== null) return line;
-  } catch {
-    // It is told below.
-  }
-  return JSON.stringify({ message: line });
+  return isObject(jsonValue(line)) ? line : JSON.stringify({ message: line });
 }
 
 function shown(value: string | number | boolean | null): string {

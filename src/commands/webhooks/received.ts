@@ -1,5 +1,5 @@
 /** A received delivery as a line for people, and as an object for programs. Pure. */
-import { shortened } from '../../base/values.ts';
+import { isObject, jsonValue, shortened } from '../../base/values.ts';
 import type { ReceivedDelivery } from '../../client/webhooks/receiver.ts';
 import { webhookHeaders } from '../../client/webhooks/signature.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
@@ -23,12 +23,8 @@ export type Forwarded = { status: number } | { problem: string } | undefined;
 
 /** The event in a body; empty when it is no JSON object. */
 function eventOf(body: Buffer): Event {
-  try {
-    const value = JSON.parse(body.toString('utf8')) as unknown;
-    return typeof value === 'object' && value !== null ? (value as Event) : {};
-  } catch {
-    return {};
-  }
+  const value = jsonValue(body.toString('utf8'));
+  return isObject(value) ? value : {};
 }
 
 export const kindOf = ({ body }: ReceivedDelivery): string => {

@@ -1,10 +1,11 @@
 /** What those who operate the service ask: whether it lives, whether it is ready, and its figures. */
+
+import { isLoopback } from '../../base/loopback.ts';
 import { version } from '../../base/version.ts';
 import { ServiceError } from '../errors.ts';
 import { troubleWords } from '../host-trouble.ts';
 import { type Answer, jsonAnswer } from '../http/answer.ts';
 import { addressOf, type Exchange, type HttpParts } from '../http/exchange.ts';
-import { isLoopback } from '../http/origin.ts';
 import { isSameHash, secretHash } from '../secret-hash.ts';
 
 /** GET /healthz: whoever reads this has been answered by a process that lives. It looks at nothing else: a restart would mend nothing else. */

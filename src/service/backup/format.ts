@@ -2,6 +2,7 @@
  * The format of a backup: a gzipped tar archive of what belongs to a data directory. Its first entry says what it is, its last one
  * has the SHA-256 of every file before it, as `sha256sum -c` reads it. So it can be looked at, and in need unpacked, without aops.
  */
+import { isObject, jsonValue } from '../../base/values.ts';
 import { damaged, newerBackup, shown } from './problems.ts';
 
 /** Raised when an older version could not read it. */
@@ -37,21 +38,13 @@ export interface BackupInfo {
 
 /** @throws AopsError `backup_damaged`, `backup_newer` */
 export function parseInfo(text: string, known: readonly string[]): BackupInfo {
-  const info = parsed(text);
-  if (!Number.isSafeInteger(info?.format) || typeof info?.version !== 'string' || typeof info.schema !== 'string')
+  const value = jsonValue(text);
+  const info: Partial<BackupInfo> = isObject(value) ? value : {};
+  if (!Number.isSafeInteger(info.format) || typeof info.version !== 'string' || typeof info.schema !== 'string')
     throw damaged('it does not say what it is');
   if ((info.format as number) > formatVersion) throw newerBackup(info.version, `the format ${info.format}`);
   if (!known.includes(info.schema)) throw newerBackup(info.version, `the schema ${info.schema}`);
   return info as BackupInfo;
-}
-
-function parsed(text: string): Partial<BackupInfo> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 const topFiles: readonly string[] = [databaseName, ...keyNames];

@@ -72,9 +72,6 @@ export function originCheck({ scheme, host, publicUrl, names = [] }: OwnNames): 
   };
 }
 
-/** Whether an address is reached from this machine alone. */
-export const isLoopback = (host: string): boolean => loopback.has(isIP(host) === 6 ? `[${host}]` : host) || host.startsWith('127.');
-
 const isWildcard = (host: string): boolean => wildcards.has(host);
 
 /** The authority of a target in absolute form, which counts instead of the Host header (RFC 9112 section 3.2.2). */

@@ -2,7 +2,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { UsageError } from '../../base/errors.ts';
-import { isLoopback } from './origin.ts';
+import { isLoopback } from '../../base/loopback.ts';
 
 /** PEM texts: the certificate with what it was signed by, and its private key. */
 export interface TlsPair {

@@ -1,6 +1,7 @@
 /** Artifacts as the interface shows them. */
 import type { Artifact, ArtifactMessage, ArtifactRevision, SelectedElement } from '../../interface/types.ts';
 import type { ListedRevision } from '../store/artifacts/artifact-revisions.ts';
+import { fromJson } from '../store/database/json-column.ts';
 import type { ArtifactMessageRow, ArtifactRow } from '../store/database/schema.ts';
 
 export const artifactView = (row: ArtifactRow): Artifact => ({
@@ -29,7 +30,7 @@ export const artifactMessageView = (row: ArtifactMessageRow): ArtifactMessage =>
   created_at: row.created_at,
   revision_id: row.revision_id,
   ...(row.message === null ? {} : { message: JSON.parse(row.message) as unknown }),
-  selected_element: row.selected_element === null ? null : (JSON.parse(row.selected_element) as SelectedElement),
+  selected_element: fromJson<SelectedElement>(row.selected_element),
 });
 
 export const artifactRevisionView = (row: ListedRevision): ArtifactRevision => ({

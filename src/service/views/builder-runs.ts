@@ -1,8 +1,8 @@
 /** Builder runs as the interface shows them. */
 import type { BuilderRun, BuilderRunProgress, ReviewedBuilderRun } from '../../interface/types.ts';
+import { fromJson } from '../store/database/json-column.ts';
 import type { BuilderRunRow } from '../store/database/schema.ts';
 
-const parsed = <T>(json: string | null): T | null => (json === null ? null : (JSON.parse(json) as T));
 type Open = Record<string, unknown>;
 
 const common = (row: BuilderRunRow) => ({
@@ -22,25 +22,26 @@ export const builderRunView = (row: BuilderRunRow): BuilderRun => ({
   prompt: row.prompt,
   mode: row.mode,
   checkpoint_config: checkpoint(row),
-  pending_user_questions: parsed<Open>(row.questions),
+  pending_user_questions: fromJson<Open>(row.questions),
   schedule_suggested: row.schedule_suggested === 1,
   phase: row.phase,
-  setup_changes: parsed<Open[]>(row.setup_changes) ?? [],
+  setup_changes: fromJson<Open[]>(row.setup_changes) ?? [],
   error: row.error,
   created_at: row.created_at,
   resolution: row.resolution,
-  changes: parsed<string[]>(row.changes) ?? [],
-  base_config: parsed<Open>(row.base_config),
-  proposed_config: parsed<Open>(row.proposed_config),
+  changes: fromJson<string[]>(row.changes) ?? [],
+  base_config: fromJson<Open>(row.base_config),
+  proposed_config: fromJson<Open>(row.proposed_config),
 });
 
 /** What has to be set up comes with the acceptance as a warning, unless it is so here already. */
 export const reviewedView = (row: BuilderRunRow): ReviewedBuilderRun => ({
   ...common(row),
   checkpoint_config: checkpoint(row),
-  pending_user_questions: parsed<Open>(row.questions),
+  pending_user_questions: fromJson<Open>(row.questions),
   schedule_suggested: row.schedule_suggested === 1,
-  warnings: row.resolution === 'accepted' ? (parsed<Open[]>(row.setup_changes) ?? []).filter(({ satisfied }) => satisfied !== true) : null,
+  warnings:
+    row.resolution === 'accepted' ? (fromJson<Open[]>(row.setup_changes) ?? []).filter(({ satisfied }) => satisfied !== true) : null,
   resolution: row.resolution,
 });
 

@@ -2,6 +2,7 @@
 import type { Connection } from '../../interface/types.ts';
 import { keptHeaders } from '../connections/secrets.ts';
 import type { SecretBox } from '../secret-box.ts';
+import { fromJson } from '../store/database/json-column.ts';
 import type { ConnectionRow } from '../store/database/schema.ts';
 
 export const connectionView = (box: SecretBox, row: ConnectionRow): Connection => {
@@ -21,7 +22,7 @@ export const connectionView = (box: SecretBox, row: ConnectionRow): Connection =
     icon_url: null,
     oauth_provider: null,
     oauth_provider_key: null,
-    oauth_scopes: row.oauth_scopes === null ? null : (JSON.parse(row.oauth_scopes) as string[]),
+    oauth_scopes: fromJson<string[]>(row.oauth_scopes),
     has_headers: Object.keys(plain).length > 0 || row.secret_headers !== null,
     // Each secret has the value that keeps it when it is sent back.
     headers: { plaintext: plain, secret: Object.fromEntries(Object.keys(secret).map((name) => [name, ''])) },

@@ -195,7 +195,7 @@ describe('TLS', () => {
 
   it('is needed to listen beyond this machine, unless one says otherwise', async () => {
     const dataDirectory = await temporaryDirectory();
-    for (const host of ['0.0.0.0', '::', 'example.com'])
+    for (const host of ['0.0.0.0', '::', 'example.com', '127.example.com'])
       await expect(started({ dataDirectory, host })).rejects.toMatchObject({ code: 'tls_required', exit: 2 });
     const tls = { cert: tlsFile('server'), key: '' };
     await expect(started({ dataDirectory, host: '0.0.0.0', tls })).rejects.toMatchObject({ code: 'tls_invalid', exit: 2 });

@@ -9,15 +9,16 @@ import type { BuildOutcome } from '../../runtimes/runtime.ts';
 import { builderRunById, changeBuilderRun } from '../../store/agents/builder-runs.ts';
 import { listConnectionRows } from '../../store/connections/connections.ts';
 import type { Queries } from '../../store/database/database.ts';
+import { fromJson } from '../../store/database/json-column.ts';
 import type { BuilderRunRow, BuilderRunsTable, JobRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
-import { holdsJob, releaseJob, yieldJob } from '../../store/jobs/jobs.ts';
+import { holdsJob, releaseJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { mostConnections } from '../connections/connections.ts';
 import type { HasClock, HasLog, HasRunPolicy, HasRuntimes, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
+import { leaveJob } from '../jobs/leave.ts';
 import { unlessAborted } from '../jobs/unless-aborted.ts';
-import { JobAborted } from '../jobs/worker.ts';
 import { inputText } from '../revision/procedure.ts';
 
 /** The builder run was discarded, or another worker has it. */
@@ -42,10 +43,7 @@ async function driveBuilderRun(
     engine.log('info', 'builder run advanced', { builder_run: run.id, outcome: outcome.status });
   } catch (error) {
     if (!(error instanceof BuildLostError) && !signal.aborted) throw error;
-    const stopping = signal.reason instanceof JobAborted && signal.reason.reason === 'shutdown';
-    // What is not ours any more was released by whoever took it.
-    if (stopping) await yieldJob(engine.store, job, engine.clock.now());
-    else await releaseJob(engine.store, job, { status: 'done' });
+    await leaveJob(engine.store, job, signal, engine.clock.now());
   }
 }
 
@@ -63,7 +61,7 @@ async function build(
 ): Promise<BuildOutcome> {
   const builder = engine.runtimes.get(run.runtime)?.builder;
   if (builder === undefined) return { status: 'failed', error: `The runtime "${run.runtime}" has no builder in this service any more.` };
-  const config = run.base_config === null ? null : (JSON.parse(run.base_config) as RevisionConfig);
+  const config = fromJson<RevisionConfig>(run.base_config);
   const request = {
     procedure: config === null ? null : inputText(config.data.input),
     prompt: run.prompt,

@@ -17,11 +17,11 @@ import { listQueueRows } from '../../store/cases/queues.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { ArtifactRow, ArtifactsTable, JobRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
-import { holdsJob, releaseJob, yieldJob } from '../../store/jobs/jobs.ts';
+import { holdsJob, releaseJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import type { HasClock, HasLog, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
-import { JobAborted } from '../jobs/worker.ts';
+import { leaveJob } from '../jobs/leave.ts';
 import { type Generation, type Question, settled } from './generation.ts';
 
 /** The newest so many revisions of an artifact are kept. */
@@ -32,13 +32,13 @@ export const artifactJob = defineJob({ kind: jobKinds.artifact, concurrency: 2, 
 
 async function generateArtifact(engine: HasStore & HasClock & HasLog, job: JobRow, signal: AbortSignal): Promise<void> {
   const begun = await write(engine, job, signal, (trx, row) => change(engine, trx, row, { status: 'running' }));
-  if (begun === undefined) return left(engine, job, signal);
+  if (begun === undefined) return leaveJob(engine.store, job, signal, engine.clock.now());
   const done = await write(engine, job, signal, (trx, row) => generate(engine, trx, job, row)).catch((error: unknown) => {
     if (hostTrouble(error) !== undefined) throw error;
     engine.log('error', 'an artifact could not be generated', { artifact: begun.id, ...errorFields(error) });
     return write(engine, job, signal, (trx, row) => fail(engine, trx, job, row));
   });
-  if (done === undefined) return left(engine, job, signal);
+  if (done === undefined) return leaveJob(engine.store, job, signal, engine.clock.now());
   engine.log('info', 'artifact generated', { artifact: done.id, status: done.status, waits: done.question !== null });
 }
 
@@ -166,11 +166,4 @@ async function write(
 
 async function change(engine: HasClock, trx: Queries, row: ArtifactRow, changes: Updateable<ArtifactsTable>): Promise<ArtifactRow> {
   return settled(await changeArtifact(trx, row.id, { ...changes, updated_at: isoTime(engine.clock.now()) }, generatingStatuses));
-}
-
-/** What is not ours any more was released by whoever took it; a service that ends gives it back. */
-async function left(engine: HasStore & HasClock, job: JobRow, signal: AbortSignal): Promise<void> {
-  const stopping = signal.reason instanceof JobAborted && signal.reason.reason === 'shutdown';
-  if (stopping) await yieldJob(engine.store, job, engine.clock.now());
-  else await releaseJob(engine.store, job, { status: 'done' });
 }

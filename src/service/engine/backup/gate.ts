@@ -1,17 +1,15 @@
 /** A passage that can be closed for a while: who is inside comes to an end, and who comes meanwhile waits. */
 import { orAborted } from '../../../base/abort.ts';
+import { deferred } from '../../../base/deferred.ts';
 
-interface Settling {
-  promise: Promise<void>;
-  resolve: () => void;
-}
+type Deferred = ReturnType<typeof deferred>;
 
 export class Gate {
   #inside = 0;
   /** Resolves when it is opened again; undefined while it is open. */
-  #closed: Settling | undefined;
+  #closed: Deferred | undefined;
   /** Resolves when nobody is inside. */
-  #emptied: Settling | undefined;
+  #emptied: Deferred | undefined;
 
   /** Does the work inside. A signal ends the wait for the gate, and not the work. @throws the signal's reason */
   async pass<Value>(signal: AbortSignal | undefined, work: () => Promise<Value>): Promise<Value> {
@@ -27,9 +25,9 @@ export class Gate {
 
   /** Lets nobody in from now on, and resolves when nobody is inside. */
   async close(): Promise<void> {
-    this.#closed ??= settling();
+    this.#closed ??= deferred();
     if (this.#inside === 0) return;
-    this.#emptied ??= settling();
+    this.#emptied ??= deferred();
     await this.#emptied.promise;
     this.#emptied = undefined;
   }
@@ -38,12 +36,4 @@ export class Gate {
     this.#closed?.resolve();
     this.#closed = undefined;
   }
-}
-
-function settling(): Settling {
-  let resolve: () => void = () => undefined;
-  const promise = new Promise<void>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
 }

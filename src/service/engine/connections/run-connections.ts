@@ -1,5 +1,6 @@
 /** The connections of a team as its runs use them. */
 import type { CallToolResult } from '@modelcontextprotocol/client';
+import { jsonValue } from '../../../base/values.ts';
 import { ServerProblem } from '../../connections/problems.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import type { ConnectionAnswer, RunConnections } from '../../runtimes/runtime.ts';
@@ -58,12 +59,8 @@ function answerOf({ content, structuredContent, isError }: CallToolResult): Conn
 
 /** Many servers write their results as JSON into a text. */
 function objectIn(text: string): unknown {
-  try {
-    const value = JSON.parse(text) as unknown;
-    return typeof value === 'object' ? value : null;
-  } catch {
-    return null;
-  }
+  const value = jsonValue(text);
+  return typeof value === 'object' ? value : null;
 }
 
 /** A part of an answer with the size of binary data in place of it: messages and templates are for texts. */

@@ -12,8 +12,8 @@ import { changeRun, isTerminal, runById } from '../../store/runs/runs.ts';
 import { reviveSandbox } from '../../store/runs/sandboxes.ts';
 import type { HasClock, HasLog, HasRunConcurrency, HasRuntimes, HasSandboxes, HasStore, HasWorker } from '../engine.ts';
 import { defineJob, type JobClaim } from '../jobs/job.ts';
+import { isShutdown } from '../jobs/leave.ts';
 import { unlessAborted } from '../jobs/unless-aborted.ts';
-import { JobAborted } from '../jobs/worker.ts';
 import { recordRunEvents, runEvent } from '../webhooks/run-events.ts';
 import { countInterruptions } from './interruptions.ts';
 import { RunLostError, RunSession, type SessionEngine } from './run-session.ts';
@@ -114,6 +114,5 @@ async function advance(
 
 /** After an abort: at shutdown the run keeps its place and goes on at the next start; a stopped or lost one is not ours to touch. */
 async function giveBack(engine: HasStore & HasClock, job: ClaimedJob, signal: AbortSignal): Promise<void> {
-  if (!(signal.reason instanceof JobAborted) || signal.reason.reason !== 'shutdown') return;
-  await yieldJob(engine.store, job, engine.clock.now());
+  if (isShutdown(signal)) await yieldJob(engine.store, job, engine.clock.now());
 }

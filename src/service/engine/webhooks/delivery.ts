@@ -10,7 +10,7 @@ import { jobKinds } from '../../store/jobs/kinds.ts';
 import { dueDeliveries, eventById, nextDeliveryTime } from '../../store/webhooks/deliveries.ts';
 import type { HasClock, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
-import { JobAborted } from '../jobs/worker.ts';
+import { isShutdown } from '../jobs/leave.ts';
 import { type DeliveringEngine, recordAttempt, targetOf } from './attempts.ts';
 import { teamSecrets } from './secrets.ts';
 import { signedHeaders } from './signature.ts';
@@ -94,5 +94,3 @@ async function attempt(engine: DeliveringEngine, job: JobRow, delivery: Delivery
   const sent = await engine.webhooks.sender.post(url, signedHeaders(secrets, delivery.event_id, at, payload), payload, signal);
   await recordAttempt(engine, job, delivery, { ...sent, url, at });
 }
-
-const isShutdown = (signal: AbortSignal): boolean => signal.reason instanceof JobAborted && signal.reason.reason === 'shutdown';

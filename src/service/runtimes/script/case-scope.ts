@@ -1,4 +1,5 @@
 /** The case of a run, for templates. */
+import { jsonValue } from '../../../base/values.ts';
 import type { RunCase } from '../runtime.ts';
 import type { CaseScope } from './template.ts';
 
@@ -13,11 +14,4 @@ export function caseScope({ id, title, data, queue, priority, labels, createdAt 
   return { id, title, data: parsed(data), queue, priority, labels: byKey, tags, created_at: createdAt };
 }
 
-function parsed(data: string): unknown {
-  if (!/^\s*[[{]/.test(data)) return data;
-  try {
-    return JSON.parse(data) as unknown;
-  } catch {
-    return data;
-  }
-}
+const parsed = (data: string): unknown => (/^\s*[[{]/.test(data) ? (jsonValue(data) ?? data) : data);

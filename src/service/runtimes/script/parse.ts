@@ -1,4 +1,5 @@
 /** From a procedure's text to its steps, or to the list of everything that is wrong with it. */
+import { isObject } from '../../../base/values.ts';
 import { checkPayload, type Finding } from './payload.ts';
 import { invalidProcedure, oneOf, type Problem, suggestion } from './problems.ts';
 import { checkTexts, idOf } from './references.ts';
@@ -64,11 +65,9 @@ export function readProcedure(text: string): Procedure {
 type Report = (finding: Finding, line?: number) => void;
 
 const below = (step: Step, path: Path): Path => ['steps', step.number - 1, ...path];
-const isMapping = (value: unknown): value is Record<string, unknown> =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 function readTop({ value }: Source, report: Report): unknown[] {
-  if (!isMapping(value)) {
+  if (!isObject(value)) {
     report({ message: 'a procedure is a YAML mapping with `version: 1` and `steps`', path: [] });
     return [];
   }
@@ -93,7 +92,7 @@ function readTop({ value }: Source, report: Report): unknown[] {
 /** A step whose shape is right, or undefined after its problems were reported. */
 function readStep(value: unknown, index: number, source: Source, report: Report): Step | undefined {
   const path: Path = ['steps', index];
-  if (!isMapping(value)) {
+  if (!isObject(value)) {
     report({ message: 'a step is a mapping such as `say: Hello`', path });
     return undefined;
   }
@@ -145,7 +144,7 @@ function readCondition(value: unknown, path: Path, report: Report): string | und
 
 /** Ids in a step of whatever shape. */
 function idsIn(step: unknown): string[] {
-  const payloads = isMapping(step) ? Object.values(step).filter(isMapping) : [];
+  const payloads = isObject(step) ? Object.values(step).filter(isObject) : [];
   return payloads.flatMap((payload) => (typeof payload.id === 'string' ? [payload.id] : []));
 }
 
