@@ -62,7 +62,7 @@ export class LoadConnections {
     return this.#connections[0].send(bytes);
   }
 
-  /** Requests for so many milliseconds, or just as many as `limit`, each made anew by `make`; how many there were. Throws when one is not answered with success. */
+  /** Sends requests for this many milliseconds, or at most `limit`; `make` creates each. Returns their number. Throws if one does not succeed. */
   async run(make, { milliseconds = Number.POSITIVE_INFINITY, limit = Number.POSITIVE_INFINITY }) {
     const end = performance.now() + milliseconds;
     let sent = 0;

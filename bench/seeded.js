@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { cleanEnvironment, startService } from './support.js';
 
-/** A data directory whose first team has so many runs. They are copies of one that was really executed. */
+/** A data directory whose first team has this many runs. They are copies of one that was really executed. */
 export async function seeded(folder, name, runs) {
   const env = cleanEnvironment(path.join(folder, name));
   const data = path.join(folder, name, 'data');

@@ -66,7 +66,7 @@ export function table(rows) {
   return rows.map((row) => line(row).trimEnd()).join('\n');
 }
 
-/** `1.13x`, and `1.25x met` beside it. */
+/** `1.13x`, and `1.25x met` next to it. */
 export const ratioCells = (ratio, goal) => [
   `${ratio.toFixed(2)}x`,
   goal === undefined ? '' : `${goal}x ${ratio <= goal ? 'met' : 'MISSED'}`,

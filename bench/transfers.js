@@ -3,8 +3,8 @@
  * Pulling files from the local service, next to curl fetching the same ones, taking turns in one run. curl is given
  * the addresses beforehand and one connection, which it keeps (`curl --config`); aops lists the files, checks their
  * names, asks for each, verifies it, syncs it to the disk and renames it. Both start as processes. Goals are for ratios of medians.
- * What curl fetched is only in memory when it ends; for the large file its time therefore includes syncing it, as that of
- * aops does, and its time without is told as well.
+ * When curl ends, the data is only in memory. For the large file its time therefore includes a sync, as the time of aops
+ * does; its time without the sync is printed too.
  *
  *   node bench/transfers.js [--rounds N] [--files N] [--mebibytes N] [--json]        (npm run bench builds first)
  *

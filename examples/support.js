@@ -117,8 +117,8 @@ export async function demonstrate(demo) {
   }
 }
 
-/** A file beside a script, as a path that can be typed here. */
-export const beside = (script, name) => path.relative(process.cwd(), fileURLToPath(new URL(name, script)));
+/** A file in the folder of a script, as a path relative to the current folder. */
+export const neighbour = (script, name) => path.relative(process.cwd(), fileURLToPath(new URL(name, script)));
 
-/** Whether somebody sits in front of it and can answer. */
+/** Whether this is a terminal at which a person can answer. */
 export const someoneIsHere = Boolean(process.stdin.isTTY && process.stderr.isTTY && !process.env.CI);

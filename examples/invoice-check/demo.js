@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// The main job from nothing: a local service, an agent, a run watched to its end, its files taken home.
-// On a terminal you answer what the agent asks; elsewhere answers.yaml does. Nothing is left behind.
+// The main use from start to finish: a local service, an agent, a run that is watched to its end, and its files.
+// On a terminal you answer the agent's questions; elsewhere answers.yaml does. Nothing is left behind.
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { beside, demonstrate, someoneIsHere } from '../support.js';
+import { demonstrate, neighbour, someoneIsHere } from '../support.js';
 
-const file = (name) => beside(import.meta.url, name);
+const file = (name) => neighbour(import.meta.url, name);
 
 await demonstrate(async ({ aops, home }) => {
   const output = path.join(home, 'out');

@@ -1,12 +1,13 @@
 #!/usr/bin/env node
-// A queue of invoices from nothing: paid by an agent, the large ones after a person agreed, told to a webhook, judged, shown on a page.
-// On a terminal you agree; elsewhere answers.yaml does. The page is left in the folder that you name, or in this one; nothing else is.
+// A queue of invoices from start to finish: an agent pays them, the large ones after a person has approved, a webhook reports them,
+// rubrics judge them, and a page shows them. On a terminal you approve; elsewhere answers.yaml does. Only the page is left behind, in
+// the folder that you name or in the current one.
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
-import { beside, demonstrate, someoneIsHere } from '../support.js';
+import { demonstrate, neighbour, someoneIsHere } from '../support.js';
 
-const file = (name) => beside(import.meta.url, name);
+const file = (name) => neighbour(import.meta.url, name);
 const page = path.join(process.argv[2] ?? '.', 'invoice-queue.html');
 const chapter = (title) => console.error(`\n── ${title}`);
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// Browsing from nothing: a small shop, a local service, an agent that checks the shop, and a film strip of what it did.
-// Needs an installed Chromium, Chrome or Edge. The film strip is left in the folder that you name, or in this one; nothing else is.
+// Browsing from start to finish: a small shop, a local service, an agent that checks the shop, and a film strip of what it did.
+// Needs an installed Chromium, Chrome, or Edge. Only the film strip is left behind, in the folder that you name or in the current one.
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import process from 'node:process';
-import { beside, demonstrate } from '../support.js';
+import { demonstrate, neighbour } from '../support.js';
 
 const types = { '.html': 'text/html; charset=utf-8', '.css': 'text/css', '.csv': 'text/csv' };
 const names = ['index.html', 'order.html', 'thanks.html', 'style.css', 'prices.csv'];
@@ -27,7 +27,7 @@ try {
     const output = path.join(home, 'out');
     const code =
       (await aops('local', 'up', '--ephemeral')) ||
-      (await aops('agents', 'create', 'web-check', '--procedure', beside(import.meta.url, 'procedure.yaml'))) ||
+      (await aops('agents', 'create', 'web-check', '--procedure', neighbour(import.meta.url, 'procedure.yaml'))) ||
       (await aops('runs', 'start', '--agent', 'web-check', '--message', address, '--watch', '--pull', output));
     // Also of a run that failed: that is when one wants to see it.
     const shown = await aops('runs', 'screenshots', '@latest', '--html', strip, '--force');

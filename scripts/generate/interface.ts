@@ -12,12 +12,10 @@ export function interfacePage(): string {
   return page([
     generatedNote,
     '# Interface',
-    `The operations that aops calls and the local service answers, version ${code(interfaceVersion)}. The contract is \`src/interface\`; a service tells it in
-full, with all schemas, as OpenAPI 3.1 at \`/v2/openapi.json\`. \`aops api --list\` prints this list, and \`aops api\` sends any of these requests.`,
-    '"(extension)" marks what the local service offers beyond the interface; another service may not know it.',
-    '"Key" marks the operations that change something. They take an `Idempotency-Key`: the same request sent twice with the same key within 24 hours is carried out once.',
-    `"Scope" is what a credential must have that is limited to scopes; where there is none, any credential will do. _full_ means one that is not limited, _owner_ the
-one of the data directory of the [local service](local-service.md).`,
+    `These are the operations that aops calls and the local service implements, in version ${code(interfaceVersion)}. The contract is \`src/interface\`; a service publishes it, with all schemas, as OpenAPI 3.1 at \`/v2/openapi.json\`. \`aops api --list\` prints this list, and \`aops api\` sends any of these requests.`,
+    '"(extension)" marks operations that the local service adds to the interface; other services might not have them.',
+    '"Key" marks the operations that change something. They accept an `Idempotency-Key`: the same request sent twice with the same key within 24 hours is carried out once.',
+    `"Scope" is the scope that a credential needs if it is limited to scopes; an empty cell means that any credential is sufficient. _full_ means a credential that is not limited, and _owner_ the one in the data directory of the [local service](local-service.md).`,
     '## Scopes',
     table(
       ['Scope', 'Permits'],

@@ -35,25 +35,25 @@ function indexPage(groups: Map<string, DescribedCommand[]>, summaries: Map<strin
   return page([
     generatedNote,
     '# Manual',
-    'Every command, as `aops GROUP COMMAND --help` shows it. `aops commands --json` gives the same to programs.',
+    'This page lists every command, as `aops GROUP COMMAND --help` shows it. Programs get the same from `aops commands --json`.',
     ...[...groups]
       .filter(([group, members]) => !isAlone(group, members))
       .flatMap(([group, members]) => [`## [${group}](${group}.md)`, `${summaries.get(group)}.`, commandTable(members)]),
     '## Without a group',
     commandTable([...groups].filter(([group, members]) => isAlone(group, members)).flatMap(([, members]) => members)),
     '## Global flags',
-    'Every command takes them, before or after its own words.',
+    'Every command accepts these flags, before or after its own arguments.',
     optionTable(describedGlobalFlags()),
     '## Exit codes',
-    'The same in every output mode. [Exit codes](../exit-codes.md) says more.',
+    'They are the same in every output mode. [Exit codes](../exit-codes.md) has the details.',
     exitTable(Object.keys(exitMeanings).map(Number)),
     '## Environment',
-    'A flag beats the environment, the environment beats the profile. [Configuration](../configuration.md) says more.',
-    'The variables are on the page of [topics](topics.md#environment), with what else `aops help TOPIC` says.',
+    'A flag overrides the environment, and the environment overrides the profile. See [configuration](../configuration.md).',
+    'The [topics](topics.md#environment) list the variables, and contain the other texts of `aops help TOPIC`.',
   ]);
 }
 
-/** Whether a command stands on the first level, without a group. */
+/** Whether a command is on the first level, without a group. */
 const isAlone = (group: string, members: readonly DescribedCommand[]): boolean => members.length === 1 && members[0]?.id === group;
 
 const commandTable = (commands: readonly DescribedCommand[]): string =>
@@ -77,7 +77,7 @@ function groupPage(group: string, members: readonly DescribedCommand[], summarie
     `# aops ${group}`,
     alone ? undefined : `${summaries.get(group)}.`,
     ...members.flatMap((command) => [...introduction(command.id), ...commandBlocks(command, alone)]),
-    'Global flags, exit codes and environment: [manual](README.md).',
+    'For global flags, exit codes, and environment variables, see the [manual](README.md).',
   ]);
 }
 
@@ -87,7 +87,7 @@ function commandBlocks(command: DescribedCommand, alone: boolean): (string | und
     alone ? undefined : heading(id),
     `${summary}.`,
     description?.trim(),
-    destructive ? 'Asks before it does so; `--yes` answers for you, and is needed where nobody can be asked.' : undefined,
+    destructive ? 'The command asks for confirmation. `--yes` confirms in advance, and is required where there is no terminal.' : undefined,
     fence('text', usage(command)),
     aliases.length === 0 ? undefined : `Aliases: ${aliases.map((alias) => code(`aops ${alias}`)).join(', ')}.`,
     given.length === 0
@@ -101,7 +101,7 @@ function commandBlocks(command: DescribedCommand, alone: boolean): (string | und
     fence('sh', examples.map(({ command: line, text }) => `# ${text}\n${line}`).join('\n\n')),
     operations.length === 0 ? undefined : `Operations: ${operationList(operations)}.`,
     result === null ? undefined : `${result.list ? 'JSON, each row of `data`' : 'JSON'}: ${fieldList(result.fields)}.`,
-    `Exit codes, beside 0, 1 and 130: ${exit_codes.map((exit) => code(String(exit))).join(' ')}.`,
+    `Exit codes, in addition to 0, 1, and 130: ${exit_codes.map((exit) => code(String(exit))).join(' ')}.`,
   ];
 }
 
@@ -110,12 +110,12 @@ const fieldList = (fields: Record<string, string>): string =>
     .map(([name, type]) => `${code(name)} (${type.replaceAll('|', ', ')})`)
     .join(', ');
 
-/** What `aops help TOPIC` says. */
+/** The texts of `aops help TOPIC`. */
 function topicsPage(): string {
   return page([
     generatedNote,
     '# Topics',
-    'As `aops help TOPIC` shows them.',
+    'These are the texts of `aops help TOPIC`.',
     ...Object.entries(topics).flatMap(([name, { summary, blocks }]) => [`## ${name}`, `${summary}.`, ...blocks().map(topicBlock)]),
   ]);
 }
@@ -154,7 +154,7 @@ function optionWords({ flag, short, value, negatable }: DescribedOption): string
 const optionMeaning = ({ summary, required, repeatable }: DescribedOption): string =>
   `${summary}${required ? ' (required)' : ''}${repeatable && !summary.includes('repeat') ? ' (repeatable)' : ''}`;
 
-/** `aops api` may call any operation; a list of all would say nothing. */
+/** `aops api` may call any operation; a list of all of them would be useless. */
 const operationList = (operations: DescribedCommand['operations']): string =>
   operations.length > 12
     ? 'any of the [interface](../interface.md)'

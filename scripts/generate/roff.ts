@@ -1,6 +1,6 @@
 /** Small pieces of roff with the man macros (man(7)). Texts are escaped here; macros take what these functions return. */
 
-/** Text in the font of the page: backslashes, hyphens and quotes as they are. */
+/** Text in the font of the page, in which backslashes, hyphens, and quotes appear literally. */
 export const roman = (text: string): string =>
   text
     .replaceAll('\\', '\\e')

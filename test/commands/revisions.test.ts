@@ -157,7 +157,7 @@ describe.concurrent('aops revisions generate', () => {
     expect(result.code).toBe(12);
     expect(result.stdout).toContain('Changes\n- Added a step (say): Bye\n- Added a step (exec): sort < in.csv\n');
     expect(result.stdout).toContain('- Commands must be allowed (done)\n- The file in.csv (to do)\n');
-    expect(result.stdout).toContain('--- as it is\n+++ as proposed\n');
+    expect(result.stdout).toContain('--- current\n+++ proposed\n');
     expect(result.stdout).toContain('\n+  - say: Bye\n');
     const command = /`(aops revisions accept [^`]*)`/.exec(result.stderr)?.[1] as string;
     const accepted = await service.cli(command.split(' ').slice(1));

@@ -44,7 +44,7 @@ export async function proposalOf(run: BuilderRun, view: View): Promise<string> {
   const proposed = run.proposed_config ?? null;
   const before = run.base_config ?? null;
   const diff =
-    proposed === null ? '' : await renderConfigDiff({ before, after: proposed, beforeName: 'as it is', afterName: 'as proposed' }, view);
+    proposed === null ? '' : await renderConfigDiff({ before, after: proposed, beforeName: 'current', afterName: 'proposed' }, view);
   return [section(bold('Changes'), changes), section(bold('To set up'), setup), diff].filter((part) => part !== '').join('\n');
 }
 

@@ -1,0 +1,50 @@
+#!/usr/bin/env node
+/**
+ * Checks what people read: `node scripts/lint/text/check.js [PATH ...]`, part of `npm run lint`. Rejects phrases that are not plain English
+ * (phrases.js) in sources and documents, and long lines in Markdown. Lint plugins see neither comments nor Markdown, so this is a script.
+ */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { findLongLines, maxColumns } from './long-lines.js';
+import { findPhrases } from './phrases.js';
+
+/** What is checked without arguments: what is written by hand. */
+const checked = ['README.md', 'CONTRIBUTING.md', 'docs', 'examples', 'scripts', 'bench', 'bin'];
+
+/** Generated from texts that are checked themselves. */
+const generated = ['docs/manual', 'docs/interface.md', 'node_modules', 'dist'];
+
+/** Pages that still have to be rewritten. */
+const unfinished = ['docs/architecture.md'];
+
+const isText = (file) => /\.(?:ts|js|mjs|md|css|html|ya?ml|grit)$/.test(file);
+
+/** The files at or below a path, sorted. */
+function filesIn(place) {
+  if ([...generated, ...unfinished].includes(place)) return [];
+  if (!statSync(place).isDirectory()) return [place];
+  return readdirSync(place)
+    .sort()
+    .flatMap((name) => filesIn(path.posix.join(place, name)));
+}
+
+const places = process.argv.length > 2 ? process.argv.slice(2) : checked;
+const problems = places
+  .flatMap(filesIn)
+  .filter(isText)
+  .flatMap((file) => {
+    const text = readFileSync(file, 'utf8');
+    const long = file.endsWith('.md') ? findLongLines(text) : [];
+    return [
+      ...findPhrases(text).map(({ line, phrase, instead }) => `${file}:${line}: "${phrase}" is not plain English; write: ${instead}`),
+      ...long.map((line) => `${file}:${line}: more than ${maxColumns} columns; break the line`),
+    ];
+  });
+for (const problem of problems) console.error(problem);
+if (problems.length > 0) {
+  console.error(
+    `\n${problems.length} found. To quote a phrase, put a comment with "phrases-ignore" above it (CONTRIBUTING.md, "Style guide").`,
+  );
+  process.exitCode = 1;
+}
