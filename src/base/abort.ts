@@ -1,9 +1,9 @@
-/** Waiting that a signal can end. */
+/** Waiting that a signal can cut short. */
 import { setMaxListeners } from 'node:events';
 
-/** The promise, unless the signal comes first. */
+/** Settles like the promise, unless the signal is aborted first. @throws the signal's reason */
 export async function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  // Nobody hears of its failure any more once the signal came.
+  // Once the signal is aborted nothing handles the promise's rejection.
   promise.catch(() => undefined);
   signal.throwIfAborted();
   let stopListening = (): void => undefined;
@@ -19,13 +19,13 @@ export async function orAborted<Value>(promise: Promise<Value>, signal: AbortSig
   }
 }
 
-/** One signal for all that are given. */
+/** One signal that is aborted with any of those that are defined. */
 export function anySignal(signals: readonly (AbortSignal | undefined)[]): AbortSignal {
-  const given = signals.filter((signal) => signal !== undefined);
-  return given.length === 1 ? (given[0] as AbortSignal) : AbortSignal.any(given);
+  const defined = signals.filter((signal) => signal !== undefined);
+  return defined.length === 1 ? (defined[0] as AbortSignal) : AbortSignal.any(defined);
 }
 
-/** Aborted with any of the signals, for many that wait at the same time: Node would take so many listeners for a leak, and say so. */
+/** Aborted with any of the signals, for many simultaneous waits: Node would take that many listeners for a leak and print a warning. */
 export function sharedSignal(...signals: AbortSignal[]): AbortSignal {
   const shared = AbortSignal.any(signals);
   setMaxListeners(0, shared);

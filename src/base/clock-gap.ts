@@ -1,8 +1,8 @@
-/** Gaps of the clocks: the wall times that a zone skips in spring. Pure. Wall times are milliseconds, as if they were UTC. */
+/** Gaps in local time: the wall-clock times that a zone skips in spring. Pure. Wall times are in milliseconds, as if they were UTC. */
 
 const day = 24 * 60 * 60 * 1_000;
 
-// To make one takes longer than all the rest.
+// Creating one takes longer than everything else here.
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function formatOf(timeZone: string): Intl.DateTimeFormat {
@@ -24,12 +24,12 @@ export function zoneOffset(at: number, timeZone: string): number {
   return (sign === '-' ? -1 : 1) * (Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1_000;
 }
 
-/** The first moment after the gap in which a wall time lies, in milliseconds; undefined for one that the clocks show. */
+/** The first instant after the gap that contains a wall time, in milliseconds; undefined for a wall time that exists. */
 export function endOfGap(wall: number, timeZone: string): number | undefined {
   const [before, after] = [zoneOffset(wall - day, timeZone), zoneOffset(wall + day, timeZone)];
   if (after <= before) return undefined;
   let [low, high] = [wall - after, wall - before];
-  // Within the gap, and only there, the one is before the change and the other after it.
+  // Only within the gap is one of them before the change and the other after it.
   if (zoneOffset(low, timeZone) !== before || zoneOffset(high, timeZone) !== after) return undefined;
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);

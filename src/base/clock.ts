@@ -3,22 +3,22 @@
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;
-  /** Milliseconds from some moment on, untouched when the time of day is set; `now` where it is left out. */
+  /** Milliseconds since an arbitrary moment, not affected when the system time is set; `now` is used when this is left out. */
   steady?(): number;
   /** Resolves after `ms`; rejects with the signal's reason when aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Time to measure waits and deadlines with: it never jumps. Milliseconds. */
+/** Monotonic time for measuring waits and deadlines, in milliseconds. */
 export const steadyTime = (clock: Clock): number => clock.steady?.() ?? clock.now();
 
-/** The longest that a timer of Node takes: 24 days. */
+/** The longest delay that Node's timers accept: 24 days. */
 const longestTimer = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   steady: () => performance.now(),
-  // Not timers/promises: that makes an error with a stack for each sleep that is cut short, and most are.
+  // Not timers/promises: it creates an error with a stack trace for each sleep that is cut short, and most are.
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);

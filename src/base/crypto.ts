@@ -1,4 +1,4 @@
-/** node:crypto, loaded when it is first needed: it adds 3 ms to a start, and commands that only read never need it. */
+/** node:crypto, loaded on first use: it adds 3 ms to start-up, and commands that only read never need it. */
 import { createRequire } from 'node:module';
 
 const load = createRequire(import.meta.url);

@@ -1,18 +1,18 @@
-/** Making the folder that a service keeps its data in. */
+/** Creates the directory in which a local service stores its data. */
 import { UsageError } from './errors.ts';
 import { makeFolders } from './make-folders.ts';
 
 const reasons: Record<string, string> = {
-  EEXIST: 'there is a file of that name',
-  ENOTDIR: 'a part of its path is a file',
-  ENOENT: 'no folder can be made there',
+  EEXIST: 'a file with that name already exists',
+  ENOTDIR: 'part of the path is a file',
+  ENOENT: 'a directory cannot be created there',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EROFS: 'the disk is read-only',
 };
 
 /**
- * A directory that was there keeps its mode, it may hold other things; a new one is its owner's alone.
+ * An existing directory keeps its mode, because it may contain other things; a new one is accessible to its owner only.
  * @throws UsageError `data_directory_unusable`
  */
 export async function makeDataDirectory(directory: string): Promise<void> {
@@ -22,7 +22,7 @@ export async function makeDataDirectory(directory: string): Promise<void> {
     const { code = '' } = error as NodeJS.ErrnoException;
     const why = Object.hasOwn(reasons, code) ? reasons[code] : code || String(error);
     throw new UsageError(
-      `Data cannot be kept in ${directory}: ${why}.`,
+      `Data cannot be stored in ${directory}: ${why}.`,
       'Choose another directory with --data-dir.',
       'data_directory_unusable',
     );

@@ -1,4 +1,4 @@
-/** A promise that somebody else resolves. */
+/** A promise together with the function that resolves it. */
 export function deferred(): { promise: Promise<void>; resolve: () => void } {
   let resolve: () => void = () => undefined;
   const promise = new Promise<void>((settle) => {

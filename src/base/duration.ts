@@ -4,7 +4,7 @@ const unitMilliseconds: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h
 const whole = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/;
 const part = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/g;
 
-/** Milliseconds of a duration such as `1m30s`, or undefined when the text is none. A bare `0` is accepted. */
+/** Milliseconds of a duration such as `1m30s`, or undefined when the text is not a duration. A bare `0` is accepted. */
 export function parseDuration(text: string): number | undefined {
   const trimmed = text.trim();
   if (trimmed === '0') return 0;
@@ -14,7 +14,7 @@ export function parseDuration(text: string): number | undefined {
   return Math.round(total);
 }
 
-/** A duration for people, two units at the most: `850ms`, `4s`, `1m 5s`, `2h 3m`, `3d 4h`. */
+/** A duration for people, in at most two units: `850ms`, `4s`, `1m 5s`, `2h 3m`, `3d 4h`. */
 export function formatDuration(milliseconds: number): string {
   const ms = Math.max(0, Math.round(milliseconds));
   if (ms < 1_000) return `${ms}ms`;

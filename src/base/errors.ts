@@ -1,6 +1,6 @@
 /**
- * The one error type every room throws and `main` alone prints, and the table of exit codes.
- * Rooms add their own subclasses where callers need to tell failures apart by type.
+ * The error type that every folder throws and only `main` prints, and the table of exit codes.
+ * Folders add their own subclasses where callers need to tell failures apart by type.
  */
 
 /** Exit codes of `aops`; the same in every output mode. Documented in docs/exit-codes.md. */
@@ -25,7 +25,7 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** Facts about a failure that scripts may rely on; never holds a secret. */
+/** Facts about a failure that scripts may rely on; never contains a secret. */
 export interface ErrorDetails {
   /** HTTP status, when the service answered. */
   status?: number;
@@ -35,7 +35,7 @@ export interface ErrorDetails {
   idempotency_key?: string;
   /** Seconds until a rate-limited request may be sent again. */
   retry_after_seconds?: number;
-  /** When that is, ISO 8601. */
+  /** The same as a moment, ISO 8601. */
   reset_at?: string;
 }
 

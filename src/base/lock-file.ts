@@ -1,20 +1,19 @@
 /**
- * One process at a time: a lock is a file that only one can create. Its holder keeps it fresh, so that a lock which
- * grows old was left by a process that died, and may be broken.
+ * Mutual exclusion between processes: a lock is a file that only one process can create. The holder touches it regularly,
+ * so a lock that has become old was left behind by a process that died and may be broken.
  */
-
 import { closeSync, openSync, readFileSync, statSync, unlinkSync, utimesSync, writeSync } from 'node:fs';
 import { systemClock } from './clock.ts';
 import { crypto } from './crypto.ts';
 import { ignoreErrors } from './ignore-errors.ts';
 
 export interface LockOptions {
-  /** A lock that was not refreshed for so long was left behind. */
+  /** A lock that has not been refreshed for this long was left behind. */
   staleMilliseconds?: number;
   /** Longest wait for another holder. */
   waitMilliseconds?: number;
   signal?: AbortSignal | undefined;
-  /** Asked between looks: true ends the wait, because the lock is not needed any more. */
+  /** Called before each attempt: true ends the wait, because the lock is no longer needed. */
   until?: () => boolean;
 }
 
@@ -23,8 +22,8 @@ export type Unlock = () => void;
 const retryMilliseconds = 20;
 
 /**
- * Takes the lock `file`, whose folder must exist. Resolves to the function that gives it back, or to undefined when
- * another process kept it for the whole wait, or `until` became true first.
+ * Acquires the lock `file`, whose folder must exist. Resolves to the function that releases it, or to undefined when
+ * another process held it for the whole wait or `until` returned true first.
  * @throws the system's error when the file cannot be created (EACCES, EROFS, ENOSPC), or the signal's reason
  */
 export async function takeLock(file: string, options: LockOptions = {}): Promise<Unlock | undefined> {
@@ -34,15 +33,15 @@ export async function takeLock(file: string, options: LockOptions = {}): Promise
     signal?.throwIfAborted();
     if (until?.()) return undefined;
     const owner = create(file);
-    if (owner !== undefined) return held(file, owner, staleMilliseconds);
+    if (owner !== undefined) return hold(file, owner, staleMilliseconds);
     if (ageOf(file) > staleMilliseconds) breakStale(file, staleMilliseconds);
     else if (systemClock.now() > deadline) return undefined;
-    // Not all at the same moment: many may wait for one.
+    // With jitter: many processes may wait for the same lock.
     else await systemClock.sleep(retryMilliseconds * (0.5 + Math.random()), signal);
   }
 }
 
-/** The mark of the new lock, or undefined when there is one already. */
+/** Creates the lock and returns its owner mark, or undefined when a lock exists. */
 function create(file: string): string | undefined {
   const owner = crypto().randomUUID();
   let descriptor: number;
@@ -56,7 +55,7 @@ function create(file: string): string | undefined {
     writeSync(descriptor, owner);
     return owner;
   } catch (error) {
-    // On a full disk: a lock without an owner would be nobody's to give back, and hold up everybody until it is stale.
+    // The disk is full: a lock without an owner mark could not be released and would block every process until it is stale.
     ignoreErrors(() => unlinkSync(file));
     throw error;
   } finally {
@@ -64,19 +63,19 @@ function create(file: string): string | undefined {
   }
 }
 
-function held(file: string, owner: string, staleMilliseconds: number): Unlock {
+function hold(file: string, owner: string, staleMilliseconds: number): Unlock {
   const refresh = setInterval(() => {
     if (ownerOf(file) === owner) ignoreErrors(() => utimesSync(file, new Date(), new Date()));
   }, staleMilliseconds / 4);
   refresh.unref();
   return () => {
     clearInterval(refresh);
-    // After a long sleep of the machine it may have been broken, and be another's by now.
+    // While the machine was asleep, another process may have broken the lock and taken it.
     if (ownerOf(file) === owner) ignoreErrors(() => unlinkSync(file));
   };
 }
 
-/** Removes a stale lock. Only one may do so at a time: a second one would remove the first one's new lock. */
+/** Removes a stale lock. Only one process may do so at a time: a second one would remove the lock that the first has just created. */
 function breakStale(file: string, staleMilliseconds: number): void {
   const breaker = `${file}.break`;
   if (ageOf(breaker) > staleMilliseconds) ignoreErrors(() => unlinkSync(breaker));
@@ -88,7 +87,7 @@ function breakStale(file: string, staleMilliseconds: number): void {
   }
 }
 
-/** Milliseconds since the file was written, or 0 when there is none. */
+/** Milliseconds since the file was written, or 0 when it does not exist. */
 function ageOf(file: string): number {
   const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
   return written === undefined ? 0 : systemClock.now() - written;

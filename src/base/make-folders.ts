@@ -1,14 +1,14 @@
 /**
- * Making a folder whose place somebody has named, with those above it. The `recursive` of Node tries for ever where the system
- * says ENOENT below a folder that is there, as that of Linux does in /proc.
+ * Creates a folder at a path that the user chose, together with its parents. Node's `recursive` option loops forever where
+ * the system reports ENOENT below an existing folder, as Linux does in /proc.
  */
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * One that is there stays as it is.
- * @param mode of those that are made, less what the umask takes
- * @throws the system's error, such as EACCES, ENOTDIR, or EEXIST for what is no folder
+ * An existing folder is left unchanged.
+ * @param mode of the folders that are created, before the umask applies
+ * @throws the system's error, such as EACCES, ENOTDIR, or EEXIST for something that is not a folder
  */
 export function makeFolders(folder: string, mode: number): void {
   try {

@@ -1,6 +1,6 @@
 /**
  * Moments as people write them: `2026-07-01`, `2026-07-01T09:30Z`, `yesterday`, `2h` (ago), `in 3d`. Dates and times without a
- * zone are those of this machine's time zone: who writes "today" means their own.
+ * zone are in the time zone of this machine: whoever writes "today" means their own day.
  */
 import { parseDuration } from './duration.ts';
 
@@ -12,7 +12,7 @@ const days: Record<string, number> = { yesterday: -1, today: 0, tomorrow: 1 };
 export const momentForms = '2026-07-01, 2026-07-01T09:30Z, today, yesterday, 30m, 2h or 7d (ago)';
 
 /**
- * Milliseconds since the epoch, or undefined when the text is no moment. A day is its beginning.
+ * Milliseconds since the epoch, or undefined when the text is not a moment. A day means the start of that day.
  * @param now milliseconds since the epoch
  */
 export function parseMoment(text: string, now: number): number | undefined {
@@ -23,7 +23,7 @@ export function parseMoment(text: string, now: number): number | undefined {
   return fromDate(words) ?? fromDistance(word, now);
 }
 
-/** The beginning of a day of this time zone; one that lasts 23 or 25 hours is one day all the same. */
+/** The start of a day in this time zone; a day of 23 or 25 hours counts as one day. */
 function midnight(now: number, offset: number): number {
   const date = new Date(now);
   return new Date(date.getFullYear(), date.getMonth(), date.getDate() + offset).getTime();
@@ -41,7 +41,7 @@ function fromDate(text: string): number | undefined {
   const offset = zoneOffset(found[8]);
   if (offset === undefined) {
     const local = new Date(2_000, 0, 1, hour, minute, second, milliseconds);
-    // Set apart: a year below 100 given to the constructor means another.
+    // Set separately: the constructor takes a year below 100 to mean 19xx.
     local.setFullYear(year, month - 1, day);
     return local.getTime();
   }
@@ -51,7 +51,7 @@ function fromDate(text: string): number | undefined {
   return utc.getTime() - offset;
 }
 
-/** Milliseconds east of UTC; undefined without a zone, NaN for one that cannot be. */
+/** Milliseconds east of UTC; undefined without a zone, NaN for an impossible one. */
 function zoneOffset(zone: string | undefined): number | undefined {
   if (zone === undefined) return undefined;
   if (/^z$/i.test(zone)) return 0;
@@ -67,6 +67,6 @@ function fromDistance(word: string, now: number): number | undefined {
   const duration = parseDuration(length);
   if (duration === undefined) return undefined;
   const moment = ahead === undefined ? now - duration : now + duration;
-  // The longest time that a date can hold.
+  // The limit of what a Date can represent.
   return Math.abs(moment) > 8.64e15 ? undefined : moment;
 }

@@ -1,6 +1,6 @@
 /** The word that was probably meant. */
 
-/** The known word that is nearly the same as `word`, if there is one: at most a third of its letters differ. */
+/** The known word that is most similar to `word`, if any is close enough: at most a third of its letters may differ. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const [best] = known
     .map((candidate) => ({ candidate, count: edits(word.toLowerCase(), candidate.toLowerCase()) }))

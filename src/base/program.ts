@@ -1,4 +1,4 @@
-/** Looking at programs of this machine. */
+/** Programs on this machine. */
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 

@@ -1,11 +1,11 @@
-/** What the file system says when a file of aops cannot be read: that is another thing than a file that is not there. */
+/** Errors from reading aops's own files: a file that cannot be read is not the same as a file that does not exist. */
 import { AopsError, exitCodes } from './errors.ts';
 
-/** Whether there is no such file: neither it nor, perhaps, the folder that it would be in. */
+/** Whether the error means that the file, or the folder it would be in, does not exist. */
 export const isAbsent = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 
-/** The failure to read a file or folder that is there, such as one of another user. */
+/** The error for a file or folder that exists but cannot be read, such as another user's. */
 export function readFailure(error: unknown, file: string): AopsError {
   const { code = 'unknown error' } = error as NodeJS.ErrnoException;
   return new AopsError(`${file} cannot be read (${code}).`, {

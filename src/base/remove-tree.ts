@@ -1,11 +1,11 @@
-/** Removing a folder with everything in it, whatever modes those have given it who filled it. */
+/** Removes a folder with everything in it, whatever the modes of its contents. */
 import { chmod, lstat, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 
 /**
- * Nothing happens when there is none. Folders that may not be written to, such as those of a cache of modules, are opened first:
- * root alone could remove what is in them.
- * @throws the system's error, such as EACCES for what belongs to somebody else
+ * Does nothing when the folder does not exist. Folders without write permission, such as those of a module cache, are made writable
+ * first, because otherwise only root could remove their contents.
+ * @throws the system's error, such as EACCES for another user's files
  */
 export async function removeTree(place: string): Promise<void> {
   const options = { recursive: true, force: true, maxRetries: 3 };
@@ -14,14 +14,14 @@ export async function removeTree(place: string): Promise<void> {
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (code !== 'EACCES' && code !== 'EPERM') throw error;
-    await openFolders(place).catch(() => undefined);
+    await makeWritable(place).catch(() => undefined);
     await rm(place, options);
   }
 }
 
-async function openFolders(place: string): Promise<void> {
+async function makeWritable(place: string): Promise<void> {
   const { mode } = await lstat(place);
   if ((mode & 0o700) !== 0o700) await chmod(place, mode | 0o700);
   for (const entry of await readdir(place, { withFileTypes: true }))
-    if (entry.isDirectory()) await openFolders(path.join(place, entry.name));
+    if (entry.isDirectory()) await makeWritable(path.join(place, entry.name));
 }

@@ -1,9 +1,9 @@
-/** The fields of a schedule that say when it fires, and how people say it. What they mean is in schedule-times.ts. */
+/** The fields of a schedule that define when it fires, and their wording for people. schedule-times.ts computes the times. */
 export const frequencies = ['every_5_minutes', 'every_15_minutes', 'hourly', 'daily', 'workday', 'weekly', 'monthly', 'custom'] as const;
 export type Frequency = (typeof frequencies)[number];
 export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
 
-/** The fields of a schedule that say when it fires, as the interface has them. */
+/** The fields of a schedule that define when it fires, as in the interface. */
 export interface ScheduleTimes {
   frequency: string;
   /** HH:MM in 24 hours. */
@@ -16,7 +16,7 @@ export interface ScheduleTimes {
   cron: string | null;
 }
 
-/** Fields beside the time zone that each frequency goes by. */
+/** The fields that each frequency uses in addition to the time zone. */
 export const fieldsOf: Readonly<Record<Frequency, readonly (keyof ScheduleTimes)[]>> = {
   every_5_minutes: [],
   every_15_minutes: [],
@@ -33,7 +33,7 @@ export const isFrequency = (word: string): word is Frequency => (frequencies as 
 /** `HH:MM` in 24 hours. */
 export const isTimeOfDay = (text: string): boolean => /^([01]\d|2[0-3]):[0-5]\d$/.test(text);
 
-/** The same times with what a frequency takes when nothing is said: 09:00 (an hourly one: on the hour), monday, the first of the month. */
+/** The same times with the defaults of the frequency filled in: 09:00 (hourly: on the hour), monday, the first of the month. */
 export function withDefaultTimes(times: ScheduleTimes): ScheduleTimes {
   const fields = isFrequency(times.frequency) ? fieldsOf[times.frequency] : [];
   return {
@@ -45,8 +45,8 @@ export function withDefaultTimes(times: ScheduleTimes): ScheduleTimes {
 }
 
 /**
- * Times as a service stores them, in the form in which they are counted with: what is left over from another frequency is dropped, and `9:00`, `09:00:00` and
- * `Monday` are understood. What cannot be understood stays as it is.
+ * Normalises times as a service stores them for computing with: fields left over from another frequency are dropped, and `9:00`,
+ * `09:00:00` and `Monday` are understood. A value that cannot be understood is left unchanged.
  */
 export function storedTimes(stored: ScheduleTimes): ScheduleTimes {
   const fields = isFrequency(stored.frequency) ? fieldsOf[stored.frequency] : [];
@@ -60,7 +60,7 @@ export function storedTimes(stored: ScheduleTimes): ScheduleTimes {
   };
 }
 
-/** HH:MM of a time that may lack a zero or have seconds. */
+/** HH:MM from a time that may lack the leading zero or include seconds. */
 function clockTime(text: string): string {
   const [, hour, minute] = /^(\d{1,2}):(\d\d)(?::\d\d(?:\.\d+)?)?$/.exec(text.trim()) ?? [];
   return hour === undefined ? text : `${hour.padStart(2, '0')}:${minute}`;
@@ -71,9 +71,9 @@ function weekday(text: string): string {
   return weekdays.find((day) => word === day || word === day.slice(0, 3)) ?? text;
 }
 
-/** A schedule for people, however it is stored: `every workday at 09:00`. */
-export function timesInWords(given: ScheduleTimes): string {
-  const times = withDefaultTimes(storedTimes(given));
+/** A schedule in words, however it is stored: `Monday to Friday at 09:00`. */
+export function timesInWords(schedule: ScheduleTimes): string {
+  const times = withDefaultTimes(storedTimes(schedule));
   switch (times.frequency as Frequency) {
     case 'every_5_minutes':
       return 'every 5 minutes';

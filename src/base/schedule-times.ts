@@ -1,8 +1,8 @@
 /**
  * When a schedule fires: from its fields to cron patterns, and from those to instants. Pure; the command line and the service
- * count with the same. A time that the clocks skip in spring fires at the first moment after the gap, one that they show twice
- * in autumn fires the first time; what repeats within the day (every 15 minutes, hourly, a pattern with `*` or a step for the minute
- * or the hour) goes by elapsed time instead.
+ * share this code. A time that the clocks skip in spring fires at the first instant after the gap, and a time that occurs twice
+ * in autumn fires the first time. Schedules that repeat within the day (every 15 minutes, hourly, a pattern with `*` or a step
+ * for the minute or the hour) go by elapsed time instead.
  */
 import { Cron } from 'croner';
 import { endOfGap, zoneOffset } from './clock-gap.ts';
@@ -20,13 +20,13 @@ import {
 
 export { type ScheduleTimes, timesInWords, withDefaultTimes } from './schedule-fields.ts';
 
-/** What of the fields does not fit, and why. */
+/** An invalid field, and why it is invalid. */
 export interface TimesProblem {
   field: keyof ScheduleTimes;
   message: string;
 }
 
-/** Everything that is wrong with the times; nothing when they are right. */
+/** All problems with the times; empty when they are valid. */
 export function timesProblems(times: ScheduleTimes): TimesProblem[] {
   const { frequency } = times;
   if (!isFrequency(frequency)) return [{ field: 'frequency', message: `must be one of: ${frequencies.join(', ')}` }];
@@ -34,7 +34,7 @@ export function timesProblems(times: ScheduleTimes): TimesProblem[] {
   for (const field of ['time', 'day', 'day_of_month', 'cron'] as const) {
     if (times[field] === null || fieldsOf[frequency].includes(field)) continue;
     const allowed = frequencies.filter((other) => fieldsOf[other].includes(field));
-    problems.push({ field, message: `does not go with ${frequency}; it goes with ${allowed.join(', ')}` });
+    problems.push({ field, message: `is not used with ${frequency}, only with ${allowed.join(', ')}` });
   }
   if (times.time !== null && !isTimeOfDay(times.time))
     problems.push({ field: 'time', message: 'must be HH:MM in 24 hours, such as 09:00' });
@@ -43,21 +43,21 @@ export function timesProblems(times: ScheduleTimes): TimesProblem[] {
   const zone = zoneProblem(times.timezone);
   if (zone !== undefined) problems.push({ field: 'timezone', message: zone });
   if (frequency === 'custom') {
-    const wrong =
+    const problem =
       times.cron === null ? 'is required for a custom schedule' : cronProblem(times.cron, zone === undefined ? times.timezone : 'UTC');
-    if (wrong !== undefined) problems.push({ field: 'cron', message: wrong });
+    if (problem !== undefined) problems.push({ field: 'cron', message: problem });
   }
   return problems;
 }
 
 function zoneProblem(zone: string): string | undefined {
-  // Offsets are names to newer versions of Node alone, and know no summer time.
+  // Only newer versions of Node accept offsets as names, and offsets do not follow daylight saving time.
   if (/^[A-Za-z]/.test(zone)) {
     try {
       new Intl.DateTimeFormat('en', { timeZone: zone });
       return undefined;
     } catch {
-      // Below.
+      // Reported below.
     }
   }
   const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
@@ -68,19 +68,19 @@ function cronProblem(pattern: string, timezone: string): string | undefined {
   const fields = pattern.trim().split(/\s+/);
   if (pattern.trim() === '' || fields.length !== 5)
     return 'must have five fields: minute, hour, day of the month, month, day of the week, such as 30 9 * * 1-5';
-  // What croner knows beyond these would make a pattern depend on the moment at which it is read.
+  // Croner's other extensions would make a pattern depend on the moment at which it is parsed.
   const odd = fields.find((field) => !/^[\dA-Za-z*,/#-]+$/.test(field));
-  if (odd !== undefined) return `has a field that cannot be read: ${odd}`;
+  if (odd !== undefined) return `contains an invalid field: ${odd}`;
   try {
-    return cronOf(fields.join(' '), timezone).nextRun(new Date(0)) === null ? 'names a time that never comes' : undefined;
+    return cronOf(fields.join(' '), timezone).nextRun(new Date(0)) === null ? 'never matches any time' : undefined;
   } catch (error) {
-    return `cannot be read: ${error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error)}`;
+    return `is not a valid cron pattern: ${error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error)}`;
   }
 }
 
-/** The cron patterns whose instants together are those of the schedule. */
-export function cronPatterns(given: ScheduleTimes): string[] {
-  const times = withDefaultTimes(given);
+/** The cron patterns that together produce the instants of the schedule. */
+export function cronPatterns(schedule: ScheduleTimes): string[] {
+  const times = withDefaultTimes(schedule);
   const [hour, minute] = (times.time ?? '00:00').split(':').map(Number) as [number, number];
   const at = `${minute} ${hour}`;
   switch (times.frequency as Frequency) {
@@ -109,8 +109,8 @@ export function cronPatterns(given: ScheduleTimes): string[] {
 }
 
 /**
- * The first instant of the schedule after a moment, both in milliseconds; undefined when there is none. The fields must be sound
- * (`timesProblems`).
+ * The first instant of the schedule after a moment, both in milliseconds; undefined when it never fires again. The fields must be
+ * valid (`timesProblems`).
  */
 export function nextTime(times: ScheduleTimes, after: number): number | undefined {
   const instants = cronPatterns(times).flatMap((pattern) => nextOf(pattern, times.timezone, after) ?? []);
@@ -120,7 +120,7 @@ export function nextTime(times: ScheduleTimes, after: number): number | undefine
 function nextOf(pattern: string, timezone: string, after: number): number | undefined {
   const next = cronOf(pattern, timezone).nextRun(new Date(after))?.getTime();
   if (next === undefined || goesByElapsedTime(pattern)) return next;
-  // Croner knows the end of a gap on the same day alone; where the clocks go from 23:00 to midnight it passes the times between over.
+  // Croner handles a gap only within one day: where the clocks go from 23:00 to midnight, it skips the times in between.
   const [from, until] = [after + zoneOffset(after, timezone), next + zoneOffset(next, timezone)];
   const walls = cronOf(pattern, 'UTC');
   for (let wall = walls.nextRun(new Date(from)); wall !== null && wall.getTime() < until; wall = walls.nextRun(wall)) {
@@ -133,7 +133,7 @@ function nextOf(pattern: string, timezone: string, after: number): number | unde
 /** Whether the minute or the hour has a `*` or a step. */
 const goesByElapsedTime = (pattern: string): boolean => /^\S*[*/]|^\S+ \S*[*/]/.test(pattern);
 
-/** The next instants, at most so many. */
+/** The next instants, at most `count`. */
 export function nextTimes(times: ScheduleTimes, after: number, count: number): number[] {
   const instants: number[] = [];
   for (let at = nextTime(times, after); at !== undefined && instants.length < count; at = nextTime(times, at)) instants.push(at);

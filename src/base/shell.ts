@@ -1,7 +1,7 @@
-/** Words of commands that a person is to paste. */
+/** Quoting for commands that a person is meant to paste. */
 
 /** Quoted for a POSIX shell. */
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** The same, and as it is where a shell leaves it alone. */
+/** Quoted for a POSIX shell only where that is necessary. */
 export const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : shellQuoted(text));

@@ -1,6 +1,6 @@
 /**
- * A short name for a text, for names of files: two 32-bit FNV-1a hashes. It tells files apart and hides nothing, so it must not be
- * given secrets, and need not cost what loading a cryptographic hash does at every start.
+ * A short name derived from a text, for file names: two 32-bit FNV-1a hashes. It only tells files apart and hides nothing, so never
+ * pass it a secret. It saves loading a cryptographic hash at every start.
  */
 export function shortName(text: string): string {
   const fnv = (basis: number): string => {

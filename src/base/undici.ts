@@ -1,6 +1,6 @@
 /**
- * The parts of undici that the HTTP core and the service use. Importing the package's index loads fetch, WebSocket, the cache and
- * the mocks as well, which takes longer than everything else a short command does; the dispatcher alone does not.
+ * The parts of undici that the HTTP client and the service use. Importing the package's index also loads fetch, WebSocket, the cache
+ * and the mocks, which takes longer than everything else a short command does.
  */
 import { setFlagsFromString } from 'node:v8';
 import type { buildConnector as Connector, Dispatcher, Agent as UndiciAgent } from 'undici';
@@ -9,8 +9,8 @@ import connectorFactory from 'undici/lib/core/connect.js';
 import AgentClass from 'undici/lib/dispatcher/agent.js';
 import DispatcherClass from 'undici/lib/dispatcher/dispatcher.js';
 
-// undici's parser is WebAssembly. Node waits at exit until V8 has optimised it in the background (60 ms),
-// for a program that has already done its work; the baseline compiler is fast enough for JSON.
+// undici's parser is WebAssembly. At exit, Node waits until V8 has optimised it in the background (60 ms), although
+// the program has already done its work; the baseline compiler is fast enough for JSON.
 setFlagsFromString('--liftoff-only');
 
 // What undici's own index does: the request methods live on the dispatcher's prototype.

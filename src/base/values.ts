@@ -1,4 +1,4 @@
-/** What values of JSON are, and the beginnings of texts. */
+/** JSON objects, and shortened texts. */
 
 export type JsonObject = Record<string, unknown>;
 
@@ -14,17 +14,17 @@ export function jsonValue(text: string): unknown {
   }
 }
 
-/** A text up to its first line feed. */
+/** The first line of a text. */
 export const firstLine = (text: string): string => text.split('\n', 1)[0] as string;
 
-/** A text of at most so many characters. None is cut in two: half of one is no text, and comes back as another. */
-export function shortened(text: string, most: number): string {
-  if (text.length <= most) return text;
+/** A text of at most `length` characters. No surrogate pair is split: half of one would be encoded as a replacement character. */
+export function shortened(text: string, length: number): string {
+  if (text.length <= length) return text;
   const characters = [...text];
-  return characters.length <= most
+  return characters.length <= length
     ? text
     : `${characters
-        .slice(0, most - 1)
+        .slice(0, length - 1)
         .join('')
         .trimEnd()}…`;
 }

@@ -3,5 +3,5 @@ import { version as packageVersion } from '../../package.json' with { type: 'jso
 /** The version of this package. */
 export const version: string = packageVersion;
 
-/** The version of the service interface that aops speaks (interface part 9). */
+/** The version of the service interface that aops implements (interface part 9). */
 export const interfaceVersion = '2026-07-18';

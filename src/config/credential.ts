@@ -1,4 +1,4 @@
-/** Which credential counts: the environment's, else the one saved for the profile, and only at the origin it was saved for. */
+/** Selects the credential: the environment's, or else the profile's, which is used only at the origin it was saved for. */
 import { AopsError, exitCodes } from '../base/errors.ts';
 import { normaliseTokenUrl, originOf } from './base-url.ts';
 import type { Environment } from './paths.ts';
@@ -6,19 +6,19 @@ import type { Resolved } from './resolved.ts';
 import { checkClientText, checkScope, checkSecret, maskSecret } from './secret.ts';
 import type { ConfigStore, Credential, StoredCredential } from './store.ts';
 
-/** A credential that can be used; the token URL may be unknown when the environment names only id and secret. */
+/** A usable credential; the token URL is missing when the environment sets only ID and secret. */
 export type UsableCredential =
   | { type: 'token'; token: string }
   | { type: 'client_credentials'; client_id: string; client_secret: string; token_url?: string; scope?: string };
 
 export interface CredentialResolution {
   credential: Resolved<UsableCredential | undefined> & {
-    /** The credential as it may be shown. */
+    /** The credential with its secret masked, for display. */
     masked?: string;
     /** The origin that a stored credential is bound to. */
     origin?: string;
   };
-  /** Why the credential that should count cannot be used. */
+  /** Why the selected credential cannot be used. */
   credential_problem?: AopsError;
 }
 
@@ -29,7 +29,7 @@ interface CredentialInput {
   baseUrl: string | undefined;
 }
 
-/** Never throws for a bad credential: the problem is part of the answer, so that `auth status` can explain it. */
+/** Does not throw for an invalid credential: the problem is part of the result, so that `auth status` can explain it. */
 export function resolveCredential(input: CredentialInput): CredentialResolution {
   const none: CredentialResolution['credential'] = { value: undefined, source: 'default', name: 'not signed in', shadowed: [] };
   try {
@@ -38,7 +38,7 @@ export function resolveCredential(input: CredentialInput): CredentialResolution 
     const shadowed = rest.map(({ source, name, value }) => ({ source, name, value: maskCredential(value) }));
     const origin = first.origin === undefined ? {} : { origin: first.origin };
     const credential = { source: first.source, name: first.name, shadowed, masked: maskCredential(first.value), ...origin };
-    const problem = first.origin === undefined ? undefined : otherOrigin(first.origin, first.name, input.baseUrl);
+    const problem = first.origin === undefined ? undefined : originMismatch(first.origin, first.name, input.baseUrl);
     if (problem) return { credential: { ...credential, value: undefined }, credential_problem: problem };
     return { credential: { ...credential, value: first.value } };
   } catch (error) {
@@ -47,12 +47,12 @@ export function resolveCredential(input: CredentialInput): CredentialResolution 
   }
 }
 
-/** A credential as it may be shown. */
+/** A credential with its secret masked, for display. */
 export function maskCredential(credential: UsableCredential): string {
   return credential.type === 'token' ? maskSecret(credential.token) : `${credential.client_id} / ${maskSecret(credential.client_secret)}`;
 }
 
-/** What tells the credential from others, as it may be shown: another secret of the same client is the same one. */
+/** A displayable name that identifies the credential: a client's ID, so that another secret of the same client has the same name. */
 export const credentialName = ({ value, masked = '' }: CredentialResolution['credential']): string =>
   value?.type === 'client_credentials' ? value.client_id : masked;
 
@@ -69,7 +69,7 @@ function candidates({ env, store, profile }: CredentialInput): CredentialCandida
   const token = env.AOPS_API_KEY?.trim();
   if (token)
     found.push({ value: { type: 'token', token: checkSecret(token, 'AOPS_API_KEY') }, source: 'environment', name: 'AOPS_API_KEY' });
-  // A broken weaker source must not get in the way of the key that counts.
+  // A broken source of lower precedence must not stop the key from being used.
   const weaker = () => [...clientFromEnvironment(env), ...fromProfile(store, profile)];
   if (found.length === 0) return weaker();
   try {
@@ -85,11 +85,11 @@ function clientFromEnvironment(env: Environment): CredentialCandidate[] {
   const secret = env.AOPS_CLIENT_SECRET?.trim();
   if (!id && !secret) return [];
   if (!id || !secret) {
-    const [given, missing] = id ? ['AOPS_CLIENT_ID', 'AOPS_CLIENT_SECRET'] : ['AOPS_CLIENT_SECRET', 'AOPS_CLIENT_ID'];
-    throw new AopsError(`${given} is set, but ${missing} is not.`, {
+    const [present, missing] = id ? ['AOPS_CLIENT_ID', 'AOPS_CLIENT_SECRET'] : ['AOPS_CLIENT_SECRET', 'AOPS_CLIENT_ID'];
+    throw new AopsError(`${present} is set, but ${missing} is not.`, {
       code: 'credential_incomplete',
       exit: exitCodes.auth,
-      hint: `Set both, or unset ${given}.`,
+      hint: `Set both, or unset ${present}.`,
     });
   }
   const tokenUrl = env.AOPS_TOKEN_URL?.trim();
@@ -123,11 +123,11 @@ function checked(stored: StoredCredential, profile: string): Credential {
   };
 }
 
-function otherOrigin(origin: string, name: string, baseUrl: string | undefined): AopsError | undefined {
+function originMismatch(origin: string, name: string, baseUrl: string | undefined): AopsError | undefined {
   if (baseUrl === undefined || originOf(baseUrl) === origin) return undefined;
   return new AopsError(`The credential of ${name} was saved for ${origin} and is not sent to ${originOf(baseUrl)}.`, {
     code: 'credential_other_origin',
     exit: exitCodes.auth,
-    hint: 'Sign in there with `aops auth login`, or give a credential for it in AOPS_API_KEY.',
+    hint: 'Sign in there with `aops auth login`, or set AOPS_API_KEY to a credential for it.',
   });
 }

@@ -1,6 +1,6 @@
 /**
- * The JSON files of the config folder. Reading is a plain read, so that start-up does not load `conf`; writing goes
- * through `conf` (temporary file, fsync, rename) under a lock file, so that two processes never lose each other's change.
+ * The JSON files in the config folder. Reading does not use `conf`, so that start-up does not load it; writing goes
+ * through `conf` (temporary file, fsync, rename) under a lock file, so that no process loses another one's change.
  */
 
 import { chmodSync, lstatSync, readFileSync, statSync } from 'node:fs';
@@ -20,14 +20,14 @@ export function configInvalid(file: string, why: string, cause?: unknown): AopsE
   return new AopsError(`${file} ${why}.`, {
     code: 'config_invalid',
     exit: exitCodes.usage,
-    hint: 'Correct the file, or move it away and set things up again with `aops auth login`.',
+    hint: 'Correct the file, or move it elsewhere and sign in again with `aops auth login`.',
     ...(cause === undefined ? {} : { cause }),
   });
 }
 
 /**
- * The object in `file`, or undefined when there is no file. A file that others may read is tightened to 0600;
- * where that fails (a read-only mount) `warn` is told.
+ * The object in `file`, or undefined when the file does not exist. The mode of a file that other users can read is changed
+ * to 0600; where that fails (a read-only mount), `warn` is called.
  * @throws AopsError `config_invalid` when it cannot be read or is not a JSON object.
  */
 export function readJsonFile(file: string, warn: (message: string) => void): JsonObject | undefined {
@@ -44,16 +44,16 @@ export function readJsonFile(file: string, warn: (message: string) => void): Jso
   try {
     value = JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch {
-    // The parser's message quotes the text around the fault, which may be a secret.
+    // The parser's message quotes the text around the error, which may be a secret.
     throw configInvalid(file, 'is not valid JSON');
   }
-  if (!isObject(value)) throw configInvalid(file, 'must hold a JSON object');
+  if (!isObject(value)) throw configInvalid(file, 'must contain a JSON object');
   return value;
 }
 
 /**
- * Replaces the content of `file` by what `change` makes of it, alone among processes and all or nothing.
- * @throws AopsError `config_unsafe` (exit 2) for a symbolic link, `config_busy` (exit 1) when another process keeps the lock.
+ * Replaces the content of `file` with the result of `change`, atomically and under a lock.
+ * @throws AopsError `config_unsafe` (exit 2) for a symbolic link, `config_busy` (exit 1) when another process holds the lock.
  */
 export async function updateJsonFile(
   file: string,
@@ -81,13 +81,13 @@ function tighten(file: string, warn: (message: string) => void): void {
   try {
     chmodSync(file, fileMode);
   } catch {
-    warn(`${file} can be read by other users and its mode cannot be changed; run: chmod 600 ${file}`);
+    warn(`${file} can be read by other users, and its mode could not be changed. Run: chmod 600 ${file}`);
   }
 }
 
 function prepareFolder(folder: string): void {
   makeFolders(folder, folderMode);
-  // A folder of another name was chosen by the user and may be shared (AOPS_CONFIG_DIR=/tmp): only ours is tightened.
+  // A folder with another name was chosen by the user and may be shared (AOPS_CONFIG_DIR=/tmp): only our own is made private.
   if (platform() !== 'win32' && path.basename(folder) === 'aops' && (statSync(folder).mode & 0o077) !== 0) chmodSync(folder, folderMode);
 }
 
@@ -96,16 +96,16 @@ function refuseSymlink(file: string): void {
   throw new AopsError(`${file} is a symbolic link; aops does not write through links.`, {
     code: 'config_unsafe',
     exit: exitCodes.usage,
-    hint: 'Replace the link by a file, or point AOPS_CONFIG_DIR at the folder the link leads to.',
+    hint: 'Replace the link with a file, or point AOPS_CONFIG_DIR at the folder that contains its target.',
   });
 }
 
 async function lock(file: string): Promise<Unlock> {
   const unlock = await takeLock(file);
   if (unlock) return unlock;
-  throw new AopsError(`Another process keeps ${file}.`, {
+  throw new AopsError(`Another process holds the lock ${file}.`, {
     code: 'config_busy',
     exit: exitCodes.failure,
-    hint: 'Try again; delete the file when no other aops is running.',
+    hint: 'Try again. If no other aops process is running, delete the file.',
   });
 }

@@ -1,7 +1,7 @@
-/** Where aops keeps its files: explicit variables first, then XDG (or the Windows folders), then the usual places at home. */
+/** Where aops stores its files: explicit variables first, then XDG (or the Windows folders), then the usual folders in the home directory. */
 import path from 'node:path';
 
-/** Environment variables as given by the launcher. */
+/** Environment variables as passed by the launcher. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Absolute folders. None of them is created here. */
@@ -10,13 +10,13 @@ export interface ConfigPaths {
   config: string;
   /** Data of the local service. */
   data: string;
-  /** What may be deleted at any time: completion and rate-limit caches, access tokens. */
+  /** Files that may be deleted at any time: completion and rate-limit caches, access tokens. */
   cache: string;
 }
 
 /**
  * The folders for `env` and the home directory `home`. Relative XDG values are ignored, as the XDG base directory
- * specification demands; a relative AOPS_*_DIR is taken from `cwd`, because the user wrote it for this tool.
+ * specification requires; a relative AOPS_*_DIR is resolved against `cwd`, because the user set it for this tool.
  */
 export function configPaths(env: Environment, home: string, platform = 'linux', cwd = '.'): ConfigPaths {
   const windows = platform === 'win32';

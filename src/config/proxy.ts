@@ -1,26 +1,26 @@
 /**
- * Which proxy leads to an address, by the variables that curl, Go and Python read. A lower-case name beats its
- * upper-case twin, an empty value counts as unset, a missing scheme means http, and this machine is never proxied.
+ * Which proxy to use for an address, from the variables that curl, Go and Python read. A lower-case name takes precedence over
+ * its upper-case form, an empty value counts as unset, a missing scheme means http, and this machine is never proxied.
  */
 import { BlockList, isIP } from 'node:net';
 import { UsageError } from '../base/errors.ts';
 import { isLoopback } from '../base/loopback.ts';
 import type { Environment } from './paths.ts';
 
-/** A proxy without its password, which must not get into any message. */
+/** A proxy. Its password is separate from the origin and must not appear in any message. */
 export interface ProxyServer {
   /** Scheme, host and port. */
   origin: string;
-  /** The variable that named it: `HTTPS_PROXY`. */
+  /** The variable that sets it: `HTTPS_PROXY`. */
   variable: string;
   /** User name and password, decoded; secrets. */
   login?: { user: string; password: string };
 }
 
-/** The proxy for a URL, or undefined where none is used. @throws UsageError for a variable that names no usable proxy */
+/** The proxy for a URL, or undefined for a direct connection. @throws UsageError for a variable that is not a usable proxy address */
 export type ProxyChoice = (url: URL) => ProxyServer | undefined;
 
-/** The proxies of the environment, or undefined when it names none. */
+/** The proxies that the environment sets, or undefined when it sets none. */
 export function proxiesOf(env: Environment): ProxyChoice | undefined {
   const all = firstSet(env, 'all_proxy');
   const variables: Record<string, Variable | undefined> = {
@@ -35,7 +35,7 @@ export function proxiesOf(env: Environment): ProxyChoice | undefined {
   };
 }
 
-/** All that the environment's proxy variables hold and nobody may see, so that it can be masked everywhere. */
+/** The secrets in the environment's proxy variables, so that they can be masked everywhere. */
 export function proxySecrets(env: Environment): string[] {
   const secrets = ['http_proxy', 'https_proxy', 'all_proxy'].flatMap((name) =>
     [env[name], env[name.toUpperCase()]].flatMap((value) => {
@@ -63,13 +63,13 @@ function firstSet(env: Environment, lowerCase: string): Variable | undefined {
 
 function parseProxy({ name, value }: Variable): ProxyServer {
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
-  // The value is never shown: it may hold a password.
+  // The value is never shown: it may contain a password.
   if (!URL.canParse(text)) throw new UsageError(`${name} is not a usable proxy address.`, 'Write it like http://proxy.example.com:8080.');
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new UsageError(
-      `${name} names a proxy of the kind "${url.protocol.slice(0, -1)}", which aops does not speak to.`,
-      'Name an http or https proxy in HTTPS_PROXY, or the host in NO_PROXY.',
+      `${name} names a proxy of type "${url.protocol.slice(0, -1)}", which aops does not support.`,
+      'Set HTTPS_PROXY to an http or https proxy, or add the host to NO_PROXY.',
     );
   }
   const login = { user: decoded(url.username), password: decoded(url.password) };
@@ -85,8 +85,8 @@ function decoded(text: string): string {
 }
 
 /**
- * Whether a URL is exempt by NO_PROXY: `*`, host names that also stand for those below them (`example.com`,
- * `.example.com`, `*.example.com`), addresses, networks (`10.0.0.0/8`), each with a port where only that one is meant.
+ * Whether NO_PROXY exempts a URL: `*`, host names that include their subdomains (`example.com`, `.example.com`,
+ * `*.example.com`), addresses, and networks (`10.0.0.0/8`), each optionally limited to one port.
  */
 function exemptions(list: string): (url: URL) => boolean {
   const rules = list.split(/[,\s]+/).filter((entry) => entry !== '');

@@ -1,6 +1,6 @@
 /**
- * Which value counts: flag beats environment beats profile beats setting beats default, and every value remembers
- * where it came from and what it shadowed. `aops config explain` and `aops auth status` print exactly this.
+ * Which value applies: flag beats environment beats profile beats setting beats default. Every value records where it
+ * came from and what it shadows. `aops config explain` and `aops auth status` print exactly this.
  */
 import { parseDuration } from '../base/duration.ts';
 import { AopsError, exitCodes } from '../base/errors.ts';
@@ -19,7 +19,7 @@ import {
 } from './settings.ts';
 import type { ConfigStore, Profile } from './store.ts';
 
-/** Global flags as commander names them. */
+/** Global flags under commander's names. */
 export interface ConfigFlags {
   profile?: string | undefined;
   team?: string | undefined;
@@ -49,7 +49,7 @@ export interface ResolvedConfig extends CredentialResolution {
   max_wait: Resolved<number>;
   pager: Resolved<string | undefined>;
   prompt: Resolved<boolean>;
-  /** Paths as given; relative ones are meant from the current folder. */
+  /** Paths as passed; relative ones are relative to the current folder. */
   ca_file: Resolved<string | undefined>;
   client_cert: Resolved<string | undefined>;
   client_key: Resolved<string | undefined>;
@@ -59,7 +59,7 @@ export interface ResolveInput {
   flags: ConfigFlags;
   env: Environment;
   store: ConfigStore;
-  /** For commands that create the profile they name: a missing one then counts as empty. */
+  /** For commands that create the profile they name: a missing profile counts as empty. */
   allowMissingProfile?: boolean;
 }
 
@@ -67,7 +67,7 @@ type Candidate = Origin & { value: SettingValue };
 
 /**
  * Resolves every setting and the credential. Problems with the credential do not throw; see `requireCredential`.
- * @throws AopsError `profile_not_found` (exit 3), `config_invalid`, or UsageError for a bad value of any source that counts.
+ * @throws AopsError `profile_not_found` (exit 3), `config_invalid`, or UsageError for an invalid value that applies.
  */
 export function resolveConfig({ flags, env, store, allowMissingProfile = false }: ResolveInput): ResolvedConfig {
   const settings = store.settings();
@@ -103,31 +103,31 @@ export function resolveConfig({ flags, env, store, allowMissingProfile = false }
   };
 }
 
-/** The base URL. @throws AopsError `base_url_missing` (exit 2) when nothing names one. */
+/** The base URL. @throws AopsError `base_url_missing` (exit 2) when none is configured. */
 export function requireBaseUrl(config: ResolvedConfig): string {
   if (config.base_url.value !== undefined) return config.base_url.value;
-  throw new AopsError('No service address is known.', {
+  throw new AopsError('No service address is configured.', {
     code: 'base_url_missing',
     exit: exitCodes.usage,
     hint: 'Start a local service with `aops local up`, sign in with `aops auth login --base-url URL`, or set AOPS_BASE_URL.',
   });
 }
 
-/** The credential. @throws AopsError with what is wrong, or `not_signed_in` (exit 4) when there is none. */
+/** The credential. @throws AopsError with the problem of the credential, or `not_signed_in` (exit 4) when there is no credential. */
 export function requireCredential(config: ResolvedConfig): UsableCredential {
   if (config.credential_problem) throw config.credential_problem;
   if (config.credential.value) return config.credential.value;
   throw new AopsError('You are not signed in.', {
     code: 'not_signed_in',
     exit: exitCodes.auth,
-    hint: 'Run `aops auth login` or set AOPS_API_KEY; `aops local up` starts a service of your own that needs neither.',
+    hint: 'Run `aops auth login` or set AOPS_API_KEY. A local service, started with `aops local up`, needs neither.',
   });
 }
 
-/** The team. @throws AopsError `team_missing` (exit 2) when nothing names one. */
+/** The team. @throws AopsError `team_missing` (exit 2) when none is configured. */
 export function requireTeam(config: ResolvedConfig): string {
   if (config.team_id.value !== undefined) return config.team_id.value;
-  throw new AopsError('This command acts on a team, and none is chosen.', {
+  throw new AopsError('This command needs a team, and none is configured.', {
     code: 'team_missing',
     exit: exitCodes.usage,
     hint: 'Pass --team ID, set AOPS_TEAM_ID, or run `aops config set team_id ID`.',
@@ -138,7 +138,7 @@ function candidate(value: SettingValue | undefined, source: ValueSource, name: s
   return value === undefined ? [] : [{ value, source, name }];
 }
 
-/** Empty variables count as unset, as NO_COLOR and the XDG specification have it. */
+/** Empty variables count as unset, as in NO_COLOR and the XDG specification. */
 function fromEnvironment(key: SettingKey, env: Environment): Candidate[] {
   return settingDefinition(key).environment.flatMap((name) => {
     const value = env[name]?.trim();
@@ -149,7 +149,7 @@ function fromEnvironment(key: SettingKey, env: Environment): Candidate[] {
   });
 }
 
-/** The first candidate counts and must be valid; the others are only reported. */
+/** The first candidate applies and must be valid; the others are only reported. */
 function choose(key: SettingKey, candidates: Candidate[]): Resolved<SettingValue | undefined> {
   const [first, ...rest] = candidates;
   if (!first) return { value: undefined, source: 'default', name: 'default', shadowed: [] };
@@ -157,7 +157,7 @@ function choose(key: SettingKey, candidates: Candidate[]): Resolved<SettingValue
   return { ...first, value: parseSetting(settingDefinition(key), first.value, first.name), shadowed };
 }
 
-/** A base URL that did not count was never checked and may carry a password: only a valid one is shown. */
+/** A shadowed base URL was never checked and may contain a password: it is shown only when it is valid. */
 function printable(key: SettingKey, value: SettingValue): string {
   if (key !== 'base_url') return String(value);
   try {

@@ -1,4 +1,4 @@
-/** A configured value together with its origin, which `aops config explain` shows. */
+/** A configured value together with its origin, as `aops config explain` shows it. */
 
 export type ValueSource = 'flag' | 'environment' | 'profile' | 'setting' | 'default';
 
@@ -10,6 +10,6 @@ export interface Origin {
 
 export interface Resolved<T> extends Origin {
   value: T;
-  /** Weaker values that did not count, the strongest first; secrets masked. */
+  /** Values of lower precedence, in order of precedence; secrets are masked. */
   shadowed: (Origin & { value: string })[];
 }

@@ -1,14 +1,14 @@
-/** Secrets: what may be sent in a header, and how much of one may be shown. */
+/** Secrets: which ones can be sent in a header, and how much of one may be shown. */
 import { AopsError, exitCodes, UsageError } from '../base/errors.ts';
 
 const headerSafe = /^[\x21-\x7e]+$/;
 
-/** Issuers mark what a token is by a short word or two: `aops_local_`, `ghp_`, `sk-`. Longer words may be the secret itself. */
+/** Issuers mark the kind of a token with one or two short words: `aops_local_`, `ghp_`, `sk-`. Longer words may be part of the secret. */
 const issuerPrefix = /^(?:(?:[A-Za-z]{2,6}_){1,2}|[A-Za-z]{2}-)/;
 
 /**
- * A secret as it may be shown: `aops_local_abcdef` -> `aops_local_…cdef`. Keeps the issuer's prefix and the last four
- * characters, or none of them when the rest is short.
+ * A secret masked for display: `aops_local_abcdef` -> `aops_local_…cdef`. Keeps the issuer's prefix and, unless the rest is
+ * short, the last four characters.
  */
 export function maskSecret(secret: string): string {
   const prefix = issuerPrefix.exec(secret)?.[0] ?? '';
@@ -17,16 +17,16 @@ export function maskSecret(secret: string): string {
 }
 
 /**
- * The trimmed secret, when it can travel in a header.
+ * The trimmed secret, if it can be sent in a header.
  * @throws AopsError `credential_invalid`, exit 4, naming `name` and never echoing the value.
  */
 export function checkSecret(secret: string, name: string): string {
-  return checked(secret, headerSafe, `${name} is not a usable credential: it is empty or holds spaces or unprintable characters.`);
+  return checked(secret, headerSafe, `${name} is not a usable credential: it is empty or contains spaces or unprintable characters.`);
 }
 
-/** A client id or secret, trimmed; spaces may be part of it (RFC 6749, appendix A.1). @throws as `checkSecret` */
+/** A client ID or secret, trimmed; spaces may be part of it (RFC 6749, appendix A.1). @throws as `checkSecret` */
 export function checkClientText(text: string, name: string): string {
-  return checked(text, visible, `${name} is not usable: it is empty or holds characters other than visible ASCII.`);
+  return checked(text, visible, `${name} is not usable: it is empty or contains characters other than visible ASCII.`);
 }
 
 const visible = /^[\x20-\x7e]+$/;
@@ -44,9 +44,12 @@ function checked(text: string, accepted: RegExp, message: string): string {
 /** RFC 6749, appendix A.4: words of visible ASCII without quotes and backslashes, separated by a space. */
 const scopeWords = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 
-/** The scope to ask a token for, in one spelling. @throws UsageError naming `name` */
+/** The scope to request a token for, with single spaces between its words. @throws UsageError naming `name` */
 export function checkScope(scope: string, name: string): string {
   const trimmed = scope.trim().replace(/\s+/g, ' ');
   if (scopeWords.test(trimmed)) return trimmed;
-  throw new UsageError(`${name} is not a scope.`, 'Give words of visible ASCII, separated by spaces: "runs:read runs:write".');
+  throw new UsageError(
+    `${name} is not a valid scope.`,
+    'Write words of visible ASCII separated by spaces, such as "runs:read runs:write".',
+  );
 }

@@ -1,4 +1,4 @@
-/** The settings aops knows: what they mean, where else they can be given, and which values they take. */
+/** The settings of aops: what they mean, where else they can be set, and which values they accept. */
 import { parseDuration } from '../base/duration.ts';
 import { AopsError, UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
@@ -9,7 +9,7 @@ export const colorModes = ['auto', 'always', 'never'] as const;
 export type OutputFormat = (typeof outputFormats)[number];
 export type ColorMode = (typeof colorModes)[number];
 
-/** A value as it is kept in config.json. Durations stay text, as people wrote them. */
+/** A value as stored in config.json. Durations are stored as the text that the user wrote. */
 export type SettingValue = string | boolean;
 export type SettingKey =
   | 'profile'
@@ -30,7 +30,7 @@ export interface SettingDefinition {
   type: 'text' | 'url' | 'duration' | 'boolean' | 'choice' | 'file';
   choices?: readonly string[];
   default?: SettingValue;
-  /** Environment variables that set the same value, the strongest first. */
+  /** Environment variables that set the same value, in order of precedence. */
   environment: readonly string[];
   /** The flag that sets the same value. */
   flag?: string;
@@ -64,7 +64,7 @@ export const settingDefinitions: readonly SettingDefinition[] = [
     type: 'duration',
     environment: [],
     flag: '--timeout',
-    description: 'Longest time a command may take; without it each command has its own limit.',
+    description: 'Longest time a command may take; if not set, each command has its own limit.',
   },
   {
     key: 'max_wait',
@@ -75,20 +75,20 @@ export const settingDefinitions: readonly SettingDefinition[] = [
     description: 'Longest wait for a rate limit before giving up.',
   },
   { key: 'pager', type: 'text', environment: ['PAGER'], description: 'Program that pages long output on a terminal.' },
-  { key: 'prompt', type: 'boolean', default: true, environment: [], flag: '--no-input', description: 'Whether aops may ask questions.' },
+  { key: 'prompt', type: 'boolean', default: true, environment: [], flag: '--no-input', description: 'Whether aops may prompt for input.' },
   {
     key: 'ca_file',
     type: 'file',
     environment: ['AOPS_CA_FILE'],
     flag: '--ca-file',
-    description: 'PEM file with certificate authorities to trust in addition to the usual ones.',
+    description: 'PEM file with certificate authorities to trust in addition to the default ones.',
   },
   {
     key: 'client_cert',
     type: 'file',
     environment: ['AOPS_CLIENT_CERT'],
     flag: '--client-cert',
-    description: 'PEM file with the certificate to identify with, where the service asks for one.',
+    description: 'PEM file with the client certificate, for services that require one.',
   },
   {
     key: 'client_key',
@@ -101,7 +101,7 @@ export const settingDefinitions: readonly SettingDefinition[] = [
 
 /**
  * The definition of a setting.
- * @throws UsageError `setting_unknown` that names the key that was probably meant, or all.
+ * @throws UsageError `setting_unknown` that suggests the key that was probably meant, or lists all keys.
  */
 export function settingDefinition(key: string): SettingDefinition {
   const found = settingDefinitions.find((definition) => definition.key === key);
@@ -112,7 +112,7 @@ export function settingDefinition(key: string): SettingDefinition {
   );
 }
 
-/** The error for a setting that there is not, among those that there are. */
+/** The error for an unknown setting; `known` are the settings that exist. */
 export function settingUnknown(key: string, known: readonly string[]): UsageError {
   const meant = nearest(key, known);
   const hint = meant === undefined ? `Known settings: ${known.join(', ')}.` : `Did you mean ${meant}?`;
@@ -120,9 +120,9 @@ export function settingUnknown(key: string, known: readonly string[]): UsageErro
 }
 
 /**
- * The value of a setting from text, as it is kept in the file.
+ * Parses the value of a setting into the form stored in the file.
  * @param name where the text came from, for the message: `--color`, `AOPS_BASE_URL`, `The setting color`.
- * @throws UsageError when the text is no value of that setting.
+ * @throws UsageError when the text is not a valid value of the setting.
  */
 export function parseSetting(definition: SettingDefinition, value: SettingValue, name: string): SettingValue {
   const text = String(value).trim();
@@ -142,7 +142,7 @@ export function parseSetting(definition: SettingDefinition, value: SettingValue,
     case 'text':
     case 'file':
       if (text !== '' && !/\p{Cc}/u.test(text)) return text;
-      throw new UsageError(`${name} must not be empty or hold control characters.`);
+      throw new UsageError(`${name} must not be empty or contain control characters.`);
   }
 }
 
@@ -158,7 +158,7 @@ export function checkProfileName(name: string): string {
   );
 }
 
-/** The error for a profile that does not exist; `known` are the names that do. */
+/** The error for a profile that does not exist; `known` are the names of those that do. */
 export function profileNotFound(name: string, known: readonly string[], from?: string): AopsError {
   const hint =
     known.length === 0

@@ -1,6 +1,6 @@
 /**
- * What aops remembers: profiles and settings in config.json, credentials in credentials.json (both 0600). Reads are
- * synchronous and cheap; every change re-reads its file under a lock first.
+ * Profiles and settings in config.json, credentials in credentials.json (both 0600). Reads are synchronous and cheap;
+ * every change first re-reads its file under a lock.
  */
 
 import path from 'node:path';
@@ -22,11 +22,11 @@ export interface Profile {
   name: string;
   base_url: string;
   team_id?: string;
-  /** Whether it is used when nothing else is asked for. */
+  /** Whether it is used when no other profile is named. */
   current: boolean;
 }
 
-/** How to authenticate, without the place it is for. */
+/** How to authenticate, without the origin it applies to. */
 export type Credential =
   | { type: 'token'; token: string }
   | { type: 'client_credentials'; client_id: string; client_secret: string; token_url: string; scope?: string };
@@ -42,12 +42,12 @@ interface ProfileEntry {
 /** Profiles, settings and credentials of one config folder. */
 export class ConfigStore {
   readonly directory: string;
-  /** What a person should know about the files, such as a mode that could not be tightened. */
+  /** Problems with the files that the user should know about, such as a mode that could not be restricted. */
   readonly warnings: string[] = [];
   #config: JsonObject | undefined;
   #credentials: JsonObject | undefined;
 
-  /** @param directory absolute; made at the first write, with mode 0700. */
+  /** @param directory absolute; created by the first write, with mode 0700. */
   constructor(directory: string) {
     this.directory = directory;
   }
@@ -95,16 +95,16 @@ export class ConfigStore {
   }
 
   /**
-   * Creates or replaces a profile, and its credential when one is given. The first profile becomes the current one.
-   * Moving a profile to another origin keeps its old credential, which is then refused until a new one is saved.
-   * @throws UsageError for a bad name, base URL or team id.
+   * Creates or replaces a profile, and its credential when one is passed. The first profile becomes the current one.
+   * A profile that moves to another origin keeps its old credential, which is refused there until a new one is saved.
+   * @throws UsageError for an invalid name, base URL or team ID.
    */
   async saveProfile(name: string, profile: ProfileEntry, credential?: Credential): Promise<void> {
     checkProfileName(name);
     const base_url = normaliseBaseUrl(profile.base_url, 'The base URL');
     const team_id =
-      profile.team_id === undefined ? undefined : String(parseSetting(settingDefinition('team_id'), profile.team_id, 'The team id'));
-    // The secret first: a crash in between leaves a credential nobody refers to, never a profile that cannot sign in.
+      profile.team_id === undefined ? undefined : String(parseSetting(settingDefinition('team_id'), profile.team_id, 'The team ID'));
+    // The secret first: a crash in between leaves an unused credential, never a profile that cannot sign in.
     if (credential) {
       const stored: StoredCredential = { ...credential, origin: originOf(base_url) };
       await this.#updateCredentials((all) => ({ ...all, [name]: stored }));
@@ -120,7 +120,7 @@ export class ConfigStore {
     checkProfileName(to);
     this.#entry(this.#readConfig(), from);
     if (Object.hasOwn(this.#entries(this.#readConfig()), to)) {
-      throw new UsageError(`There already is a profile called "${to}".`, 'Remove it first, or choose another name.', 'profile_exists');
+      throw new UsageError(`A profile called "${to}" already exists.`, 'Remove it first, or choose another name.', 'profile_exists');
     }
     if (Object.hasOwn(this.#readCredentials(), from)) await this.#updateCredentials((all) => moveKey(all, from, to));
     await this.#updateConfig((config) => ({
@@ -130,7 +130,7 @@ export class ConfigStore {
     }));
   }
 
-  /** Removes a profile and its credential; the current profile is then unset if it was this one. @throws AopsError `profile_not_found`. */
+  /** Removes a profile and its credential, and unsets the current profile if it was this one. @throws AopsError `profile_not_found`. */
   async removeProfile(name: string): Promise<void> {
     this.#entry(this.#readConfig(), name);
     await this.removeCredential(name);
@@ -140,16 +140,16 @@ export class ConfigStore {
     });
   }
 
-  /** The credential saved for a profile. @throws AopsError `config_invalid` when its entry is broken. */
+  /** The credential saved for a profile. @throws AopsError `config_invalid` when its entry is malformed. */
   credential(name: string): StoredCredential | undefined {
     const all = this.#readCredentials();
     if (!Object.hasOwn(all, name)) return undefined;
     const entry = all[name];
     if (isStoredCredential(entry)) return entry;
-    throw configInvalid(this.credentialsFile, `has a broken entry for profile "${name}"`);
+    throw configInvalid(this.credentialsFile, `has a malformed entry for profile "${name}"`);
   }
 
-  /** Forgets a profile's credential. Resolves to whether there was one. */
+  /** Removes a profile's credential. Resolves to whether there was one. */
   async removeCredential(name: string): Promise<boolean> {
     if (!Object.hasOwn(this.#readCredentials(), name)) return false;
     await this.#updateCredentials((all) => without(all, name));
@@ -174,7 +174,7 @@ export class ConfigStore {
     return known;
   }
 
-  /** Stores a setting. @throws UsageError for an unknown key or a bad value, AopsError `profile_not_found` for `profile`. */
+  /** Stores a setting. @throws UsageError for an unknown key or an invalid value, AopsError `profile_not_found` for `profile`. */
   async setSetting(key: string, value: SettingValue): Promise<void> {
     const definition = settingDefinition(key);
     const parsed = parseSetting(definition, value, `The setting ${key}`);
@@ -216,7 +216,7 @@ export class ConfigStore {
     } catch (error) {
       if (error instanceof AopsError) throw error;
       const { code } = error as NodeJS.ErrnoException;
-      const hint = 'Check the folder and its owner, or set AOPS_CONFIG_DIR to a folder you may write to.';
+      const hint = 'Check the folder and its owner, or set AOPS_CONFIG_DIR to a folder that you can write to.';
       throw new AopsError(`${file} cannot be written (${code ?? 'unknown error'}).`, {
         code: 'config_not_writable',
         exit: exitCodes.failure,
@@ -228,11 +228,11 @@ export class ConfigStore {
 
   #entries(config: JsonObject): Record<string, ProfileEntry> {
     const profiles = config.profiles ?? {};
-    if (!isObject(profiles)) throw configInvalid(this.configFile, 'must hold an object under "profiles"');
+    if (!isObject(profiles)) throw configInvalid(this.configFile, 'must contain an object under "profiles"');
     for (const [name, entry] of Object.entries(profiles)) {
-      const fine =
+      const isValid =
         isObject(entry) && typeof entry.base_url === 'string' && (entry.team_id === undefined || typeof entry.team_id === 'string');
-      if (!fine) throw configInvalid(this.configFile, `has a broken entry for profile "${name}"`);
+      if (!isValid) throw configInvalid(this.configFile, `has a malformed entry for profile "${name}"`);
     }
     return profiles as Record<string, ProfileEntry>;
   }

@@ -15,7 +15,7 @@ describe('a duration', () => {
     ['0s', 0],
   ])('%j is %i ms', (text, milliseconds) => expect(parseDuration(text)).toBe(milliseconds));
 
-  it.each(['', '5', '-5s', '5 s', '1m 30s', 's', '5S', '1e3s', '5s!', '.5s', '1,5s'])('%j is none', (text) =>
+  it.each(['', '5', '-5s', '5 s', '1m 30s', 's', '5S', '1e3s', '5s!', '.5s', '1,5s'])('%j is not a duration', (text) =>
     expect(parseDuration(text)).toBeUndefined(),
   );
 
@@ -29,9 +29,9 @@ describe('a duration', () => {
     [60_000, '1m'],
     [3_660_000, '1h 1m'],
     [90_000_000, '1d 1h'],
-  ])('of %i ms reads %j', (milliseconds, text) => expect(formatDuration(milliseconds)).toBe(text));
+  ])('of %i ms is formatted as %j', (milliseconds, text) => expect(formatDuration(milliseconds)).toBe(text));
 
-  it('reads back what it wrote, to the unit it shows', () => {
+  it('can be parsed again, to the precision that is shown', () => {
     fc.assert(
       fc.property(fc.nat(1_000_000_000), (milliseconds) => {
         const back = parseDuration(formatDuration(milliseconds).replace(' ', '')) as number;

@@ -12,12 +12,12 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const old = (name: string): void => {
+const leaveStale = (name: string): void => {
   writeFileSync(name, 'dead');
   utimesSync(name, new Date(0), new Date(0));
 };
 
-test('is held by one at a time', async () => {
+test('is held by one owner at a time', async () => {
   const unlock = await takeLock(file);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(await takeLock(file, { waitMilliseconds: 30 })).toBeUndefined();
@@ -27,24 +27,24 @@ test('is held by one at a time', async () => {
   expect(existsSync(file)).toBe(false);
 });
 
-test('serialises many', async () => {
+test('serialises many owners', async () => {
   let inside = 0;
-  let most = 0;
+  let maximum = 0;
   const enter = async (): Promise<void> => {
     const unlock = await takeLock(file);
     inside += 1;
-    most = Math.max(most, inside);
+    maximum = Math.max(maximum, inside);
     await new Promise((resolve) => setImmediate(resolve));
     inside -= 1;
     unlock?.();
   };
   await Promise.all(Array.from({ length: 20 }, enter));
-  expect(most).toBe(1);
+  expect(maximum).toBe(1);
 });
 
-test('that was left behind is broken, also when the one who broke it died', async () => {
-  old(file);
-  old(`${file}.break`);
+test('is broken when it was left behind, even if a process died while breaking it', async () => {
+  leaveStale(file);
+  leaveStale(`${file}.break`);
   const unlock = await takeLock(file, { waitMilliseconds: 1_000 });
   expect(unlock).toBeDefined();
   unlock?.();
@@ -52,7 +52,7 @@ test('that was left behind is broken, also when the one who broke it died', asyn
 });
 
 test('is kept fresh while it is held', async () => {
-  // Time that the test makes: on a loaded machine a lock may grow old between two turns of real timers.
+  // With a fake clock: on a loaded machine a lock could become stale between two turns of real timers.
   vi.useFakeTimers();
   try {
     const unlock = await takeLock(file);
@@ -60,7 +60,7 @@ test('is kept fresh while it is held', async () => {
     await vi.advanceTimersByTimeAsync(60_100);
     expect(await other).toBeUndefined();
     unlock?.();
-    // One whose holder died at this moment is taken over in time, and no sooner.
+    // A lock whose holder dies now is taken over when it becomes stale, and not earlier.
     writeFileSync(file, 'dead');
     utimesSync(file, new Date(), new Date());
     let taken = false;
@@ -77,17 +77,17 @@ test('is kept fresh while it is held', async () => {
   }
 });
 
-test('that became another one’s is left to it', async () => {
+test('is not removed when another owner holds it by now', async () => {
   const unlock = await takeLock(file);
   writeFileSync(file, 'another');
   unlock?.();
   expect(existsSync(file)).toBe(true);
 });
 
-test('is not waited for any longer than needed', async () => {
+test('is no longer waited for once the wait is cut short', async () => {
   const unlock = await takeLock(file);
-  let asked = 0;
-  expect(await takeLock(file, { until: () => ++asked === 3 })).toBeUndefined();
+  let checks = 0;
+  expect(await takeLock(file, { until: () => ++checks === 3 })).toBeUndefined();
   await expect(takeLock(file, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
   unlock?.();
   await expect(takeLock(path.join(folder, 'none', 'lock'))).rejects.toThrow('ENOENT');

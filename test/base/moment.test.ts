@@ -48,11 +48,11 @@ describe('a moment', () => {
     '1e9d',
     '999999999999d',
     '1752829200',
-  ])('%j is none', (text) => {
+  ])('%j is not a moment', (text) => {
     expect(parseMoment(text, now)).toBeUndefined();
   });
 
-  it('reads what JavaScript writes, and nothing makes it throw', () => {
+  it('is parsed from ISO strings, and no text makes the parser throw', () => {
     fc.assert(
       fc.property(
         fc.date({ min: new Date('0001-01-01T00:00:00Z'), max: new Date('9999-12-31T00:00:00Z'), noInvalidDate: true }),

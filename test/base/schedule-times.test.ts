@@ -23,7 +23,7 @@ describe('times as a service stores them', () => {
     [{ frequency: 'weekly', day: 'Monday', time: '10:00', day_of_month: 3 }, { day: 'monday', time: '10:00' }, 'every Monday at 10:00'],
     [{ frequency: 'weekly', day: 'FRI' }, { day: 'friday' }, 'every Friday at 09:00'],
     [{ frequency: 'hourly', time: '0:05' }, { time: '00:05' }, 'every hour at minute 5'],
-  ])('%j are counted with', (given, expected, words) => {
+  ])('%j are normalised', (given, expected, words) => {
     const stored = storedTimes(times(given));
     expect(stored).toEqual(times({ ...expected, frequency: stored.frequency }));
     expect(timesProblems(stored)).toEqual([]);
@@ -34,12 +34,12 @@ describe('times as a service stores them', () => {
     [{ frequency: 'hourly', time: 'noon' }, 'every hour at noon'],
     [{ frequency: 'custom' }, 'custom'],
     [{ frequency: 'fortnightly' }, 'fortnightly'],
-  ])('%j stay as they are, and can still be said', (given, words) => {
+  ])('%j are left unchanged and can still be described', (given, words) => {
     expect(timesProblems(storedTimes(times(given)))).toHaveLength(1);
     expect(timesInWords(times(given))).toBe(words);
   });
 
-  it('may lack the fields that do not matter', () => {
+  it('may lack the fields that the frequency does not use', () => {
     expect(storedTimes({ frequency: 'daily', timezone: 'UTC' } as ScheduleTimes)).toEqual(times({}));
   });
 });
@@ -60,11 +60,11 @@ describe('a frequency', () => {
     [{ frequency: 'custom', cron: '0 12 * * MON#2' }, ['2026-08-10T12:00Z', '2026-09-14T12:00Z', '2026-10-12T12:00Z']],
     [{ frequency: 'custom', cron: ' 30  8-9 * * 1-5 ' }, ['2026-07-20T08:30Z', '2026-07-20T09:30Z', '2026-07-21T08:30Z']],
   ])('%j', (given, expected) => {
-    // An instant that has come is not the next one.
+    // The instant itself does not count as the next one.
     expect(next(given, '2026-07-18T09:00:00Z')).toEqual(expected);
   });
 
-  it('goes by the last day of a month that is too short', () => {
+  it('fires on the last day of a month that is too short', () => {
     const at = (day_of_month: number, after: string) =>
       next({ frequency: 'monthly', day_of_month, time: '00:00' }, after, 4).map((text) => text.slice(0, 10));
     expect(at(31, '2027-01-01T12:00:00Z')).toEqual(['2027-01-31', '2027-02-28', '2027-03-31', '2027-04-30']);
@@ -91,7 +91,7 @@ describe('daylight saving', () => {
     ]);
   });
 
-  it('fires once, the first time, at a time that comes twice in autumn', () => {
+  it('fires only the first time at a time that occurs twice in autumn', () => {
     expect(next(zone('Europe/Berlin', '02:30'), '2026-10-23T12:00:00Z')).toEqual([
       '2026-10-24T00:30Z',
       '2026-10-25T00:30Z',
@@ -102,17 +102,17 @@ describe('daylight saving', () => {
       '2026-11-01T05:30Z',
       '2026-11-02T06:30Z',
     ]);
-    // Not again when asked between the two.
+    // It does not fire again when the search starts between the two.
     expect(next(zone('America/New_York', '01:30'), '2026-11-01T06:00:00Z', 1)).toEqual(['2026-11-02T06:30Z']);
   });
 
-  it('holds for a cron pattern with fixed hours, and for a shift of half an hour', () => {
+  it('is handled for a cron pattern with fixed hours, and for a shift of half an hour', () => {
     const cron = { frequency: 'custom', cron: '30 2,14 * * *', timezone: 'Europe/Berlin' };
     expect(next(cron, '2026-03-28T20:00:00Z')).toEqual(['2026-03-29T01:00Z', '2026-03-29T12:30Z', '2026-03-30T00:30Z']);
     expect(next(zone('Australia/Lord_Howe', '02:15'), '2026-10-03T00:00:00Z', 2)).toEqual(['2026-10-03T15:30Z', '2026-10-04T15:15Z']);
   });
 
-  it('holds where the clocks go from 23:00 to midnight, and the gap ends on another day', () => {
+  it('is handled where the clocks go from 23:00 to midnight, so that the gap ends on another day', () => {
     const nuuk = { timezone: 'America/Nuuk', time: '23:30' };
     expect(next({ ...nuuk, frequency: 'daily' }, '2027-03-26T12:00:00Z')).toEqual([
       '2027-03-27T01:30Z',
@@ -123,12 +123,12 @@ describe('daylight saving', () => {
       '2027-03-28T01:00Z',
       '2027-04-04T00:30Z',
     ]);
-    // Where midnight is a time of its own, it is not fired twice.
+    // It does not fire twice where midnight is also one of its times.
     const cron = { frequency: 'custom', cron: '0 0,23 * * *', timezone: 'America/Nuuk' };
     expect(next(cron, '2027-03-27T12:00:00Z', 2)).toEqual(['2027-03-28T01:00Z', '2027-03-29T00:00Z']);
   });
 
-  it('leaves what repeats within the day to elapsed time', () => {
+  it('does not affect schedules that repeat within the day, which go by elapsed time', () => {
     const hourly = { frequency: 'hourly', timezone: 'Europe/Berlin' };
     expect(next(hourly, '2026-10-24T23:30:00Z', 4)).toEqual([
       '2026-10-25T00:00Z',
@@ -141,7 +141,7 @@ describe('daylight saving', () => {
   });
 });
 
-describe('times that cannot be', () => {
+describe('invalid times', () => {
   it.each<[Partial<ScheduleTimes>, string, RegExp]>([
     [{ frequency: 'yearly' }, 'frequency', /one of: every_5_minutes/],
     [{ time: '9:00' }, 'time', /HH:MM/],
@@ -149,7 +149,7 @@ describe('times that cannot be', () => {
     [{ timezone: 'Europe/Berln' }, 'timezone', /did you mean Europe\/Berlin\?/],
     [{ timezone: '+02:00' }, 'timezone', /IANA/],
     [{ timezone: '' }, 'timezone', /IANA/],
-    [{ day: 'monday' }, 'day', /does not go with daily; it goes with weekly/],
+    [{ day: 'monday' }, 'day', /is not used with daily, only with weekly/],
     [{ frequency: 'weekly', day: 'mon' }, 'day', /one of: monday/],
     [{ frequency: 'every_5_minutes', time: '09:00' }, 'time', /goes with hourly, daily/],
     [{ frequency: 'weekly', day_of_month: 3 }, 'day_of_month', /goes with monthly/],
@@ -157,7 +157,7 @@ describe('times that cannot be', () => {
     [{ frequency: 'custom' }, 'cron', /is required/],
     [{ frequency: 'custom', cron: '0 0 9 * * *' }, 'cron', /five fields/],
     [{ frequency: 'custom', cron: '@daily' }, 'cron', /five fields/],
-    [{ frequency: 'custom', cron: '? 9 * * *' }, 'cron', /cannot be read: \?/],
+    [{ frequency: 'custom', cron: '? 9 * * *' }, 'cron', /contains an invalid field: \?/],
     [{ frequency: 'custom', cron: '61 9 * * *' }, 'cron', /minute: 61/],
     [{ frequency: 'custom', cron: '0 0 30 2 *' }, 'cron', /never comes/],
   ])('%j', (given, field, message) => {
@@ -165,7 +165,7 @@ describe('times that cannot be', () => {
   });
 });
 
-it('says times in words', () => {
+it('describes times in words', () => {
   const words = [
     { frequency: 'every_5_minutes' },
     { frequency: 'hourly' },

@@ -32,7 +32,7 @@ describe('no profile at all', () => {
     const refused = await cli(['runs', 'list']);
     expect(refused).toMatchObject({ code: 4, stdout: '' });
     expect(refused.stderr).toBe(
-      'error: You are not signed in.\nhint: Run `aops auth login` or set AOPS_API_KEY; `aops local up` starts a service of your own that needs neither.\n',
+      'error: You are not signed in.\nhint: Run `aops auth login` or set AOPS_API_KEY. A local service, started with `aops local up`, needs neither.\n',
     );
   });
 

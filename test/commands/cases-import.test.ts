@@ -292,7 +292,7 @@ describe('cases create --from', () => {
     const unlocked = await service.cli(['cases', 'create', name, '--from', long, '--json']);
     expect(unlocked).toMatchObject({ code: 1, stdout: '' });
     expect(JSON.parse(unlocked.stderr)).toMatchObject({
-      error: { code: 'not_writable', message: expect.stringMatching(/aops-lock is too long here\.$/) },
+      error: { code: 'not_writable', message: expect.stringMatching(/aops-lock is too long for this system\.$/) },
     });
     await service.file('taken.failed.csv/x', '');
     await service.file('taken.csv', 'title,priority\na,\nb,urgent\n');

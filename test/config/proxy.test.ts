@@ -28,7 +28,7 @@ describe('the proxy', () => {
     },
   );
 
-  test('has its user name and password decoded, and told as secrets', () => {
+  test('has its user name and password decoded, and reported as secrets', () => {
     const env = { HTTPS_PROXY: 'http://us%65r:p%40ss%3Aword@p:8080', http_proxy: 'me@q' };
     expect(proxyFor(env)?.login).toEqual({ user: 'user', password: 'p@ss:word' });
     expect(proxyFor({ HTTPS_PROXY: 'me@p' })?.login).toEqual({ user: 'me', password: '' });
@@ -44,7 +44,7 @@ describe('the proxy', () => {
         expect.objectContaining({ exit: 2, message: expect.stringContaining('HTTPS_PROXY') }),
       );
       expect(() => choose?.(new URL(target))).not.toThrow('hunter2');
-      // Where it is not needed it is in nobody's way.
+      // An unusable proxy that is not needed causes no error.
       expect(choose?.(new URL('http://127.0.0.1:4010'))).toBeUndefined();
     },
   );
@@ -85,7 +85,7 @@ describe('NO_PROXY', () => {
     expect(proxyFor({ ALL_PROXY: 'p', NO_PROXY: list }, url) === undefined).toBe(exempt);
   });
 
-  test('is read in lower case first, and an empty one hides nothing', () => {
+  test('is read in lower case first, and an empty lower-case variable is ignored', () => {
     expect(proxyFor({ ALL_PROXY: 'p', no_proxy: 'x', NO_PROXY: '*' })).toBeDefined();
     expect(proxyFor({ ALL_PROXY: 'p', no_proxy: '', NO_PROXY: '*' })).toBeUndefined();
   });

@@ -23,7 +23,7 @@ describe('precedence', () => {
     { source: 'setting', name: 'setting team_id', value: 'team_setting' },
   ];
 
-  // Every subset of the four layers: the strongest one present counts, the others are shadowed in order.
+  // Every subset of the four layers: the one with the highest precedence applies, the others are shadowed in order.
   test.each(Array.from({ length: 16 }, (_, bits) => layers.filter((_layer, index) => bits & (1 << index))))('%j', async (...present) => {
     const has = (source: string) => present.some((layer) => layer?.source === source);
     const store = new ConfigStore(tempFolder());
@@ -61,7 +61,7 @@ describe('precedence', () => {
     expect(resolveConfig({ flags, env, store: new ConfigStore(tempFolder()) }).color).toMatchObject({ value, name });
   });
 
-  test('flags for output, waiting and prompting', () => {
+  test('of flags for output, waiting and prompting', () => {
     const store = new ConfigStore(tempFolder());
     const config = resolveConfig({ flags: { json: true, timeout: '1m30s', maxWait: '0', input: false }, env: {}, store });
     expect(config).toMatchObject({
@@ -129,7 +129,7 @@ describe('base URL', () => {
 });
 
 describe('credential', () => {
-  test('environment beats profile, token beats client; shadowed ones are masked', async () => {
+  test('environment beats profile, and token beats client; shadowed credentials are masked', async () => {
     const env = {
       AOPS_API_KEY: 'aops_live_environment77\n',
       AOPS_CLIENT_ID: 'client_1',
@@ -167,7 +167,7 @@ describe('credential', () => {
     [{ AOPS_API_KEY: 'hunter2 x' }, 'credential_invalid', 'AOPS_API_KEY'],
     [{ AOPS_API_KEY: 'hunter2\r\nX-Evil: 1' }, 'credential_invalid', 'AOPS_API_KEY'],
     [{ AOPS_CLIENT_ID: 'a', AOPS_CLIENT_SECRET: 'b', AOPS_TOKEN_URL: 'http://id.example' }, 'usage', 'AOPS_TOKEN_URL'],
-  ])('%j is a problem, told when a credential is needed, and never echoed', async (env, code, name) => {
+  ])('%j is reported when a credential is needed, and never echoed', async (env, code, name) => {
     const config = resolveConfig({ flags: {}, env, store: await makeStore() });
     expect(() => requireCredential(config)).toThrow(expect.objectContaining({ code, message: expect.stringContaining(name) }));
     expect(() => requireCredential(config)).not.toThrow('hunter2');
@@ -192,7 +192,7 @@ describe('credential', () => {
     expect(requireCredential(resolveConfig({ flags: {}, env: { AOPS_API_KEY: 'given' }, store: fresh }))).toMatchObject({ token: 'given' });
   });
 
-  test('nothing configured: each need has its own error', () => {
+  test('without any configuration each requirement has its own error', () => {
     const config = resolveConfig({ flags: {}, env: {}, store: new ConfigStore(tempFolder()) });
     expect(() => requireCredential(config)).toThrow(expect.objectContaining({ code: 'not_signed_in', exit: 4 }));
     expect(() => requireBaseUrl(config)).toThrow(expect.objectContaining({ code: 'base_url_missing', exit: 2 }));

@@ -57,7 +57,7 @@ describe('profiles', () => {
     });
   });
 
-  test('an unknown profile is exit 3 and its hint lists the names', async () => {
+  test('an unknown profile exits with 3, and the hint lists the names', async () => {
     const store = new ConfigStore(tempFolder());
     await store.saveProfile('b', { base_url: 'https://a.example' });
     await store.saveProfile('a', { base_url: 'https://a.example' });
@@ -74,7 +74,7 @@ describe('profiles', () => {
     },
   );
 
-  test('removing a credential says whether there was one', async () => {
+  test('removing a credential resolves to whether there was one', async () => {
     const store = new ConfigStore(tempFolder());
     await store.saveProfile('a', { base_url: 'https://a.example' }, token);
     expect(await store.removeCredential('a')).toBe(true);
@@ -84,7 +84,7 @@ describe('profiles', () => {
 });
 
 describe('settings', () => {
-  test('are validated, kept and removed', async () => {
+  test('are validated, stored and removed', async () => {
     const store = new ConfigStore(tempFolder());
     await store.setSetting('color', 'never');
     await store.setSetting('prompt', 'off');
@@ -113,13 +113,13 @@ describe('settings', () => {
     ['base_url', 'http://a.example'],
     ['team_id', ' '],
     ['nonsense', '1'],
-  ])('%s=%s is exit 2', async (key, value) => {
+  ])('%s=%s exits with 2', async (key, value) => {
     await expect(new ConfigStore(tempFolder()).setSetting(key, value)).rejects.toMatchObject({ exit: 2 });
   });
 });
 
 describe('files', () => {
-  itNeeding(needsPosix, 'are 0600 in a 0700 folder, also after they were loosened', async () => {
+  itNeeding(needsPosix, 'are 0600 in a 0700 folder, even after their modes were changed', async () => {
     const store = new ConfigStore(path.join(tempFolder(), 'deep', 'aops'));
     await store.saveProfile('a', { base_url: 'https://a.example' }, token);
     expect([store.directory, store.configFile, store.credentialsFile].map(mode)).toEqual([0o700, 0o600, 0o600]);
@@ -146,7 +146,7 @@ describe('files', () => {
     ['not an object', '[]'],
     ['profiles of a wrong type', '{"profiles": []}'],
     ['a broken profile', '{"profiles": {"a": {"base_url": 1}}}'],
-  ])('a config file with %s is named, kept, and never quoted', async (_name, text) => {
+  ])('a config file with %s is named in the error, left unchanged, and never quoted', async (_name, text) => {
     const store = new ConfigStore(tempFolder());
     writeFileSync(store.configFile, text);
     const expected = { code: 'config_invalid', exit: 2, message: expect.stringContaining(store.configFile) };
@@ -156,10 +156,10 @@ describe('files', () => {
     expect(readFileSync(store.configFile, 'utf8')).toBe(text);
   });
 
-  test('a broken credential entry is named, and can be removed', async () => {
+  test('a malformed credential entry is named in the error and can be removed', async () => {
     const store = new ConfigStore(tempFolder());
     writeFileSync(store.credentialsFile, '{"a": {"type": "token", "origin": "https://a.example"}}');
-    expect(() => store.credential('a')).toThrow(/credentials\.json has a broken entry for profile "a"/);
+    expect(() => store.credential('a')).toThrow(/credentials\.json has a malformed entry for profile "a"/);
     expect(await store.removeCredential('a')).toBe(true);
     expect(store.credential('a')).toBeUndefined();
   });
@@ -178,7 +178,7 @@ describe('files', () => {
     expect(readFileSync(elsewhere, 'utf8')).toBe('{}');
   });
 
-  test('a folder that cannot be made is a clear error', async () => {
+  test('a folder that cannot be created results in a clear error', async () => {
     const file = path.join(tempFolder(), 'file');
     writeFileSync(file, '');
     await expect(new ConfigStore(path.join(file, 'aops')).setSetting('color', 'never')).rejects.toMatchObject({

@@ -90,7 +90,7 @@ function lost(error: unknown, { revoke }: Issued): unknown {
 function requireNewProfile({ store }: Context, name: string): void {
   checkProfileName(name);
   if (!store.profiles().some((profile) => profile.name === name)) return;
-  throw new UsageError(`There already is a profile called "${name}".`, 'Remove it first, or choose another name.', 'profile_exists');
+  throw new UsageError(`A profile called "${name}" already exists.`, 'Remove it first, or choose another name.', 'profile_exists');
 }
 
 async function create(file: string): Promise<FileHandle> {

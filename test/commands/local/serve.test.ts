@@ -90,7 +90,7 @@ describe('aops serve', () => {
       ['folder', 'data_directory_unusable', 2, 'is a directory'],
       ['foreign', 'data_directory_foreign', 2, 'is no database of aops'],
       ['cut', 'data_directory_damaged', 1, 'is damaged, or is none'],
-      ['/proc/nowhere/data', 'data_directory_unusable', 2, 'no folder can be made there'],
+      ['/proc/nowhere/data', 'data_directory_unusable', 2, 'a directory cannot be created there'],
     ];
     for (const [name, code, exit, message] of process.platform === 'linux' ? cases : cases.slice(0, -1)) {
       const refused = await runCli(['serve', '--data-dir', name, '--json'], { env: folderEnv(folder), cwd: folder });
@@ -208,7 +208,7 @@ describe('aops serve', () => {
       'The file given with --tls-cert holds no certificate in PEM.',
     ],
     ['an address of another machine', ['--host', '192.0.2.1', '--insecure-http'], 'listen on 192.0.2.1: this machine has no such address.'],
-    ['a data directory that is a file', ['--data-dir', 'short'], 'short: there is a file of that name.'],
+    ['a data directory that is a file', ['--data-dir', 'short'], 'short: a file with that name already exists.'],
     ['a host with a port', ['--allow-host', 'a.example:80'], '--allow-host takes a host name without a port'],
     ['a level that is none', ['--log-level', 'loud'], '--log-level takes debug, info, warn or error'],
     [
