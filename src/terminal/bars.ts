@@ -1,4 +1,4 @@
-/** Figures with a limit, as bars: how much is used, of what, and what is left. */
+/** Usage figures as bars: how much of a limit is used, and how much remains. */
 import { cellText, paint, type View } from './cell.ts';
 import { plainStyles, type StyleName } from './style.ts';
 import { pad, truncate, widthFor } from './width.ts';
@@ -6,11 +6,11 @@ import { pad, truncate, widthFor } from './width.ts';
 export interface Bar {
   label: string;
   used: number;
-  /** Undefined when there is none. */
+  /** Undefined when usage is unlimited. */
   limit: number | undefined;
 }
 
-/** Below this many columns the bar gets a line of its own. */
+/** On narrower terminals the bar is drawn on a line of its own. */
 const wide = 60;
 const longestBar = 40;
 const gap = '  ';
@@ -21,7 +21,7 @@ export function usedShare({ used, limit }: Pick<Bar, 'used' | 'limit'>): number 
   return used === 0 ? 0 : used / limit;
 }
 
-/** The bars as text that ends in a line feed; off a terminal label, used, limit and what is left, separated by tabs. */
+/** The bars as text that ends in a line feed; off a terminal, label, used, limit and remainder separated by tabs. */
 export async function renderBars(bars: readonly Bar[], view: View): Promise<string> {
   if (!view.tty)
     return bars.map((bar) => `${[bar.label, bar.used, bar.limit ?? 'unlimited', left(bar) ?? 'unlimited'].join('\t')}\n`).join('');
@@ -41,12 +41,12 @@ export async function renderBars(bars: readonly Bar[], view: View): Promise<stri
       })
       .join('');
   }
-  const room = Math.min(longestBar, view.width - labels - used - remaining - 3 * gap.length);
+  const barColumns = Math.min(longestBar, view.width - labels - used - remaining - 3 * gap.length);
   return rows
     .map((row) => {
       const cells = [
         pad(row.label, labels, widthOf),
-        draw(row.bar, room, view) || ' '.repeat(room),
+        draw(row.bar, barColumns, view) || ' '.repeat(barColumns),
         pad(row.used, used, widthOf, 'right'),
         dim(row.left),
       ];
@@ -59,7 +59,7 @@ const left = ({ used, limit }: Bar): number | undefined => (limit === undefined 
 const usedText = ({ used, limit }: Bar): string => (limit === undefined ? String(used) : `${used} of ${limit}`);
 const leftText = (bar: Bar): string => (bar.limit === undefined ? 'unlimited' : `${left(bar)} left`);
 
-/** The bar alone; nothing without a limit. What is used shows from the first, and it is full only when nothing is left. */
+/** The bar itself; empty without a limit. Any usage fills at least one cell, and the bar is full only when the limit is reached. */
 function draw(bar: Bar, width: number, view: View): string {
   const share = usedShare(bar);
   if (share === undefined) return '';

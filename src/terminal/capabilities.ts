@@ -1,21 +1,21 @@
-/** What a stream can do and may do: colour, width, questions. Pure functions of the stream, the environment and the flags. */
+/** Capabilities of a stream: colour, width, hyperlinks. Pure functions of the stream, the environment and the flags. */
 
-/** Environment variables as given by the launcher. */
+/** Environment variables as passed by the launcher. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export type ColorMode = 'auto' | 'always' | 'never';
 
 const defaultColumns = 80;
 
-/** Whether this is a CI job; `CI=false` and `CI=0` say it is not. */
+/** Whether this is a CI job; `CI=false` and `CI=0` mean that it is not. */
 export function isCi(env: Environment): boolean {
   const value = env.CI?.toLowerCase();
   return value !== undefined && value !== '' && value !== 'false' && value !== '0';
 }
 
 /**
- * Whether to use colour on one stream. The flag beats NO_COLOR (no-color.org: any value but the empty one), which beats
- * FORCE_COLOR (`0` and `false` mean no), which beats what the stream is.
+ * Whether to use colour on one stream. The flag beats NO_COLOR (no-color.org: any non-empty value), which beats
+ * FORCE_COLOR (`0` and `false` mean no), which beats detection.
  */
 export function wantsColor(mode: ColorMode, isTTY: boolean, env: Environment): boolean {
   if (mode !== 'auto') return mode === 'always';
@@ -24,21 +24,21 @@ export function wantsColor(mode: ColorMode, isTTY: boolean, env: Environment): b
   return isTTY && env.TERM !== 'dumb' && !isCi(env);
 }
 
-/** Whether text beyond ASCII shows as it is: a UTF-8 locale, or a terminal of Windows that always has one. */
+/** Whether characters beyond ASCII are displayed: in a UTF-8 locale, and in Windows Terminal, which always supports them. */
 export function supportsUnicode(env: Environment): boolean {
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || '';
   return env.TERM !== 'linux' && (/utf-?8/i.test(locale) || env.WT_SESSION !== undefined);
 }
 
-/** Terminals that are known to show hyperlinks (OSC 8); others may print the sequence. */
+/** Terminals known to support hyperlinks (OSC 8); others may print the escape sequence. */
 const linkingPrograms = ['iTerm.app', 'WezTerm', 'vscode', 'ghostty', 'Hyper', 'rio', 'Tabby'];
 const linkingTerminals = /^(xterm-kitty|xterm-ghostty|alacritty|foot|wezterm|contour)/;
 
-/** Whether one stream may carry hyperlinks. FORCE_HYPERLINK decides where it is set (`0` means no). */
+/** Whether to write hyperlinks to a stream. FORCE_HYPERLINK overrides detection (`0` means no). */
 export function supportsLinks(isTTY: boolean, env: Environment): boolean {
   if (!isTTY || env.TERM === 'dumb') return false;
   if (env.FORCE_HYPERLINK) return env.FORCE_HYPERLINK !== '0';
-  // Inside tmux and screen the outer terminal's variables are inherited, and the sequence may not pass.
+  // tmux and screen inherit the outer terminal's variables, but may not pass the sequence on.
   if (isCi(env) || /^(tmux|screen)/.test(env.TERM ?? '')) return false;
   return (
     linkingPrograms.includes(env.TERM_PROGRAM ?? '') ||
@@ -49,9 +49,9 @@ export function supportsLinks(isTTY: boolean, env: Environment): boolean {
   );
 }
 
-/** Columns of a stream; COLUMNS where the stream does not know, else 80. */
+/** Columns of a stream; COLUMNS if the stream does not know its width, or else 80. */
 export function columnsOf(stream: { columns?: number }, env: Environment): number {
   if (stream.columns !== undefined && stream.columns > 0) return stream.columns;
-  const given = Number(env.COLUMNS);
-  return Number.isInteger(given) && given > 0 ? given : defaultColumns;
+  const columns = Number(env.COLUMNS);
+  return Number.isInteger(columns) && columns > 0 ? columns : defaultColumns;
 }

@@ -4,9 +4,9 @@ import { formatTime } from './relative-time.ts';
 import { sanitize, sanitizeLine } from './sanitize.ts';
 import { plainStyles, type StyleName, type Styles } from './style.ts';
 
-/** What rendering for people depends on; renderers are pure functions of data and this. */
+/** What rendering for people depends on; renderers are pure functions of the data and the view. */
 export interface View {
-  /** Whether a person looks at a terminal. Otherwise rows are tab-separated and nothing is shortened. */
+  /** Whether the output goes to a terminal. Otherwise rows are tab-separated and nothing is shortened. */
   tty: boolean;
   /** Columns of the terminal. */
   width: number;
@@ -14,21 +14,21 @@ export interface View {
   now: number;
   /** Styles of the stream; plain when left out. */
   styles?: Styles;
-  /** Whether more than ASCII may be drawn with. */
+  /** Whether characters beyond ASCII may be used for drawing. */
   unicode?: boolean;
   /** Whether the terminal shows hyperlinks. */
   links?: boolean;
 }
 
-/** How a value is shown. `status` picks the colour by the word. */
+/** How a value is styled. `status` picks the colour by the status word. */
 export type CellStyle = StyleName | 'status';
 
-/** A value on one line: nothing for null, lists joined, objects as JSON, `time` values relative on a terminal. */
+/** A value on one line: empty for null, lists joined, objects as JSON, `time` values relative on a terminal. */
 export function cellText(value: unknown, view: View, time = false): string {
   return sanitizeLine(rawText(value, view, time));
 }
 
-/** A value that may take several lines. */
+/** A value on one or more lines. */
 export function blockText(value: unknown, view: View, time = false): string {
   return sanitize(rawText(value, view, time)).trimEnd();
 }
@@ -38,7 +38,7 @@ export function paint(text: string, style: CellStyle | undefined, view: View): s
   return style === undefined || text.trim() === '' ? text : (view.styles ?? plainStyles)[style](text);
 }
 
-/** Text that leads somewhere, where the terminal shows that. Apply it last: colours do not go around links. */
+/** Text with a hyperlink, if the terminal supports it. Apply it last: styles cannot be put around links. */
 export function withLink(text: string, url: unknown, view: View): string {
   return view.links && text.trim() !== '' ? hyperlink(text, url) : text;
 }

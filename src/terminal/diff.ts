@@ -1,9 +1,9 @@
-/** Two texts compared, as a unified diff: coloured by its styles, readable by `patch` without them. */
+/** Two texts compared as a unified diff: coloured on a terminal, and readable by `patch` when plain. */
 import type { View } from './cell.ts';
 import { sanitizeLine } from './sanitize.ts';
 import { plainStyles, type Styles } from './style.ts';
 
-/** What is compared. A name such as `/dev/null` says that a side is not there. */
+/** The texts to compare. The name `/dev/null` means that this side does not exist. */
 export interface Comparison {
   before: string;
   after: string;
@@ -13,10 +13,10 @@ export interface Comparison {
 
 /** Lines shown around each change. */
 const context = 3;
-/** Lines that may differ before the search for the shortest diff is given up: it grows with their square. */
+/** Differing lines beyond which no shortest diff is searched for, because the search time grows with their square. */
 const longestSearch = 2_000;
 
-/** The diff as text that ends in a line feed; empty when the texts are the same. Loads the library only when they are not. */
+/** The diff as text that ends in a line feed; empty when the texts are equal. Loads the library only when they differ. */
 export async function renderDiff({ before, after, beforeName, afterName }: Comparison, view: Pick<View, 'styles'>): Promise<string> {
   if (before === after) return '';
   const { structuredPatch } = await import('diff');
@@ -32,7 +32,7 @@ export async function renderDiff({ before, after, beforeName, afterName }: Compa
 }
 
 function paintLine(line: string, styles: Styles): string {
-  // A tab is text here; everything else that could steer a terminal becomes visible.
+  // Tabs stay; all other characters that could steer a terminal are made visible.
   const text = line
     .split('\t')
     .map((part) => sanitizeLine(part))
@@ -42,20 +42,20 @@ function paintLine(line: string, styles: Styles): string {
   return text.startsWith('\\') ? styles.dim(text) : text;
 }
 
-/** As `diff -u` writes it: no count for one line, and the line before for none. */
+/** A range as `diff -u` writes it: without a count for one line, and with the preceding line number for no lines. */
 const range = (start: number, count: number): string =>
   count === 1 ? String(start) : `${count === 0 ? Math.max(0, start - 1) : start},${count}`;
 
-/** Everything out, everything in: for texts that are too different to compare. */
+/** One hunk that removes all old lines and adds all new ones, for texts that differ too much to compare. */
 function wholeHunk(before: string, after: string) {
   const sideOf = (text: string, sign: string): string[] => {
     if (text === '') return [];
     const lines = text.split('\n');
     if (lines.at(-1) === '') lines.pop();
     else lines.push('');
-    const shown = lines.map((line) => `${sign}${line}`);
-    if (!text.endsWith('\n')) shown[shown.length - 1] = '\\ No newline at end of file';
-    return shown;
+    const marked = lines.map((line) => `${sign}${line}`);
+    if (!text.endsWith('\n')) marked[marked.length - 1] = '\\ No newline at end of file';
+    return marked;
   };
   const [out, added] = [sideOf(before, '-'), sideOf(after, '+')];
   const count = (lines: string[]): number => lines.filter((line) => !line.startsWith('\\')).length;

@@ -1,25 +1,25 @@
-/** Errors as a person or a script reads them on stderr. */
+/** Errors as people and scripts read them on stderr. */
 import { AopsError, type ErrorDetails, type ExitCode, exitCodes } from '../base/errors.ts';
 import { escapeJson, sanitize, sanitizeLine } from './sanitize.ts';
 import { plainStyles, type Styles } from './style.ts';
 
 export interface ErrorView {
-  /** One JSON object instead of lines. */
+  /** One JSON object instead of lines of text. */
   json: boolean;
   /** Styles of stderr; plain when left out. */
   styles?: Styles;
-  /** Adds the stack, and the causes with theirs. */
+  /** Adds the stack traces of the error and its causes. */
   debug?: boolean;
 }
 
-/** The exit code an error ends the process with. */
+/** The exit code with which an error ends the process. */
 export function exitCodeOf(error: unknown): ExitCode {
   return error instanceof AopsError ? error.exit : exitCodes.failure;
 }
 
 /**
- * The text for stderr, without a final line feed: `{"error": {...}}` on one line, or what failed, the facts of the
- * request, and what to do next on a line each.
+ * The text for stderr, without a final line feed: `{"error": {...}}` on one line; or what failed, the details of the
+ * request, and what to do next, each on its own line.
  */
 export function renderError(error: unknown, view: ErrorView): string {
   return view.json ? errorJson(error) : errorLines(error, view);
@@ -27,7 +27,7 @@ export function renderError(error: unknown, view: ErrorView): string {
 
 function errorJson(error: unknown): string {
   const known = error instanceof AopsError ? error : undefined;
-  const { status, method, path, request_id, idempotency_key, ...others }: ErrorDetails = known?.details ?? {};
+  const { status, method, path, request_id, idempotency_key, ...otherDetails }: ErrorDetails = known?.details ?? {};
   // JSON leaves undefined members out.
   const body = {
     code: known?.code ?? 'unexpected',
@@ -39,13 +39,13 @@ function errorJson(error: unknown): string {
     path,
     request_id,
     idempotency_key,
-    ...others,
+    ...otherDetails,
   };
   return escapeJson(JSON.stringify({ error: body }));
 }
 
 function errorLines(error: unknown, { styles = plainStyles, debug = false }: ErrorView): string {
-  // Further lines are indented, so that a message from elsewhere cannot write its own hint.
+  // Further lines are indented, so that an untrusted message cannot fake a hint.
   const message = sanitize(messageOf(error)).trimEnd().replaceAll('\n', '\n  ');
   const lines = [error instanceof AopsError && error.chosen ? message : `${styles.error('error:')} ${message}`];
   if (error instanceof AopsError) {
@@ -70,12 +70,12 @@ function factsOf({ status, method, path, request_id, idempotency_key }: ErrorDet
 
 function messageOf(error: unknown): string {
   if (error instanceof Error) return error.message || error.name;
-  return typeof error === 'string' && error !== '' ? error : 'Something failed without saying why.';
+  return typeof error === 'string' && error !== '' ? error : 'An unknown error occurred.';
 }
 
 function stacksOf(error: unknown): string {
   const stacks: string[] = [];
-  // A chain may be a circle.
+  // The chain of causes may be circular.
   for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth += 1) {
     stacks.push(`${depth > 0 ? 'caused by ' : ''}${current.stack ?? current.message}`);
   }

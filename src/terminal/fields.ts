@@ -1,5 +1,4 @@
-/** `--fields a,b.c`: parts of a result by dot paths that also go through lists. */
-
+/** `--fields a,b.c`: selects parts of a result by dot paths, which also apply to the elements of lists. */
 import { UsageError } from '../base/errors.ts';
 import { isObject } from '../base/values.ts';
 
@@ -7,13 +6,13 @@ import { isObject } from '../base/values.ts';
 export function parseFields(text: string): string[] {
   const paths = text.split(',').map((path) => path.trim());
   if (paths.some((path) => path === '' || path.split('.').includes(''))) {
-    throw new UsageError('--fields takes field names separated by commas.', 'Write it like --fields id,status,agent.name.');
+    throw new UsageError('--fields expects field names separated by commas.', 'Write it like --fields id,status,agent.name.');
   }
   return [...new Set(paths)];
 }
 
 /**
- * The same shape with nothing but `paths`. A field that this object lacks and others have becomes null.
+ * The same structure reduced to `paths`. A field that an object lacks becomes null.
  * @throws nothing; see `checkFields`.
  */
 export function selectFields(value: unknown, paths: readonly string[]): unknown {
@@ -33,7 +32,7 @@ export function selectFields(value: unknown, paths: readonly string[]): unknown 
   );
 }
 
-/** What a path leads to; inside lists one value per element. */
+/** The value at a path; for a list, one value per element. */
 export function valueAt(value: unknown, path: string): unknown {
   if (Array.isArray(value)) return value.map((item) => valueAt(item, path));
   const [head, rest] = splitPath(path);
@@ -42,9 +41,9 @@ export function valueAt(value: unknown, path: string): unknown {
 }
 
 /**
- * Checks the paths against what there is: a path must lead somewhere in at least one of `items`, or else end at a null or
- * an empty list, behind which anything may be. With no items every path is fine, unless `known` names all fields.
- * @throws UsageError `unknown_field` that lists the fields there are.
+ * Checks the paths against the data: a path must exist in at least one of `items`, or end at a null or an empty list,
+ * below which any field is possible. Without items every path is accepted, unless `known` lists all fields.
+ * @throws UsageError `unknown_field` that lists the available fields.
  */
 export function checkFields(items: readonly unknown[], paths: readonly string[], known: readonly string[] = []): void {
   const available = [...new Set([...known, ...items.flatMap((item) => (isObject(item) ? Object.keys(item) : []))])].sort();
@@ -54,7 +53,7 @@ export function checkFields(items: readonly unknown[], paths: readonly string[],
     if (ends.has('found')) continue;
     const mayExist = ends.has('open') || known.includes(splitPath(path)[0]);
     if (mayExist && !ends.has('missing inside')) continue;
-    throw new UsageError(`There is no field "${path}" here.`, `Fields: ${available.join(', ')}.`, 'unknown_field');
+    throw new UsageError(`The result has no field "${path}".`, `Fields: ${available.join(', ')}.`, 'unknown_field');
   }
 }
 

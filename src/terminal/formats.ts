@@ -1,9 +1,8 @@
 /**
- * Results for programs: json, ndjson, yaml, csv, id, with --fields and --jq; and a plain table of whatever fields there
- * are. A list is `{"data": [...], "total", "limit", "offset"}` or a bare array. Off a terminal the text is exact; on one,
- * nothing in it can steer the terminal.
+ * Results for programs: json, ndjson, yaml, csv and id, with --fields and --jq; and a plain table of all fields. A list is
+ * `{"data": [...], "total", "limit", "offset"}` or a bare array. Off a terminal the text is exact; on a terminal,
+ * control characters are made harmless.
  */
-
 import { UsageError } from '../base/errors.ts';
 import { isObject, type JsonObject } from '../base/values.ts';
 import type { View } from './cell.ts';
@@ -19,9 +18,9 @@ export interface RenderOptions {
   format: OutputFormat;
   /** The value of --fields. */
   fields?: string | undefined;
-  /** The value of --jq; its result is printed whatever the format. */
+  /** The value of --jq; its result is printed regardless of the format. */
   jq?: string | undefined;
-  /** All fields that results of this kind may have, for those that are left out of every element. */
+  /** All fields that results of this kind can have, including those that no element of this result contains. */
   knownFields?: readonly string[] | undefined;
   /** The field that `-o id` prints; `id` when left out. */
   idField?: string | undefined;
@@ -29,8 +28,8 @@ export interface RenderOptions {
 }
 
 /**
- * The text for `terminal.data()`, ending in a line feed unless empty.
- * @throws UsageError for an unknown field, a failing jq filter, or `-o id` of something without id.
+ * The text for `terminal.data()`, ending in a line feed unless it is empty.
+ * @throws UsageError for an unknown field, a failing jq filter, or `-o id` of results without an ID.
  */
 export async function renderData(data: unknown, options: RenderOptions): Promise<string> {
   const { format, view } = options;
@@ -85,7 +84,7 @@ function narrow(data: unknown, paths: readonly string[]): unknown {
   return isList(data) ? { ...data, data: selectFields(data.data, paths) } : selectFields(data, paths);
 }
 
-/** Keys of all elements, in the order they first appear. */
+/** The keys of all elements, in order of their first appearance. */
 function keysOf(items: readonly unknown[]): string[] {
   return [...new Set(items.flatMap((item) => (isObject(item) ? Object.keys(item) : ['value'])))];
 }
@@ -99,7 +98,7 @@ function columnValue(item: unknown, path: string, isPath: boolean): unknown {
 function idOf(item: unknown, field: string, view: View): string {
   const id = isObject(item) ? valueAt(item, field) : undefined;
   if (typeof id !== 'string' && typeof id !== 'number') {
-    throw new UsageError('These results have no id.', 'Choose another output format, such as -o json.', 'no_id');
+    throw new UsageError('These results have no ID.', 'Choose another output format, such as -o json.', 'no_id');
   }
   return view.tty ? sanitizeLine(String(id)) : String(id);
 }

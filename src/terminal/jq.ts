@@ -7,7 +7,7 @@ import { UsageError } from '../base/errors.ts';
  */
 export async function runJq(data: unknown, filter: string, pretty: boolean): Promise<string> {
   const { raw } = await import('jq-wasm');
-  // jq's own -r is not used: jq-wasm trims its output, and with it blanks that belong to a string.
+  // jq's own -r is not used: jq-wasm trims the output, including spaces that belong to a string.
   const { stdout, stderr, exitCode } = await raw(JSON.stringify(data ?? null), filter, ['-c', '--']);
   if (exitCode !== 0) throw new UsageError(`--jq: ${tidy(stderr)}`, 'The filter is applied to the JSON that -o json prints.', 'jq_failed');
   if (stdout === '') return '';
@@ -19,7 +19,7 @@ export async function runJq(data: unknown, filter: string, pretty: boolean): Pro
 
 function unquoted(line: string, pretty: boolean): string {
   if (line.startsWith('"')) return JSON.parse(line) as string;
-  // Numbers are kept as jq printed them: parsing would round the long ones.
+  // Numbers are left as jq printed them: parsing would round long ones.
   return pretty && /^[[{]/.test(line) ? JSON.stringify(JSON.parse(line), undefined, 2) : line;
 }
 

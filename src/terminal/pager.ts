@@ -1,12 +1,12 @@
-/** Long output for people goes through their pager, as in git and gh: only on a terminal, only when it does not fit. */
+/** Long output goes through the user's pager, as in git and gh: only on a terminal, and only when it does not fit. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Terminal } from './streams.ts';
 import { resolveMarkup } from './style.ts';
 
 /**
- * Shows text in the pager and resolves when the person has left it: to false when the text should simply be written.
- * @param pager a shell command; undefined, empty or `cat` mean none
+ * Shows text in the pager and resolves when the user has quit it; resolves to false when the text should be written directly.
+ * @param pager a shell command; undefined, empty or `cat` mean no pager
  */
 export async function page(terminal: Terminal, text: string, pager: string | undefined): Promise<boolean> {
   const rows = (terminal.out.stream as { rows?: number }).rows ?? Number.POSITIVE_INFINITY;
@@ -15,7 +15,7 @@ export async function page(terminal: Terminal, text: string, pager: string | und
   const env = { ...terminal.env, LESS: terminal.env.LESS ?? 'FRX', LV: terminal.env.LV ?? '-c' };
   const child = spawn('/bin/sh', ['-c', pager], { stdio: ['pipe', 'inherit', 'inherit'], env });
   const closed = once(child, 'close');
-  // A pager that is left early does not read to the end.
+  // A pager that is quit early does not read to the end.
   child.stdin.on('error', () => undefined);
   child.stdin.end(resolveMarkup(text));
   const [code] = (await closed) as [number | null];

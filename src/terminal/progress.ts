@@ -1,36 +1,36 @@
-/** What moves on stderr: a spinner, a status line, a countdown. Never in CI, with --quiet or off a terminal. */
+/** Animation on stderr: a spinner, a status line, a countdown. Never in CI, with --quiet or off a terminal. */
 import type { Clock } from '../base/clock.ts';
 import { formatDuration } from '../base/duration.ts';
 import type { Terminal } from './streams.ts';
 import { resolveMarkup } from './style.ts';
 
-/** Quick answers need no spinner; people notice a wait after about this long. */
+/** Quick responses need no spinner; people notice a wait after about this long. */
 const spinnerDelayMs = 150;
 const refreshMs = 1_000;
 
-/** A line at the bottom of the terminal that is redrawn; writes of the terminal go above it. */
+/** A line at the bottom of the terminal that is redrawn; other output appears above it. */
 export interface StatusLine {
-  /** Shows the line. `text` is asked at each refresh, at least once a second. */
+  /** Shows the line. `text` is called at each refresh, at least once a second. */
   start(text: () => string): void;
   refresh(): void;
-  /** Takes the line away, for a prompt. */
+  /** Removes the line from the screen, for example while a prompt is open. */
   hide(): void;
   show(): void;
   stop(): void;
 }
 
-/** A line that is on the terminal now. */
-interface Shown {
-  /** Makes room for another one. */
+/** A status line that is on the screen now. */
+interface VisibleLine {
+  /** Hides the line while another one is shown. */
   suspend(): void;
-  /** Comes back, unless it was taken away meanwhile; says whether it did. */
+  /** Shows the line again, unless it was hidden for good in the meantime. Returns whether it did. */
   resume(): boolean;
 }
 
-/** The line that is at the bottom of a terminal: there is room for one. */
-const visible = new WeakMap<Terminal, Shown>();
+/** The status line at the bottom of each terminal: only one can be shown at a time. */
+const visible = new WeakMap<Terminal, VisibleLine>();
 
-/** A status line, or undefined where nothing may move. One that is shown while another is hides it for as long. */
+/** A status line, or undefined where animation is off. While it is shown, it hides any status line that was there before. */
 export async function statusLine(terminal: Terminal): Promise<StatusLine | undefined> {
   if (!terminal.animated) return undefined;
   const { default: ora } = await import('ora');
@@ -43,7 +43,7 @@ export async function statusLine(terminal: Terminal): Promise<StatusLine | undef
   });
   let text = (): string => '';
   let timer: NodeJS.Timeout | undefined;
-  let beneath: Shown | undefined;
+  let beneath: VisibleLine | undefined;
   let suspended = false;
   const draw = (): void => {
     line.refresh();
@@ -55,7 +55,7 @@ export async function statusLine(terminal: Terminal): Promise<StatusLine | undef
     timer = undefined;
     spinner.stop();
   };
-  const shown: Shown = {
+  const visibleLine: VisibleLine = {
     suspend() {
       suspended = true;
       erase();
@@ -87,7 +87,7 @@ export async function statusLine(terminal: Terminal): Promise<StatusLine | undef
       if (timer || suspended) return;
       beneath = visible.get(terminal);
       beneath?.suspend();
-      visible.set(terminal, shown);
+      visible.set(terminal, visibleLine);
       draw();
     },
     stop() {
@@ -99,11 +99,11 @@ export async function statusLine(terminal: Terminal): Promise<StatusLine | undef
 
 export interface Spinner {
   update(text: string): void;
-  /** Takes the spinner away. Safe to call twice. */
+  /** Removes the spinner. Safe to call twice. */
   stop(): void;
 }
 
-/** A spinner that appears only when the work takes longer than a moment. Nothing off a terminal. */
+/** A spinner that appears only when the work takes longer than a moment. Shows nothing off a terminal. */
 export function startSpinner(terminal: Terminal, text: string, clock: Clock): Spinner {
   if (!terminal.animated) return { update() {}, stop() {} };
   let current = text;
@@ -125,17 +125,17 @@ export function startSpinner(terminal: Terminal, text: string, clock: Clock): Sp
 }
 
 /**
- * Shows how long a wait still takes: a line counting down on a terminal, one plain note with the moment elsewhere.
+ * Shows the remaining time of a wait: a countdown on a terminal, and elsewhere one note with the time at which it ends.
  * @param endsAt milliseconds since the epoch
- * @returns a function that takes the line away
+ * @returns a function that removes the line
  */
 export async function startCountdown(terminal: Terminal, message: string, endsAt: number, clock: Clock): Promise<() => void> {
-  const left = (): string => formatDuration(endsAt - clock.now());
+  const remaining = (): string => formatDuration(endsAt - clock.now());
   const line = await statusLine(terminal);
   if (!line) {
-    terminal.note(`${message} (${left()}, until ${new Date(endsAt).toISOString()})`);
+    terminal.note(`${message} (${remaining()}, until ${new Date(endsAt).toISOString()})`);
     return () => undefined;
   }
-  line.start(() => `${message} (${left()})`);
+  line.start(() => `${message} (${remaining()})`);
   return () => line.stop();
 }

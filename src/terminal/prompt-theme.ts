@@ -1,7 +1,7 @@
-/** The look of prompts in our styles, so that NO_COLOR, --color and a stderr without colour hold for them too. */
+/** The theme of prompts, built from our styles, so that NO_COLOR, --color and a stderr without colour apply to them too. */
 import { adoptSequences, resolveMarkup, type Styles } from './style.ts';
 
-/** The look of every kind of prompt. */
+/** The theme of every kind of prompt. */
 export function promptTheme(styles: Styles) {
   const { accent, bold, dim, error, success } = resolved(styles);
   return {
@@ -21,8 +21,8 @@ export function promptTheme(styles: Styles) {
 }
 
 /**
- * inquirer writes by itself, past our writer, so the markup is resolved here; and it styles what is styled already.
- * The texts of a prompt were sanitised before they got here.
+ * inquirer writes to the stream itself, so the markup is resolved here; and it nests styles. The texts of a prompt are
+ * already sanitised at this point.
  */
 function resolved(styles: Styles) {
   const through = (style: (text: string) => string) => (text: string) => resolveMarkup(style(adoptSequences(text)));

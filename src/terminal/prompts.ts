@@ -1,8 +1,8 @@
 /**
- * Questions to the person at the terminal, on stderr: ready-made prompts where those are enough, and components of our own on
- * @inquirer/core for what decides human requests or holds texts that must not be lost. Only somebody who could read a question
- * answers it: what was typed before it was drawn is thrown away. Texts are sanitised, a prompt whose signal is aborted
- * disappears, and where nobody can be asked the error says which flag answers instead.
+ * Prompts for the user at the terminal, on stderr: ready-made prompts where those are enough, and our own components on
+ * @inquirer/core for prompts that decide human requests or hold texts that must not be lost. Only keys pressed after a question
+ * could be read answer it: earlier input is discarded. Texts are sanitised, a prompt whose signal is aborted disappears, and
+ * without an interactive terminal the error names the flag that answers instead.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Drafts } from './prompting/drafts.ts';
@@ -18,31 +18,31 @@ export type { Choice, InputQuestion, PlainQuestion, PromptOptions, Question, Wit
 type Choosing<Value> = Question & { choices: readonly Choice<Value>[] };
 
 /**
- * Every method rejects with AopsError `prompt_needed` (exit 2) when nobody can be asked, with `PromptCancelled` (exit 130)
+ * Every method rejects with AopsError `prompt_needed` (exit 2) without an interactive terminal, with `PromptCancelled` (exit 130)
  * on Ctrl-C or a closed terminal, with `PromptDismissed` on Escape where that is offered, and with the signal's reason when withdrawn.
  */
 export interface Prompter {
   confirm(question: PlainQuestion & { initial?: boolean }, options?: Withdrawal): Promise<boolean>;
   /** One line of text; line ends in pasted text become spaces. */
   line(question: PlainQuestion, options?: Withdrawal): Promise<string>;
-  /** A line that is not echoed. */
+  /** One line that is not echoed. */
   password(question: PlainQuestion, options?: Withdrawal): Promise<string>;
-  /** With `neutral`, nothing is highlighted at first, so that Enter by itself chooses nothing: for decisions. */
+  /** With `neutral`, nothing is highlighted at first, so that Enter alone chooses nothing; for decisions. */
   select<Value>(question: Choosing<Value> & { initial?: Value; neutral?: boolean }, options?: PromptOptions): Promise<Value>;
-  /** A list that gets shorter as the person types; for lists that are longer than a page. The first match is highlighted. */
+  /** A list that is filtered as the user types, for lists longer than a page. The first match is highlighted. */
   search<Value>(question: Choosing<Value>, options?: PromptOptions): Promise<Value>;
   checkbox<Value>(question: Choosing<Value> & { required?: boolean }, options?: PromptOptions): Promise<Value[]>;
-  /** A line, or several lines when they are pasted or written in an editor. */
+  /** One line, or several lines that are pasted or written in an editor. */
   input(question: InputQuestion, options?: PromptOptions): Promise<string>;
 }
 
 export interface PrompterOptions {
   clock: Clock;
-  /** Where a text is while an editor has it. */
+  /** Where a text is stored while it is open in an editor. */
   drafts: Drafts;
 }
 
-/** Prompts on this terminal. Loads the libraries for them at the first question. */
+/** Prompts on this terminal. The prompt libraries are loaded with the first question. */
 export function createPrompter(terminal: Terminal, { clock, drafts }: PrompterOptions): Prompter {
   const ask = <Answer>(question: Question, options: PromptOptions | undefined, show: Show<Answer>) =>
     showPrompt(terminal, clock, question, options ?? {}, show);
@@ -54,7 +54,7 @@ export function createPrompter(terminal: Terminal, { clock, drafts }: PrompterOp
   return {
     confirm: ({ initial = false, ...question }, options) =>
       ask(question, options, ({ confirm }, { heading, theme, open }, context) => {
-        // Pasted text confirms nothing.
+        // Pasted text must not confirm anything.
         open.keyboard.onPaste = () => undefined;
         return confirm({ message: heading.message, theme, default: initial }, context);
       }),

@@ -1,12 +1,12 @@
-/** Live secrets, replaced by value in everything that goes to stderr: notes, errors, stack traces. */
+/** Redacts secrets by value in everything that goes to stderr: notes, errors, stack traces. */
 
-/** Shorter values would hit ordinary words. */
+/** Shorter values could match ordinary words. */
 const shortestSecret = 8;
 
 export class SecretFilter {
   readonly #forms = new Set<string>();
 
-  /** Remembers a secret together with the forms it travels in: base64 and URL-encoded. */
+  /** Adds a secret together with its usual encodings: base64 and URL-encoded. */
   add(secret: string): void {
     if (secret.length < shortestSecret) return;
     const base64 = Buffer.from(secret).toString('base64');
@@ -18,7 +18,7 @@ export class SecretFilter {
   /** The text with every known secret replaced by `[secret]`. */
   apply(text: string): string {
     let result = text;
-    // The longest first, so that a secret which is part of another leaves no remainder.
+    // The longest first, so that a secret contained in another one leaves no remainder.
     for (const form of [...this.#forms].sort((a, b) => b.length - a.length)) result = result.replaceAll(form, '[secret]');
     return result;
   }

@@ -1,13 +1,13 @@
-/** Moments as people read them (`3m ago`) and as programs do (ISO 8601, UTC). */
+/** Times as people read them (`3m ago`) and as programs do (ISO 8601, UTC). */
 
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
-/** Beyond this a date says more than a number of days. */
+/** Beyond this a date is clearer than a number of days. */
 const longestRelative = 30 * day;
 
-/** `3m ago`, `in 2h`, `just now`; a date such as `2026-07-18` when it is more than 30 days away. */
+/** `3m ago`, `in 2h`, `just now`; a date such as `2026-07-18` when it is more than 30 days in the past or future. */
 export function relativeTime(date: Date, now: number): string {
   const difference = now - date.getTime();
   const distance = Math.abs(difference);
@@ -18,7 +18,7 @@ export function relativeTime(date: Date, now: number): string {
 }
 
 /**
- * A moment for a cell or a field: relative on a terminal, ISO elsewhere.
+ * A time for a cell or a field: relative on a terminal, ISO 8601 elsewhere.
  * @param value an ISO text, milliseconds since the epoch or a Date; anything else is returned as text.
  */
 export function formatTime(value: unknown, options: { now: number; tty: boolean }): string {

@@ -1,8 +1,7 @@
 /**
- * Text from elsewhere must not steer a terminal. Control and direction characters become visible notation (`^[`, `\u{202e}`)
- * before any width is computed. An escape sequence thus shows as text; nothing is silently dropped.
+ * Untrusted text must not control the terminal. Control and direction characters become visible notation (`^[`, `\u{202e}`)
+ * before any width is computed. Escape sequences are thus shown as text, and nothing is silently dropped.
  */
-
 import { notation, sanitize } from '../base/sanitize.ts';
 
 export { sanitize } from '../base/sanitize.ts';
@@ -18,7 +17,7 @@ export function sanitizeLine(text: string): string {
   });
 }
 
-/** JSON text for a terminal: what JSON itself leaves unescaped (DEL, C1, bidi controls) becomes `\uXXXX`. Still the same JSON. */
+/** JSON text for a terminal: control characters that JSON leaves unescaped (DEL, C1, bidi) become `\uXXXX`. The value is the same. */
 export function escapeJson(json: string): string {
   return json.replace(notInJson, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

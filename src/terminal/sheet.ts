@@ -1,4 +1,4 @@
-/** One resource with many fields, in titled sections; off a terminal `key<TAB>value` lines, without the titles. */
+/** One resource with many fields, in titled sections; off a terminal, `key<TAB>value` lines without the titles. */
 import { cellText, type View } from './cell.ts';
 import { type Field, renderRecord } from './record.ts';
 import { plainStyles } from './style.ts';
@@ -11,19 +11,19 @@ export interface Section {
 
 const indent = '  ';
 
-/** The sheet as text that ends in a line feed. All values of a sheet begin in the same column. */
+/** The sheet as text that ends in a line feed. All values of a sheet start in the same column. */
 export async function renderSheet(sections: readonly Section[], view: View): Promise<string> {
-  const shown = sections
+  const visible = sections
     .map(({ title, fields }) => ({ title, fields: fields.filter(({ value }) => value !== undefined) }))
     .filter(({ fields }) => fields.length > 0);
   if (!view.tty)
     return renderRecord(
-      shown.flatMap(({ fields }) => fields),
+      visible.flatMap(({ fields }) => fields),
       view,
     );
   const { bold } = view.styles ?? plainStyles;
-  const longest = Math.max(0, ...shown.flatMap(({ fields }) => fields.map(({ label }) => label.length)));
-  const parts = shown.map(async ({ title, fields }) => {
+  const longest = Math.max(0, ...visible.flatMap(({ fields }) => fields.map(({ label }) => label.length)));
+  const parts = visible.map(async ({ title, fields }) => {
     const record = await renderRecord(fields, { ...view, width: view.width - indent.length }, longest + 2);
     return `${bold(cellText(title, view))}\n${record.trimEnd().replace(/^/gm, indent)}\n`;
   });

@@ -2,7 +2,7 @@
 
 const units = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
 
-/** Bytes, three digits at the least precision that tells them: `512 B`, `1.5 kB`, `20 MB`, `1.07 GB`. */
+/** Bytes with three significant digits, without trailing zeros: `512 B`, `1.5 kB`, `20 MB`, `1.07 GB`. */
 export function formatSize(bytes: number): string {
   let unit = 0;
   let amount = Math.max(0, bytes);

@@ -1,6 +1,6 @@
 /**
- * The terminal: what the three streams can do, and the only place that writes to them. Everything written as text is
- * sanitised here, whatever happened before; back-pressure is awaited, and a closed pipe ends the output silently.
+ * The terminal: the capabilities of the three standard streams, and the only place that writes to them. All text is
+ * sanitised here, whatever callers did before; back-pressure is awaited, and a closed pipe ends the output silently.
  */
 import type { Readable, Writable } from 'node:stream';
 import { AopsError, exitCodes } from '../base/errors.ts';
@@ -12,13 +12,13 @@ import { loadStyles, resolveMarkup, type Styles } from './style.ts';
 export type InputStream = Readable & { isTTY?: boolean };
 export type OutputStream = Writable & { isTTY?: boolean; columns?: number; rows?: number };
 
-/** What happens to the process that has the terminal. */
+/** Job control of the process in the foreground of the terminal. */
 export interface JobControl {
-  /** Stops this process and the others of its job, as Ctrl-Z does. Left out where jobs cannot be stopped. */
+  /** Stops this process and the others of its job, as Ctrl-Z does. Missing where jobs cannot be stopped. */
   stop?(): void;
-  /** Calls the listener when the process goes on after it was stopped. Returns what ends that. */
+  /** Calls the listener when the process continues after it was stopped. Returns a function that removes the listener. */
   onContinue(listener: () => void): () => void;
-  /** Calls the listener when the process ends. Returns what ends that. */
+  /** Calls the listener when the process ends. Returns a function that removes the listener. */
   onExit(listener: () => void): () => void;
 }
 
@@ -30,7 +30,7 @@ export interface TerminalStreams {
   jobs?: JobControl;
 }
 
-/** What flags and settings decide; may be changed once they are known. */
+/** Options set by flags and settings, which may become known later. */
 export interface TerminalOptions {
   color?: ColorMode;
   /** Silences notes. Warnings, errors and data stay. */
@@ -39,7 +39,7 @@ export interface TerminalOptions {
   input?: boolean;
 }
 
-/** One output stream: what it can do. */
+/** One output stream and its capabilities. */
 export class OutputSide {
   readonly stream: OutputStream;
   readonly #env: Environment;
@@ -57,12 +57,12 @@ export class OutputSide {
     return this.stream.isTTY === true;
   }
 
-  /** Columns now; they change when a window is resized. */
+  /** Current number of columns; it changes when the window is resized. */
   get columns(): number {
     return columnsOf(this.stream, this.#env);
   }
 
-  /** Rows now; undefined where there is no terminal, and where it does not say. */
+  /** Current number of rows; undefined without a terminal, or when the terminal does not report it. */
   get rows(): number | undefined {
     return this.stream.rows || undefined;
   }
@@ -71,12 +71,12 @@ export class OutputSide {
     return this.#color;
   }
 
-  /** Whether more than ASCII may be drawn with. */
+  /** Whether characters beyond ASCII may be used for drawing. */
   get unicode(): boolean {
     return supportsUnicode(this.#env);
   }
 
-  /** Whether it shows hyperlinks. */
+  /** Whether hyperlinks are supported. */
   get links(): boolean {
     return supportsLinks(this.isTTY, this.#env);
   }
@@ -106,7 +106,7 @@ export class Terminal {
   #options: TerminalOptions = {};
   #failure: AopsError | undefined;
   #errorsLost = false;
-  /** What waits for the prompt that is on the screen. */
+  /** Notes and warnings held back while a prompt is on the screen. */
   #waiting: string[] | undefined;
 
   constructor(streams: TerminalStreams, options: TerminalOptions = {}) {
@@ -123,7 +123,7 @@ export class Terminal {
     this.configure(options);
   }
 
-  /** Applies flags and settings; what is left out keeps its value. */
+  /** Applies flags and settings; options that are left out keep their values. */
   configure(options: TerminalOptions): void {
     this.#options = { ...this.#options, ...options };
     this.out.setColor(this.#options.color ?? 'auto');
@@ -134,17 +134,17 @@ export class Terminal {
     return this.#options.quiet === true;
   }
 
-  /** Whether a person can be asked: stdin and stderr are terminals, outside CI, and --no-input was not given. */
+  /** Whether prompts are possible: stdin and stderr are terminals, this is not CI, and --no-input was not passed. */
   get interactive(): boolean {
     return this.in.isTTY && this.err.isTTY && !this.ci && this.env.TERM !== 'dumb' && this.#options.input !== false;
   }
 
-  /** Whether something may move on stderr. */
+  /** Whether animation is allowed on stderr. */
   get animated(): boolean {
     return this.err.isTTY && !this.ci && !this.quiet && this.env.TERM !== 'dumb';
   }
 
-  /** Aborted when the reader of stdout went away; the command should end, and no error be printed. */
+  /** Aborted when the reader of stdout has closed the pipe; the command should then end without printing an error. */
   get brokenPipe(): AbortSignal {
     return this.#broken.signal;
   }
@@ -159,7 +159,7 @@ export class Terminal {
     return this.write(`${text}\n`);
   }
 
-  /** Results on stdout: exactly as given where programs read them, sanitised on a terminal. @throws AopsError `output_failed` */
+  /** Results on stdout: unchanged for programs, sanitised on a terminal. @throws AopsError `output_failed` */
   data(text: string): Promise<void> {
     return this.#writeOut(this.out.isTTY ? resolveMarkup(text) : text);
   }
@@ -170,12 +170,12 @@ export class Terminal {
     return this.#writeOut(`${this.out.isTTY ? escapeJson(text) : text}\n`);
   }
 
-  /** Bytes of a file on stdout, exactly as given; the caller decides whether a terminal may see them. @throws AopsError `output_failed` */
+  /** Bytes of a file on stdout, unchanged; the caller decides whether they may go to a terminal. @throws AopsError `output_failed` */
   bytes(chunk: Uint8Array): Promise<void> {
     return this.#writeOut(chunk);
   }
 
-  /** A line on stderr about what happens; silenced by --quiet, and once the reader of stdout went away: the command ends silently then. */
+  /** A line on stderr about progress; silenced by --quiet, and after a broken pipe, when the command ends silently. */
   note(text: string): void {
     if (!this.quiet && !this.brokenPipe.aborted) this.#writeErr(`${text}\n`);
   }
@@ -191,7 +191,7 @@ export class Terminal {
   }
 
   /**
-   * Keeps the screen for a prompt, which draws itself again above where the cursor is: notes and warnings wait until the
+   * Reserves the screen for a prompt, which redraws itself above the cursor: notes and warnings are held back until the
    * returned function is called.
    */
   reserveForPrompt(): () => void {
@@ -203,12 +203,12 @@ export class Terminal {
     };
   }
 
-  /** Never shows this value on stderr, in none of its usual encodings. */
+  /** Redacts this value, in all its usual encodings, from everything written to stderr. */
   protect(secret: string): void {
     this.#secrets.add(secret);
   }
 
-  /** Resolves when everything written has left the process, or cannot. */
+  /** Resolves when all output has left the process, or when that has become impossible. */
   async flush(): Promise<void> {
     await Promise.all([this.out.stream, this.err.stream].map((stream) => finished(stream)));
   }
@@ -218,7 +218,7 @@ export class Terminal {
     this.#throwFailure();
     const more = this.out.stream.write(chunk);
     if (!more) await drained(this.out.stream);
-    // The stream knows of its failure before its event is delivered.
+    // The stream records its failure before it emits the event.
     if (this.out.stream.errored) this.#outFailed(this.out.stream.errored);
     this.#throwFailure();
   }
@@ -229,7 +229,7 @@ export class Terminal {
       this.#waiting.push(text);
       return;
     }
-    // Resolved before secrets are looked for, so that no markup can split one.
+    // Markup is resolved before secrets are searched for, so that it cannot split one.
     this.err.stream.write(this.#secrets.apply(resolveMarkup(text)));
   }
 
@@ -244,14 +244,14 @@ export class Terminal {
   }
 }
 
-/** Why stdout cannot be written; undefined when its reader went away, which is no failure. */
+/** Why stdout cannot be written; undefined when its reader closed the pipe, which is not a failure. */
 export function outputFailure(error: NodeJS.ErrnoException): AopsError | undefined {
   if (error.code === 'EPIPE' || error.code === 'EOF' || error.code === 'ECONNRESET' || error.code === 'ERR_STREAM_DESTROYED')
     return undefined;
   return new AopsError(`The output cannot be written: ${error.message}`, {
     code: 'output_failed',
     exit: exitCodes.failure,
-    hint: 'Check the disk or the program that reads the output.',
+    hint: 'Check the disk, or the program that reads the output.',
     cause: error,
   });
 }
@@ -279,8 +279,8 @@ function finished(stream: Writable): Promise<void> {
 }
 
 /**
- * Makes the stream say how wide it is even where the terminal says 0, as pseudo-terminals do that nobody gave a size. Libraries
- * that draw on the stream divide by that number.
+ * Makes the stream report a usable width even where the terminal reports 0, as a pseudo-terminal does until it is given a size.
+ * Libraries that draw on the stream divide by that number.
  */
 function guardColumns(stream: OutputStream, env: Environment): void {
   let { columns } = stream;

@@ -1,13 +1,13 @@
 /**
- * Styles by meaning, and links. Such a string carries the number of this process in its escape sequences (`ESC[NUMBER;1m`), so
- * the writer can tell our markup from sequences that came with data: it lets only the former through. Width functions skip both.
+ * Styles by meaning, and links. Our markup contains a random number of this process in its escape sequences (`ESC[NUMBER;1m`),
+ * which tells it apart from sequences in the data: the writer lets only our own through. Width functions ignore both.
  */
 import { sanitize } from './sanitize.ts';
 
 export type StyleName = 'bold' | 'dim' | 'accent' | 'success' | 'warning' | 'error';
 
 export interface Styles extends Record<StyleName, (text: string) => string> {
-  /** The colour of a status word (of a run, a sandbox, a delivery); unknown words stay plain. */
+  /** Colours a status word (of a run, a sandbox, a delivery); unknown words stay plain. */
   status(word: string): string;
 }
 
@@ -53,13 +53,13 @@ const statusStyles: Record<string, StyleName> = {
 /** Styles that change nothing. */
 export const plainStyles: Styles = stylesFrom(() => (text) => text);
 
-/** Styles for a stream with or without colour. Loads chalk only for the former. */
+/** Styles for a stream with or without colour. Loads chalk only when colour is on. */
 export async function loadStyles(color: boolean): Promise<Styles> {
   if (!color) return plainStyles;
   const { Chalk } = await import('chalk');
   const chalk = new Chalk({ level: 1 });
   const paints = { bold: chalk.bold, dim: chalk.dim, accent: chalk.cyan, success: chalk.green, warning: chalk.yellow, error: chalk.red };
-  // Outer styles must see the codes of inner ones to restore themselves after them, hence the way there and back.
+  // Outer styles must see the codes of inner ones to restore themselves after them, hence the conversion back and forth.
   return stylesFrom((name) => (text) => adoptSequences(paints[name](resolveMarkup(text))));
 }
 
@@ -75,11 +75,11 @@ export function resolveMarkup(text: string): string {
   return result + sanitize(text.slice(end));
 }
 
-/** A text that leads to a URL, which must be of printable ASCII. */
+/** A text linked to a URL, which must consist of printable ASCII. */
 export const linkMarkup = (text: string, url: string): string =>
   `\u001b]8;${processMark};${url}\u001b\\${text}\u001b]8;${processMark};\u001b\\`;
 
-/** Makes colour sequences our markup. Only for text that was sanitised before it was coloured. */
+/** Turns colour sequences into our markup. Only for text that was sanitised before it was coloured. */
 export function adoptSequences(text: string): string {
   return text.replace(anySequence, `\u001b[${processMark};$1m`);
 }

@@ -1,6 +1,6 @@
 /**
- * Lists for people: borderless columns fitted to the terminal, blocks of `Header: value` where even shrunk columns do not
- * fit, and tab-separated rows without header off a terminal. Widths are counted in columns, so CJK and emoji line up.
+ * Lists for people: borderless columns fitted to the terminal, blocks of `Header: value` lines if even shrunk columns do not
+ * fit, and tab-separated rows without a header off a terminal. Widths are measured in columns, so CJK and emoji line up.
  */
 import { type CellStyle, cellText, paint, type View, withLink } from './cell.ts';
 import { type Field, renderRecord } from './record.ts';
@@ -12,18 +12,18 @@ export interface Column<Row> {
   value: (row: Row) => unknown;
   /** `right` for numbers. */
   align?: 'left' | 'right';
-  /** Narrowest width when shrunk, in columns; 8 when left out. */
+  /** Minimum width when shrunk, in columns; 8 by default. */
   min?: number;
-  /** Left out of tables on terminals that have fewer columns; shown everywhere else. */
+  /** Terminals narrower than this do not show the column. */
   wide?: number;
-  /** Whether the text may be cut with … when the terminal is too narrow. Ids should not. */
+  /** Whether the text may be truncated with … when the terminal is too narrow. IDs should not be. */
   shrink?: boolean;
   style?: CellStyle;
-  /** A moment: relative on a terminal, ISO elsewhere. */
+  /** Whether the value is a time: relative on a terminal, ISO 8601 elsewhere. */
   time?: boolean;
-  /** The value as the view shows it, such as a size. */
+  /** Formats the value for the view, such as a size. */
   show?: (value: unknown, view: View) => unknown;
-  /** Where the cell leads, for terminals with hyperlinks. */
+  /** URL for terminals with hyperlinks. */
   link?: (row: Row) => unknown;
 }
 
@@ -54,14 +54,14 @@ export async function renderTable<Row>(rows: readonly Row[], all: readonly Colum
       return withLink(paint(text, column.style, view), column.link?.(rows[at] as Row), view);
     }),
   );
-  const shown = [...header.map(bold), ...painted];
-  return layout([header, ...body], columns, widthOf, shown);
+  const styled = [...header.map(bold), ...painted];
+  return layout([header, ...body], columns, widthOf, styled);
 }
 
 const cellValue = <Row>({ value, show }: Column<Row>, row: Row, view: View): unknown =>
   show === undefined ? value(row) : show(value(row), view);
 
-/** Widths that fit, or undefined. The widest column that may shrink gives way first. */
+/** Widths that fit, or undefined. The widest shrinkable column shrinks first. */
 function fitWidths<Row>(natural: number[], columns: readonly Column<Row>[], available: number, widthOf: WidthOf): number[] | undefined {
   const minima = columns.map((column, index) =>
     column.shrink
@@ -75,7 +75,7 @@ function fitWidths<Row>(natural: number[], columns: readonly Column<Row>[], avai
     const widest = Math.max(...shrinkable);
     if (widest === 0) return undefined;
     const index = shrinkable.indexOf(widest);
-    // Down to the next widest at once, so that a long text does not take one round for every column; equals take turns.
+    // Shrinks to the next widest in one step, so that a long text does not take one iteration per column; equal widths take turns.
     const next = Math.max(minima[index] as number, ...shrinkable.filter((width) => width < widest));
     const equals = shrinkable.filter((width) => width === widest).length;
     const step = equals > 1 ? 1 : Math.min(excess, widest - next);
@@ -86,15 +86,15 @@ function fitWidths<Row>(natural: number[], columns: readonly Column<Row>[], avai
 }
 
 /**
- * Lays the rows out with cli-table3, without borders. Its width count knows neither newer emoji nor our markup, so it is
- * given a stand-in of the right width for each text, and the texts take their places afterwards.
- * @param shown the texts of all cells with their styles, row by row
+ * Lays out the rows with cli-table3, without borders. It measures neither newer emoji nor our markup correctly, so it gets a
+ * placeholder of the right width for each text, and the texts replace the placeholders afterwards.
+ * @param styled the styled texts of all cells, row by row
  */
 async function layout<Row>(
   rows: readonly string[][],
   columns: readonly Column<Row>[],
   widthOf: WidthOf,
-  shown: readonly string[],
+  styled: readonly string[],
 ): Promise<string> {
   const { default: Table } = await import('cli-table3');
   const table = new Table({
@@ -102,14 +102,14 @@ async function layout<Row>(
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
     colAligns: columns.map(({ align }) => align ?? 'left'),
   });
-  for (const row of rows) table.push(row.map((text) => standIn.repeat(widthOf(text))));
+  for (const row of rows) table.push(row.map((text) => placeholder.repeat(widthOf(text))));
   const plain = rows.flat();
-  const texts = shown.filter((_, index) => widthOf(plain[index] as string) > 0);
+  const texts = styled.filter((_, index) => widthOf(plain[index] as string) > 0);
   const lines = table.toString().split('\n');
   return lines.map((line) => `${line.trimEnd().replace(/#+/g, () => texts.shift() ?? '')}\n`).join('');
 }
 
-const standIn = '#';
+const placeholder = '#';
 const noBorders = Object.fromEntries(
   [
     'top',
@@ -132,9 +132,9 @@ const noBorders = Object.fromEntries(
 async function renderBlocks<Row>(rows: readonly Row[], columns: readonly Column<Row>[], view: View): Promise<string> {
   const field = (column: Column<Row>, row: Row): Field => {
     const value = cellValue(column, row, view);
-    // What has no header is a mark, which most rows do not have.
-    const shown = column.header === '' && value === '' ? undefined : value;
-    return { label: column.header, value: shown, style: column.style, time: column.time, link: column.link?.(row) };
+    // A column without a header contains a mark, which most rows do not have.
+    const mark = column.header === '' && value === '' ? undefined : value;
+    return { label: column.header, value: mark, style: column.style, time: column.time, link: column.link?.(row) };
   };
   const blocks = rows.map((row) =>
     renderRecord(

@@ -1,4 +1,4 @@
-/** How far a transfer of files has come: a bar on a terminal, once it takes longer than a moment. Nothing elsewhere. */
+/** Progress of a file transfer: a bar on a terminal, once the transfer takes longer than a moment. Shows nothing elsewhere. */
 import type { Clock } from '../base/clock.ts';
 import { formatDuration } from '../base/duration.ts';
 import { type StatusLine, statusLine } from './progress.ts';
@@ -8,15 +8,15 @@ import type { Terminal } from './streams.ts';
 /** Quick transfers show nothing. */
 const appearMs = 500;
 const redrawMs = 200;
-/** A rate of less than this long is no rate. */
+/** The rate is shown only after this long. */
 const rateMs = 2_000;
 const barWidth = 20;
-/** What the spinner before the line takes, and a column that stays free. */
-const besideLine = 3;
+/** Columns for the spinner in front of the line, and one that is left free. */
+const reservedColumns = 3;
 
 export interface Transferred {
   files: number;
-  /** Undefined while it is not known yet. */
+  /** Undefined until it is known. */
   totalFiles: number | undefined;
   bytes: number;
   totalBytes: number;
@@ -24,17 +24,17 @@ export interface Transferred {
 
 export interface TransferProgress {
   readonly state: Transferred;
-  /** Takes it away. Safe to call twice. */
+  /** Removes the progress line. Safe to call twice. */
   stop(): void;
 }
 
-/** @param verb what happens to the files: `Downloading` */
+/** Starts showing progress. @param verb such as `Downloading` */
 export function startTransferProgress(terminal: Terminal, verb: string, clock: Clock): TransferProgress {
   const state: Transferred = { files: 0, totalFiles: undefined, bytes: 0, totalBytes: 0 };
   if (!terminal.animated) return { state, stop() {} };
   const stopped = new AbortController();
   const started = clock.now();
-  const text = (): string => progressText(verb, state, clock.now() - started, terminal.err.columns - besideLine);
+  const text = (): string => progressText(verb, state, clock.now() - started, terminal.err.columns - reservedColumns);
   const appear = async (): Promise<void> => {
     await clock.sleep(appearMs, stopped.signal);
     const line: StatusLine | undefined = await statusLine(terminal);
@@ -51,10 +51,10 @@ export function startTransferProgress(terminal: Terminal, verb: string, clock: C
   return { state, stop: () => stopped.abort() };
 }
 
-/** One line of it, no wider than `columns`: less important parts are left out first. Pure. */
+/** The progress line, at most `columns` wide: less important parts are left out first. Pure. */
 export function progressText(verb: string, state: Transferred, elapsedMs: number, columns: number): string {
   const { files, totalFiles, bytes, totalBytes } = state;
-  if (totalFiles === undefined) return `${verb}: looking at the files`.slice(0, columns);
+  if (totalFiles === undefined) return `${verb}: listing the files`.slice(0, columns);
   const share = totalBytes > 0 ? Math.min(1, bytes / totalBytes) : totalFiles > 0 ? files / totalFiles : 1;
   const count = totalFiles === 1 ? verb : `${verb} ${files} of ${totalFiles} files`;
   const done = `${Math.floor(share * 100)} %`;

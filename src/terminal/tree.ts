@@ -13,7 +13,7 @@ export interface TreeEntry {
 const lines = { branch: '├── ', last: '└── ', pass: '│   ', space: '    ' };
 const plainLines = { branch: '|-- ', last: '`-- ', pass: '|   ', space: '    ' };
 
-/** Depth first, what is in a folder by name. An entry whose folder is not among them counts as the root's. */
+/** Depth first, each folder sorted by name. An entry whose folder is not in the list is placed below the root. */
 export function treeOrder<Entry extends TreeEntry>(root: string, entries: readonly Entry[]): { entry: Entry; ancestry: boolean[] }[] {
   const known = new Set(entries.flatMap(({ path, type }) => (type === 'directory' ? [path] : [])));
   const children = new Map<string, Entry[]>();
@@ -27,7 +27,7 @@ export function treeOrder<Entry extends TreeEntry>(root: string, entries: readon
   const ordered: { entry: Entry; ancestry: boolean[] }[] = [];
   const visit = (folder: string, ancestry: boolean[]): void => {
     const members = (children.get(folder) ?? []).sort((a, b) => (a.path < b.path ? -1 : 1));
-    // Taken out: a folder that claims to be in itself is shown once.
+    // Removed, so that a folder that claims to contain itself is shown only once.
     children.delete(folder);
     for (const [index, entry] of members.entries()) {
       const place = [...ancestry, index === members.length - 1];
@@ -39,7 +39,7 @@ export function treeOrder<Entry extends TreeEntry>(root: string, entries: readon
   return ordered;
 }
 
-/** The tree as text that ends in a line feed; off a terminal path and size, separated by a tab. Folders end in a slash. */
+/** The tree as text that ends in a line feed; off a terminal, path and size separated by a tab. Folders end in a slash. */
 export function renderTree(root: string, entries: readonly TreeEntry[], view: View): string {
   const ordered = treeOrder(root, entries);
   const isFolder = (entry: TreeEntry): boolean => entry.type === 'directory';
@@ -50,8 +50,8 @@ export function renderTree(root: string, entries: readonly TreeEntry[], view: Vi
   const drawn = ordered.map(({ entry, ancestry }) => {
     const before = ancestry.slice(0, -1).map((isLast) => (isLast ? space : pass));
     const name = cellText(entry.path.slice(entry.path.lastIndexOf('/') + 1), view);
-    const shown = isFolder(entry) ? paint(`${name}/`, 'accent', view) : `${name}  ${dim(formatSize(entry.size))}`;
-    return `${dim(before.join('') + (ancestry.at(-1) ? last : branch))}${shown}\n`;
+    const label = isFolder(entry) ? paint(`${name}/`, 'accent', view) : `${name}  ${dim(formatSize(entry.size))}`;
+    return `${dim(before.join('') + (ancestry.at(-1) ? last : branch))}${label}\n`;
   });
   return `${bold(cellText(root, view))}\n${drawn.join('')}`;
 }

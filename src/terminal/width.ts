@@ -1,11 +1,11 @@
-/** Columns that text takes on a terminal, and cutting text to a number of them. */
+/** The width of text in terminal columns, and truncating text to a width. */
 
-/** Columns of a text without line breaks. */
+/** The columns that a text without line breaks takes. */
 export type WidthOf = (text: string) => number;
 
 const oneColumnEach = /^[\x20-\x7e\u2026]*$/;
 
-/** A width function that is right for all of `texts`; string-width is loaded only when one of them needs it. */
+/** A width function that is correct for all of `texts`; string-width is loaded only when one of them needs it. */
 export async function widthFor(texts: Iterable<string>): Promise<WidthOf> {
   for (const text of texts) {
     if (oneColumnEach.test(text)) continue;
@@ -22,16 +22,16 @@ export async function widthFor(texts: Iterable<string>): Promise<WidthOf> {
 
 let segmenter: Intl.Segmenter | undefined;
 
-/** The characters of a text as they are seen. To make what finds them takes longer than most commands do with texts. */
+/** The user-perceived characters of a text. Creating the segmenter takes longer than most commands spend on text. */
 function segments(text: string): Intl.Segments {
   segmenter ??= new Intl.Segmenter();
   return segmenter.segment(text);
 }
 
-/** UTF-16 units that are segmented at a time: the time it takes grows with the square of their number. */
+/** Number of UTF-16 units to segment at a time: segmenting takes time proportional to the square of their number. */
 const partLength = 1_000;
 
-/** The text in pieces of whole characters that are quick to segment. */
+/** The text in pieces of whole characters that are fast to segment. */
 function* parts(text: string): Generator<string, void, undefined> {
   let rest = '';
   for (let start = 0, end: number; start < text.length; start = end) {
@@ -39,7 +39,7 @@ function* parts(text: string): Generator<string, void, undefined> {
     if (isHighSurrogate(text.charCodeAt(end - 1))) end += 1;
     rest += text.slice(start, end);
     if (end >= text.length) break;
-    // The last character may go on.
+    // The last character may continue in the next piece.
     const last = [...segments(rest)].at(-1)?.index ?? 0;
     if (last > 0) yield rest.slice(0, last);
     rest = rest.slice(last);
@@ -49,7 +49,7 @@ function* parts(text: string): Generator<string, void, undefined> {
 
 const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
 
-/** The text in at most `width` columns, its end replaced by `…` when it is too long. Never splits a character. */
+/** The text in at most `width` columns, with its end replaced by `…` when it is too long. Never splits a character. */
 export function truncate(text: string, width: number, widthOf: WidthOf): string {
   if (widthOf(text) <= width) return text;
   if (width < 1) return '';
@@ -63,29 +63,29 @@ export function truncate(text: string, width: number, widthOf: WidthOf): string 
   return `${result}…`;
 }
 
-/** The text filled with spaces to `width` columns. */
+/** The text padded with spaces to `width` columns. */
 export function pad(text: string, width: number, widthOf: WidthOf, align: 'left' | 'right' = 'left'): string {
   const space = ' '.repeat(Math.max(0, width - widthOf(text)));
   return align === 'left' ? text + space : space + text;
 }
 
 /**
- * A line broken between words into lines of at most `width` columns, each with the indentation of the first. A word that is
- * longer, such as an id or an address, stays whole, so that it can be copied; only writing without spaces is broken anywhere.
+ * A line wrapped between words into lines of at most `width` columns, each with the indentation of the first. A longer word,
+ * such as an ID or an address, stays whole, so that it can be copied; only scripts written without spaces are broken anywhere.
  */
 export function wrapWords(line: string, width: number, widthOf: WidthOf): string[] {
   if (widthOf(line) <= width) return [line];
   const [indent = ''] = /^ */.exec(line) ?? [];
-  const room = width - indent.length;
+  const available = width - indent.length;
   const lines: string[] = [];
   let current = '';
-  // Each word is measured once: texts may be very long.
+  // Each word is measured only once: texts may be very long.
   let used = 0;
   for (const word of line.slice(indent.length).split(' ')) {
-    for (const [index, piece] of breakable(word, room, widthOf).entries()) {
+    for (const [index, piece] of breakable(word, available, widthOf).entries()) {
       const wide = widthOf(piece);
       const gap = index === 0 ? ' ' : '';
-      if (current !== '' && used + gap.length + wide > room) {
+      if (current !== '' && used + gap.length + wide > available) {
         lines.push(indent + current);
         current = '';
       }
@@ -96,7 +96,7 @@ export function wrapWords(line: string, width: number, widthOf: WidthOf): string
   return [...lines, indent + current];
 }
 
-/** Pieces of a word that is too wide and of characters two columns wide, as CJK is written; any other word as it is. */
+/** The pieces of a word that is too wide and consists of double-width characters, such as CJK; any other word unchanged. */
 function breakable(word: string, width: number, widthOf: WidthOf): string[] {
   const whole = widthOf(word);
   if (whole <= width || whole <= word.length) return [word];

@@ -151,15 +151,15 @@ describe('invalid times', () => {
     [{ timezone: '' }, 'timezone', /IANA/],
     [{ day: 'monday' }, 'day', /is not used with daily, only with weekly/],
     [{ frequency: 'weekly', day: 'mon' }, 'day', /one of: monday/],
-    [{ frequency: 'every_5_minutes', time: '09:00' }, 'time', /goes with hourly, daily/],
-    [{ frequency: 'weekly', day_of_month: 3 }, 'day_of_month', /goes with monthly/],
-    [{ cron: '0 9 * * *' }, 'cron', /goes with custom/],
+    [{ frequency: 'every_5_minutes', time: '09:00' }, 'time', /only with hourly, daily/],
+    [{ frequency: 'weekly', day_of_month: 3 }, 'day_of_month', /only with monthly/],
+    [{ cron: '0 9 * * *' }, 'cron', /only with custom/],
     [{ frequency: 'custom' }, 'cron', /is required/],
     [{ frequency: 'custom', cron: '0 0 9 * * *' }, 'cron', /five fields/],
     [{ frequency: 'custom', cron: '@daily' }, 'cron', /five fields/],
     [{ frequency: 'custom', cron: '? 9 * * *' }, 'cron', /contains an invalid field: \?/],
     [{ frequency: 'custom', cron: '61 9 * * *' }, 'cron', /minute: 61/],
-    [{ frequency: 'custom', cron: '0 0 30 2 *' }, 'cron', /never comes/],
+    [{ frequency: 'custom', cron: '0 0 30 2 *' }, 'cron', /never matches any time/],
   ])('%j', (given, field, message) => {
     expect(timesProblems(times(given))).toEqual([{ field, message: expect.stringMatching(message) as string }]);
   });

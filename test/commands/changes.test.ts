@@ -328,7 +328,7 @@ describe('--dry-run', () => {
     expect((await dry('-o', 'csv', '--fields', 'method')).stdout).toBe('method\r\nPOST\r\n');
     expect(await dry('-o', 'id')).toMatchObject({ code: 2, stdout: '' });
     expect(await dry('--jq', '.method |')).toMatchObject({ code: 2, stdout: '' });
-    expect((await dry('--fields', 'nope')).stderr).toContain('There is no field "nope" here.');
+    expect((await dry('--fields', 'nope')).stderr).toContain('The result has no field "nope".');
     expect(await state()).toEqual(untouched);
   });
 

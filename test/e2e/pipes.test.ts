@@ -140,7 +140,7 @@ describeNeeding(needsPosix, 'an output that cannot be written', () => {
   const full = ['--help', 'help runs', 'runs', 'runs list --help', '--version', 'commands', 'help scripting'];
   it.each(full)('aops %s says so', async (words) => {
     const stderr =
-      'error: The output cannot be written: ENOSPC: no space left on device, write\nhint: Check the disk or the program that reads the output.\n';
+      'error: The output cannot be written: ENOSPC: no space left on device, write\nhint: Check the disk, or the program that reads the output.\n';
     expect(await machine.run('sh', ['-c', `aops ${words} > /dev/full`])).toMatchObject({ code: 1, stderr });
   });
 });

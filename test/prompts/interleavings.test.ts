@@ -1,5 +1,5 @@
 /**
- * A person who presses keys at random, and somebody else who answers at random, at the same run of a real service. Whatever
+ * One person presses keys at random, and another answers at random, for the same run of a real service. Whatever
  * happens, no request is decided by a key that was pressed before the request had been readable for the grace period.
  */
 import { beforeAll, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ import { FakeTty, fastClock } from '../support/fake-tty.ts';
 import { randomFrom } from '../support/random.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
-/** Times of the clock that waits and grace periods are measured with pass this much faster. */
+/** The clock that measures waits and grace periods runs this many times faster. */
 const factor = 20;
 const interleavings = 200;
 const atOnce = 25;
@@ -54,7 +54,7 @@ async function interleave(seed: number): Promise<FakeTty> {
   const person = async (): Promise<void> => {
     const keys = ['\r', '\r', '\r', '\u001b[B', '\u001b[B\r', '\u001b[A', 'y', ' ', '\n'];
     while (!over.signal.aborted) {
-      // Bursts, as somebody types who looks elsewhere, and pauses of about the length of the grace period.
+      // Bursts, as from a person who types without looking, and pauses of about the length of the grace period.
       await clock.sleep(random() < 0.5 ? graceMs * (0.5 + random()) : random() * 250, over.signal);
       tty.press(keys[Math.floor(random() * keys.length)] as string);
     }
@@ -69,7 +69,7 @@ async function interleave(seed: number): Promise<FakeTty> {
   };
   const others = [person(), somebodyElse()].map((one) => one.catch(() => undefined));
   await followRun(context, { id: run }, { onRequest: 'prompt', answers: undefined }).catch((error: unknown) => {
-    // It may have been left pending.
+    // The request may have been left pending.
     if ((error as { code?: string }).code !== 'run_waiting') throw error;
   });
   over.abort(new Error('over'));
@@ -95,6 +95,6 @@ it.each(Array.from({ length: interleavings / atOnce }, (_, batch) => batch * atO
   },
 );
 
-it('let the person decide some of the requests, or the above would show nothing', () => {
+it('lets the person decide some of the requests, or else the test above would prove nothing', () => {
   expect(decisions).toBeGreaterThan(interleavings / 10);
 });

@@ -11,7 +11,7 @@ const bars: Bar[] = [
 ];
 
 describe('bars', () => {
-  it('stand in columns where there is room', async () => {
+  it('are aligned in columns on a wide terminal', async () => {
     expect(await renderBars(bars, view(80))).toBe(
       `Agent runs   [##############........................]  37 of 100  63 left
 Assignments                                                    3  unlimited
@@ -26,7 +26,7 @@ Concurrency  ██████████████████████�
     );
   });
 
-  it('stand below their figures where there is none', async () => {
+  it('are drawn below their figures on a narrow terminal', async () => {
     expect(await renderBars(bars.slice(0, 2), view(40))).toBe(
       `Agent runs
   37 of 100, 63 left
@@ -42,7 +42,7 @@ Assignments
     for (const line of (await renderBars(long, view(width))).trimEnd().split('\n')) expect(line.length).toBeLessThanOrEqual(width);
   });
 
-  it('show what is used from the first, and are full only when nothing is left', async () => {
+  it('show any usage, and are full only when nothing remains', async () => {
     const drawn = async (used: number, limit: number) => (await renderBars([{ label: 'x', used, limit }], view(80))).match(/\[(#*)(\.*)\]/);
     expect((await drawn(1, 1_000))?.[1]).toHaveLength(1);
     expect((await drawn(999, 1_000))?.[2]).toHaveLength(1);
@@ -50,7 +50,7 @@ Assignments
     expect((await drawn(7, 5))?.[2]).toBe('');
   });
 
-  it('are coloured by the share that is used', async () => {
+  it('are coloured by the share of the limit that is used', async () => {
     const styles = await loadStyles(true);
     const colours = async (used: number) =>
       resolveMarkup(await renderBars([{ label: 'x', used, limit: 10 }], view(80, { styles })))
@@ -65,7 +65,7 @@ Assignments
     );
   });
 
-  it('know the share of a limit of nothing', () => {
+  it('compute the share of a limit of zero', () => {
     expect(usedShare({ used: 0, limit: 0 })).toBe(0);
     expect(usedShare({ used: 1, limit: 0 })).toBe(Number.POSITIVE_INFINITY);
     expect(usedShare({ used: 1, limit: undefined })).toBeUndefined();

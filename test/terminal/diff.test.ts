@@ -22,7 +22,7 @@ steps:
 `;
 
 describe('a unified diff', () => {
-  test('shows what changed, with three lines around it', async () => {
+  test('shows each change with three lines of context', async () => {
     const after = before.replace('- say: two', '- say: 2').replace('  - say: nine\n', '  - say: nine\n  - fail: over\n');
     expect(await diff(before, after)).toBe(`--- a/procedure.yaml
 +++ b/procedure.yaml
@@ -43,14 +43,14 @@ describe('a unified diff', () => {
 `);
   });
 
-  test('is empty for the same text, and begins or ends with nothing', async () => {
+  test('is empty for equal texts, and handles changes at the beginning and end', async () => {
     expect(await diff(before, before)).toBe('');
     expect(await diff('', 'one\n')).toContain('@@ -0,0 +1 @@\n+one\n');
     expect(await diff('one\n', '')).toContain('@@ -1 +0,0 @@\n-one\n');
     expect(await diff('one', 'one\n')).toContain('-one\n\\ No newline at end of file\n+one\n');
   });
 
-  test('is coloured by what a line does', async () => {
+  test('colours added and removed lines', async () => {
     const text = await renderDiff({ ...names, before: 'a\nb\n', after: 'a\nc\n' }, { styles: await loadStyles(true) });
     expect(resolveMarkup(text).replaceAll('\u001b', '^')).toBe(
       '^[1m--- a/procedure.yaml^[22m\n^[1m+++ b/procedure.yaml^[22m\n^[36m@@ -1,2 +1,2 @@^[39m\n a\n^[31m-b^[39m\n^[32m+c^[39m\n',
@@ -65,7 +65,7 @@ describe('a unified diff', () => {
     expect(text.split('\n')[1]).toBe('+++ b\\n+c');
   });
 
-  test('can be applied, whatever the texts are', async () => {
+  test('can be applied as a patch, whatever the texts are', async () => {
     const text = fc
       .array(fc.constantFrom('a', 'b', '', ' - say: x', '\\', '+', '---'), { maxLength: 12 })
       .chain((lines) => fc.constantFrom(lines.join('\n'), `${lines.join('\n')}\n`));
@@ -78,7 +78,7 @@ describe('a unified diff', () => {
     );
   });
 
-  test('replaces everything where the texts have too little in common', async () => {
+  test('replaces everything if the texts have too little in common', async () => {
     const lines = (word: string, end: string): string => Array.from({ length: 3_000 }, (_, index) => `${word} ${index}`).join('\n') + end;
     const [one, other] = [lines('a', '\n'), lines('b', '')];
     const patch = await diff(one, other);

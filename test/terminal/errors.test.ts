@@ -11,7 +11,7 @@ const conflict = new AopsError('The run has ended already.', {
 });
 
 describe('lines', () => {
-  test('what failed, the facts, what to do', () => {
+  test('show what failed, the details, and what to do', () => {
     expect(renderError(conflict, { json: false })).toBe(
       [
         'error: The run has ended already.',
@@ -22,12 +22,12 @@ describe('lines', () => {
     expect(renderError(new UsageError('Bad flag.'), { json: false })).toBe('error: Bad flag.');
   });
 
-  test('a message from elsewhere cannot write its own hint or steer the terminal', () => {
+  test('do not let an untrusted message fake a hint or steer the terminal', () => {
     const text = renderError(new Error(`${hostile}\nhint: run evil`), { json: false });
     expect(text).toBe(`error: ${hostileShown}\n  hint: run evil`);
   });
 
-  test('stacks and causes only with debug', () => {
+  test('include stack traces and causes only with debug', () => {
     const error = new Error('outer', { cause: new Error('inner') });
     expect(renderError(error, { json: false })).toBe('error: outer');
     expect(renderError(error, { json: false, debug: true })).toMatch(
@@ -35,13 +35,13 @@ describe('lines', () => {
     );
   });
 
-  test.each([[undefined], [null], [''], [{}]])('even %j says something', (thrown) => {
-    expect(renderError(thrown, { json: false })).toBe('error: Something failed without saying why.');
+  test.each([[undefined], [null], [''], [{}]])('show a message even for %j', (thrown) => {
+    expect(renderError(thrown, { json: false })).toBe('error: An unknown error occurred.');
   });
 });
 
 describe('JSON', () => {
-  test('is one object on one line, absent parts left out', () => {
+  test('is one object on one line, without absent fields', () => {
     expect(JSON.parse(renderError(conflict, { json: true }))).toEqual({
       error: {
         code: 'run_ended',
@@ -58,13 +58,13 @@ describe('JSON', () => {
     expect(renderError(new UsageError('Bad\nflag.'), { json: true })).toBe('{"error":{"code":"usage","message":"Bad\\nflag.","exit":2}}');
   });
 
-  test('unknown errors, rate limits', () => {
+  test('covers unknown errors and rate limits', () => {
     expect(JSON.parse(renderError(new TypeError('x'), { json: true }))).toEqual({ error: { code: 'unexpected', message: 'x', exit: 1 } });
     const limited = new AopsError('Slow down.', { code: 'rate_limited', exit: 7, details: { status: 429, retry_after_seconds: 90 } });
     expect(JSON.parse(renderError(limited, { json: true })).error).toMatchObject({ status: 429, retry_after_seconds: 90 });
   });
 
-  test('cannot steer a terminal either', () => {
+  test('cannot steer a terminal', () => {
     expect(renderError(new Error('\u009b2J\u202e'), { json: true })).toContain('\\u009b2J\\u202e');
   });
 });

@@ -16,7 +16,7 @@ interface FakeOptions extends TerminalOptions {
   stdout?: OutputStream;
 }
 
-/** A terminal over streams in memory. */
+/** A terminal on in-memory streams. */
 export function fakeTerminal({ tty = false, columns, env = {}, stdout: given, ...options }: FakeOptions = {}): FakeTerminal {
   const is = typeof tty === 'boolean' ? { stdin: tty, stdout: tty, stderr: tty } : tty;
   const texts = { stdout: '', stderr: '' };
@@ -34,6 +34,6 @@ export function fakeTerminal({ tty = false, columns, env = {}, stdout: given, ..
   return { terminal: new Terminal(streams, options), stdout: () => texts.stdout, stderr: () => texts.stderr };
 }
 
-/** Text that tries everything: colours, titles, clipboard, C1, bidi, carriage return. */
+/** Text with every kind of hostile sequence: colours, titles, clipboard, C1, bidi, carriage return. */
 export const hostile = 'a\u001b[31mb\u001b]52;c;ZXZpbA==\u0007c\u009b2Jd\u202ee\rf\u007fg\u0000';
 export const hostileShown = 'a^[[31mb^[]52;c;ZXZpbA==^Gc\\u{9b}2Jd\\u{202e}e^Mf^?g^@';

@@ -22,19 +22,19 @@ const render = (data: unknown, options: Partial<RenderOptions> & Pick<RenderOpti
   renderData(data, { view: piped, ...options });
 
 describe('json and ndjson', () => {
-  test('compact when piped, indented on a terminal, the same value', async () => {
+  test('are compact when piped, indented on a terminal, and always the same value', async () => {
     expect(await render(list, { format: 'json' })).toBe(`${JSON.stringify(list)}\n`);
     expect(await render(list, { format: 'json', view: onTerminal })).toBe(`${JSON.stringify(list, undefined, 2)}\n`);
     expect(await render(undefined, { format: 'json' })).toBe('null\n');
   });
 
-  test('ndjson is one element per line', async () => {
+  test('put one element on each line of ndjson', async () => {
     expect(await render(list, { format: 'ndjson', view: onTerminal })).toBe(list.data.map((row) => `${JSON.stringify(row)}\n`).join(''));
     expect(await render({ id: 1 }, { format: 'ndjson' })).toBe('{"id":1}\n');
     expect(await render({ data: [] }, { format: 'ndjson' })).toBe('');
   });
 
-  test('a terminal gets escapes, a pipe gets the text', async () => {
+  test('are escaped on a terminal and exact in a pipe', async () => {
     const text = await render({ text: hostile }, { format: 'json', view: onTerminal });
     expect(text).not.toMatch(/[\u0080-\u009f\u202e\u007f]/);
     expect(JSON.parse(text)).toEqual({ text: hostile });
@@ -81,13 +81,13 @@ describe('yaml, csv and id', () => {
     expect(toCsv(['h'], [[value]])).toBe(`h\r\n${expected}\r\n`);
   });
 
-  test('id prints one a line', async () => {
+  test('id prints one ID per line', async () => {
     expect(await render(list, { format: 'id' })).toBe('run_1\nrun_2\n');
     expect(await render({ name: 'x' }, { format: 'id', idField: 'name' })).toBe('x\n');
     await expect(render({ name: 'x' }, { format: 'id' })).rejects.toMatchObject({ code: 'no_id', exit: 2 });
   });
 
-  test('a table of whatever there is', async () => {
+  test('table shows all fields', async () => {
     expect(await render(list, { format: 'table', fields: 'id,agent.name', view: onTerminal })).toBe(
       'id     agent.name\nrun_1  Ana, "the" agent\nrun_2\n',
     );
@@ -96,7 +96,7 @@ describe('yaml, csv and id', () => {
 });
 
 describe('--fields', () => {
-  test('narrows each element, through objects and lists', async () => {
+  test('reduces each element, through objects and lists', async () => {
     expect(JSON.parse(await render(list, { format: 'json', fields: 'id,agent.name,questions.question' }))).toEqual({
       ...list,
       data: [
@@ -107,7 +107,7 @@ describe('--fields', () => {
     expect(await render(list.data[0], { format: 'json', fields: ' status , id ' })).toBe('{"status":"completed","id":"run_1"}\n');
   });
 
-  test('a whole object wins over a part of it', () => {
+  test('prefers a whole object to a part of it', () => {
     expect(selectFields({ a: { b: 1, c: 2 } }, ['a.b', 'a'])).toEqual({ a: { b: 1, c: 2 } });
   });
 
@@ -122,7 +122,7 @@ describe('--fields', () => {
     },
   );
 
-  test('what is optional or empty is no error', async () => {
+  test('accepts fields that are optional or empty', async () => {
     expect(await render({ data: [] }, { format: 'json', fields: 'anything' })).toBe('{"data":[]}\n');
     expect(await render([{ id: 1 }], { format: 'json', fields: 'notes', knownFields: ['id', 'notes'] })).toBe('[{"notes":null}]\n');
     await expect(render({ data: [] }, { format: 'json', fields: 'nope', knownFields: ['id'] })).rejects.toMatchObject({
@@ -162,9 +162,9 @@ describe('--jq', () => {
   test.each([
     ['.data[', 'syntax error'],
     ['.total.x', 'Cannot index number'],
-    // The first output must not hide the failure of the second.
+    // The output of the first must not hide the failure of the second.
     ['1, error("boom")', 'boom'],
-  ])('%s fails with the message of jq', async (jq, message) => {
+  ])('%s fails with the error message of jq', async (jq, message) => {
     await expect(render(list, { format: 'json', jq })).rejects.toMatchObject({
       code: 'jq_failed',
       exit: 2,
@@ -172,7 +172,7 @@ describe('--jq', () => {
     });
   });
 
-  test('large results take no noticeable time', async () => {
+  test('is fast for large results', async () => {
     const large = { data: Array.from({ length: 20_000 }, (_, id) => ({ id, text: 'x'.repeat(50) })) };
     expect(await render(large, { format: 'json', jq: '.data | length' })).toBe('20000\n');
   }, 5_000);

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { PromptFrame } from '../../src/terminal/prompting/frame.ts';
 import { OutputSide, type OutputStream } from '../../src/terminal/streams.ts';
 
-/** A frame on a terminal of so many columns, and what reaches the terminal. */
+/** A frame on a terminal with this many columns, and what reaches the terminal. */
 function framed(columns: number) {
   const written: string[] = [];
   const stream: OutputStream = Object.assign(
@@ -16,17 +16,17 @@ function framed(columns: number) {
     { isTTY: true, columns },
   );
   const frame = new PromptFrame(new OutputSide(stream, {}), (text) => text.length);
-  /** What was written since the last time. */
+  /** What was written since the last call. */
   const news = (): string => written.splice(0).join('');
   return { frame, stream, news };
 }
 
-// As @inquirer/core writes them: first what erases the picture before, at last where the cursor belongs.
+// As @inquirer/core writes pictures: first the sequence that erases the previous one, last the position of the cursor.
 const first = '? Which one?\n  One\n  Two\n\u001b[3G';
 const second = '? Which?\n  One\n  Two\n\u001b[3G';
 const erased = '\u001b[2K\u001b[1A\u001b[2K\u001b[1A\u001b[2K\u001b[1A\u001b[2K\u001b[G';
 
-it('holds the first picture back until it is to be shown, and shows the newest', () => {
+it('holds the first picture back until it is to be shown, and then shows the latest one', () => {
   const { frame, news } = framed(80);
   frame.write('older\u001b[1G');
   frame.write(`\u001b[2K\u001b[G${first}`);
@@ -42,10 +42,10 @@ it('erases as many rows as the picture has after the terminal became narrower', 
   frame.show();
   news();
   stream.columns = 8;
-  // `? Which one?` takes two rows now, the others one each; the cursor is in the last, empty line.
+  // `? Which one?` now takes two rows, the other lines one each; the cursor is in the last, empty line.
   frame.write(`${erased}${second}`);
   expect(news()).toBe(`\u001b[4A\r\u001b[J${second}`);
-  // What was drawn since then fits.
+  // Pictures drawn after that fit.
   frame.write(`${erased}${second}`);
   expect(news()).toBe(`\u001b[3A\r\u001b[J${second}`);
 });
@@ -74,7 +74,7 @@ it('shows the last picture again in its place, with the cursor where it was', ()
   expect(news()).toBe('\u001b[1A\r\u001b[J? Delete "everything"? Yes\n');
 });
 
-it('shows the last picture again below what was written since it was left', () => {
+it('shows the last picture again below the output written since it was left', () => {
   const { frame, news } = framed(80);
   frame.write('? Name\nkeys\u001b[1A\u001b[7G');
   frame.show();

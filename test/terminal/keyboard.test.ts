@@ -5,7 +5,7 @@ import { graceMs, Keyboard } from '../../src/terminal/prompting/keyboard.ts';
 import { looksPasted, PasteReader, plainLines } from '../../src/terminal/prompting/pasted-text.ts';
 import { insertPasted } from '../../src/terminal/prompting/write.ts';
 
-/** A clock that stands still until it is moved. */
+/** A clock that does not advance until it is moved. */
 class HandClock implements Clock {
   #now = 0;
   #sleeping: { until: number; wake: () => void }[] = [];
@@ -27,7 +27,7 @@ class HandClock implements Clock {
   }
 }
 
-/** Lets everything happen that is due. */
+/** Lets everything that is due happen. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -51,7 +51,7 @@ function keyboard() {
 }
 
 describe('the keyboard of a prompt', () => {
-  it('throws away what was typed before, wherever it waits', async () => {
+  it('discards keys typed earlier, wherever they are buffered', async () => {
     const { stdin, keys, heard, type } = keyboard();
     stdin.write('typed before it was opened\r');
     keys.open();
@@ -78,7 +78,7 @@ describe('the keyboard of a prompt', () => {
     expect(heard).toEqual(['x']);
   });
 
-  it('ignores them for longer while somebody goes on typing', async () => {
+  it('extends the grace period while somebody keeps typing', async () => {
     const { clock, keys, heard, type } = keyboard();
     keys.open();
     await keys.drain();
@@ -93,7 +93,7 @@ describe('the keyboard of a prompt', () => {
     expect(heard).toEqual(['z']);
   });
 
-  it('begins a new grace period when it listens again, which the end of the first one does not end', async () => {
+  it('starts a new grace period when it listens again, which the end of the first one does not end', async () => {
     const { clock, keys, heard, type } = keyboard();
     keys.open();
     await keys.drain();
@@ -111,7 +111,7 @@ describe('the keyboard of a prompt', () => {
     expect(heard).toEqual(['\r']);
   });
 
-  it('hands pasted text over whole, or not at all', async () => {
+  it('passes on pasted text as a whole or not at all', async () => {
     const { keys, heard, type } = keyboard();
     keys.open();
     await keys.drain();
@@ -130,22 +130,22 @@ describe('the keyboard of a prompt', () => {
 });
 
 describe('pasted text', () => {
-  it('is found wherever its marks are split', () => {
+  it('is recognised wherever its marks are split', () => {
     const text = 'a\u001b[200~two\rlines\u001b[201~b';
     for (let at = 0; at <= text.length; at += 1) {
       const reader = new PasteReader();
       const found = [...reader.read(text.slice(0, at)), ...reader.read(text.slice(at))];
-      // Two characters of the beginning of a mark are a key, too: they cannot be kept back.
+      // The first two characters of a mark are also a key, so they cannot be held back.
       if (at === 2 || at === 3) continue;
       expect(found.map((one) => ('keys' in one ? one.keys : `<${one.pasted}>`)).join('')).toBe('a<two\nlines>b');
     }
   });
 
-  it('has no control characters but line feeds and tabs', () => {
+  it('contains no control characters except line feeds and tabs', () => {
     expect(plainLines('a\r\nb\rc\n\td\u001b[31me\u0000\u009b')).toBe('a\nb\nc\n\td[31me');
   });
 
-  it('is recognised by text that follows a line end at once', () => {
+  it('is recognised by text that immediately follows a line end', () => {
     expect(looksPasted('one\rtwo')).toBe(true);
     expect(looksPasted('one\r')).toBe(false);
     expect(looksPasted('\r\r')).toBe(false);
@@ -153,7 +153,7 @@ describe('pasted text', () => {
     expect(looksPasted('\r\u001b[B')).toBe(false);
   });
 
-  it('is put at the cursor', () => {
+  it('is inserted at the cursor', () => {
     expect(insertPasted({ lines: ['first'], line: 'before after' }, 'a\nb', 7)).toEqual({
       lines: ['first', 'before a'],
       line: 'bafter',

@@ -6,18 +6,18 @@ import { resolveMarkup } from '../../src/terminal/style.ts';
 const [esc, end] = ['\u001b', '\u001b\\'];
 
 describe('a link', () => {
-  it('passes the writer, which lets no other sequence through', () => {
+  it('passes the writer, which lets no other sequence pass', () => {
     expect(resolveMarkup(hyperlink('here', 'https://example.test/a b?q=é'))).toBe(
       `${esc}]8;;https://example.test/a%20b?q=%C3%A9${end}here${esc}]8;;${end}`,
     );
     expect(resolveMarkup(`${esc}]8;;https://evil.test${end}x`)).not.toContain(esc);
-    // A URL that tries to end the sequence early is written as URLs are.
+    // A URL that tries to end the sequence early is serialised like any other.
     const hostile = resolveMarkup(hyperlink('x', `https://e.test/${esc}\\${esc}[2J\u0007`));
     expect(hostile.split(esc)).toHaveLength(5);
     expect(hostile).not.toContain('\u0007');
   });
 
-  it.each(['javascript:alert(1)', 'file:///etc/passwd', 'no url', null, 7])('is not made of %j', (url) => {
+  it.each(['javascript:alert(1)', 'file:///etc/passwd', 'no url', null, 7])('is not created for %j', (url) => {
     expect(hyperlink('text', url)).toBe('text');
   });
 });
@@ -34,7 +34,7 @@ describe('capabilities', () => {
     [{ TERM: 'dumb', FORCE_HYPERLINK: '1' }, false],
     [{ TERM: 'xterm', FORCE_HYPERLINK: '1' }, true],
     [{ TERM: 'xterm-kitty', FORCE_HYPERLINK: '0' }, false],
-  ])('show links with %j: %s', (env, expected) => {
+  ])('support links with %j: %s', (env, expected) => {
     expect(supportsLinks(true, env)).toBe(expected);
     expect(supportsLinks(false, env)).toBe(false);
   });
@@ -46,7 +46,7 @@ describe('capabilities', () => {
     [{ LANG: 'en_US.UTF-8', TERM: 'linux' }, false],
     [{ WT_SESSION: 'x' }, true],
     [{}, false],
-  ])('know from %j whether more than ASCII shows: %s', (env, expected) => {
+  ])('detect from %j whether Unicode is supported: %s', (env, expected) => {
     expect(supportsUnicode(env)).toBe(expected);
   });
 });

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs the program in a terminal. Each step waits for its text to appear, then acts; resolves to everything shown. */
+/** Runs the program in a terminal. Each step waits for its text to appear, then acts; resolves to all output. */
 async function drive(
   show: string,
   steps: [seen: string, act: string | ((pty: IPty) => void)][],
@@ -91,7 +91,7 @@ describe('in a terminal', () => {
       ],
       'ANSWER "good"',
     ],
-    // Enter arrives together with the text, before anything was drawn again.
+    // Enter arrives together with the text, before anything is redrawn.
     ['search', [['confirm', '二\r']], 'ANSWER 2'],
     ['line', [['Pick', 'some text\r']], 'ANSWER "some text"'],
     ['line', [['Pick', '\u001b[200~two\r\nlines\r\u001b[201~\r']], 'ANSWER "two lines"'],
@@ -101,7 +101,7 @@ describe('in a terminal', () => {
   ])('%s', async (show, steps, expected) => {
     const shown = await drive(show, steps);
     expect(shown).toContain(expected);
-    // Nothing of the hostile texts reached the terminal as a sequence.
+    // No part of the hostile texts reaches the terminal as an escape sequence.
     expect(shown).not.toContain('\u001b]0;');
     expect(shown).not.toContain('\u001b[2J');
     expect(shown).not.toContain('Warning');
@@ -119,15 +119,15 @@ describe('in a terminal', () => {
     ['select', '⏎'],
     ['checkbox', '⏎'],
     ['input', '⏎'],
-  ])('%s: withdrawn, it leaves no trace', async (show, seen) => {
+  ])('%s disappears without a trace when it is withdrawn', async (show, seen) => {
     const shown = await drive(show, [[seen, withdraw]]);
     expect(shown).toContain('REJECTED Error: withdrawn');
-    // It is erased from its first line on, the cursor is shown again, and bracketed paste ends.
+    // It is erased from its first line on, the cursor is shown again, and bracketed paste is switched off.
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about escape sequences
     expect(shown).toMatch(/\r\u001b\[J\u001b\[\?25h\u001b\[\?2004lREJECTED/);
   });
 
-  test('a message too tall for the terminal is written once, above', async () => {
+  test('a message too tall for the terminal is printed once, above the prompt', async () => {
     const shown = await drive('tall', [
       ['confirm', down],
       ['the second', '\r'],
@@ -138,7 +138,7 @@ describe('in a terminal', () => {
     expect(shown).not.toContain('\u001b[2J');
   });
 
-  test('what happens meanwhile is told after it', async () => {
+  test('notes written meanwhile appear after the prompt', async () => {
     const again = '\u007f\u007f\u007fgood\r';
     const shown = await drive('told', [
       ['confirm', 'bad\r'],
@@ -156,23 +156,23 @@ describe('in a terminal', () => {
       expect(await drive(show, [['one', key]])).toContain('REJECTED PromptCancelled: Cancelled.');
   });
 
-  test('no colour under NO_COLOR, colour otherwise', async () => {
+  test('there is no colour with NO_COLOR, and colour otherwise', async () => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about escape sequences
     const colour = /\u001b\[\d+m/;
     expect(await drive('select', [['confirm', '\r']])).not.toMatch(colour);
     expect(await drive('select', [['confirm', '\r']], { NO_COLOR: '' })).toMatch(colour);
   });
 
-  test('in CI and on a dumb terminal nothing is asked', async () => {
+  test('nothing is asked in CI or on a dumb terminal', async () => {
     for (const env of [{ CI: '1' }, { TERM: 'dumb' }] as Record<string, string>[]) {
       const shown = await drive('input', [], env);
-      expect(shown).toMatch(/^REJECTED UsageError: A question needs an answer/);
+      expect(shown).toMatch(/^REJECTED UsageError: This question needs an answer/);
     }
   });
 });
 
 describe('progress in a terminal', () => {
-  test('a spinner makes way for notes and leaves nothing behind', async () => {
+  test('a spinner makes way for notes and leaves no trace', async () => {
     const shown = await drive('spinner', []);
     expect(shown).toContain('Working^[[2J');
     expect(shown).toContain('a note above\r\n');
@@ -183,16 +183,16 @@ describe('progress in a terminal', () => {
     expect(await drive('countdown', [])).toMatch(/Waiting \(30s\)[\s\S]*ANSWER/);
   });
 
-  test('nothing moves in CI: a countdown is one line, a spinner none', async () => {
+  test('nothing is animated in CI: a countdown is one line, a spinner shows nothing', async () => {
     expect(await drive('spinner', [], { CI: '1' })).toBe('a note above\r\nANSWER "done"\r\n');
     expect(await drive('countdown', [], { CI: '1' })).toMatch(/^Waiting \(30s, until \d{4}-[^)]*Z\)\r\nANSWER "done"\r\n$/);
   });
 });
 
-describe('where nobody can be asked', () => {
+describe('without an interactive terminal', () => {
   const options = { clock: systemClock, drafts: new Drafts('/nonexistent', systemClock) };
 
-  test('every kind of question is refused with the flag that answers it', async () => {
+  test('every kind of question is refused, naming the flag that answers it', async () => {
     const { terminal, stdout, stderr } = fakeTerminal({ tty: { stdin: false, stdout: true, stderr: true } });
     const prompter = createPrompter(terminal, options);
     const question = { message: 'Delete it?\u001b[2J', flag: '--yes' };
@@ -212,7 +212,7 @@ describe('where nobody can be asked', () => {
     expect(stdout() + stderr()).toBe('');
   });
 
-  test('a signal that is aborted already rejects with its reason', async () => {
+  test('a signal that is already aborted rejects with its reason', async () => {
     const prompter = createPrompter(fakeTerminal({ tty: true }).terminal, options);
     await expect(prompter.input({ message: 'x' }, { signal: AbortSignal.abort(new Error('gone')) })).rejects.toThrow('gone');
   });

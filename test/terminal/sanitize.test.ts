@@ -3,24 +3,24 @@ import { describe, expect, test } from 'vitest';
 import { escapeJson, sanitize, sanitizeLine } from '../../src/terminal/sanitize.ts';
 import { hostile, hostileShown } from './fake-streams.ts';
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the very characters that must not pass
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that must not pass
 const dangerous = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
 describe('sanitize', () => {
-  test('shows what would steer a terminal', () => {
+  test('makes characters visible that would steer a terminal', () => {
     expect(sanitize(hostile)).toBe(hostileShown);
   });
 
-  test('leaves text in all scripts, emoji sequences, line feeds and tabs alone', () => {
+  test('leaves text in all scripts, emoji sequences, line feeds and tabs unchanged', () => {
     const text = 'Grüße\t日本語\nשלום 👩‍👩‍👧 e\u0301';
     expect(sanitize(text)).toBe(text);
   });
 
-  test('CR LF is a line feed, a lone CR is visible', () => {
+  test('turns CR LF into a line feed, and makes a lone CR visible', () => {
     expect(sanitize('a\r\nb\rc\n\rd')).toBe('a\nb^Mc\n^Md');
   });
 
-  test('nothing dangerous is left of any text, and a second pass changes nothing', () => {
+  test('leaves nothing dangerous in any text, and a second pass changes nothing', () => {
     const text = fc.string({
       unit: fc.oneof(
         fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
@@ -43,7 +43,7 @@ test('sanitizeLine keeps everything on one line', () => {
   expect(sanitizeLine('a\nb\tc\r\nd\u2028e')).toBe('a\\nb\\tc\\nd\\u{2028}e');
 });
 
-test('escapeJson keeps the JSON the same value', () => {
+test('escapeJson does not change the value of the JSON', () => {
   const value = { text: `${hostile}\u0085`, list: ['\u2066'] };
   const escaped = escapeJson(JSON.stringify(value, undefined, 2));
   expect(escaped).not.toMatch(dangerous);

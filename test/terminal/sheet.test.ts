@@ -13,7 +13,7 @@ const sections: Section[] = [
   { title: 'Conver\u001bsation', fields: [{ label: 'Messages', value: null }] },
 ];
 
-it('aligns the values of all sections, and leaves empty ones out', async () => {
+it('aligns the values of all sections, and omits empty sections', async () => {
   expect(await renderSheet(sections, { tty: true, width: 80, now: 0 })).toBe(
     `Run
   ID:       r1
@@ -26,6 +26,6 @@ Conver^[sation
   );
 });
 
-it('is plain fields off a terminal', async () => {
+it('renders plain fields off a terminal', async () => {
   expect(await renderSheet(sections, { tty: false, width: 80, now: 0 })).toBe('ID\tr1\nError\ttwo\\nlines\nMessages\t\n');
 });

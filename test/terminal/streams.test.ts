@@ -26,7 +26,7 @@ describe('colour', () => {
     expect(wantsColor(mode, isTTY, env)).toBe(expected);
   });
 
-  test('is judged for each stream', () => {
+  test('is decided for each stream separately', () => {
     const { terminal } = fakeTerminal({ tty: { stdout: false, stderr: true } });
     expect([terminal.out.color, terminal.err.color]).toEqual([false, true]);
     terminal.configure({ color: 'always' });
@@ -35,28 +35,28 @@ describe('colour', () => {
 });
 
 describe('markup', () => {
-  test('styles come out as colours, sequences in data do not', async () => {
+  test('turns styles into colours, but not sequences in data', async () => {
     const fake = fakeTerminal({ tty: true });
     const { bold, error, status } = await fake.terminal.out.styles();
     await fake.terminal.line(`${bold(`x ${error('y')} z`)} ${status('completed')} ${status('odd')} ${hostile}`);
     expect(fake.stdout()).toBe(`\u001b[1mx \u001b[31my\u001b[39m z\u001b[22m \u001b[32mcompleted\u001b[39m odd ${hostileShown}\n`);
   });
 
-  test('data inside a style is sanitised too', async () => {
+  test('sanitises data inside a style too', async () => {
     const fake = fakeTerminal({ color: 'always' });
     const { dim } = await fake.terminal.out.styles();
     await fake.terminal.write(dim('\u001b[0m\u001b[8mhidden'));
     expect(fake.stdout()).toBe('\u001b[2m^[[0m^[[8mhidden\u001b[22m');
   });
 
-  test('without colour styles change nothing', async () => {
+  test('does nothing without colour', async () => {
     const { bold, status } = await fakeTerminal({ tty: true, env: { NO_COLOR: '1' } }).terminal.out.styles();
     expect(bold('x') + status('failed')).toBe('xfailed');
   });
 });
 
 describe('writing', () => {
-  test('data goes to stdout, everything else to stderr', async () => {
+  test('sends data to stdout and everything else to stderr', async () => {
     const fake = fakeTerminal();
     await fake.terminal.line('data');
     fake.terminal.note('note');
@@ -65,7 +65,7 @@ describe('writing', () => {
     expect(fake.stderr()).toBe('note\nwarning\n');
   });
 
-  test('--quiet silences notes alone', async () => {
+  test('silences only notes with --quiet', async () => {
     const fake = fakeTerminal({ quiet: true });
     fake.terminal.note('note');
     fake.terminal.warn('warning');
@@ -73,13 +73,13 @@ describe('writing', () => {
     expect(fake.stdout() + fake.stderr()).toBe('data\nwarning\n');
   });
 
-  test('notes are sanitised', () => {
+  test('sanitises notes', () => {
     const fake = fakeTerminal({ tty: true });
     fake.terminal.note(hostile);
     expect(fake.stderr()).toBe(`${hostileShown}\n`);
   });
 
-  test('data is exact for programs and harmless on a terminal', async () => {
+  test('leaves data exact for programs and makes it harmless on a terminal', async () => {
     const [pipe, tty] = [fakeTerminal(), fakeTerminal({ tty: true })];
     for (const { terminal } of [pipe, tty]) {
       await terminal.data(`${hostile}\n`);
@@ -89,7 +89,7 @@ describe('writing', () => {
     expect(tty.stdout()).toBe(`${hostileShown}\n{"text":"\\u009b"}\n`);
   });
 
-  test('secrets never reach stderr, whatever their encoding', () => {
+  test('never sends secrets to stderr, whatever their encoding', () => {
     const fake = fakeTerminal();
     const secret = 'aops_live_s3cret/99';
     fake.terminal.protect(secret);
@@ -98,7 +98,7 @@ describe('writing', () => {
     expect(fake.stderr()).toBe('a [secret] b [secret] c [secret] short\n');
   });
 
-  test('waits until a slow reader has taken what was written', async () => {
+  test('waits until a slow reader has read what was written', async () => {
     const releases: (() => void)[] = [];
     const slow: OutputStream = new Writable({ highWaterMark: 4, write: (_chunk, _encoding, done) => void releases.push(done) });
     const { terminal } = fakeTerminal({ stdout: slow });
@@ -113,7 +113,7 @@ describe('writing', () => {
     expect(written).toBe(true);
   });
 
-  test('a reader that went away ends the output silently', async () => {
+  test('ends the output silently when the reader has closed the pipe', async () => {
     const gone: OutputStream = new Writable({
       highWaterMark: 1,
       write: (_chunk, _encoding, done) => done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
@@ -127,7 +127,7 @@ describe('writing', () => {
     expect(fake.stderr()).toBe('');
   });
 
-  test('a full disk is an error', async () => {
+  test('reports a full disk as an error', async () => {
     const full: OutputStream = new Writable({
       highWaterMark: 1,
       write: (_chunk, _encoding, done) => done(Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })),

@@ -31,7 +31,7 @@ const rows: Row[] = [
 ];
 
 describe('table', () => {
-  test('120 columns', async () => {
+  test('shows all columns in full at 120 columns', async () => {
     expect(await renderTable(rows.slice(0, 2), columns, view(120))).toMatchInlineSnapshot(`
       "ID     STATUS     TITLE                       MESSAGES  STARTED
       run_1  completed  Check the invoices of July        12  3m ago
@@ -40,7 +40,7 @@ describe('table', () => {
     `);
   });
 
-  test('80 columns: the title is cut', async () => {
+  test('truncates the title at 80 columns', async () => {
     const text = await renderTable(rows, columns, view(80));
     expect(text).toMatchInlineSnapshot(`
       "ID     STATUS     TITLE                                        MESSAGES  STARTED
@@ -52,7 +52,7 @@ describe('table', () => {
     for (const line of text.trimEnd().split('\n')) expect(stringWidth(line)).toBeLessThanOrEqual(80);
   });
 
-  test('40 columns: blocks', async () => {
+  test('becomes blocks at 40 columns', async () => {
     expect(await renderTable(rows.slice(0, 2), columns, view(40))).toMatchInlineSnapshot(`
       "ID:       run_1
       STATUS:   completed
@@ -69,7 +69,7 @@ describe('table', () => {
     `);
   });
 
-  test('40 columns: a column without header is a mark, or left out', async () => {
+  test('shows a column without a header as a mark, or omits it, at 40 columns', async () => {
     const marked: Column<{ id: string; mark: string }>[] = [
       { header: 'ID', value: (row) => row.id },
       { header: '', value: (row) => row.mark },
@@ -87,7 +87,7 @@ describe('table', () => {
     ).not.toMatch(/^:|^ *-$/m);
   });
 
-  test('piped: tab-separated, exact, without header', async () => {
+  test('is tab-separated, exact and without a header when piped', async () => {
     expect(await renderTable(rows, columns, piped)).toBe(
       [
         'run_1\tcompleted\tCheck the invoices of July\t12\t2026-07-18T11:57:00Z\n',
@@ -97,16 +97,16 @@ describe('table', () => {
     );
   });
 
-  test('no rows, no text', async () => {
+  test('is empty without rows', async () => {
     expect(await renderTable([], columns, view(80))).toBe('');
   });
 
-  test('hostile cells', async () => {
+  test('sanitises hostile cells', async () => {
     const text = await renderTable([{ ...(rows[0] as Row), title: hostile }], columns, view(200));
     expect(text).toContain(hostileShown);
   });
 
-  test('no line is ever wider than the terminal, and columns line up', async () => {
+  test('never has a line wider than the terminal, and aligns its columns', async () => {
     const cell = fc.oneof(fc.string(), fc.constantFrom('日本語'.repeat(9), '👩‍👩‍👧🫠👍🏽'.repeat(4), 'e\u0301'.repeat(30), ''));
     await fc.assert(
       fc.asyncProperty(
@@ -140,7 +140,7 @@ describe('record', () => {
     { label: 'Prompt', value: 'first\nsecond\u001b[2J\n' },
   ];
 
-  test('on a terminal', async () => {
+  test('aligns its values on a terminal', async () => {
     expect(await renderRecord(fields, view(80))).toMatchInlineSnapshot(`
       "ID:       run_1
       Status:   waiting
@@ -154,7 +154,7 @@ describe('record', () => {
     `);
   });
 
-  test('piped', async () => {
+  test('is tab-separated when piped', async () => {
     expect(await renderRecord(fields, piped)).toMatchInlineSnapshot(`
       "ID	run_1
       Status	waiting
@@ -171,17 +171,17 @@ describe('record', () => {
 describe('long values of a record', () => {
   const at = (width: number, value: string): Promise<string> => renderRecord([{ label: 'A', value }], { tty: true, width, now: 0 });
 
-  test('are broken between words, indented under the first line', async () => {
+  test('are wrapped between words and indented below the first line', async () => {
     expect(await at(20, 'one two three four five six')).toBe('A: one two three\n   four five six\n');
     expect(await at(20, '  - a list item that is long')).toBe('A:   - a list item\n     that is long\n');
   });
 
-  test('keep words whole that are to be copied, and break writing without spaces', async () => {
+  test('keep words whole that are meant to be copied, and break scripts without spaces', async () => {
     expect(await at(20, 'see https://agents.example.com/hook now')).toBe('A: see\n   https://agents.example.com/hook\n   now\n');
     expect(await at(20, '請求書を三件支払いますか')).toBe('A: 請求書を三件支払\n   いますか\n');
   });
 
-  test('are left to a terminal that is too narrow for anything', async () => {
+  test('are not wrapped for a terminal that is too narrow', async () => {
     expect(await at(5, 'one two three')).toBe('A: one two\n   three\n');
   });
 });

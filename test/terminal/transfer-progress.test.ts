@@ -7,7 +7,7 @@ import { fakeTerminal } from './fake-streams.ts';
 
 const state: Transferred = { files: 12, totalFiles: 50, bytes: 300_000_000, totalBytes: 1_200_000_000 };
 
-describe('the line of a transfer', () => {
+describe('the progress line of a transfer', () => {
   it.each([
     [100, 'Downloading 12 of 50 files  [=====               ]  25 %  300 MB of 1.2 GB  30 MB/s  30s left'],
     [80, 'Downloading 12 of 50 files  [=====               ]  25 %  300 MB of 1.2 GB'],
@@ -17,24 +17,24 @@ describe('the line of a transfer', () => {
     [2, ''],
   ])('fits into %i columns', (columns, text) => expect(progressText('Downloading', state, 10_000, columns)).toBe(text));
 
-  it('says what it knows', () => {
+  it('shows what is known', () => {
     const unknown: Transferred = { files: 0, totalFiles: undefined, bytes: 0, totalBytes: 0 };
-    expect(progressText('Downloading', unknown, 0, 80)).toBe('Downloading: looking at the files');
+    expect(progressText('Downloading', unknown, 0, 80)).toBe('Downloading: listing the files');
     expect(progressText('Uploading', { files: 0, totalFiles: 1, bytes: 5, totalBytes: 10 }, 100, 80)).toBe(
       'Uploading  [==========          ]  50 %  5 B of 10 B',
     );
     expect(progressText('Uploading', { files: 0, totalFiles: 0, bytes: 0, totalBytes: 0 }, 100, 80)).toContain('100 %');
-    // More than was promised is never more than all.
+    // More bytes than announced are never shown as more than 100 %.
     expect(progressText('Uploading', { files: 1, totalFiles: 1, bytes: 30, totalBytes: 10 }, 5_000, 120)).toMatch(/100 % .*6 B\/s$/);
   });
 });
 
-describe('showing a transfer', () => {
+describe('the progress of a transfer', () => {
   it.each([
     ['off a terminal', { tty: false }],
     ['with --quiet', { tty: true, quiet: true }],
     ['in CI', { tty: true, env: { CI: '1' } }],
-  ])('does nothing %s', async (_, options) => {
+  ])('is not shown %s', async (_, options) => {
     const { terminal, stderr } = fakeTerminal(options);
     const clock = new ManualClock();
     const progress = startTransferProgress(terminal, 'Downloading', clock);
@@ -45,7 +45,7 @@ describe('showing a transfer', () => {
   });
 });
 
-it('a line that is shown over another one hides it until it is done', async () => {
+it('a status line hides an earlier one until it is stopped', async () => {
   const { terminal, stderr } = fakeTerminal({ tty: true, columns: 80 });
   const done = (): boolean => true;
   Object.assign(terminal.err.stream, { cursorTo: done, moveCursor: done, clearLine: done });
@@ -64,7 +64,7 @@ it('a line that is shown over another one hides it until it is done', async () =
   expect(added(() => upper?.stop())).not.toContain('transfer');
 });
 
-it('a transfer appears when it takes longer than a moment, and goes away', async () => {
+it('the progress of a transfer appears when it takes longer than a moment, and disappears at the end', async () => {
   const { terminal, stderr } = fakeTerminal({ tty: true, columns: 80 });
   const done = (): boolean => true;
   Object.assign(terminal.err.stream, { cursorTo: done, moveCursor: done, clearLine: done });
@@ -94,4 +94,4 @@ it.each([
   [200_000_000, '200 MB'],
   [1_073_741_824, '1.07 GB'],
   [5e15, '5000 TB'],
-])('%i bytes are %s', (bytes, text) => expect(formatSize(bytes)).toBe(text));
+])('%i bytes are shown as %s', (bytes, text) => expect(formatSize(bytes)).toBe(text));

@@ -1,4 +1,4 @@
-/** Widths of texts of any length. */
+/** The width of texts of any length. */
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { promptly } from '../support/promptly.ts';
 const widthOf = await widthFor(['ä']);
 
 describe('the width of a long text', () => {
-  it('is that of its characters, wherever they are', () => {
+  it('is the sum of the widths of its characters, wherever they are', () => {
     const unit = fc.constantFrom('a', ' ', 'e\u0301', '你', '🙂', '👨‍👩‍👧‍👦', '🇩🇪', '👍🏽', '\u200d');
     fc.assert(
       fc.property(fc.array(unit, { minLength: 400, maxLength: 1_200 }), (units) => {
@@ -24,7 +24,7 @@ describe('the width of a long text', () => {
     ['CJK without spaces', '你好世界'.repeat(20_000)],
     ['emoji', 'word 👨‍👩‍👧‍👦 '.repeat(8_000)],
     ['one word', `ä${'x'.repeat(100_000)}`],
-  ])('is known soon, and the text is wrapped: %s', async (_, text) => {
+  ])('is measured quickly, and the text is wrapped: %s', async (_, text) => {
     const lines = await promptly(() => wrapWords(text, 74, widthOf), 2_000);
     expect(lines.join('').replaceAll(' ', '')).toBe(text.replaceAll(' ', ''));
     if (lines.length > 1) expect(Math.max(...lines.slice(0, 50).map(widthOf))).toBeLessThanOrEqual(74);

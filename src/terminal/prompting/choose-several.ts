@@ -1,4 +1,4 @@
-/** Choosing any number of several. */
+/** A prompt to choose any number of options. */
 import { createPrompt, isEnterKey, isSpaceKey, useKeypress, usePagination, useState } from '@inquirer/core';
 import { movesCursor, nextIndex, type Row } from './choose.ts';
 import { answeredView, type Base, footer, headingView, type KeyHelp, useRedraws } from './view.ts';
@@ -6,7 +6,7 @@ import { answeredView, type Base, footer, headingView, type KeyHelp, useRedraws 
 export interface ChooseSeveralConfig {
   base: Base;
   rows: readonly Row[];
-  /** The rows that are chosen at first. */
+  /** Indexes of the rows that are chosen initially. */
   initial: readonly number[];
   /** Whether at least one must be chosen. */
   required: boolean;
@@ -15,7 +15,7 @@ export interface ChooseSeveralConfig {
 const pageSize = 9;
 const cursorHide = '\u001b[?25l';
 
-/** Resolves to the indexes of the rows, in their order. */
+/** Resolves to the indexes of the chosen rows, in ascending order. */
 export const chooseSeveral = createPrompt<number[], ChooseSeveralConfig>(({ base, rows, initial, required }, done) => {
   const { theme } = base;
   useRedraws(base.open);
@@ -31,7 +31,7 @@ export const chooseSeveral = createPrompt<number[], ChooseSeveralConfig>(({ base
     rl.clearLine(0);
     setError(undefined);
     if (isEnterKey(key)) {
-      if (required && chosen.size === 0) return setError('Choose at least one with the space bar.');
+      if (required && chosen.size === 0) return setError('Choose at least one option with the space bar.');
       setSent(true);
       done(inOrder);
     } else if (key.name === 'escape') {

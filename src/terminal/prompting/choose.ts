@@ -1,6 +1,6 @@
 /**
- * Choosing one of several, from a list that may get shorter as the person types. The ready-made search would choose from the
- * list as it was before, where Enter arrives together with what was typed.
+ * A prompt to choose one option, from a list that can be filtered by typing. When Enter arrives together with typed text,
+ * the ready-made search prompt would choose from the list as it was before that text.
  */
 import { createPrompt, isDownKey, isEnterKey, isUpKey, useKeypress, usePagination, useState } from '@inquirer/core';
 import { answeredView, type Base, footer, headingView, type KeyHelp, useRedraws } from './view.ts';
@@ -13,16 +13,16 @@ export interface Row {
 export interface ChooseConfig {
   base: Base;
   rows: readonly Row[];
-  /** The row that is highlighted first; -1 for none, so that Enter by itself chooses nothing. */
+  /** The row that is highlighted at first; -1 for none, so that Enter alone chooses nothing. */
   initial: number;
-  /** Whether what is typed narrows the list. */
+  /** Whether typing filters the list. */
   filter: boolean;
 }
 
 const pageSize = 9;
 const cursorHide = '\u001b[?25l';
 
-/** Resolves to the index of the row. */
+/** Resolves to the index of the chosen row. */
 export const choose = createPrompt<number, ChooseConfig>((config, done) => {
   const { base, rows, filter } = config;
   const { theme } = base;
@@ -31,16 +31,16 @@ export const choose = createPrompt<number, ChooseConfig>((config, done) => {
   const [active, setActive] = useState(config.initial);
   const [term, setTerm] = useState('');
   const [error, setError] = useState<string | undefined>(undefined);
-  const shown = matching(rows, term);
+  const matches = matching(rows, term);
 
   useKeypress((key, rl) => {
     if (chosen >= 0) return;
     if (isEnterKey(key)) {
-      const index = shown[active];
+      const index = matches[active];
       if (index === undefined) {
-        // The line reader has taken the line away.
+        // The line reader has cleared its line.
         if (term !== '') rl.write(term);
-        setError(shown.length === 0 ? 'Nothing matches.' : 'Choose with the arrow keys first.');
+        setError(matches.length === 0 ? 'Nothing matches.' : 'Choose with the arrow keys first.');
         return;
       }
       setChosen(index);
@@ -50,7 +50,7 @@ export const choose = createPrompt<number, ChooseConfig>((config, done) => {
     } else if (movesCursor(key)) {
       if (!filter) rl.clearLine(0);
       setError(undefined);
-      setActive(nextIndex(key, active, shown.length));
+      setActive(nextIndex(key, active, matches.length));
     } else if (filter) {
       setError(undefined);
       setTerm(rl.line);
@@ -59,7 +59,7 @@ export const choose = createPrompt<number, ChooseConfig>((config, done) => {
   });
 
   const page = usePagination({
-    items: shown,
+    items: matches,
     active: Math.max(0, active),
     renderItem: ({ item, index }) => {
       const name = rows[item]?.name ?? '';
@@ -69,10 +69,10 @@ export const choose = createPrompt<number, ChooseConfig>((config, done) => {
     loop: false,
   });
   if (chosen >= 0) return answeredView(base, [rows[chosen]?.name ?? '']);
-  const description = rows[shown[active] ?? -1]?.description;
+  const description = rows[matches[active] ?? -1]?.description;
   const keys: KeyHelp[] = [['↑↓', 'choose'], ...(filter ? ([['type', 'to search']] satisfies KeyHelp[]) : []), ['⏎', 'confirm']];
   const body = [
-    shown.length === 0 ? theme.style.help('  Nothing matches.') : page,
+    matches.length === 0 ? theme.style.help('  Nothing matches.') : page,
     ' ',
     ...(description ? [theme.style.description(description)] : []),
     footer(base, error, keys),
@@ -90,7 +90,7 @@ type Key = Parameters<typeof isUpKey>[0];
 export const movesCursor = (key: Key): boolean =>
   isUpKey(key) || isDownKey(key) || ['home', 'end', 'pageup', 'pagedown'].includes(key.name);
 
-/** The row that a key leads to. From none, up leads to the last one. */
+/** The row to which a key moves the highlight. With no row highlighted, up moves to the last one. */
 export function nextIndex(key: Key, active: number, count: number): number {
   const last = count - 1;
   if (key.name === 'home') return Math.min(0, last);

@@ -1,4 +1,4 @@
-/** What is loaded with the first prompt: the ready-made prompts, and the components for what they cannot do. */
+/** Everything that is loaded with the first prompt: the ready-made prompts, and our components for what they cannot do. */
 export { confirm, input as line, password } from '@inquirer/prompts';
 export { choose } from './choose.ts';
 export { chooseSeveral } from './choose-several.ts';

@@ -1,4 +1,4 @@
-/** Texts that a person wrote and that were not sent: each in a file of its own that nobody else can read. */
+/** Texts that a person wrote but that were not sent: each in its own file, readable by its owner only. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -8,16 +8,16 @@ export class Drafts {
   readonly #folder: string;
   readonly #clock: Clock;
 
-  /** @param folder made when it is needed */
+  /** @param folder created when it is needed */
   constructor(folder: string, clock: Clock) {
     this.#folder = folder;
     this.#clock = clock;
   }
 
   /**
-   * Saves a text in a new file and returns its path. Where the folder cannot be written, in the one for temporary files.
-   * @param name what the text is about
-   * @throws the error of the file system when neither can be written
+   * Saves a text in a new file and returns its path. If the folder cannot be written, the file goes to the temporary folder.
+   * @param name the topic of the text, used in the file name
+   * @throws the file system's error when neither folder can be written
    */
   save(text: string, name: string, extension = '.md'): string {
     const stamp = new Date(this.#clock.now()).toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-');

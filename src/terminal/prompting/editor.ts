@@ -1,23 +1,23 @@
-/** The person's own editor, which has the terminal to itself until it ends. */
+/** The user's editor, which has exclusive use of the terminal until it exits. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Environment } from '../capabilities.ts';
 import type { Drafts } from './drafts.ts';
 
-/** The command of the editor, as the shell understands it; undefined when the person has not named one. */
+/** The editor command in shell syntax; undefined when the user has not set one. */
 export const editorCommand = (env: Environment): string | undefined => env.VISUAL?.trim() || env.EDITOR?.trim() || undefined;
 
 export interface Edited {
-  /** What the file held in the end. */
+  /** The final content of the file. */
   text: string;
-  /** Why the editor did not do what was wanted, as a sentence. */
+  /** What went wrong with the editor, as a sentence. */
   problem?: string;
 }
 
 /**
- * Opens the editor on a file with this text and resolves when it has ended. The file is private, and is kept with the unsent texts
- * until then, so that a text survives even if this process does not.
+ * Opens a file with this text in the editor and resolves when the editor exits. Until then the file is stored with the unsent
+ * texts, readable by its owner only, so that the text survives even if this process does not.
  * @param stdout whether stdout is the terminal; if not, the editor writes to stderr
  */
 export async function edit(
@@ -35,13 +35,13 @@ export async function edit(
   }
 }
 
-/** Resolves to what went wrong, as a sentence. */
+/** Resolves to what went wrong, as a sentence, or to undefined. */
 async function run(command: string, file: string, stdout: boolean): Promise<string | undefined> {
   const windows = path.sep === '\\';
-  // Through the shell, like git: the command may have arguments and quotation marks.
+  // Through the shell, as git does: the command may contain arguments and quotation marks.
   const argv = windows ? [command, `"${file}"`] : ['/bin/sh', '-c', `${command} "$@"`, command, file];
   const [program = '', ...rest] = argv;
-  if (!windows && !(await isThere(command))) return `The editor \`${command}\` was not found. Check VISUAL and EDITOR.`;
+  if (!windows && !(await commandExists(command))) return `The editor \`${command}\` was not found. Check VISUAL and EDITOR.`;
   return new Promise((resolve) => {
     const child = spawn(program, rest, { stdio: ['inherit', stdout ? 'inherit' : 2, 'inherit'], shell: windows });
     child.once('error', (error) => resolve(`The editor \`${command}\` could not be started: ${error.message}.`));
@@ -52,10 +52,10 @@ async function run(command: string, file: string, stdout: boolean): Promise<stri
   });
 }
 
-/** Whether the shell finds the program, so that it need not say itself that it does not. */
-function isThere(command: string): Promise<boolean> {
+/** Whether the shell finds the program; checked first, so that the shell prints no error of its own. */
+function commandExists(command: string): Promise<boolean> {
   const program = /^[\w./+-]+(?=\s|$)/.exec(command)?.[0];
-  // Quotation marks and variables are the shell's to read.
+  // Only the shell can interpret quotation marks and variables.
   if (program === undefined) return Promise.resolve(true);
   return new Promise((resolve) => {
     const child = spawn('/bin/sh', ['-c', 'command -v "$1" >/dev/null', 'sh', program], { stdio: 'ignore' });

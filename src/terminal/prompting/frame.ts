@@ -1,6 +1,6 @@
 /**
- * Where a prompt is drawn: between the library and the terminal. It says how wide the terminal is even where the terminal does
- * not, holds the first picture back until keys that were typed too early are gone, and knows where a picture is after a resize.
+ * The stream between the prompt library and the terminal. It reports a width even where the terminal does not, holds back the
+ * first picture until keys typed too early have been discarded, and keeps track of the picture's place when the window is resized.
  */
 import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
@@ -8,15 +8,15 @@ import type { OutputSide } from '../streams.ts';
 import type { WidthOf } from '../width.ts';
 
 // biome-ignore-start lint/suspicious/noControlCharactersInRegex: it is about escape sequences
-/** How @inquirer/core erases the picture before it: down past it, then line by line up to its beginning. */
+/** How @inquirer/core erases the previous picture: down below it, then line by line up to its beginning. */
 const erasing = /^(?:\u001b\[\d+B)?\u001b\[2K(?:\u001b\[1A\u001b\[2K)*\u001b\[G/;
-/** How it puts the cursor after a picture: up by some lines, then to a column. */
+/** How @inquirer/core places the cursor after a picture: up by some lines, then to a column. */
 const placing = /(?:\u001b\[(\d+)A)?\u001b\[(\d+)G$/;
 const onlyPlacing = /^\u001b\[(\d+)G$/;
 const sequences = /(\u001b\[[\d;?]*[A-Za-z])/;
 // biome-ignore-end lint/suspicious/noControlCharactersInRegex: as above
 
-/** The lines of a picture, and where the cursor is in them. */
+/** The lines of a picture, and the position of the cursor in them. */
 interface Picture {
   lines: readonly string[];
   row: number;
@@ -29,12 +29,12 @@ export class PromptFrame extends Writable {
   readonly isTTY = true;
   readonly #side: OutputSide;
   readonly #widthOf: WidthOf;
-  /** The picture that is not to be shown yet. */
+  /** The picture that must not be shown yet. */
   #held: string | undefined = '';
   /** The last picture of the prompt. */
   #picture = blank;
-  /** What is on the screen: the picture, possibly in lines that were broken to fit, or nothing since the prompt was left. */
-  #shown = blank;
+  /** What is on the screen: the picture, possibly with lines wrapped to fit, or nothing after the prompt was left. */
+  #onScreen = blank;
 
   constructor(side: OutputSide, widthOf: WidthOf) {
     super({ decodeStrings: false });
@@ -50,30 +50,30 @@ export class PromptFrame extends Writable {
     return this.#side.rows;
   }
 
-  /** Shows the picture that was held back, and every one from now on. */
+  /** Shows the picture that was held back, and all later ones. */
   show(): void {
     const held = this.#held ?? '';
     this.#held = undefined;
     this.#draw(held);
   }
 
-  /** Shows the last picture again, in its place, for a prompt that cannot be asked to draw itself. */
+  /** Redraws the last picture in its place, for prompts that cannot redraw themselves. */
   redraw(): void {
     const erased = this.#erasing();
     const { lines, row, column } = this.#picture;
     const [above, below] = [lines.slice(0, row), lines.slice(row)].map((part) => part.flatMap((line) => this.#broken(line)));
-    const shown = [...(above ?? []), ...(below ?? [])];
-    const at = Math.min((above?.length ?? 0) + Math.floor(column / this.columns), shown.length - 1);
-    this.#shown = { lines: shown, row: at, column: column % this.columns };
-    const up = shown.length - 1 - at;
-    this.#write(`${erased}${shown.join('\n')}${up > 0 ? `\u001b[${up}A` : ''}\u001b[${this.#shown.column + 1}G`);
+    const wrapped = [...(above ?? []), ...(below ?? [])];
+    const at = Math.min((above?.length ?? 0) + Math.floor(column / this.columns), wrapped.length - 1);
+    this.#onScreen = { lines: wrapped, row: at, column: column % this.columns };
+    const up = wrapped.length - 1 - at;
+    this.#write(`${erased}${wrapped.join('\n')}${up > 0 ? `\u001b[${up}A` : ''}\u001b[${this.#onScreen.column + 1}G`);
   }
 
-  /** Leaves the picture where it is, and goes on below it. */
+  /** Leaves the picture where it is and moves the cursor below it. */
   leave(): void {
-    const down = this.#shown.lines.length - 1 - this.#shown.row;
+    const down = this.#onScreen.lines.length - 1 - this.#onScreen.row;
     this.#write(`${down > 0 ? `\u001b[${down}B` : ''}\r\n\u001b[?25h`);
-    this.#shown = blank;
+    this.#onScreen = blank;
   }
 
   override _write(chunk: string | Buffer, _encoding: string, done: () => void): void {
@@ -88,7 +88,7 @@ export class PromptFrame extends Writable {
     if (moved) {
       const column = Number(moved[1]) - 1;
       this.#picture = { ...this.#picture, column };
-      this.#shown = { ...this.#shown, column };
+      this.#onScreen = { ...this.#onScreen, column };
       this.#write(text);
       return;
     }
@@ -98,22 +98,22 @@ export class PromptFrame extends Writable {
     const placed = placing.exec(drawn);
     const lines = drawn.slice(0, placed?.index).split('\n');
     this.#picture = { lines, row: lines.length - 1 - Number(placed?.[1] ?? 0), column: Number(placed?.[2] ?? 1) - 1 };
-    this.#shown = this.#picture;
+    this.#onScreen = this.#picture;
   }
 
   /**
-   * Erases what is on the screen, wherever its lines are now: a terminal that became narrower has broken them, which the library
-   * does not know.
+   * Erases what is on the screen, wherever its lines are now: a terminal that became narrower has wrapped them, which the
+   * library does not know.
    */
   #erasing(): string {
-    if (this.#shown === blank) return '';
-    const { lines, row, column } = this.#shown;
+    if (this.#onScreen === blank) return '';
+    const { lines, row, column } = this.#onScreen;
     const above = lines.slice(0, row).reduce((rows, line) => rows + this.#rowsOf(line), 0);
     const up = above + Math.floor(column / this.columns);
     return `${up > 0 ? `\u001b[${up}A` : ''}\r\u001b[J`;
   }
 
-  /** A line in parts that fit: terminals disagree on what becomes of the lines that they broke when they get wider again. */
+  /** A line in parts that fit. Terminals differ in what happens to lines that they wrapped themselves when they get wider again. */
   #broken(line: string): string[] {
     const parts = [''];
     let width = 0;
@@ -131,7 +131,7 @@ export class PromptFrame extends Writable {
     return parts;
   }
 
-  /** Rows of the terminal that a line takes. */
+  /** The number of terminal rows that a line takes. */
   #rowsOf(line: string): number {
     return Math.max(1, Math.ceil(this.#widthOf(stripVTControlCharacters(line)) / this.columns));
   }

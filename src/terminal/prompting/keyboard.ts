@@ -1,6 +1,6 @@
 /**
- * The keyboard while a prompt is open. Keys reach the prompt only when it can have been read: what was typed before it was
- * drawn is thrown away, and so is what is typed during the grace period of a prompt that appeared by itself.
+ * The keyboard while a prompt is open. Keys reach the prompt only after it could be read: keys typed before it was drawn are
+ * discarded, and so are keys typed during the grace period of a prompt that appeared by itself.
  */
 import { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
@@ -8,9 +8,9 @@ import { type Clock, steadyTime } from '../../base/clock.ts';
 import type { InputStream } from '../streams.ts';
 import { looksPasted, PasteReader, plainLines } from './pasted-text.ts';
 
-/** How long a prompt that appeared by itself ignores keys, in milliseconds from when it was drawn. */
+/** How long a prompt that appeared by itself ignores keys after it was drawn, in milliseconds. */
 export const graceMs = 600;
-/** The grace period lasts until nobody has typed for this long: somebody in the middle of a line has not read the prompt. */
+/** The grace period lasts until no key was pressed for this long: a person in the middle of typing has not read the prompt. */
 const quietMs = 300;
 
 const ctrlC = '\u0003';
@@ -18,20 +18,20 @@ const ctrlD = '\u0004';
 const ctrlZ = '\u001a';
 
 export interface KeyboardListener {
-  /** Ctrl-C, or the terminal was closed. */
+  /** Ctrl-C was pressed, or the terminal was closed. */
   cancelled(): void;
-  /** Ctrl-Z. */
+  /** Ctrl-Z was pressed. */
   suspended(): void;
   /** The grace period began or ended. */
   changed(): void;
 }
 
 export class Keyboard {
-  /** What a line reader reads: the keys that count. */
+  /** The keys that count, as input for a line reader. */
   readonly input: Readable & { setRawMode?: (on: boolean) => unknown } = new Readable({ read() {} });
-  /** Receives pasted text; without it, nothing can be pasted here. */
+  /** Receives pasted text; if undefined, pasting is not possible. */
   onPaste: ((text: string) => void) | undefined;
-  /** Whether Ctrl-D has a text to edit; otherwise it ends the prompt. */
+  /** Whether there is a text for Ctrl-D to edit; otherwise Ctrl-D ends the prompt. */
   hasText = (): boolean => false;
   readonly #stdin: InputStream & { setRawMode?: (on: boolean) => unknown };
   readonly #clock: Clock;
@@ -42,7 +42,7 @@ export class Keyboard {
   #state: 'ignoring' | 'resting' | 'listening' = 'ignoring';
   #lastKey = Number.NEGATIVE_INFINITY;
   #received = 0;
-  /** How often the prompt has appeared: a grace period is over for the appearance that it belongs to. */
+  /** How often the prompt has appeared: the end of a grace period counts only for the appearance it belongs to. */
   #appearance = 0;
 
   constructor(stdin: InputStream, clock: Clock, listener: KeyboardListener) {
@@ -56,7 +56,7 @@ export class Keyboard {
     return this.#state === 'listening';
   }
 
-  /** Takes the terminal over. Keys are ignored until `listen`. */
+  /** Takes over the terminal. Keys are ignored until `listen` is called. */
   open(): void {
     this.#state = 'ignoring';
     this.#stdin.setRawMode?.(true);
@@ -65,17 +65,17 @@ export class Keyboard {
     this.#stdin.resume();
   }
 
-  /** Resolves when everything that was typed so far, wherever it was buffered, has been read and thrown away. */
+  /** Resolves when all keys typed so far, wherever they are buffered, have been read and discarded. */
   async drain(): Promise<void> {
     for (let quietTurns = 0; quietTurns < 2; ) {
       const before = this.#received;
-      // One turn of the event loop reads what the kernel holds.
+      // One turn of the event loop reads what the kernel has buffered.
       await new Promise((resolve) => setImmediate(resolve));
       quietTurns = this.#received === before ? quietTurns + 1 : 0;
     }
   }
 
-  /** Lets keys through: after the grace period, counted from now, if there is one. */
+  /** Lets keys through, after a grace period that starts now if `grace` is true. */
   listen(grace: boolean): void {
     this.#decoder = new StringDecoder('utf8');
     this.#pastes = new PasteReader();
@@ -85,18 +85,18 @@ export class Keyboard {
     if (grace) void this.#rest(this.#appearance).catch(() => undefined);
   }
 
-  /** For a prompt of one line: pasted text becomes keys, with spaces instead of line ends and tabs, which would be commands. */
+  /** For one-line prompts: pasted text becomes keys, with spaces instead of line ends and tabs, which would act as commands. */
   pasteAsKeys(): void {
     this.onPaste = (text) => void this.input.push(text.trim().replaceAll(/[\n\t]+/g, ' '));
   }
 
-  /** Gives the terminal back. */
+  /** Releases the terminal. */
   close(): void {
     this.#closed.abort();
     this.pause();
   }
 
-  /** Gives the terminal back for a while: `open` takes it again. */
+  /** Releases the terminal until `open` is called again. */
   pause(): void {
     this.#state = 'ignoring';
     this.#stdin.removeListener('data', this.#read);
@@ -112,7 +112,7 @@ export class Keyboard {
     for (;;) {
       const left = until() - steadyTime(this.#clock);
       if (left > 0) await this.#clock.sleep(left, this.#closed.signal);
-      // Where this process was held up, what was typed meanwhile has not been read yet.
+      // If this process was delayed, keys typed in the meantime have not been read yet.
       await this.drain();
       if (this.#state !== 'resting' || appearance !== this.#appearance) return;
       if (until() <= steadyTime(this.#clock)) break;
@@ -135,7 +135,7 @@ export class Keyboard {
 
   #keys(keys: string): void {
     const { onPaste } = this;
-    // The first two decide nothing, so they work at any time.
+    // Ctrl-C and Ctrl-Z decide nothing, so they always work.
     if (keys.includes(ctrlC)) this.#listener.cancelled();
     else if (keys.includes(ctrlZ) && this.#state !== 'ignoring') this.#listener.suspended();
     else if (this.#state !== 'listening') return;

@@ -1,4 +1,4 @@
-/** A prompt while it is on the screen: its keyboard, its picture, and what happens to the terminal meanwhile. */
+/** A prompt that is on the screen: its keyboard, its picture, and how it reacts to resizing, suspension and exit. */
 import type { Clock } from '../../base/clock.ts';
 import type { JobControl, Terminal } from '../streams.ts';
 import type { WidthOf } from '../width.ts';
@@ -9,9 +9,9 @@ import { pasteOff, pasteOn } from './pasted-text.ts';
 export class OpenPrompt {
   readonly keyboard: Keyboard;
   readonly frame: PromptFrame;
-  /** Aborted when the person gave up: Ctrl-C, Ctrl-D, or a terminal that was closed. */
+  /** Aborted when the user cancels: with Ctrl-C or Ctrl-D, or by closing the terminal. */
   readonly cancelled = new AbortController();
-  /** Whether the prompt leaves the screen when it ends, because something else takes its place. */
+  /** Whether the prompt is removed from the screen when it ends, because something else replaces it. */
   vanishes = false;
   readonly #terminal: Terminal;
   readonly #jobs: JobControl | undefined;
@@ -20,7 +20,7 @@ export class OpenPrompt {
   readonly #undo: (() => void)[] = [];
   #shown = false;
   #over = false;
-  /** Whether the terminal is somebody else's, because this process was stopped. */
+  /** Whether another process has the terminal, because this one was stopped. */
   #away = false;
   #appearances = 0;
 
@@ -41,13 +41,13 @@ export class OpenPrompt {
     return this.#unsolicited && !this.keyboard.listening;
   }
 
-  /** Calls the listener whenever the prompt must be drawn again. Returns what ends that. */
+  /** Calls the listener whenever the prompt must be redrawn. Returns a function that removes the listener. */
   onRedraw(listener: () => void): () => void {
     this.#redraws.add(listener);
     return () => void this.#redraws.delete(listener);
   }
 
-  /** Takes the terminal over and, once what was typed too early is gone, shows the prompt that has been drawn into the frame. */
+  /** Takes over the terminal, discards keys typed too early, and shows the prompt that has been drawn into the frame. */
   async show(): Promise<void> {
     this.keyboard.open();
     this.#undo.push(() => this.keyboard.close());
@@ -58,13 +58,13 @@ export class OpenPrompt {
     stream.on('resize', resized);
     this.#undo.push(() => stream.removeListener('resize', resized));
     if (this.#jobs) this.#undo.push(this.#jobs.onContinue(() => void this.#continue()));
-    // A terminal must not be left with it, however this process ends.
+    // Bracketed paste must not stay on, however this process ends.
     const exiting = (): void => void stream.write(pasteOff);
     if (this.#jobs) this.#undo.push(this.#jobs.onExit(exiting));
     await this.#appear();
   }
 
-  /** Gives the terminal back. */
+  /** Releases the terminal. */
   close(): void {
     if (this.#over) return;
     this.#over = true;
@@ -86,22 +86,22 @@ export class OpenPrompt {
   }
 
   #redraw(): void {
-    // Ready-made prompts do not listen.
+    // Ready-made prompts do not register a listener.
     if (this.#redraws.size === 0) this.frame.redraw();
     for (const redraw of [...this.#redraws]) redraw();
   }
 
-  /** Stops this process, as Ctrl-Z does where nobody reads the keys themselves. */
+  /** Stops this process, as Ctrl-Z does when the terminal is not in raw mode. */
   #suspend(): void {
     if (!this.#jobs?.stop) return;
     this.#leave();
     this.keyboard.pause();
     this.#jobs.stop();
-    // A process that nobody could continue is not stopped, and hears of no continuation.
+    // A process that could not be continued by a shell is not stopped, and then gets no signal to continue.
     setImmediate(() => void this.#continue());
   }
 
-  /** After `fg`. The shell has set the terminal to its own liking, so everything is set again. */
+  /** After `fg`. The shell has changed the terminal's settings, so they are all set again. */
   async #continue(): Promise<void> {
     if (this.#over || !this.#shown) return;
     this.#leave();

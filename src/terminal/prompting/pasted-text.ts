@@ -1,4 +1,4 @@
-/** Separates pasted text from keys in what a terminal sends: with bracketed paste on, it marks where pasted text begins and ends. */
+/** Separates pasted text from keys in terminal input: with bracketed paste on, the terminal marks the start and end of pasted text. */
 
 /** Switch bracketed paste on and off (xterm control sequences, "Bracketed Paste Mode"). */
 export const pasteOn = '\u001b[?2004h';
@@ -9,13 +9,13 @@ const end = '\u001b[201~';
 
 export type Typed = { keys: string } | { pasted: string };
 
-/** Reads input piece by piece; a mark may be split between two pieces. */
+/** Reads input chunk by chunk; a mark may be split between two chunks. */
 export class PasteReader {
   #pasting = false;
   #rest = '';
   #pasted = '';
 
-  /** What this piece of input completes, in the order it was sent. */
+  /** The keys and pasted texts that this chunk of input completes, in order. */
   read(text: string): Typed[] {
     const found: Typed[] = [];
     let left = this.#rest + text;
@@ -41,21 +41,21 @@ export class PasteReader {
 }
 
 /**
- * How much of the end of the text may be the beginning of the mark.
- * @param least the length from which on it cannot be a key: Escape by itself is one, and so is Escape with `[`
+ * The length of the text's end that may be the beginning of the mark.
+ * @param least the shortest length that cannot be a key: Escape alone is a key, and so is Escape followed by `[`
  */
 function startOfMark(text: string, mark: string, least: number): number {
   for (let length = mark.length - 1; length >= least; length -= 1) if (text.endsWith(mark.slice(0, length))) return length;
   return 0;
 }
 
-/** Pasted text as an answer holds it: line feeds between lines, and no other control characters than tabs. */
+/** Pasted text as an answer: line feeds between lines, and no other control characters except tabs. */
 export const plainLines = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
   text.replace(/\r\n?/g, '\n').replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
 
 /**
- * Whether keys that arrived together must have been pasted into a terminal without bracketed paste: text goes on after a line
- * end. Nobody types that fast, and if it was typed while this process was busy, sending the text still takes another Enter.
+ * Whether keys that arrived together must have been pasted into a terminal without bracketed paste: text follows a line end.
+ * Nobody types that fast; and if the text was typed while this process was busy, sending it still takes another Enter.
  */
 export const looksPasted = (keys: string): boolean => /[\r\n]+[\P{Cc}\t]/u.test(keys);

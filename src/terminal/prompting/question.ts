@@ -1,15 +1,15 @@
-/** What is asked, and how it may be withdrawn. */
+/** Questions, their options, and how a prompt can be withdrawn. */
 import type { PromptNeeded } from '../prompt-errors.ts';
 
-/** A question that a person's own command asks, and that decides no human request. */
+/** A question about the user's own command, which does not decide a human request. */
 export interface PlainQuestion extends PromptNeeded {
   message: string;
 }
 
 export interface Question extends PlainQuestion {
-  /** What to know before the message is read; shown above it. */
+  /** Context to read before the message; shown above it. */
   above?: string | undefined;
-  /** What belongs to the message, such as a description; shown below it. */
+  /** Details of the message, such as a description; shown below it. */
   detail?: string | undefined;
   /** What Escape does, such as "leave it pending": the prompt then rejects with `PromptDismissed`. */
   escape?: string;
@@ -24,14 +24,14 @@ export interface Choice<Value> {
 }
 
 export interface Withdrawal {
-  /** Withdraws the prompt: it leaves the screen and the promise rejects with the signal's reason. */
+  /** Withdraws the prompt: it disappears from the screen, and the promise rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
 export interface PromptOptions extends Withdrawal {
   /**
-   * Whether the prompt appears by itself rather than in reply to something the person just did. Keys are then ignored for a
-   * short, visible time, because they were meant for something else.
+   * Whether the prompt appears by itself rather than in response to something the user has just done. Keys are then ignored for
+   * a short, visible grace period, because they were meant for something else.
    */
   unsolicited?: boolean;
 }
@@ -40,8 +40,8 @@ type Validate = (text: string) => true | string;
 
 export interface InputQuestion extends Question {
   validate?: Validate;
-  /** Lets Enter without a text open $VISUAL or $EDITOR, where there is one, on a file with this extension, such as `.md`. */
+  /** File extension, such as `.md`, with which Enter without a text opens $VISUAL or $EDITOR, if one is set. */
   editor?: string | undefined;
-  /** Receives a text that was written when the prompt ends without an answer. */
+  /** Receives the text written so far when the prompt ends without an answer. */
   onUnsent?: (text: string) => void;
 }

@@ -1,4 +1,4 @@
-/** Showing a prompt: it has the terminal until it is answered, withdrawn or given up. */
+/** Shows a prompt, which has the terminal until it is answered, withdrawn or cancelled. */
 import type { Clock } from '../../base/clock.ts';
 import { PromptCancelled, PromptDismissed, promptNeeded } from '../prompt-errors.ts';
 import { promptTheme } from '../prompt-theme.ts';
@@ -24,9 +24,9 @@ export async function showPrompt<Answer>(
   // The library would draw half a prompt where there is no terminal.
   if (!terminal.interactive) throw promptNeeded(question.message, question);
   const [components, styles, widthOf] = await Promise.all([import('./components.ts'), terminal.err.styles(), widthFor(['ä'])]);
-  // With a signal that was aborted before, the library would leave its line reader open.
+  // With a signal that is already aborted, the library would leave its line reader open.
   signal?.throwIfAborted();
-  const heading = fitting(terminal, question, widthOf);
+  const heading = fitHeading(terminal, question, widthOf);
   const open = new OpenPrompt(terminal, clock, widthOf, unsolicited);
   const dismissed = new AbortController();
   const escaped = (): void => dismissed.abort();
@@ -36,7 +36,7 @@ export async function showPrompt<Answer>(
     input: open.keyboard.input,
     output: open.frame,
     signal: AbortSignal.any(ends),
-    // Read when the prompt ends: one that was answered stays on the screen, one that was withdrawn does not.
+    // Read when the prompt ends: an answered prompt stays on the screen, a withdrawn one does not.
     get clearPromptOnDone(): boolean {
       return open.vanishes || signal?.aborted === true || dismissed.signal.aborted;
     },
@@ -44,7 +44,7 @@ export async function showPrompt<Answer>(
   const release = terminal.reserveForPrompt();
   try {
     const answer = show(components, base, context);
-    // It may fail while the terminal is still being taken over.
+    // It may reject while the terminal is still being taken over.
     answer.catch(() => undefined);
     await open.show();
     return await answer;
@@ -59,14 +59,14 @@ export async function showPrompt<Answer>(
   }
 }
 
-/** Rows that a prompt needs for something else than its question: a page of choices, a description, an error, and the keys. */
+/** Rows that a prompt needs besides its question: for a page of choices, a description, an error, and the keys. */
 const otherRows = 14;
 
 /**
- * What the prompt itself shows of the question. A prompt is drawn again with every key, which goes wrong where it does not fit:
- * what is too long is written above it, once, before this returns.
+ * The part of the question that the prompt itself shows. A prompt is redrawn with every key, which fails if it does not fit the
+ * screen: context and details that are too long are printed once, above the prompt.
  */
-function fitting(terminal: Terminal, { message, above, detail }: Question, widthOf: WidthOf): Heading {
+function fitHeading(terminal: Terminal, { message, above, detail }: Question, widthOf: WidthOf): Heading {
   const whole = { above: text(above), message: text(message), detail: text(detail) };
   const { rows, columns } = terminal.err;
   const lines = [whole.above, whole.message, whole.detail].filter(Boolean).join('\n').split('\n');

@@ -1,23 +1,23 @@
-/** What every prompt shows around its own part: the question above it, and the keys below it. */
+/** What all prompts have in common: the question above, and the keys below. */
 import { useEffect, useState } from '@inquirer/core';
 import type { promptTheme } from '../prompt-theme.ts';
 import type { OpenPrompt } from './open-prompt.ts';
 
 export type Theme = ReturnType<typeof promptTheme>;
 
-/** Texts that were sanitised. */
+/** The texts of a question, sanitised. */
 export interface Heading {
-  /** What to know before the message is read, above it. */
+  /** Context to read before the message; shown above it. */
   above: string;
   message: string;
-  /** What belongs to the message, below it. */
+  /** Details of the message; shown below it. */
   detail: string;
 }
 
 /** A key, and what it does. */
 export type KeyHelp = [key: string, action: string];
 
-/** What a prompt component is given beside its own settings. */
+/** What every prompt component receives in addition to its own settings. */
 export interface Base {
   heading: Heading;
   theme: Theme;
@@ -28,20 +28,20 @@ export interface Base {
   escaped(): void;
 }
 
-/** Draws the prompt again whenever the terminal needs it. */
+/** Redraws the prompt whenever the terminal requires it. */
 export function useRedraws(open: OpenPrompt): void {
   const [count, setCount] = useState(0);
   useEffect(() => open.onRedraw(() => setCount(count + 1)), [count]);
 }
 
-/** The heading of a prompt that is open. */
-export function headingView({ heading, theme }: Base, beside = ''): string {
+/** The heading of an open prompt. @param inline text after the message on the same line */
+export function headingView({ heading, theme }: Base, inline = ''): string {
   const { above, message, detail } = heading;
-  const line = `${theme.prefix.idle} ${theme.style.message(message)}${beside === '' ? '' : ` ${beside}`}`;
+  const line = `${theme.prefix.idle} ${theme.style.message(message)}${inline === '' ? '' : ` ${inline}`}`;
   return [above, line, detail].filter(Boolean).join('\n');
 }
 
-/** A prompt that was answered, as it stays on the screen. */
+/** An answered prompt as it stays on the screen. */
 export function answeredView({ heading, theme }: Answered, [first = '', ...more]: readonly string[]): string {
   const { message, answer } = theme.style;
   const line = [theme.prefix.done, message(heading.message), ...(more.length === 0 ? [answer(first)] : [])].join(' ');
@@ -54,17 +54,17 @@ interface Answered {
   theme: { prefix: Pick<Theme['prefix'], 'done'>; style: Pick<Theme['style'], 'message' | 'answer'> };
 }
 
-/** Lines of a text that a prompt shows. */
+/** The most lines of a text that a prompt shows. */
 const longest = 8;
 
-/** The first and the last lines of many, so that a prompt fits the screen. */
+/** The first and last lines of a long text, so that the prompt fits the screen. */
 export function clipped(lines: readonly string[]): string[] {
   if (lines.length <= longest) return [...lines];
   const half = longest / 2;
   return [...lines.slice(0, half), `… ${lines.length - 2 * half} more lines …`, ...lines.slice(-half)];
 }
 
-/** The line that says which keys do what, or that they do nothing yet. */
+/** The line that explains the keys, or says that they do not work yet. */
 export function keyHelp(base: Base, keys: readonly KeyHelp[]): string {
   const { theme, open } = base;
   if (open.resting) return theme.style.help('(the keys work in a moment)');

@@ -1,20 +1,20 @@
-/** The settings of a prompt for a text. */
+/** The settings of a text prompt. */
 import type { Base } from './view.ts';
 
 export interface WriteConfig {
   base: Base;
-  /** Text that is there already, such as what an editor returned. */
+  /** The initial text, such as the text from an editor. */
   text: string;
   validate: (text: string) => true | string;
-  /** The reason for asking again. */
+  /** Why the question is asked again. */
   problem: string | undefined;
-  /** What Enter without a text does where that is not an answer; the prompt then resolves to undefined. */
+  /** What Enter without a text does if that is not an answer; the prompt then resolves to undefined. */
   onEmpty: string | undefined;
   /** Called with the text whenever it changes. */
   changed: (text: string) => void;
 }
 
-/** What may be left out. */
+/** The settings that may be left out. */
 export type Writing = { [Setting in keyof Omit<WriteConfig, 'base'>]?: WriteConfig[Setting] | undefined };
 
 export const writeConfig = (writing: Writing, base: Base): WriteConfig => ({

@@ -1,5 +1,4 @@
-/** A text that may become long: on the line, pasted, or written in the person's editor. Nothing that was written is lost. */
-
+/** A prompt for a text that may be long: typed, pasted, or written in the user's editor. No text that was written is lost. */
 import { sanitize } from '../sanitize.ts';
 import type { Terminal } from '../streams.ts';
 import type { Drafts } from './drafts.ts';
@@ -11,7 +10,7 @@ import { writeConfig } from './write-config.ts';
 
 export type Ask = <Answer>(options: PromptOptions, show: Show<Answer>) => Promise<Answer>;
 
-/** Asks until there is a valid text. A text that is there when it ends without an answer goes to the question's `onUnsent`. */
+/** Asks until there is a valid text. If it ends without an answer, the text written so far goes to the question's `onUnsent`. */
 export async function writeLong(
   terminal: Terminal,
   drafts: Drafts,
@@ -31,12 +30,12 @@ export async function writeLong(
       const config = { ...question, problem, text, changed, ...(command === undefined ? {} : { onEmpty: 'open your editor' }) };
       const line = await ask(again, ({ write }, base, context) => write(writeConfig(config, base), context));
       if (line !== undefined || command === undefined) return line ?? '';
-      // While the editor is open it has the terminal to itself: nothing is written beside it, and it is not withdrawn.
+      // An open editor has exclusive use of the terminal: nothing else is written, and the prompt is not withdrawn.
       const release = terminal.reserveForPrompt();
       const edited = await edit({ command, drafts, stdout: terminal.out.isTTY }, '', message, editor ?? '').finally(release);
       text = edited.text.trim();
       options.signal?.throwIfAborted();
-      problem = edited.problem ?? (text === '' ? 'The editor saved no text.' : complaint(validate(text)));
+      problem = edited.problem ?? (text === '' ? 'The editor saved no text.' : problemOf(validate(text)));
       if (problem !== undefined) continue;
       await showAnswer(terminal, question, text);
       return text;
@@ -47,9 +46,9 @@ export async function writeLong(
   }
 }
 
-const complaint = (valid: true | string): string | undefined => (valid === true ? undefined : valid);
+const problemOf = (valid: true | string): string | undefined => (valid === true ? undefined : valid);
 
-/** What was written in the editor, as an answer at the prompt would stay on the screen. */
+/** Shows the text from the editor in the form in which an answered prompt stays on the screen. */
 async function showAnswer(terminal: Terminal, { message, above, detail }: InputQuestion, text: string): Promise<void> {
   const { success, bold, accent } = await terminal.err.styles();
   const theme = { prefix: { done: success('✓') }, style: { message: bold, answer: accent } };

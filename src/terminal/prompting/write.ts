@@ -1,15 +1,15 @@
-/** Writing a text: a line, or the lines of a pasted text. */
+/** A prompt for a text: one line, or the lines of a pasted text. */
 import { createPrompt, isBackspaceKey, isEnterKey, useEffect, useKeypress, useRef, useState } from '@inquirer/core';
 import { sanitize } from '../sanitize.ts';
 import { answeredView, clipped, footer, headingView, type KeyHelp, useRedraws } from './view.ts';
 import type { WriteConfig } from './write-config.ts';
 
-/** Lines above the one that is being written. */
+/** The line being written, and the lines above it. */
 type Written = { lines: readonly string[]; line: string };
 
 type LineReader = Parameters<Parameters<typeof useKeypress>[0]>[1] & { cursor: number };
 
-/** Resolves to the text; undefined for Enter without a text where that has a meaning of its own. */
+/** Resolves to the text, or to undefined for Enter without a text if `onEmpty` is set. */
 export const write = createPrompt<string | undefined, WriteConfig>((config, done) => {
   const { base, validate, onEmpty } = config;
   const { theme, open } = base;
@@ -34,7 +34,7 @@ export const write = createPrompt<string | undefined, WriteConfig>((config, done
   useEffect((reader) => {
     open.keyboard.onPaste = (text) => paste.current?.(text, reader as LineReader);
     if (config.text !== '') open.keyboard.onPaste(config.text);
-    // Text that is there already has not answered the complaint about it.
+    // Inserting the initial text does not resolve the problem that it has.
     setError(config.problem);
   }, []);
 
@@ -43,7 +43,7 @@ export const write = createPrompt<string | undefined, WriteConfig>((config, done
     if (answer !== undefined) return;
     if (isEnterKey(key)) {
       const text = textOf(written);
-      // The line reader has taken the line away.
+      // The line reader has cleared its line.
       reader.write(written.line);
       if (text === '' && onEmpty !== undefined) {
         open.vanishes = true;
@@ -66,7 +66,7 @@ export const write = createPrompt<string | undefined, WriteConfig>((config, done
   if (answer !== undefined) return answeredView(base, clipped(sanitize(answer).split('\n')));
   const empty = textOf(written) === '';
   const keys: KeyHelp[] = [['⏎', empty && onEmpty !== undefined ? onEmpty : 'confirm']];
-  // The text stands at the end of what is above the keys, so the detail cannot.
+  // The text being written must come last above the keys, so the details go above the message.
   const { above, message, detail } = base.heading;
   const heading = headingView({ ...base, heading: { above: [above, detail].filter(Boolean).join('\n'), message, detail: '' } });
   const lines = clipped(written.lines.map((text) => `  ${theme.style.answer(sanitize(text))}`));
@@ -76,17 +76,17 @@ export const write = createPrompt<string | undefined, WriteConfig>((config, done
 
 const textOf = ({ lines, line }: Written): string => [...lines, line].join('\n');
 
-/** The text after pasting at the cursor of its last line; `after` is the length of what stands behind the pasted text. Pure. */
+/** The text after pasting at the cursor of its last line; `after` is the length of the text behind the cursor. Pure. */
 export function insertPasted({ lines, line }: Written, text: string, cursor: number): Written & { after: number } {
   const after = line.slice(cursor);
   const parts = `${line.slice(0, cursor)}${text}`.split('\n');
-  // A tab is as wide as its place, which the line reader cannot know.
+  // The width of a tab depends on its column, which the line reader cannot know.
   if (parts.at(-1)?.includes('\t')) parts.push('');
   const last = parts.pop() ?? '';
   return { lines: [...lines, ...parts], line: `${last}${after}`, after: after.length };
 }
 
-/** Makes the reader's line another one, with the cursor at this place. */
+/** Replaces the reader's line and places the cursor. */
 function replaceLine(reader: LineReader, line: string, cursor: number): void {
   reader.clearLine(0);
   reader.write(line);

@@ -236,7 +236,7 @@ describe('--fields of a list without rows', () => {
     expect((await service.cli([...empty, '--json', '--fields', 'id,status'])).json()).toMatchObject({ data: [] });
     const refused = await service.cli([...empty, '--fields', 'stats']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('There is no field "stats" here.');
+    expect(refused.stderr).toContain('The result has no field "stats".');
     expect(refused.stderr).toContain('status');
   });
 });
