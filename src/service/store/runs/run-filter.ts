@@ -148,7 +148,10 @@ function issueConditions(where: ExpressionBuilder<Database, 'runs'>, values: Val
   const issues = where.selectFrom('evaluations').select('evaluations.run_id').where('evaluations.issues', '>', 0);
   const severities = (['critical', 'medium', 'low'] as const).filter((severity) => values[severity]);
   const sets = [...(values.withIssues ? [issues] : []), ...severities.map((severity) => issues.where(`evaluations.${severity}`, '>', 0))];
+  // A range of one ID, because for an equal ID SQLite prefers the index of all evaluations, and then reads the row of each run from the disk.
   const isIn = (set: typeof issues) =>
-    values.runByRun ? where.exists(set.whereRef('evaluations.run_id', '=', 'runs.id')) : where('runs.id', 'in', set);
+    values.runByRun
+      ? where.exists(set.whereRef('evaluations.run_id', '>=', 'runs.id').whereRef('evaluations.run_id', '<=', 'runs.id'))
+      : where('runs.id', 'in', set);
   return [...sets.map(isIn), ...(values.withoutIssues ? [where.not(isIn(issues))] : [])];
 }

@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { openDatabase } from '../../../../src/service/store/database/database.ts';
 import { LibsqlDialect } from '../../../../src/service/store/database/dialect.ts';
 import type { Database } from '../../../../src/service/store/database/schema.ts';
+import { searchSlice } from '../../../../src/service/store/database/slices.ts';
 import type { RunFilter } from '../../../../src/service/store/runs/run-filter.ts';
 import { countRuns, listRunRows } from '../../../../src/service/store/runs/run-list.ts';
 import { changeRun, insertRun } from '../../../../src/service/store/runs/runs.ts';
@@ -68,6 +69,23 @@ it('a few runs with issues among many others are found by their issues', async (
     expect(plan).not.toMatch(/runs_listed|runs_by|SCAN runs/);
   }
 });
+
+it.each<[Partial<RunFilter>]>([[{ hasIssues: true }], [{ hasIssues: false }], [{ issueSeverity: 'critical' }]])(
+  'many runs with issues are counted by %o without reading the evaluation of each run',
+  async (filter) => {
+    const { db, plans } = await watched();
+    await sql`pragma foreign_keys = off`.execute(db);
+    await sql`insert into run_totals (team_id, agent_id, status, source, runs) values ('t', 'a', 'failed', 'api', 1000000)`.execute(db);
+    await sql`with recursive n(i) as (select 1 union all select i + 1 from n where i <= ${sql.lit(searchSlice)})
+      insert into evaluations (run_id, status, passed, total, critical, medium, low, issues, results, created_at, updated_at)
+      select printf('run-%d', i), 'ready', 0, 1, 1, 0, 0, 1, '[]', '', '' from n`.execute(db);
+    await countRuns(db, { teamId: 't', ...filter });
+    const searches = plans().filter((plan) => plan.includes('SUBQUERY') && plan.includes('evaluations'));
+    expect(searches.length).toBeGreaterThan(0);
+    for (const plan of searches)
+      expect(plan).toMatch(/SEARCH evaluations USING (COVERING )?INDEX evaluations_with_issues \(run_id>\? AND run_id<\?\)/);
+  },
+);
 
 it.each<[Partial<RunFilter>]>([[{}], [{ agentId: 'a' }], [{ statuses: ['failed', 'waiting'] }], [{ source: 'api' }]])(
   'the total filtered by %o reads no run',
