@@ -5,9 +5,9 @@ import type { ResultFields } from './result-fields.ts';
 
 /** What each exit code means, in a few words. */
 export const exitMeanings: Readonly<Record<ExitCode, string>> = {
-  [exitCodes.done]: 'done',
+  [exitCodes.done]: 'success',
   [exitCodes.failure]: 'unexpected failure',
-  [exitCodes.usage]: 'bad flag or input, or a prompt was needed and not possible',
+  [exitCodes.usage]: 'invalid flag or input, or a prompt was needed but not possible',
   [exitCodes.notFound]: 'not found',
   [exitCodes.auth]: 'not signed in, or the credential was rejected',
   [exitCodes.forbidden]: 'forbidden',
@@ -17,8 +17,8 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   [exitCodes.timeout]: '--timeout passed',
   [exitCodes.runFailed]: 'the run failed',
   [exitCodes.runInterrupted]: 'the run was interrupted',
-  [exitCodes.runWaiting]: 'the run waits for a person and nobody may be asked here',
-  [exitCodes.outcomeUnknown]: 'outcome unknown: the change was sent and its answer never came',
+  [exitCodes.runWaiting]: 'the run waits for a person, and this command cannot ask one',
+  [exitCodes.outcomeUnknown]: 'outcome unknown: a change was sent and no response arrived',
   [exitCodes.interrupted]: 'Ctrl-C',
   [exitCodes.terminated]: 'terminated',
 };

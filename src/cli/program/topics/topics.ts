@@ -1,4 +1,4 @@
-/** What `aops help TOPIC` says. The same texts become pages of the manual and man pages. Words as they are typed stand in backquotes. */
+/** The texts of `aops help TOPIC`, which are also pages of the manual and man pages. Text to type is in backquotes. */
 import { exitMeanings } from '../help.ts';
 import { environmentRows, surroundingRows } from './environment.ts';
 import { procedures } from './procedures.ts';
@@ -8,32 +8,32 @@ export const topics: Readonly<Record<string, Topic>> = {
   environment: {
     summary: 'Environment variables that aops reads',
     blocks: () => [
-      'A flag beats the environment, the environment beats the profile, the profile beats a stored setting. `aops config explain` shows which counted.',
+      'A flag overrides the environment, the environment overrides the profile, and the profile overrides a stored setting. `aops config explain` shows where each value comes from.',
       { rows: environmentRows() },
       { heading: 'Set by the system and other programs' },
       { rows: surroundingRows() },
     ],
   },
   'exit-codes': {
-    summary: 'What the exit code says',
+    summary: 'What the exit codes mean',
     blocks: () => [
-      'The same in every output mode. `aops runs watch`, `runs wait` and `runs start --watch` end with the outcome of the run, also of one that ended earlier.',
+      'Exit codes are the same in every output mode. For `aops runs watch`, `runs wait`, and `runs start --watch`, the exit code is the outcome of the run, even if the run ended earlier.',
       { rows: Object.entries(exitMeanings).map(([code, meaning]) => [code, meaning]) },
-      'Exit 13 names the key of the change; `aops retry KEY` settles it. After exit 12, answer with `aops inbox` or `aops runs respond` and go on with `aops runs watch`.',
+      'After exit 13, the error contains the key of the change; `aops retry KEY` settles it. After exit 12, answer with `aops inbox` or `aops runs respond`, then continue with `aops runs watch`.',
     ],
   },
   formatting: {
-    summary: 'Output formats, fields, filters, colour and width',
+    summary: 'Output formats, fields, filters, colour, and width',
     blocks: () => [
-      '`-o table` is for people and the default. `--json` (the same as `-o json`), `ndjson`, `yaml`, `csv` and `id` are for programs. On a terminal a table fits its width, times are relative, and long output goes through a pager. In a pipe it is tab-separated, whole, without header or colour, and times are ISO 8601.',
+      '`-o table` is the default and is for people. `--json` (the same as `-o json`), `ndjson`, `yaml`, `csv`, and `id` are for programs. On a terminal, a table fits the width, times are relative, and long output goes through a pager. In a pipe, a table is tab-separated and complete, without a header or colour, and times are ISO 8601.',
       {
         rows: [
-          ['--fields a,b.c', 'Only these fields, in every format; help lists the fields of each command'],
+          ['--fields a,b.c', 'Show only these fields, in every format; the help of each command lists its fields'],
           ['--jq EXPR', 'Filter the JSON; jq is built in'],
-          ['-o id', 'Ids alone, one a line'],
-          ['-o ndjson', 'One JSON object a line: rows as they are read, events as they happen'],
-          ['--color auto|always|never', 'Beats NO_COLOR, which beats FORCE_COLOR'],
-          ['-q, --quiet', 'Nothing but the result'],
+          ['-o id', 'Show only IDs, one per line'],
+          ['-o ndjson', 'Show one JSON object per line: rows as they are read, events as they happen'],
+          ['--color auto|always|never', 'Overrides NO_COLOR, which overrides FORCE_COLOR'],
+          ['-q, --quiet', 'Show only the result'],
         ],
       },
       { heading: 'Examples' },
@@ -45,23 +45,23 @@ export const topics: Readonly<Record<string, Topic>> = {
           'aops agents list --all -o ndjson | head -1',
         ],
       },
-      'What a service or an agent wrote is never passed to a terminal as it is: control characters show as `^[` or `\\u{202e}`.',
+      'Text from a service or an agent never controls your terminal: control characters appear as `^[` or `\\u{202e}`.',
     ],
   },
   names: {
-    summary: 'How to name a run, an agent and other things',
+    summary: 'How to refer to a run, an agent, and other things',
     blocks: () => [
-      'A run has a number, which is its own within the team and never used again. Wherever a command takes a run, these name it:',
+      'A run has a number, which is unique within the team and never reused. Every command that accepts a run accepts these forms:',
       {
         rows: [
           ['17, #17', 'The run with this number; quote `#17` in a shell, where # begins a comment'],
-          ['release#17', 'The same, and an error unless it is a run of the agent "release"'],
+          ['release#17', 'The same run, but an error unless it belongs to the agent "release"'],
           ['@latest, @latest~1', 'The newest run of the team, the one before it, and so on'],
-          ['01a20342-3a73…', 'Its id, or the first 8 characters or more of it when no other run begins with them'],
+          ['01a20342-3a73…', 'Its ID, or at least the first 8 characters of it if they are unique'],
         ],
       },
-      'One to seven digits are a number; eight or more are the beginning of an id. A whole id is used as it is, without a request. A name that several runs have is an error that lists them, and nothing is changed. A script that keeps a run for later should keep the id: a number belongs to one team.',
-      'An agent, a queue and a connection are named by name or id; a revision as `AGENT@live`, `AGENT@latest` or `AGENT@2`; an artifact by id, by title, or as `@latest`.',
+      'One to seven digits are a number; eight or more are the beginning of an ID. A complete ID is used without a lookup. If a name matches several runs, the error lists them, and nothing is changed. A script that stores a run for later should store the ID, because a number belongs to one team.',
+      'Refer to an agent, a queue, or a connection by name or ID; to a revision as `AGENT@live`, `AGENT@latest`, or `AGENT@2`; to an artifact by ID, by title, or as `@latest`.',
       { heading: 'Examples' },
       { code: ['aops runs get 17', 'aops runs watch @latest', "aops sandbox ls '#17' out", 'aops runs messages @latest~1 --jq .total'] },
     ],
@@ -72,10 +72,10 @@ export const topics: Readonly<Record<string, Topic>> = {
     blocks: () => [
       {
         rows: [
-          ['stdout', 'the result, and nothing else'],
-          ['stderr', 'notes, progress, errors; with --json an error is one JSON object, the last line'],
+          ['stdout', 'only the result'],
+          ['stderr', 'notes, progress, and errors; with --json, an error is one JSON object on the last line'],
           ['exit code', 'the same in every output mode; see `aops help exit-codes`'],
-          ['JSON', 'a list is {"data": [...], "total", "limit", "offset"}, one resource is the resource itself'],
+          ['JSON', 'a list is {"data": [...], "total", "limit", "offset"}; a single resource is the resource itself'],
           ['prompts', 'never without a terminal, in CI, or with --no-input; destructive commands then need --yes'],
           ['changes', 'carry an idempotency key and happen once, however often they are retried'],
         ],
@@ -91,12 +91,12 @@ export const topics: Readonly<Record<string, Topic>> = {
           `aops commands --json --jq '.data[] | {id, exit_codes, result}'`,
         ],
       },
-      'Texts may be given as `@FILE`, or `-` for standard input. `--timeout` limits a whole command (exit 9), `--max-wait` what a rate limit may ask for (exit 7).',
+      'Text can be passed as `@FILE`, or as `-` for standard input. `--timeout` limits a whole command (exit 9), and `--max-wait` limits the wait for a rate limit (exit 7).',
     ],
   },
 };
 
-/** A topic as it is printed. */
+/** The text that `aops help TOPIC` prints. */
 export function topicText({ summary, blocks }: Topic): string {
   const parts = blocks().map((block) => {
     if (typeof block === 'string') return wrap(plain(block), 0);
@@ -118,7 +118,7 @@ function row(word: string, meaning: string, width: number): string {
   return word.length > width ? `  ${word}\n${' '.repeat(indent)}${text}` : `  ${word.padEnd(width)}  ${text}`;
 }
 
-/** Words on lines of `textWidth` columns, those after the first indented. */
+/** Text on lines of `textWidth` columns, indented after the first. */
 function wrap(text: string, indent: number): string {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
