@@ -1,4 +1,4 @@
-/** Every command, by group. Loaded at each start: names and summaries only, the definitions come when they are needed. */
+/** Every command, by group. Loaded at every start, so it contains only names and summaries; definitions are loaded when needed. */
 
 import type { Group } from '../cli/kit/command.ts';
 import type { Leaf } from '../cli/kit/tree.ts';
@@ -20,37 +20,37 @@ import { sandbox } from './sandbox/index.ts';
 import { teams } from './teams/index.ts';
 import { webhooks } from './webhooks/index.ts';
 
-/** What stands on the first level, in sections, in the order of the help. */
+/** The entries of the first level by section, in the order of the help. */
 const sections: Readonly<Record<string, Readonly<Record<string, Group | Leaf>>>> = {
   Runs: {
     runs,
-    inbox: { summary: 'See what runs ask of people, and answer it', load: () => import('./inbox/inbox.ts') },
+    inbox: { summary: 'List and answer pending human requests', load: () => import('./inbox/inbox.ts') },
     sandbox,
   },
   Agents: { agents, revisions, plugins },
-  'Work for agents': { queues, cases },
+  'Queues and cases': { queues, cases },
   'Team and integrations': { teams, billing, artifacts, connections, webhooks, mcp },
-  'A service of your own': {
+  'Your own service': {
     local,
-    serve: { summary: 'Run the service in the foreground, for a server', load: () => import('./local/serve.ts') },
+    serve: { summary: 'Run the service in the foreground, as on a server', load: () => import('./local/serve.ts') },
   },
-  'You and the service': {
+  'Setup and troubleshooting': {
     auth,
     profiles,
     config,
-    doctor: { summary: 'Check everything aops needs, and say what to do about it', load: () => import('./doctor/doctor.ts') },
-    retry: { summary: 'Settle a change whose outcome is unknown, or list those there are', load: () => import('./changes/retry.ts') },
-    api: { summary: 'Send any request to the service, signed in', load: () => import('./api/api.ts') },
+    doctor: { summary: 'Check your setup and explain how to fix problems', load: () => import('./doctor/doctor.ts') },
+    retry: { summary: 'Settle changes whose outcome is unknown, or list them', load: () => import('./changes/retry.ts') },
+    api: { summary: 'Send an authenticated request to the service', load: () => import('./api/api.ts') },
   },
-  'Shells and programs': {
-    commands: { summary: 'Describe every command, for programs', load: () => import('./about/commands.ts') },
-    completion: { summary: 'Print the completion script of a shell', load: () => import('./completion/completion.ts') },
+  Scripting: {
+    commands: { summary: 'Describe every command for programs', load: () => import('./about/commands.ts') },
+    completion: { summary: 'Print a shell completion script', load: () => import('./completion/completion.ts') },
     __complete: { summary: 'Complete a command line', load: () => import('./completion/complete.ts'), hidden: true },
-    __refresh: { summary: 'Bring the words of completion up to date', load: () => import('./completion/refresh.ts'), hidden: true },
+    __refresh: { summary: 'Update the cached words for completion', load: () => import('./completion/refresh.ts'), hidden: true },
   },
 };
 
-/** All of it on one level, each entry with the title of its section. */
+/** All entries on one level, each with the title of its section. */
 export const commandTree: Readonly<Record<string, Group | Leaf>> = Object.fromEntries(
   Object.entries(sections).flatMap(([section, entries]) => Object.entries(entries).map(([name, entry]) => [name, { ...entry, section }])),
 );

@@ -1,4 +1,4 @@
-/** Artifacts from the command line: made, followed, asked, exported, opened. */
+/** The artifacts commands: creating, watching, answering, exporting and opening. */
 import { chmod, mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
@@ -22,7 +22,7 @@ const errorOf = (result: CliResult): Record<string, unknown> =>
   (JSON.parse(result.stderr.trimEnd().split('\n').at(-1) ?? '') as { error: Record<string, unknown> }).error;
 const artifacts = (...argv: string[]): Promise<CliResult> => service.cli(['artifacts', ...argv]);
 
-/** Makes a page and returns its id. */
+/** Creates a page and returns its ID. */
 async function made(message: string): Promise<string> {
   const result = await artifacts('create', message, '--watch', '-o', 'id');
   expect(result, result.stderr).toMatchObject({ code: 0 });
@@ -36,7 +36,7 @@ async function asking(message = 'chart of runs'): Promise<string> {
 }
 
 describe('artifacts', () => {
-  it('are made and followed: what was done is said, the artifact is the result', async () => {
+  it('are created and watched: messages are printed, and the artifact is the result', async () => {
     const result = await artifacts('create', 'title Week; runs by status; usage', '--watch');
     expect(result).toMatchObject({ code: 0 });
     expect(result.stderr).toContain('Added "Runs by status" as a bar chart.');
@@ -47,7 +47,7 @@ describe('artifacts', () => {
     expect(events.filter(({ type }) => type === 'artifact.message')).toMatchObject([{ data: { message: { role: 'assistant' } } }]);
   });
 
-  it('are started without waiting, and read', async () => {
+  it('can be created without waiting and read later', async () => {
     const created = (await artifacts('create', 'runs', '--json')).json<Artifact & Record<string, unknown>>();
     expect(created).toMatchObject({ html_code_present: expect.any(Boolean), visibility: 'private' });
     const done = await eventually('the page', async () => {
@@ -57,10 +57,10 @@ describe('artifacts', () => {
     expect(done).toMatchObject({ title: 'Runs', is_creator: true, can_edit: true });
     const list = (await artifacts('list', '--scope', 'created', '--all', '--json')).json<{ data: Artifact[]; total: number }>();
     expect(list.data.some(({ id }) => id === created.id)).toBe(true);
-    expect((await artifacts('list', '--scope', 'shared')).stderr).toContain('No artifacts.');
+    expect((await artifacts('list', '--scope', 'shared')).stderr).toContain('There are no artifacts.');
   });
 
-  it('are changed, also from an earlier revision, and restored', async () => {
+  it('are changed from the current or an earlier revision, and restored', async () => {
     const id = await made('runs by status');
     expect((await artifacts('send', id, 'add usage', '--watch')).code).toBe(0);
     const started = await artifacts('send', id, 'agents', '--json');
@@ -75,7 +75,7 @@ describe('artifacts', () => {
       ['1', '', ''],
       [''],
     ]);
-    expect((await artifacts('restore', id, 'v2')).stdout).toBe('The current version is 5.\n');
+    expect((await artifacts('restore', id, 'v2')).stdout).toBe('The current version is now 5.\n');
     expect((await artifacts('revisions', id)).stdout).toMatch(/^5\tcurrent\trestores 2\t/);
     const missing = await artifacts('restore', id, '9', '--json');
     expect([missing.code, errorOf(missing).code]).toEqual([3, 'revision_not_found']);
@@ -104,7 +104,7 @@ describe('artifacts', () => {
     expect((await artifacts('get', copy)).code).toBe(3);
   });
 
-  it('have messages that are read from the end', async () => {
+  it('list their messages from the end', async () => {
     const id = await made('runs');
     await artifacts('send', id, 'usage', '--watch');
     const all = (await artifacts('messages', id, '--all', '--json')).json<{ data: ArtifactMessage[]; total: number }>();
@@ -118,7 +118,7 @@ describe('artifacts', () => {
     expect((await artifacts('messages', id, '--all', '--limit', '2')).code).toBe(2);
   });
 
-  it('are named @latest, and otherwise by their id or title', async () => {
+  it('are found by ID, by title or as @latest', async () => {
     const id = await made('title "The latest page"; runs');
     expect((await artifacts('get', 'The latest page', '-o', 'id')).stdout.trim()).toBe(id);
     expect((await artifacts('get', '@latest', '-o', 'id')).stdout.trim()).toBe(id);
@@ -134,7 +134,7 @@ describe('artifacts', () => {
     expect(errorOf(none).hint).toBe('See the artifacts with `aops artifacts list`.');
   });
 
-  it('keep connections', async () => {
+  it('attach and detach connections', async () => {
     await service.cli(['connections', 'create', 'crm', '--url', 'http://127.0.0.1:9/mcp']);
     const id = (await artifacts('create', 'runs', '--connection', 'crm', '--watch', '-o', 'id')).stdout.trim();
     expect((await artifacts('connections', 'list', id, '--json')).json<{ total: number }>().total).toBe(1);
@@ -146,7 +146,7 @@ describe('artifacts', () => {
 });
 
 describe('a generation that', () => {
-  it('asks where nobody can be asked ends with exit 12 and the command that answers', async () => {
+  it('asks a question without a terminal ends with exit 12 and shows the command to answer', async () => {
     const result = await artifacts('create', 'chart of runs', '--watch', '--json');
     expect(result).toMatchObject({ code: 12, stdout: '' });
     const { code, hint } = errorOf(result);
@@ -158,7 +158,7 @@ describe('a generation that', () => {
     expect([again.code, errorOf(again).code]).toEqual([6, 'question_not_pending']);
   });
 
-  it('asks says so when it is looked at, until it is answered', async () => {
+  it('asks a question shows it until it is answered', async () => {
     const id = await asking();
     const shown = await artifacts('get', id);
     expect(shown.stdout).toMatch(/\nStatus\trunning\n[\s\S]*\nAsks\t"chart of runs": what should a bar chart of runs count by\?/);
@@ -168,20 +168,20 @@ describe('a generation that', () => {
     expect((await artifacts('get', id, '--jq', '.pending_question')).stdout).toBe('null\n');
   });
 
-  it('asks is answered from a file', async () => {
+  it('asks a question is answered from a file', async () => {
     const result = await artifacts('create', 'chart of runs; chart of human requests', '--answers', 'answers.yaml', '--json');
     expect(result.json()).toMatchObject({ status: 'completed', title: 'Runs by agent' });
     expect(result.stderr.match(/Answered from the answers file\./g)).toHaveLength(2);
   });
 
-  it('is answered with something else is told what there is', async () => {
+  it('receives an invalid answer lists the options', async () => {
     const id = await asking();
     const wrong = await artifacts('respond', id, '--answer', 'colour');
     expect(wrong).toMatchObject({ code: 2 });
     expect(wrong.stderr).toContain('Choose from: status | agent');
   });
 
-  it('is stopped ends with exit 11 for who follows it', async () => {
+  it('is stopped ends with exit 11 for whoever watches it', async () => {
     const id = await asking();
     const followed = artifacts('respond', id, '--answer', 'status', '--watch', '--json');
     expect((await followed).code).toBe(0);
@@ -207,7 +207,7 @@ describe('a generation that', () => {
     });
   });
 
-  it('is stopped keeps what had been shown of the response', async () => {
+  it('is stopped saves the part of the reply that had been displayed', async () => {
     const id = await asking();
     const nothing = await artifacts('stop', id, '--partial-text', '');
     expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('--partial-text')]);
@@ -216,7 +216,7 @@ describe('a generation that', () => {
     expect(messages.filter(({ content }) => content === 'Here are the ru')).toHaveLength(1);
   });
 
-  it('is not understood ends with exit 10, and says what is', async () => {
+  it('is not understood ends with exit 10 and explains what is understood', async () => {
     const result = await artifacts('create', 'make me a sandwich', '--watch');
     expect(result).toMatchObject({ code: 10, stdout: '' });
     expect(result.stderr).toMatch(/Not understood: "make me a sandwich".*understands:/s);
@@ -227,7 +227,7 @@ describe('a generation that', () => {
 });
 
 describe('a page', () => {
-  it('is printed byte for byte, or written into a file', async () => {
+  it('is printed byte for byte or written to a file', async () => {
     const id = await made('title "A <b>"; runs');
     const printed = await artifacts('render', id);
     expect(printed.stdout).toMatch(/^<!doctype html>\n/);
@@ -242,7 +242,7 @@ describe('a page', () => {
     expect(await service.read('one.html')).toContain('Usage of the plan');
   });
 
-  it('is exported with its theme, to a file or to stdout', async () => {
+  it('is exported with a theme to a file or stdout', async () => {
     const id = await made('runs');
     const result = await artifacts('export', id, '--html', 'out/report.html', '--theme', 'dark', '--json');
     expect(result.json()).toEqual({ files: [{ file: 'out/report.html', bytes: (await service.read('out/report.html')).length }] });
@@ -266,7 +266,7 @@ describe('a page', () => {
     60_000,
   );
 
-  it('that is not there is none, and leaves no file', async () => {
+  it('that has not been generated is reported, and no file is created', async () => {
     const id = await asking();
     for (const argv of [
       ['render', id, '--file', 'none.html'],
@@ -287,11 +287,11 @@ describe('a page', () => {
     const piped = await service.cli(['artifacts', 'open', id], { env: { ...env, DISPLAY: ':0' } });
     const file = piped.stdout.trim();
     const page = await readFile(file, 'utf8');
-    // Whatever the service makes of the page: the policy comes before all of it.
+    // The policy comes before everything that the service sends.
     expect(page).toMatch(
       /^<!doctype html>\n<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; [^"]*">\n<!doctype html>/,
     );
-    // Light or dark as the browser likes.
+    // The browser chooses the theme.
     expect(page).not.toContain('<html lang="en" data-theme');
     expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700);
     const bare = await service.cli(['artifacts', 'open', id], { env, tty: true });
@@ -305,7 +305,7 @@ describe('a page', () => {
     expect(shown.stdout).toMatch(/^Opened .*artifact\.html\n$/);
     const opened = await eventually('the opener', () =>
       service.read('opened').then(
-        // The shell makes the file before it writes to it.
+        // The shell creates the file before it writes to it.
         (text) => text.trim() || undefined,
         () => undefined,
       ),

@@ -1,4 +1,4 @@
-/** Proxies and certificates as the command line is given them: by flag, environment and setting. No secret is shown. */
+/** Proxies and certificates configured by flag, environment and setting. Secrets are never shown. */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import type http from 'node:http';
@@ -66,14 +66,14 @@ async function proxy(options: Partial<ProxyOptions> = {}): Promise<ConnectProxy>
 }
 
 describe('--ca-file', () => {
-  it('is needed for an authority of one’s own, and says so', async () => {
+  it('is suggested when the certificate authority is not trusted', async () => {
     const refused = await status({}, '--json');
     expect(refused).toMatchObject({ code: 8, stdout: '' });
     expect(JSON.parse(refused.stderr).error.hint).toContain('--ca-file FILE');
     expect(asked).toEqual([]);
   });
 
-  it('is taken as flag, from the environment and from the settings', async () => {
+  it('is read from the flag, the environment and the settings', async () => {
     expect((await status({}, '--ca-file', tlsFile('ca.pem'))).code).toBe(0);
     expect((await status(trusted)).code).toBe(0);
     await writeFile(path.join(folder, 'ours.pem'), await readFile(tlsFile('ca.pem')));
@@ -89,7 +89,7 @@ describe('--ca-file', () => {
     });
   });
 
-  it('does not take the place of NODE_EXTRA_CA_CERTS', async () => {
+  it('does not replace NODE_EXTRA_CA_CERTS', async () => {
     expect((await status({ NODE_EXTRA_CA_CERTS: tlsFile('ca.pem') }, '--ca-file', tlsFile('self-signed.pem'))).code).toBe(0);
   });
 
@@ -108,14 +108,14 @@ describe('--ca-file', () => {
 });
 
 describe('--client-cert', () => {
-  it('identifies, with its key in another file or the same', async () => {
+  it('identifies the client, with the key in the same file or another one', async () => {
     expect((await status(trusted, '--client-cert', tlsFile('client.pem'), '--client-key', tlsFile('client-key.pem'))).code).toBe(0);
     await writeFile(
       path.join(folder, 'both.pem'),
       `${await readFile(tlsFile('client-key.pem'), 'utf8')}${await readFile(tlsFile('client.pem'), 'utf8')}`,
     );
     expect((await status({ ...trusted, AOPS_CLIENT_CERT: 'both.pem' })).code).toBe(0);
-    // For the team, and for what the credential may do: twice each.
+    // Two requests each, for the team and for the credential.
     expect(asked.map(({ client }) => client)).toEqual(Array(4).fill('aops-client'));
   });
 
@@ -134,7 +134,7 @@ describe('--client-cert', () => {
 describe('proxies of the environment', () => {
   const far = { ...trusted, AOPS_BASE_URL: 'https://agents.test' };
 
-  it('lead to service and token endpoint, and are never shown with their password', async () => {
+  it('are used for the service and the token endpoint, and their password is never shown', async () => {
     const tunnel = await proxy({ login: `me:${decodeURIComponent(proxyPassword)}` });
     const client = { AOPS_CLIENT_ID: 'job', AOPS_CLIENT_SECRET: clientSecret, AOPS_TOKEN_URL: 'https://id.agents.test/oauth/token' };
     const done = await cli(['auth', 'status', '--debug'], {
@@ -149,7 +149,7 @@ describe('proxies of the environment', () => {
     ]);
   });
 
-  it('that want another password are told of', async () => {
+  it('that reject the password are reported', async () => {
     const tunnel = await proxy({ login: 'me:other' });
     const refused = await status({ ...far, https_proxy: `http://me:${proxyPassword}@${tunnel.host}` }, '--json', '--debug');
     expect(refused).toMatchObject({ code: 8, stdout: '' });
@@ -158,7 +158,7 @@ describe('proxies of the environment', () => {
     expect(asked).toEqual([]);
   });
 
-  it('that are no addresses are told of before anything is sent, unless they are not needed', async () => {
+  it('that are not addresses are reported before anything is sent, unless they are not needed', async () => {
     const bad = { HTTPS_PROXY: `http://me:${proxyPassword}@host:port` };
     const refused = await status({ ...far, ...bad });
     expect(refused).toMatchObject({ code: 2, stdout: '' });
@@ -166,7 +166,7 @@ describe('proxies of the environment', () => {
     expect((await status({ ...trusted, ...bad })).code).toBe(0);
   });
 
-  it('are left out for NO_PROXY and this machine', async () => {
+  it('are not used for NO_PROXY and for this machine', async () => {
     const tunnel = await proxy();
     expect((await status({ ...trusted, HTTPS_PROXY: tunnel.host })).code).toBe(0);
     await status({ ...far, HTTPS_PROXY: tunnel.host, NO_PROXY: '.test' }, '--timeout', '1s');
@@ -179,7 +179,7 @@ describe('NODE_TLS_REJECT_UNAUTHORIZED=0', () => {
   const signIn = (baseUrl: string, extra: Record<string, string> = {}) =>
     cli(['auth', 'login', '--base-url', baseUrl], { stdin: apiKey, env: { ...trusted, ...extra } });
 
-  it('is refused with a stored credential, and with one about to be stored', async () => {
+  it('is rejected with a stored credential and with one about to be stored', async () => {
     const tunnel = await proxy();
     expect(await signIn('https://agents.test', { HTTPS_PROXY: tunnel.host })).toMatchObject({ code: 0 });
     for (const refused of [
@@ -195,7 +195,7 @@ describe('NODE_TLS_REJECT_UNAUTHORIZED=0', () => {
     expect(tunnel.asked).toHaveLength(1);
   });
 
-  it('is warned of loudly otherwise, --quiet or not', async () => {
+  it('otherwise causes a prominent warning, even with --quiet', async () => {
     await signIn(`https://127.0.0.1:${port}`);
     const stored = await cli(['auth', 'status', '--quiet'], { env: { ...trusted, ...off } });
     expect(stored.code).toBe(0);

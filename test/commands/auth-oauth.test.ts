@@ -1,4 +1,4 @@
-/** Signing in by OAuth client credentials, over the real command line, token endpoint and service. */
+/** Signing in with OAuth client credentials through the real command line, token endpoint and service. */
 import { chmod, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -31,7 +31,7 @@ const granted = (more: object = {}) => ({
 });
 const encoded = (text: string): string[] => [text, encodeURIComponent(text), Buffer.from(text).toString('base64')];
 
-/** Runs the command line and makes sure that no secret is shown, unless it is asked for. */
+/** Runs the command line and makes sure that no secret is shown unless it is requested. */
 async function cli(argv: readonly string[], options: CliOptions & { shows?: string } = {}): Promise<CliResult> {
   const { shows, ...rest } = options;
   const result = await runCli([...argv], { ...rest, env: { ...env, ...rest.env } });
@@ -56,8 +56,8 @@ const signedIn = (): Record<string, string> => ({
   AOPS_TEAM_ID: service.service.teamId,
 });
 
-describe('a service that names a token URL', () => {
-  /** A service that has metadata and nothing else. */
+describe('a token URL that the service advertises', () => {
+  /** A service with nothing but metadata. */
   async function naming(token_endpoint: (own: string) => string) {
     const server = createServer((request, response) => {
       const issuer = `http://${request.headers.host}`;
@@ -72,7 +72,7 @@ describe('a service that names a token URL', () => {
       cli(['auth', 'login', '--base-url', url, '--team', service.service.teamId, '--client-id', tokens.clientId, ...flags], options);
   }
 
-  it('of another origin is not sent the secret, unless the flag confirms it', async () => {
+  it('of another origin receives the secret only after it is confirmed with the flag', async () => {
     const signIn = await naming(() => tokens.url);
     const stdin = `${tokens.clientSecret}\n`;
     const refused = await signIn({ stdin });
@@ -83,22 +83,22 @@ describe('a service that names a token URL', () => {
     expect(tokens.forms).toHaveLength(1);
   });
 
-  it('is quoted in the command that confirms it, so that pasting it does nothing else', async () => {
+  it('is quoted in the suggested command, so that pasting it is safe', async () => {
     const signIn = await naming(() => 'http://localhost:1/token;touch$IFS$PWD/pasted');
     const { stderr } = await signIn({ stdin: `${tokens.clientSecret}\n` });
     expect(stderr).toContain("--token-url 'http://localhost:1/token;touch$IFS$PWD/pasted'");
   });
 
-  it('of its own origin is sent it', async () => {
+  it('of the same origin receives the secret without confirmation', async () => {
     const signIn = await naming((own) => `${own}/token`);
     const failed = await signIn({ stdin: `${tokens.clientSecret}\n` });
-    expect(failed.stderr).toContain('for access tokens.');
+    expect(failed.stderr).toContain('as its token URL.');
     expect(failed.stderr).not.toContain('--token-url http');
   });
 });
 
 describe('auth login --client-id', () => {
-  it('checks the client with the token endpoint and the service, and keeps it for its owner alone', async () => {
+  it('checks the client with the token endpoint and the service, and stores it readable only by its owner', async () => {
     expect(await login('--scope', ' runs:read  runs:write')).toMatchObject({ code: 0, stderr: '' });
     expect(tokens.forms).toEqual([{ grant_type: 'client_credentials', scope: 'runs:read runs:write' }]);
     const file = path.join(env.AOPS_CONFIG_DIR as string, 'credentials.json');
@@ -115,7 +115,7 @@ describe('auth login --client-id', () => {
     expect((await cli(['agents', 'list', '--jq', '.data[].name'])).stdout).toBe('greeter\n');
   });
 
-  it('keeps nothing of a secret that is refused', async () => {
+  it('stores nothing if the secret is rejected', async () => {
     const refused = await cli(['auth', 'login', ...target(), '--client-id', tokens.clientId, '--token-url', tokens.url, '--json'], {
       stdin: 'wrong-secret-value',
     });
@@ -126,7 +126,7 @@ describe('auth login --client-id', () => {
     expect((await cli(['profiles', 'list', '-o', 'id'])).stdout).toBe('');
   });
 
-  it('keeps nothing of a client that the service does not know', async () => {
+  it('stores nothing if the service does not know the client', async () => {
     tokens.grant = () => granted({ access_token: 'at_unknown_to_the_service' });
     const refused = await login();
     expect(refused).toMatchObject({ code: 4, stdout: '' });
@@ -135,8 +135,8 @@ describe('auth login --client-id', () => {
   });
 
   it.each([
-    [['--token-url', 'https://id.test/t'], '--token-url is for client credentials'],
-    [['--scope', 'a'], '--scope is for client credentials'],
+    [['--token-url', 'https://id.test/t'], '--token-url applies only to client credentials'],
+    [['--scope', 'a'], '--scope applies only to client credentials'],
     [['--client-id', '', '--token-url', 'https://id.test/t'], '--client-id is empty'],
     [['--client-id', 'a', '--token-url', 'http://id.test/t'], 'must use https'],
     [['--client-id', 'a', '--token-url', 'https://u:p@id.test/t'], 'must not contain a user name'],
@@ -147,7 +147,7 @@ describe('auth login --client-id', () => {
     expect(refused.stderr).toContain(message);
   });
 
-  it('never takes the secret as an argument', async () => {
+  it('never accepts the secret as an argument', async () => {
     expect((await cli(['auth', 'login', '--help'])).stdout).not.toMatch(/--(client-)?secret/);
     expect((await cli(['auth', 'login', ...target(), '--client-id', 'a', '--token-url', tokens.url], { stdin: '' })).stderr).toContain(
       'not a client secret',
@@ -156,7 +156,7 @@ describe('auth login --client-id', () => {
 });
 
 describe('tokens', () => {
-  it('are kept on disk for the commands after, for their owner alone and without the secret', async () => {
+  it('are stored on disk for later commands, readable only by their owner and without the secret', async () => {
     await login();
     for (const _ of [1, 2, 3]) expect((await cli(['agents', 'list'])).code).toBe(0);
     expect(tokens.forms).toHaveLength(2);
@@ -168,7 +168,7 @@ describe('tokens', () => {
     for (const secret of encoded(tokens.clientSecret)) expect(content).not.toContain(secret);
   });
 
-  it('of the environment need no profile, and depend on id, secret, scope and address', async () => {
+  it('of a client in the environment need no profile and depend on ID, secret, scope and address', async () => {
     const list = (more: Record<string, string> = {}) => cli(['agents', 'list'], { env: { ...signedIn(), ...more } });
     expect((await list()).code).toBe(0);
     expect((await list()).code).toBe(0);
@@ -182,21 +182,21 @@ describe('tokens', () => {
     expect(tokens.userAgents[0]).toMatch(/^aops\/\S+ \(node \d+\.\d+\.\d+; \w+\)$/);
   });
 
-  it('without a lifetime are not kept', async () => {
+  it('without a lifetime are not stored', async () => {
     tokens.grant = () => granted({ expires_in: undefined });
     for (const _ of [1, 2]) expect((await cli(['agents', 'list'], { env: signedIn() })).code).toBe(0);
     expect(tokens.forms).toHaveLength(2);
     expect(await tokenFiles()).toEqual([]);
   });
 
-  it('that the service refuses are replaced once, on disk too', async () => {
+  it('that the service rejects are replaced once, also on disk', async () => {
     tokens.grant = (count) => (count === 1 ? granted({ access_token: 'at_revoked_abcdef' }) : granted());
     expect((await cli(['agents', 'list'], { env: signedIn() })).code).toBe(0);
     expect((await cli(['agents', 'list'], { env: signedIn() })).code).toBe(0);
     expect(tokens.forms).toHaveLength(2);
   });
 
-  it('that are refused again end the command, and cost no request each time', async () => {
+  it('that are rejected again end the command without further requests', async () => {
     tokens.grant = (count) => granted({ access_token: `at_revoked_${count}_abcdef` });
     for (const _ of [1, 2, 3]) {
       const refused = await cli(['agents', 'list', '--debug'], { env: signedIn() });
@@ -206,7 +206,7 @@ describe('tokens', () => {
     expect(tokens.forms).toHaveLength(2);
   });
 
-  it('in a file that was tampered with, or may be read by others, are not used', async () => {
+  it('in a file that was tampered with or is readable by others are not used', async () => {
     await cli(['agents', 'list'], { env: signedIn() });
     const [file = ''] = await tokenFiles();
     const content = await readFile(file, 'utf8');
@@ -229,7 +229,7 @@ describe('tokens', () => {
     }
   });
 
-  it('are fetched where nothing can be kept', async () => {
+  it('are fetched where nothing can be stored', async () => {
     await writeFile(path.join(path.dirname(env.AOPS_CACHE_DIR as string), 'file'), '');
     const nowhere = { AOPS_CACHE_DIR: path.join(path.dirname(env.AOPS_CACHE_DIR as string), 'file') };
     expect(await cli(['agents', 'list', '--jq', '.data[].name'], { env: { ...signedIn(), ...nowhere } })).toMatchObject({
@@ -239,12 +239,12 @@ describe('tokens', () => {
     });
   });
 
-  it('are traced by --debug without what they are', async () => {
+  it('are not revealed by --debug', async () => {
     const traced = await cli(['agents', 'list', '--debug'], { env: signedIn() });
     expect(traced.stderr).toMatch(/POST http:\/\/127\.0\.0\.1:\d+\/oauth\/token(\n<| ->) 200/);
   });
 
-  it('are not fetched without an address for them', async () => {
+  it('are not fetched without a token URL', async () => {
     const { AOPS_TOKEN_URL: _, ...incomplete } = signedIn();
     const refused = await cli(['agents', 'list'], { env: incomplete });
     expect(refused).toMatchObject({ code: 4, stdout: '' });
@@ -253,7 +253,7 @@ describe('tokens', () => {
 });
 
 describe('auth status', () => {
-  it('tells client, token and scope, masked', async () => {
+  it('shows client, token and scope with secrets masked', async () => {
     await login('--scope', 'runs:read');
     tokens.grant = () => granted({ scope: 'runs:read teams:read' });
     const status = (await cli(['auth', 'status', '--json'])).json<{
@@ -276,20 +276,20 @@ describe('auth status', () => {
     expect(text).toContain('runs:read teams:read');
   });
 
-  it('tells when no token is kept', async () => {
+  it('shows that no token is stored', async () => {
     tokens.grant = () => granted({ expires_in: 10 });
     const { credential } = (await cli(['auth', 'status', '--json'], { env: signedIn() })).json<{ credential: object }>();
     expect(credential).toMatchObject({ source: 'AOPS_CLIENT_ID', origin: null, scope: null, token: null });
   });
 
-  it('tells the type of a key', async () => {
+  it('shows the type of a key', async () => {
     const { credential } = (await cli(['auth', 'status', '--json'], { env: service.env })).json<{ credential: object }>();
     expect(credential).toMatchObject({ type: 'token', source: 'AOPS_API_KEY', origin: null });
   });
 });
 
 describe('auth token', () => {
-  it('prints an access token, the same while it is good', async () => {
+  it('prints the same access token while it is valid', async () => {
     await login();
     for (const _ of [1, 2]) {
       expect(await cli(['auth', 'token'], { shows: service.service.token })).toMatchObject({
@@ -303,7 +303,7 @@ describe('auth token', () => {
 });
 
 describe('auth logout', () => {
-  it('forgets client and tokens', async () => {
+  it('deletes the client and its tokens', async () => {
     await login();
     await cli(['agents', 'list']);
     expect(await tokenFiles()).toHaveLength(1);
@@ -312,7 +312,7 @@ describe('auth logout', () => {
     expect((await cli(['agents', 'list'])).code).toBe(4);
   });
 
-  it('is done as well by removing the profile, and leaves the tokens of other services', async () => {
+  it('also happens when the profile is deleted, and leaves the tokens of other services', async () => {
     await login();
     await cli(['agents', 'list']);
     await cli(['agents', 'list'], { env: { ...signedIn(), AOPS_BASE_URL: service.service.url.replace('127.0.0.1', 'localhost') } });
@@ -323,14 +323,14 @@ describe('auth logout', () => {
 });
 
 describe('a stored client', () => {
-  it('is bound to its origin, and asks for no token for another', async () => {
+  it('is bound to its origin and requests no token for another', async () => {
     await login();
     const refused = await cli(['agents', 'list', '--base-url', 'http://127.0.0.1:1']);
     expect(refused).toMatchObject({ code: 4, stdout: '' });
     expect(tokens.forms).toHaveLength(1);
   });
 
-  it('tells of a token endpoint that is not there', async () => {
+  it('reports a token endpoint that is unreachable', async () => {
     const away = { ...signedIn(), AOPS_TOKEN_URL: 'http://127.0.0.1:1/oauth/token' };
     const failed = await cli(['agents', 'list', '--json', '--timeout', '20s'], { env: away });
     expect(failed).toMatchObject({ code: 8, stdout: '' });

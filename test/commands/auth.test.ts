@@ -1,4 +1,4 @@
-/** Signing in and out, profiles and settings: what is kept, what counts, and that no secret is shown. */
+/** Signing in and out, profiles and settings: what is stored, what takes precedence, and that secrets are never shown. */
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ beforeAll(async () => {
   await service.agent('- say: hi', 'greeter');
 });
 
-/** A machine on which nobody has signed in, new for every test. */
+/** A machine without any saved credential, new for every test. */
 let env: Record<string, string>;
 beforeEach(async () => {
   env = folderEnv(await temporaryFolder());
@@ -27,8 +27,8 @@ const login = (...flags: string[]): Promise<CliResult> =>
     stdin: `${service.service.token}\n`,
   });
 
-describe('no profile at all', () => {
-  it('says how to sign in or to start the local service', async () => {
+describe('without any profile', () => {
+  it('says how to sign in or start the local service', async () => {
     const refused = await cli(['runs', 'list']);
     expect(refused).toMatchObject({ code: 4, stdout: '' });
     expect(refused.stderr).toBe(
@@ -36,7 +36,7 @@ describe('no profile at all', () => {
     );
   });
 
-  it('lists none', async () => {
+  it('profiles list suggests commands to create one', async () => {
     const listed = await cli(['profiles', 'list']);
     expect(listed).toMatchObject({ code: 0, stdout: '' });
     expect(listed.stderr).toContain('aops auth login');
@@ -44,13 +44,16 @@ describe('no profile at all', () => {
     expect((await cli(['profiles', 'list', '--json'])).json()).toMatchObject({ data: [], total: 0 });
   });
 
-  it.each([['use'], ['delete', '--yes'], ['rename', 'other']])('has none to %s', async (verb, ...more) => {
-    const refused = await cli(['profiles', verb as string, 'ci', ...more]);
-    expect(refused).toMatchObject({ code: 3, stdout: '' });
-    expect(refused.stderr).toContain('There is no profile called "ci"');
-  });
+  it.each([['use'], ['delete', '--yes'], ['rename', 'other']])(
+    'profiles %s reports that the profile does not exist',
+    async (verb, ...more) => {
+      const refused = await cli(['profiles', verb as string, 'ci', ...more]);
+      expect(refused).toMatchObject({ code: 3, stdout: '' });
+      expect(refused.stderr).toContain('There is no profile called "ci"');
+    },
+  );
 
-  it('has none to take from the environment or a flag', async () => {
+  it('a profile from the environment or a flag is reported as missing', async () => {
     for (const refused of [await cli(['runs', 'list', '--profile', 'ci']), await cli(['runs', 'list'], { env: { AOPS_PROFILE: 'ci' } })]) {
       expect(refused).toMatchObject({ code: 3, stdout: '' });
       expect(refused.stderr).toContain('There is no profile called "ci"');
@@ -59,7 +62,7 @@ describe('no profile at all', () => {
 });
 
 describe('auth login', () => {
-  it('checks the key, keeps it for its owner alone, and selects the profile', async () => {
+  it('checks the key, stores it readable only by its owner, and selects the profile', async () => {
     const signedIn = await login('--json');
     expect(signedIn).toMatchObject({ code: 0, stderr: '' });
     expect(signedIn.json()).toEqual({ profile: 'default', base_url: service.service.url, team_id: service.service.teamId, team: 'Local' });
@@ -70,7 +73,7 @@ describe('auth login', () => {
     expect((await cli(['auth', 'login', '--help'])).stdout).not.toMatch(/--(key|token|api-key)(?![-\w])/);
   });
 
-  it('keeps nothing of a key that is not accepted', async () => {
+  it('stores nothing if the key is rejected', async () => {
     const refused = await cli(['auth', 'login', '--base-url', service.service.url, '--team', service.service.teamId], {
       stdin: 'aops_local_wrong',
     });
@@ -79,7 +82,7 @@ describe('auth login', () => {
     expect((await cli(['profiles', 'list', '-o', 'id'])).stdout).toBe('');
   });
 
-  it('keeps nothing for a team that is not there', async () => {
+  it('stores nothing if the team does not exist', async () => {
     const refused = await cli(['auth', 'login', '--base-url', service.service.url, '--team', noTeam], { stdin: service.service.token });
     expect([3, 5]).toContain(refused.code);
     expect(refused.stdout).toBe('');
@@ -93,11 +96,11 @@ describe('auth login', () => {
   ])('refuses %s', async (_, key) => {
     const refused = await cli(['auth', 'login', '--base-url', service.service.url, '--team', noTeam], { stdin: key });
     expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('That is not a key');
+    expect(refused.stderr).toContain('The input is not a key');
     if (key !== '') expect(refused.stderr).not.toContain(key);
   });
 
-  it('says which flag is missing where nobody can be asked', async () => {
+  it('names the missing flag if there is no terminal', async () => {
     const noAddress = await cli(['auth', 'login'], { stdin: 'key' });
     expect(noAddress).toMatchObject({ code: 2, stdout: '' });
     expect(noAddress.stderr).toContain('--base-url');
@@ -117,7 +120,7 @@ describe('auth login', () => {
 });
 
 describe('auth status, token, logout', () => {
-  it('tells where the credential comes from, and never the credential', async () => {
+  it('shows where the credential comes from, but never the credential', async () => {
     await login();
     const status = await cli(['auth', 'status', '--json']);
     expect(status).toMatchObject({ code: 0, stderr: '' });
@@ -136,7 +139,7 @@ describe('auth status, token, logout', () => {
     expect(refused.stderr).toContain('and unset AOPS_API_KEY, which counts before it; or correct AOPS_API_KEY.\n');
   });
 
-  it('prints the key for another program only', async () => {
+  it('prints the key only without an output format', async () => {
     await login();
     expect(await cli(['auth', 'token'])).toMatchObject({ code: 0, stdout: `${service.service.token}\n`, stderr: '' });
     const refused = await cli(['auth', 'token', '--json']);
@@ -145,7 +148,7 @@ describe('auth status, token, logout', () => {
     expect((await cli(['auth', 'token'], { env: { AOPS_CONFIG_DIR: `${env.AOPS_CONFIG_DIR}-other` } })).code).toBe(4);
   });
 
-  it('forgets it', async () => {
+  it('deletes the credential on sign-out', async () => {
     await login();
     expect(await cli(['auth', 'logout'])).toMatchObject({ code: 0, stdout: 'Signed out of profile "default".\n', stderr: '' });
     expect((await cli(['auth', 'logout'])).stdout).toContain('had no credential');
@@ -153,7 +156,7 @@ describe('auth status, token, logout', () => {
     expect(await readFile(path.join(env.AOPS_CONFIG_DIR as string, 'credentials.json'), 'utf8')).not.toContain(service.service.token);
   });
 
-  it('never sends it to another address', async () => {
+  it('never sends the credential to another address', async () => {
     await login();
     const refused = await cli(['agents', 'list', '--base-url', 'http://127.0.0.1:1']);
     expect(refused).toMatchObject({ code: 4, stdout: '' });
@@ -191,7 +194,7 @@ describe('profiles', () => {
     expect((await cli(['profiles', 'list', '-o', 'id'])).stdout).toBe('two\n');
   });
 
-  it('have plain names', async () => {
+  it('reject names with special characters', async () => {
     await login('--profile', 'one');
     for (const name of ['a b', '../up', '', '-x'.repeat(40)]) {
       const refused = await cli(['profiles', 'rename', '--', 'one', name]);
@@ -202,7 +205,7 @@ describe('profiles', () => {
 });
 
 describe('config', () => {
-  it('sets, gets and forgets', async () => {
+  it('sets, gets and removes settings', async () => {
     const unset = await cli(['config', 'get', 'team_id']);
     expect(unset).toMatchObject({ code: 3, stdout: '' });
     expect(unset.stderr).toContain('aops config set team_id');
@@ -221,8 +224,8 @@ describe('config', () => {
     [['config', 'set', 'output', 'xml'], 'must be one of: table, json'],
     [['config', 'set', 'timeout', 'soon'], 'is not a duration'],
     [['config', 'set', 'base_url', 'nonsense'], 'base_url'],
-    [['config', 'set', 'output'], 'Give a value, or --unset.'],
-    [['config', 'set', 'output', 'json', '--unset'], 'Give a value, or --unset.'],
+    [['config', 'set', 'output'], 'Specify either a value or --unset.'],
+    [['config', 'set', 'output', 'json', '--unset'], 'Specify either a value or --unset.'],
     [['config', 'explain', 'colour'], 'There is no setting "colour".'],
     [['config', 'explain', 'colour'], 'hint: Did you mean color?'],
     [['config', 'get', 'colour'], 'hint: Did you mean color?'],
@@ -234,7 +237,7 @@ describe('config', () => {
     expect(refused.stderr).toContain(message);
   });
 
-  it('explains which value won, and what it beat', async () => {
+  it('explains which value takes precedence and which ones it shadows', async () => {
     await login('--profile', 'one');
     await cli(['config', 'set', 'team_id', noTeam]);
     const explain = async (argv: string[], extra: Record<string, string> = {}) =>
@@ -258,7 +261,7 @@ describe('config', () => {
     expect(all.stdout).not.toContain(service.service.token);
   });
 
-  it('can be mended when the file is broken', async () => {
+  it('reports a broken file so that it can be repaired', async () => {
     await login();
     const { writeFile } = await import('node:fs/promises');
     await writeFile(path.join(env.AOPS_CONFIG_DIR as string, 'config.json'), '{ broken');

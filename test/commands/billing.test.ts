@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 
 describe('billing usage', () => {
-  it('is the resource in JSON', async () => {
+  it('prints the resource as JSON', async () => {
     const usage = await service.cli(['billing', 'usage', '--json']);
     expect(usage).toMatchObject({ code: 0, stderr: '' });
     expect(usage.json()).toEqual({
@@ -26,15 +26,15 @@ describe('billing usage', () => {
     expect(await service.cli(['billing', 'usage', '--jq', '.agentRuns.remaining'])).toMatchObject({ code: 0, stdout: '1\n' });
   });
 
-  it('is bars on a terminal, and figures in a pipe', async () => {
+  it('prints bars on a terminal and figures in a pipe', async () => {
     const shown = await service.cli(['billing', 'usage'], { tty: true, env: { NO_COLOR: '1' } });
     expect(shown).toMatchObject({ code: 0, stderr: '' });
-    expect(shown.stdout).toMatch(/^Period: \d{4}-\d\d-01 until \d{4}-\d\d-01\n\nAgent runs +\[#+\.+\] +3 of 4 +1 left\n/);
+    expect(shown.stdout).toMatch(/^Period: \d{4}-\d\d-01 to \d{4}-\d\d-01\n\nAgent runs +\[#+\.+\] +3 of 4 +1 left\n/);
     const piped = await service.cli(['billing', 'usage']);
     expect(piped.stdout).toMatch(/^Period\t\S+T00:00:00.000Z\/\S+Z\nAgent runs\t3\t4\t1\nAssignments\t1\t2\t1\n/);
   });
 
-  it('fails over a share, and says of what', async () => {
+  it('fails above the share and names the limits', async () => {
     const over = await service.cli(['billing', 'usage', '--fail-over', '74']);
     expect(over.code).toBe(6);
     expect(over.stdout).toContain('Agent runs\t3\t4\t1\n');
@@ -47,7 +47,7 @@ describe('billing usage', () => {
       exit: 6,
       message: 'More than 40% is used: Agent runs 3 of 4, Assignments 1 of 2.',
     });
-    // Exactly as much is not over, and nothing is over a limit that is not there.
+    // The exact share does not exceed it, and figures without a limit never do.
     expect((await service.cli(['billing', 'usage', '--fail-over', '75'])).code).toBe(0);
     const wrong = await service.cli(['billing', 'usage', '--fail-over', '80%']);
     expect(wrong).toMatchObject({ code: 2, stdout: '' });
@@ -71,7 +71,7 @@ it('lists the plugin catalogue', async () => {
   expect(runtimes.stdout.split('\n')).toContain('script');
 });
 
-it('says what to do when the plan allows no more', async () => {
+it('says what to do when the limit of the plan is reached', async () => {
   await service.start(agent);
   const refused = await service.cli(['runs', 'start', '--agent', agent, '--json']);
   expect(refused).toMatchObject({ code: 5, stdout: '' });

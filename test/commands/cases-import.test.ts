@@ -21,7 +21,7 @@ async function queue(): Promise<{ name: string; id: string }> {
   return { name, id: queue.id };
 }
 
-/** All cases of a queue, the oldest first. */
+/** All cases of a queue, oldest first. */
 async function cases(id: string): Promise<Case[]> {
   const all: Case[] = [];
   for (;;) {
@@ -38,7 +38,7 @@ const there = (name: string): boolean => existsSync(path.join(service.folder, na
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
 describe('cases create --from', () => {
-  it('makes a case of every row of a CSV file', async () => {
+  it('creates a case from every row of a CSV file', async () => {
     const { name, id } = await queue();
     await service.file(
       'invoices.csv',
@@ -82,14 +82,14 @@ describe('cases create --from', () => {
     expect(second).toMatchObject({ title: 'Invoice 8', priority: 'none', data: '{"Amount":3,"Ref":"x"}' });
     expect(second.labels.map(({ value }) => value)).toEqual(['imported']);
 
-    // Again, it does nothing; for another queue or with other options it says so.
+    // The same import does nothing again; for another queue or with other options, the conflict is reported.
     const again = await service.cli([...argv, '--json']);
     expect(again.json()).toMatchObject({ created: 0, created_before: 2 });
     expect(await cases(id)).toHaveLength(2);
     const other = await queue();
     for (const [words, why] of [
       [['cases', 'create', other.name, '--from', 'invoices.csv', '--map', 'Subject=title'], 'was for another queue'],
-      [['cases', 'create', name, '--from', 'invoices.csv', '--map', 'Subject=title'], 'was with other --map'],
+      [['cases', 'create', name, '--from', 'invoices.csv', '--map', 'Subject=title'], 'used a different --map'],
     ] as const) {
       const refused = await service.cli(words);
       expect(refused).toMatchObject({ code: 2, stdout: '' });
@@ -98,11 +98,11 @@ describe('cases create --from', () => {
     await service.file('invoices.csv', 'Subject\nnew\n');
     expect((await service.cli(argv)).stderr).toContain('has no column "Vendor"');
     const changed = await service.cli(['cases', 'create', name, '--from', 'invoices.csv', '--map', 'Subject=title']);
-    expect(changed.stderr).toContain('was of the file as it was before it changed');
+    expect(changed.stderr).toContain('was made before the file changed');
     expect(await cases(other.id)).toHaveLength(0);
   });
 
-  it('takes JSON and NDJSON, as the interface and this tool write them', async () => {
+  it('reads JSON and NDJSON in the formats of the interface and of this tool', async () => {
     const { name, id } = await queue();
     await service.file(
       'a.json',
@@ -124,7 +124,7 @@ describe('cases create --from', () => {
     ]);
   });
 
-  it('writes rows that become no case aside, with the reason; corrected, they are given again', async () => {
+  it('writes invalid rows to a file with their reasons, which can be corrected and imported', async () => {
     const { name, id } = await queue();
     await service.file('mixed.csv', 'title;priority;amount\ngood;high;1\n;none;2\nbad;urgent;3\nalso good;;4\n');
     const imported = await service.cli(['cases', 'create', name, '--from', 'mixed.csv', '--json']);
@@ -148,9 +148,9 @@ describe('cases create --from', () => {
     ]);
   });
 
-  it('sends a batch that is refused row by row, to learn which rows are at fault', async () => {
+  it('sends a rejected batch row by row to find the invalid rows', async () => {
     const { name, id } = await queue();
-    // What this tool does not look at, and the service refuses.
+    // The tool does not check this, but the service rejects it.
     await service.file('odd.json', JSON.stringify([{ title: 'a' }, { title: 'b', labels: [{ key: 3, value: 'x' }] }, { title: 'c' }]));
     const imported = await service.cli(['cases', 'create', name, '--from', 'odd.json', '--json']);
     expect(imported.code).toBe(2);
@@ -159,7 +159,7 @@ describe('cases create --from', () => {
       { title: 'b', labels: [{ key: 3, value: 'x' }], aops_reason: expect.stringContaining('case.labels.0.key must be a string') },
     ]);
     expect((await cases(id)).map(({ title }) => title)).toEqual(['a', 'c']);
-    // Nothing of it is sent twice.
+    // Nothing is sent twice.
     expect((await service.cli(['cases', 'create', name, '--from', 'odd.json', '--json'])).json()).toMatchObject({
       created: 0,
       created_before: 2,
@@ -168,7 +168,7 @@ describe('cases create --from', () => {
     expect(await cases(id)).toHaveLength(2);
   });
 
-  it('says of a batch that never was answered what to do with an import', async () => {
+  it('explains how to continue after a batch without a response', async () => {
     const { name, id } = await queue();
     await service.file('lost.csv', 'title\na\nb\n');
     const argv = ['cases', 'create', name, '--from', 'lost.csv'];
@@ -179,15 +179,15 @@ describe('cases create --from', () => {
     const lost = await service.cli([...argv.with(2, id), '--base-url', baseUrl, '--timeout', '2s', '--json']);
     const { error } = JSON.parse(lost.stderr) as { error: { hint: string; idempotency_key: string } };
     expect(error.idempotency_key).toMatch(/^aops-cases-/);
-    expect(error.hint).toBe('Run the same command again: it sends that batch again with the key that it had, and goes on.');
+    expect(error.hint).toBe('Run the same command again: it repeats that batch with the same key and continues.');
   });
 
-  it('goes on with a thousand rows after a crash, wherever it was, and makes none twice', { timeout: 60_000 }, async () => {
+  it('continues an import of a thousand rows after a crash at any point without duplicates', { timeout: 60_000 }, async () => {
     const { name, id } = await queue();
     await service.file('many.ndjson', Array.from({ length: 1_000 }, (_, index) => `{"title":"case ${index}"}\n`).join(''));
     const argv = ['cases', 'create', name, '--from', 'many.ndjson', '--json'];
     let interrupt = (): void => undefined;
-    // A second command line beside it is refused as long as the first is at it.
+    // A second import of the same file is rejected while the first is running.
     const first = service.cli(argv, {
       onStart: (stop) => {
         interrupt = stop;
@@ -199,10 +199,10 @@ describe('cases create --from', () => {
     interrupt();
     const cut = await first;
     expect(cut.code).toBe(130);
-    expect(cut.stderr).toContain('run the same command again to go on.');
-    // One key would not do for it.
+    expect(cut.stderr).toContain('Run the same command again to continue.');
+    // A single key is not enough for several batches.
     expect(cut.stderr).not.toContain('--idempotency-key');
-    // As if the process had been killed before it read the answer, while it wrote the ledger.
+    // Simulates a process killed before it read the response, while it wrote the ledger.
     const ledger = (await service.read('many.ndjson.aops-ledger')).trimEnd().split('\n');
     const finished = ledger.filter((line) => line.includes('"created"'));
     expect(finished.length).toBeGreaterThan(1);
@@ -216,7 +216,7 @@ describe('cases create --from', () => {
     expect(new Set(titles).size).toBe(1_000);
   });
 
-  it('does not send a batch again whose key the service may have forgotten', async () => {
+  it('does not repeat a batch whose key may have expired', async () => {
     const { name, id } = await queue();
     await service.file('old.ndjson', '{"title":"a"}\n');
     expect((await service.cli(['cases', 'create', name, '--from', 'old.ndjson'])).code).toBe(0);
@@ -224,11 +224,11 @@ describe('cases create --from', () => {
     await service.file('old.ndjson.aops-ledger', `${head}\n{"batch":1,"begun":"2026-01-01T00:00:00.000Z"}\n`);
     const refused = await service.cli(['cases', 'create', name, '--from', 'old.ndjson']);
     expect(refused).toMatchObject({ code: 13, stdout: '' });
-    expect(refused.stderr).toContain('Batch 1 was sent at 2026-01-01T00:00:00.000Z, and its answer never came');
+    expect(refused.stderr).toContain('Batch 1 was sent at 2026-01-01T00:00:00.000Z without a response');
     expect(await cases(id)).toHaveLength(1);
   });
 
-  it('does not send a batch again with another credential, which keys are not told to', async () => {
+  it('does not repeat a batch with another credential, because keys belong to a credential', async () => {
     const { name, id } = await queue();
     await service.file('by.ndjson', '{"title":"a"}\n');
     const argv = ['cases', 'create', id, '--from', 'by.ndjson'];
@@ -238,17 +238,17 @@ describe('cases create --from', () => {
     await service.file('by.ndjson.aops-ledger', `${lines.slice(0, -1).join('\n')}\n`);
     const other = await service.cli(argv, { env: { AOPS_API_KEY: 'aops_token_of_somebody_else' } });
     expect(other).toMatchObject({ code: 13, stdout: '' });
-    expect(other.stderr).toMatch(/Batch 1 was sent with the credential aops_\S+, and its answer never came/);
-    expect(other.stderr).toContain('hint: Run this again with that credential: keys are its own.');
+    expect(other.stderr).toMatch(/Batch 1 was sent with the credential aops_\S+ without a response/);
+    expect(other.stderr).toContain('hint: Run this again with that credential, because keys belong to a credential.');
     expect((await service.cli(['cases', 'create', name, '--from', 'by.ndjson'])).code).toBe(0);
     expect(await cases(id)).toHaveLength(1);
-    // Another address is no other queue.
+    // The same queue at another address is a different import.
     const elsewhere = await service.cli([...argv, '--base-url', 'http://127.0.0.1:9']);
     expect(elsewhere).toMatchObject({ code: 2, stdout: '' });
-    expect(elsewhere.stderr).toContain(`was sent to ${service.service.url}, and this profile is for http://127.0.0.1:9.`);
+    expect(elsewhere.stderr).toContain(`was sent to ${service.service.url}, but this profile uses http://127.0.0.1:9.`);
   });
 
-  it('only shows the first request with --dry-run', async () => {
+  it('shows only the first request with --dry-run', async () => {
     const { name, id } = await queue();
     await service.file('dry.csv', 'title\na\nb\n');
     const shown = await service.cli(['cases', 'create', name, '--from', 'dry.csv', '--dry-run', '--quiet']);
@@ -260,22 +260,22 @@ describe('cases create --from', () => {
 
   it.each([
     ['none.csv', undefined, [], 'there is no such file'],
-    ['x.txt', 'a', [], 'x.txt is no .csv, .json, .ndjson or .jsonl file.'],
+    ['x.txt', 'a', [], 'x.txt is not a .csv, .json, .ndjson or .jsonl file.'],
     ['empty.csv', '', [], 'is empty'],
     ['header.csv', 'title\n', [], 'has no rows'],
-    ['short.csv', 'title,b\nx\n', [], 'short.csv:2: there are 1 cells, and the header has 2 columns.'],
+    ['short.csv', 'title,b\nx\n', [], 'short.csv:2: the row has 1 cell, but the header has 2 columns.'],
     ['quote.csv', 'title\n"x\n', [], 'quote.csv:2: a quote is not closed.'],
     ['after.csv', 'title\n"x"y\n', [], 'after.csv:2: there is text after a closing quote.'],
-    ['twice.csv', 'title,title\nx,y\n', [], 'twice.csv:1: the column "title" is there twice.'],
-    ['untitled.csv', 'a,b\n1,2\n', [], 'No column is the title.'],
-    ['map.csv', 'a\n1\n', ['--map', 'a=name'], '--map takes COLUMN=title'],
+    ['twice.csv', 'title,title\nx,y\n', [], 'twice.csv:1: the column "title" appears twice.'],
+    ['untitled.csv', 'a,b\n1,2\n', [], 'No column is mapped to the title.'],
+    ['map.csv', 'a\n1\n', ['--map', 'a=name'], '"a=name" is not a valid --map; write COLUMN=title'],
     ['bad.json', '{', [], 'bad.json is not valid JSON'],
-    ['object.json', '{"x":1}', [], 'object.json is no list'],
-    ['line.ndjson', '{"title":"a"}\n[]\n', [], 'line.ndjson:2 is no object.'],
+    ['object.json', '{"x":1}', [], 'object.json does not contain a list'],
+    ['line.ndjson', '{"title":"a"}\n[]\n', [], 'line.ndjson:2 is not an object.'],
     ['bytes.csv', new Uint8Array([0x74, 0xff]), [], 'bytes.csv is not UTF-8.'],
-    ['title.csv', 'title\nx\n', ['y'], 'A title and --data do not go with --from'],
-    ['key.csv', 'title\nx\n', ['--idempotency-key', 'k'], '--idempotency-key does not go with --from'],
-  ])('refuses %s', async (file, content, flags, message) => {
+    ['title.csv', 'title\nx\n', ['y'], 'TITLE and --data cannot be combined with --from'],
+    ['key.csv', 'title\nx\n', ['--idempotency-key', 'k'], '--idempotency-key cannot be combined with --from'],
+  ])('rejects %s', async (file, content, flags, message) => {
     const { name, id } = await queue();
     if (content !== undefined) await service.file(file, content);
     const refused = await service.cli(['cases', 'create', name, '--from', file, ...flags]);
@@ -285,7 +285,7 @@ describe('cases create --from', () => {
     expect(there(`${file}.aops-ledger`)).toBe(false);
   });
 
-  it('says in words which file cannot be written beside it', async () => {
+  it('names the file that cannot be written', async () => {
     const { name, id } = await queue();
     const long = `${'n'.repeat(245)}.csv`;
     await service.file(long, 'title\na\n');
@@ -299,7 +299,7 @@ describe('cases create --from', () => {
     const unwritten = await service.cli(['cases', 'create', name, '--from', 'taken.csv']);
     expect(unwritten).toMatchObject({ code: 1, stdout: '' });
     expect(unwritten.stderr).toMatch(/taken\.failed\.csv is a folder\.\nhint: Move it away/);
-    // What there is stays; the rows that failed are written as soon as they can be.
+    // Existing files remain; the failed rows are written as soon as possible.
     expect(await cases(id)).toHaveLength(1);
     await rm(path.join(service.folder, 'taken.failed.csv'), { recursive: true });
     expect((await service.cli(['cases', 'create', name, '--from', 'taken.csv', '--json'])).json()).toMatchObject({
@@ -308,15 +308,17 @@ describe('cases create --from', () => {
     });
   });
 
-  it('refuses standard input, and --map alone', async () => {
+  it('rejects standard input, and --map without --from', async () => {
     const { name } = await queue();
-    expect((await service.cli(['cases', 'create', name, '--from', '-'])).stderr).toContain('--from takes a file, not standard input');
-    expect((await service.cli(['cases', 'create', name, '--map', 'a=title'])).stderr).toContain('--map goes with --from.');
+    expect((await service.cli(['cases', 'create', name, '--from', '-'])).stderr).toContain(
+      '--from needs a file and cannot read standard input',
+    );
+    expect((await service.cli(['cases', 'create', name, '--map', 'a=title'])).stderr).toContain('--map requires --from.');
   });
 });
 
 describe('rows and columns', () => {
-  it('are read with whatever stands between them', () => {
+  it('are read with any delimiter and line ending', () => {
     for (const separator of [',', ';', '\t']) {
       const text = `title${separator}"a${separator}b"\n"x ""y"""${separator}1\n\n \nz${separator}\n`;
       const { columns, rows } = readRows(bytes(text), 'x.csv');
@@ -328,7 +330,7 @@ describe('rows and columns', () => {
     }
   });
 
-  it('keep numbers only where nothing is lost', () => {
+  it('are converted to numbers only without loss', () => {
     const file = readRows(bytes('title,v\na,12\nb,-1.5\nc,1e3\nd,0012\ne,1.50\nf,12345678901234567890\ng,0x10\n'), 'x.csv');
     const { drafts } = makeDrafts(file, { map: [], labels: [], priority: undefined }, 'x.csv');
     expect(drafts.map(({ draft }) => draft.data)).toEqual([
@@ -342,18 +344,18 @@ describe('rows and columns', () => {
     ]);
   });
 
-  it('give way to what --map says', () => {
+  it('are overridden by --map', () => {
     const file = readRows(bytes('title,subject,data\nold,new,text\n'), 'x.csv');
     const { drafts } = makeDrafts(file, { map: ['subject=title'], labels: [], priority: undefined }, 'x.csv');
     expect(drafts[0]?.draft).toEqual({ title: 'new', data: 'text' });
   });
 
-  it('may be called like what every object has', () => {
+  it('can have the names of inherited properties', () => {
     const read = (text: string, name: string) =>
       makeDrafts(readRows(bytes(text), name), { map: [], labels: [], priority: undefined }, name);
     const { drafts } = read('title,constructor,__proto__\na,1,2\n', 'x.csv');
     expect(drafts.map(({ draft }) => draft.data)).toEqual(['{"constructor":1,"__proto__":2}']);
-    // A row without a column that another row has.
+    // This row lacks a column that another row has.
     const sparse = makeDrafts(
       readRows(bytes('[{"title":"a","valueOf":"x"},{"title":"b"}]'), 'x.json'),
       { map: ['valueOf=data'], labels: [], priority: undefined },
@@ -362,22 +364,22 @@ describe('rows and columns', () => {
     expect(sparse.drafts.map(({ draft }) => draft)).toEqual([{ title: 'a', data: 'x' }, { title: 'b' }]);
   });
 
-  it('are not left out when their labels are none', () => {
+  it('are kept when their labels are empty', () => {
     const text = '{"title":"a","labels":5}\n{"title":"b","labels":true}\n{"title":"c","labels":{"k":null,"n":5}}\n';
     const { drafts, failed } = makeDrafts(readRows(bytes(text), 'x.ndjson'), { map: [], labels: [], priority: undefined }, 'x.ndjson');
     expect(failed).toEqual([
-      { row: 1, reason: '"5" is no label; write vendor=acme or urgent' },
-      { row: 2, reason: '"true" is no label; write vendor=acme or urgent' },
+      { row: 1, reason: '"5" is not a label; write vendor=acme or urgent' },
+      { row: 2, reason: '"true" is not a label; write vendor=acme or urgent' },
     ]);
     expect(drafts.map(({ draft }) => draft)).toEqual([{ title: 'c', labels: [{ key: 'n', value: '5' }] }]);
   });
 
-  it('say what is wrong with a row', () => {
+  it('report what is invalid in a row', () => {
     const file = readRows(bytes(`title,labels\n${'x'.repeat(501)},\na,vendor=\n`), 'x.csv');
     const { failed } = makeDrafts(file, { map: [], labels: [], priority: undefined }, 'x.csv');
     expect(failed).toEqual([
-      { row: 1, reason: 'the title has 501 characters, and 500 are the most' },
-      { row: 2, reason: '"vendor=" is no label; write vendor=acme or urgent' },
+      { row: 1, reason: 'the title has 501 characters; at most 500 are allowed' },
+      { row: 2, reason: '"vendor=" is not a label; write vendor=acme or urgent' },
     ]);
   });
 });

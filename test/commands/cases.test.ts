@@ -13,7 +13,7 @@ beforeAll(async () => {
 const nowhere = '00000000-0000-4000-8000-000000000001';
 let names = 0;
 
-/** A queue of its own with these cases. */
+/** A new queue with these cases. */
 async function queue(cases: object[] = []): Promise<{ name: string; ids: string[] }> {
   const name = `queue-${++names}`;
   const { queue } = await service.api<{ queue: Queue }>('POST', `/teams/${service.service.teamId}/queues`, { name });
@@ -26,7 +26,7 @@ const read = async (id: string): Promise<Case> => (await service.api<{ case: Cas
 const titles = (stdout: string): string[] => stdout.trimEnd().split('\n');
 
 describe('cases create', () => {
-  it('adds a case, its data from a text, a file or standard input', async () => {
+  it('adds a case with data from the command line, a file or standard input', async () => {
     const { name } = await queue();
     await service.file('invoice.json', '{"amount": 120}');
     const argv = ['cases', 'create', name, 'Invoice 7'];
@@ -57,10 +57,10 @@ describe('cases create', () => {
     expect(piped.json()).toMatchObject({ data: 'from a pipe', priority: 'none' });
   });
 
-  it('wants a title, a queue and labels that say something', async () => {
+  it('requires a title, a queue and valid labels', async () => {
     const { name } = await queue();
     expect((await service.cli(['cases', 'create', name])).stderr).toBe(
-      'error: The case needs a title.\nhint: Write `aops cases create QUEUE TITLE`, or make many cases with --from FILE.\n',
+      'error: The case needs a title.\nhint: Use `aops cases create QUEUE TITLE`, or import cases with --from FILE.\n',
     );
     expect((await service.cli(['cases', 'create', 'nowhere', 'x'])).code).toBe(3);
     for (const wrong of [
@@ -75,7 +75,7 @@ describe('cases create', () => {
 });
 
 describe('cases list and search', () => {
-  it('filter, sort and page', async () => {
+  it('filter, sort and paginate', async () => {
     const { name, ids } = await queue([
       { title: 'a', priority: 'high', data: 'one needle here', labels: [{ key: 'vendor', value: 'acme' }] },
       { title: 'b', labels: [{ key: 'vendor', value: 'zeta' }, { value: 'new' }] },
@@ -98,13 +98,13 @@ describe('cases list and search', () => {
     const found = await service.cli(['cases', 'search', name, 'needle'], { tty: true, columns: 120 });
     expect(found.stdout).toContain('one needle here');
     const none = await service.cli(['cases', 'search', name, 'nothing']);
-    expect(none).toMatchObject({ code: 0, stdout: '', stderr: 'No case matches.\n' });
+    expect(none).toMatchObject({ code: 0, stdout: '', stderr: 'No cases match.\n' });
     expect(await service.cli(['cases', 'list', name, '--status', 'open'])).toMatchObject({ code: 2, stdout: '' });
   });
 });
 
 describe('cases get', () => {
-  it('shows the case, its data and what happened', async () => {
+  it('shows the case, its data and its history', async () => {
     const { ids } = await queue([{ title: 'a', data: '{"amount":3}' }]);
     const [id] = ids as [string];
     const shown = await service.cli(['cases', 'get', id, '--color', 'never'], { tty: true });
@@ -113,7 +113,7 @@ describe('cases get', () => {
     expect(shown.stdout).toContain('{"amount":3}');
     expect(shown.stdout).toMatch(/WHAT HAPPENED/);
     expect((await service.cli(['cases', 'get', id, '--jq', '.data | fromjson | .amount'])).stdout).toBe('3\n');
-    // The shape is that of a row of the list, with what happened beside.
+    // The fields are those of a row of the list, plus the history.
     const [listed] = (
       await service.cli(['cases', 'list', (await service.cli(['cases', 'get', id, '--jq', '.queue_id'])).stdout.trim(), '--json'])
     ).json<{ data: object[] }>().data;
@@ -131,7 +131,7 @@ describe('cases get', () => {
 });
 
 describe('cases wait', () => {
-  it('ends when all are done, with what became of them', async () => {
+  it('ends when all cases are done and prints the counts', async () => {
     const { name, ids } = await queue([{ title: 'a' }, { title: 'b' }]);
     await service.agent('- complete_case: fine', 'finisher');
     const waiting = service.cli(['cases', 'wait', '-', '--timeout', '60s'], { stdin: ids.join('\n') });
@@ -153,21 +153,21 @@ describe('cases wait', () => {
     expect((await service.cli([...all, '--search', 'b'])).code).toBe(0);
   });
 
-  it('ends with 12 when a person is missing, unless somebody else is to answer', async () => {
+  it('ends with 12 when human input is missing, unless someone else will respond', async () => {
     const { name, ids } = await queue([{ title: 'asks' }]);
     await service.agent('- approve: { id: a, title: "Fine?" }\n- complete_case: yes', 'asker');
     await service.cli(['agents', 'triggers', 'create', 'asker', '--queue', name]);
     const all = ['cases', 'wait', '--queue', name, '--all-matching', '--timeout', '60s'];
     const asked = await service.cli(all);
     expect(asked).toMatchObject({ code: 12, stdout: '1 case that needs input\n' });
-    expect(asked.stderr).toContain('hint: Give it with `aops inbox`');
+    expect(asked.stderr).toContain('hint: Respond with `aops inbox`');
     const run = (await service.cli(['cases', 'runs', ids[0] as string, '-o', 'id'])).stdout.trim();
     const waiting = service.cli([...all, '--on-request', 'wait']);
     expect((await service.cli(['runs', 'respond', run, '--approve'])).code).toBe(0);
     expect(await waiting).toMatchObject({ code: 0, stdout: '1 completed case\n' });
   });
 
-  it('ends with 12 when cases stand behind one that needs a person, and one at a time is worked on', async () => {
+  it('ends with 12 when cases are blocked by one that needs human input and the agent processes one at a time', async () => {
     const { name, ids } = await queue([{ title: 'asks', data: 'ask' }, { title: 'next' }, { title: 'last' }]);
     await service.agent('- if: case.data == "ask"\n  approve: { id: a, title: "Fine?" }\n- complete_case: yes', 'one-by-one');
     await service.cli(['agents', 'triggers', 'create', 'one-by-one', '--queue', name, '--concurrency', '1']);
@@ -176,15 +176,15 @@ describe('cases wait', () => {
     const asked = await service.cli(all);
     expect(asked).toMatchObject({ code: 12, stdout: '3 cases: 2 pending, 1 needs input\n' });
     expect(asked.stderr).toContain(
-      'error: 1 case needs input of a person. 2 pending cases stand behind that.\nhint: Give it with `aops inbox`',
+      'error: 1 case needs human input. 2 pending cases cannot start until then.\nhint: Respond with `aops inbox`',
     );
-    // Also where the one that asks is not waited for.
+    // The same applies if the blocking case is not among those waited for.
     const behind = await service.cli(['cases', 'wait', next, '--timeout', '60s', '--json']);
     expect(behind).toMatchObject({ code: 12 });
     expect(behind.json()).toMatchObject({ pending: 1, needs_input: 0 });
-    expect(behind.stderr).toContain('1 pending case stands behind others that need input of a person.');
+    expect(behind.stderr).toContain('1 pending case is blocked by other cases that need human input.');
     expect(await service.cli(['cases', 'wait', next, '--on-request', 'wait', '--timeout', '2s'])).toMatchObject({ code: 9 });
-    // Another agent may take them.
+    // Another agent can take them.
     await service.agent('- sleep: 1h', 'second');
     await service.cli(['agents', 'triggers', 'create', 'second', '--queue', name]);
     expect(await service.cli(['cases', 'wait', next, '--timeout', '2s'])).toMatchObject({ code: 9 });
@@ -196,8 +196,8 @@ describe('cases wait', () => {
     expect(await waiting).toMatchObject({ code: 0, stdout: '3 completed cases\n' });
   });
 
-  it('misses no case that moves while they are counted', async () => {
-    // Each round asks for the total and for six statuses. The case moves in the first and in the third, just when it would have been counted.
+  it('misses no case that changes its status while cases are counted', async () => {
+    // Each round requests the total and six statuses. The case changes in the first and the third round, just before it would be counted.
     const rounds = ['moves', 'claimed', 'moves', 'completed', 'completed'];
     let asked = 0;
     const server = createServer(async (request, response) => {
@@ -218,14 +218,14 @@ describe('cases wait', () => {
     }
   });
 
-  it('ends with 9 when the time is over', async () => {
+  it('ends with 9 when the timeout expires', async () => {
     const { ids } = await queue([{ title: 'nobody takes it' }]);
     expect(await service.cli(['cases', 'wait', ids[0] as string, '--timeout', '300ms'])).toMatchObject({ code: 9, stdout: '' });
   });
 });
 
 describe('bulk commands', () => {
-  it('take cases of several queues by their ids, and add up what happened', async () => {
+  it('accept IDs of cases in several queues and add up the results', async () => {
     const one = await queue([{ title: 'a' }, { title: 'b', priority: 'high' }]);
     const two = await queue([{ title: 'c' }]);
     const ids = [...one.ids, ...two.ids];
@@ -237,7 +237,7 @@ describe('bulk commands', () => {
     expect((await service.cli(['cases', 'retry', ...ids])).stdout).toBe('Retrying 0 cases. Skipped 3 cases.\n');
   });
 
-  it('take ids from standard input, also very many', async () => {
+  it('accept many IDs from standard input', async () => {
     const { name, ids } = await queue(Array.from({ length: 60 }, (_, index) => ({ title: `case ${index}` })));
     const other = await queue([{ title: 'elsewhere' }]);
     const listed = await service.cli(['cases', 'list', name, '--limit', '45', '-o', 'id']);
@@ -250,16 +250,16 @@ describe('bulk commands', () => {
       code: 0,
       stdout: 'Deleted 1 case.\n',
     });
-    // One that is gone, among many.
+    // One of many cases was deleted.
     const gone = await service.cli(['cases', 'retry', '-'], { stdin: stdin.replace(ids[59] as string, nowhere) });
     expect(gone).toMatchObject({ code: 3, stdout: '' });
-    expect((await service.cli(['cases', 'retry', '-'], { stdin: ' \n' })).stderr).toContain('Standard input has no ids.');
+    expect((await service.cli(['cases', 'retry', '-'], { stdin: ' \n' })).stderr).toContain('Standard input contains no IDs.');
     expect((await service.cli(['cases', 'retry', '-'], { stdin: 'x' })).stderr).toContain(
       'Each word on standard input must be an ID; "x" is not a valid one.',
     );
   });
 
-  it('filter by the words that lists show, and by those of the interface', async () => {
+  it('filter by the statuses that lists show and by those of the interface', async () => {
     const { name } = await queue([{ title: 'a' }]);
     for (const status of ['in_progress', 'claimed'])
       expect(await service.cli(['cases', 'list', name, '--status', status])).toMatchObject({
@@ -270,10 +270,10 @@ describe('bulk commands', () => {
     const wrong = await service.cli(['cases', 'list', name, '--status', 'inprogress']);
     expect(wrong).toMatchObject({ code: 2, stdout: '' });
     expect(wrong.stderr).toContain('hint: Did you mean in_progress?');
-    expect((await service.cli(['cases', 'list', (await queue()).name])).stderr).toContain('No cases. Add some');
+    expect((await service.cli(['cases', 'list', (await queue()).name])).stderr).toContain('There are no cases. Add one');
   });
 
-  it('filter by labels whose keys are words that every object knows', async () => {
+  it('filter by labels whose keys are names of inherited properties', async () => {
     const { name } = await queue([{ title: 'a', labels: [{ key: 'constructor', value: 'x' }] }, { title: 'b' }]);
     for (const [label, titles] of [
       ['constructor=x', ['a']],
@@ -285,11 +285,11 @@ describe('bulk commands', () => {
     }
   });
 
-  it('take all that match, and show the counts first', async () => {
+  it('select all matching cases and show the counts first', async () => {
     const { name, ids } = await queue([{ title: 'a1' }, { title: 'a2' }, { title: 'b' }]);
     await service.cli(['cases', 'set-status', ids[0] as string, ids[2] as string, '--to', 'failed']);
     const all = ['--queue', name, '--all-matching'];
-    // Only failed ones, unless told otherwise.
+    // Only failed cases by default.
     const retried = await service.cli(['cases', 'retry', ...all, '--search', 'a']);
     expect(retried).toMatchObject({ code: 0, stdout: 'Retrying 1 case.\n', stderr: '1 failed case\n' });
     const refused = await service.cli(['cases', 'delete', ...all, '--search', 'a']);
@@ -301,13 +301,13 @@ describe('bulk commands', () => {
     expect(deleted.json()).toEqual({ deletedCount: 2, interruptedRunIds: [] });
     const nothing = await service.cli(['cases', 'delete', ...all, '--search', 'a', '--yes']);
     expect(nothing).toMatchObject({ code: 3, stdout: '' });
-    expect(nothing.stderr).toContain('error: No case matches.');
+    expect(nothing.stderr).toContain('error: No cases match.');
     expect((await service.cli(['cases', 'list', name, '--fields', 'title'])).stdout).toBe('b\n');
-    // One case has an operation of its own.
+    // A single case has its own operation.
     expect((await service.cli(['cases', 'delete', ids[2] as string, '--yes'])).stdout).toBe('Deleted 1 case.\n');
   });
 
-  it('want a yes before completed cases are worked on again', async () => {
+  it('need confirmation before completed cases are processed again', async () => {
     const { ids } = await queue([{ title: 'a' }]);
     const [id] = ids as [string];
     await service.cli(['cases', 'set-status', id, '--to', 'completed']);
@@ -327,15 +327,15 @@ describe('bulk commands', () => {
     expect((await service.cli(['cases', 'reprocess', id, '--agent', 'helper'])).stdout).toBe('Delegated 1 case.\n');
   });
 
-  it('say what they need', async () => {
+  it('name the missing input', async () => {
     const { name, ids } = await queue([{ title: 'a' }]);
     const other = await queue();
     const [id] = ids as [string];
     for (const [argv, message] of [
-      [[], 'Which cases?'],
-      [['--all-matching'], '--all-matching needs the queue.'],
-      [[id, '--all-matching', '--queue', name], '--all-matching and the ids of cases exclude each other.'],
-      [[id, '--status', 'failed'], 'Filters go with --all-matching.'],
+      [[], 'No cases were specified.'],
+      [['--all-matching'], '--all-matching requires a queue.'],
+      [[id, '--all-matching', '--queue', name], '--all-matching cannot be combined with the IDs of cases.'],
+      [[id, '--status', 'failed'], 'Filters require --all-matching.'],
       [[id, '--queue', other.name], `The case ${id} is in another queue.`],
       [['a'], 'CASES must be an ID'],
     ] as const) {
@@ -349,7 +349,7 @@ describe('bulk commands', () => {
 });
 
 describe('cases labels', () => {
-  it('are put on a case and taken off', async () => {
+  it('are added to and removed from a case', async () => {
     const { ids } = await queue([{ title: 'a' }]);
     const [id] = ids as [string];
     const added = await service.cli(['cases', 'labels', 'add', id, 'vendor=acme', 'urgent', '--fields', 'key,value']);
@@ -357,13 +357,13 @@ describe('cases labels', () => {
     expect((await service.cli(['cases', 'labels', 'remove', id, 'urgent'])).stdout).toBe('Removed urgent.\n');
     const unknown = await service.cli(['cases', 'labels', 'remove', id, 'urgent']);
     expect(unknown).toMatchObject({ code: 3, stdout: '' });
-    expect(unknown.stderr).toBe('error: The case has no label "urgent".\nhint: It has: vendor=acme\n');
+    expect(unknown.stderr).toBe('error: The case has no label "urgent".\nhint: Its labels are: vendor=acme\n');
     expect((await service.cli(['cases', 'labels', 'list', id, '--fields', 'value'])).stdout).toBe('acme\n');
   });
 });
 
 describe('retired operations', () => {
-  it('show where they have gone, and are not followed', async () => {
+  it('report the new path and do not follow the redirect', async () => {
     const { ids } = await queue([{ title: 'a' }]);
     const { queue_id } = await read(ids[0] as string);
     const answer = await service.cli(['api', `/v2/queues/${queue_id}/cases/bulk-retry`, '-F', `case_ids[]=${ids[0]}`]);

@@ -393,7 +393,7 @@ describe('bulk commands', () => {
     expect([failed.code, failed.json()]).toEqual([6, { updatedCount: 99, skippedCount: 1 }]);
     expect(errorOf(failed)).toMatchObject({
       code: 'busy',
-      message: 'The queue is busy. Of 230 cases, 100 were done before and 130 were not.',
+      message: 'The queue is busy. Of 230 cases, 100 succeeded and 130 did not.',
       hint: expect.stringContaining(`--idempotency-key ${key}`),
     });
     const keys = () => service.requests.filter(({ path }) => path.endsWith('priority')).map(({ headers }) => headers['idempotency-key']);
@@ -417,7 +417,7 @@ describe('bulk commands', () => {
     expect([failed.code, failed.json()]).toEqual([13, { deletedCount: 100, interruptedRunIds: [] }]);
     expect(errorOf(failed)).toMatchObject({
       code: 'outcome_unknown',
-      message: expect.stringMatching(/ Of 230 cases, 100 were done before, what became of 100 is unknown, and 30 were not sent\.$/),
+      message: expect.stringMatching(/ Of 230 cases, 100 succeeded, the outcome of 100 is unknown, and 30 were not sent\.$/),
       hint: expect.stringMatching(new RegExp(`aops retry ${key}.*--ignore-not-found`)),
     });
     const open = await cli(service, 'retry', '--json');
@@ -440,7 +440,7 @@ describe('bulk commands', () => {
       interrupt = deliver;
     });
     expect([failed.code, failed.json()]).toEqual([130, { deletedCount: 100, interruptedRunIds: [] }]);
-    expect(errorOf(failed).message).toMatch(/ Of 230 cases, 100 were done before, what became of 100 is unknown, and 30 were not sent\.$/);
+    expect(errorOf(failed).message).toMatch(/ Of 230 cases, 100 succeeded, the outcome of 100 is unknown, and 30 were not sent\.$/);
   });
 
   it('delete those that are left after a failure, when told to pass over the others', async () => {

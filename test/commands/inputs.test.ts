@@ -1,4 +1,4 @@
-/** What arguments and options check before anything is sent, and texts that come from files and standard input. */
+/** Checks of arguments and options before anything is sent, and texts from files and standard input. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { length, uuid, webAddress } from '../../src/cli/kit/checks.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -19,19 +19,19 @@ describe('checks', () => {
     expect(() => length(3)('ab', '--name')).toThrow('--name takes at least 3 characters, not 2.');
   });
 
-  it('takes ids in any case, and nothing else', () => {
+  it('accepts IDs in upper and lower case, and nothing else', () => {
     expect(uuid('6F1C0A51-6C6E-4B0E-9F0E-0D4D4F3A2B11', 'ID')).toBe('6f1c0a51-6c6e-4b0e-9f0e-0d4d4f3a2b11');
     expect(() => uuid('6f1c0a51', 'ID')).toThrow('ID must be an ID; "6f1c0a51" is not a valid one.');
   });
 
-  it('takes whole web addresses alone', () => {
+  it('accepts only complete web addresses', () => {
     expect(webAddress('https://example.com/hook', '--url')).toBe('https://example.com/hook');
     for (const wrong of ['example.com', 'ftp://example.com', '//example.com', 'javascript:alert(1)'])
       expect(() => webAddress(wrong, '--url')).toThrow('--url must be an http or https address');
   });
 });
 
-describe('a value that the service would refuse', () => {
+describe('a value that the service would reject', () => {
   const id = '00000000-0000-4000-8000-000000000007';
   it.each([
     [['agents', 'create', ''], 'NAME is empty.'],
@@ -42,7 +42,7 @@ describe('a value that the service would refuse', () => {
     [['runs', 'send', id, ''], 'MESSAGE is empty.'],
     [['runs', 'respond', id, 'first', '--approve'], 'REQUEST must be an ID; "first" is not a valid one.'],
     [['runs', 'list', '--limit', '0'], '--limit takes a whole number, 1 or more, not "0".'],
-  ])('%j is refused here, with exit 2', async (argv, message) => {
+  ])('%j is rejected by the command line with exit 2', async (argv, message) => {
     const [runs, agents] = [await service.countRuns(), await service.countAgents()];
     const refused = await service.cli(argv);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
@@ -52,7 +52,7 @@ describe('a value that the service would refuse', () => {
   });
 });
 
-describe('an argument that is written as a flag', () => {
+describe('an argument written as a flag', () => {
   it.each([
     [['agents', 'create', '--name', 'x'], 'NAME is written without a flag: `aops agents create NAME`.'],
     [['cases', 'create', 'q', '--title=x'], 'TITLE is written without a flag: `aops cases create QUEUE TITLE`.'],
@@ -76,18 +76,18 @@ describe('an empty name', () => {
     [['runs', 'list', '--queue='], '--queue'],
     [['local', 'reset', '--data-dir', '', '--yes'], '--data-dir'],
     [['runs', 'screenshots', '@latest', '--html', ''], '--html'],
-  ])('%j is told as one', async (argv, name) => {
+  ])('%j is reported as empty', async (argv, name) => {
     const hint = 'If it comes from a variable, that one is not set.';
     expect(await service.cli(argv)).toMatchObject({ code: 2, stdout: '', stderr: `error: ${name} is empty.\nhint: ${hint}\n` });
   });
 
-  it('is none where a text may be empty', async () => {
+  it('is accepted where a text can be empty', async () => {
     expect((await service.cli(['runs', 'list', '--search', '', '--count'])).code).toBe(0);
   });
 });
 
-describe('what other tools take', () => {
-  it('a sign between a short flag and its value, as kubectl has it', async () => {
+describe('the syntax of other tools', () => {
+  it('accepts an equals sign after a short flag, as kubectl does', async () => {
     const { stdout } = await service.cli(['agents', 'get', 'greeter', '-o=json', '--fields', 'name']);
     expect(JSON.parse(stdout)).toEqual({ name: 'greeter' });
     expect((await service.cli(['api', '-X=GET', 'getRun', `-f=run_id=${run}`, '--jq', '.run.id'])).stdout).toBe(`${run}\n`);
@@ -103,7 +103,7 @@ describe('what other tools take', () => {
     },
   );
 
-  it('a word too many is nothing of that', async () => {
+  it('does not mistake an extra argument for a field', async () => {
     const refused = await service.cli(['inbox', 'nope']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain('hint: See `aops inbox --help`.');
@@ -118,7 +118,7 @@ describe('a text', () => {
     return result.stdout;
   };
 
-  it('comes from the line, a file or standard input', async () => {
+  it('is read from the command line, a file or standard input', async () => {
     await service.file('note.txt', 'from a file\n');
     expect(await sent('plain')).toBe('plain\n');
     expect(await sent('@note.txt')).toBe('from a file\n\n');
@@ -126,7 +126,7 @@ describe('a text', () => {
     expect(await sent('@@anna, please')).toBe('@anna, please\n');
   });
 
-  it('says how to begin with @ when there is no such file', async () => {
+  it('explains how to begin a text with @ if the file does not exist', async () => {
     const refused = await service.cli(['runs', 'send', run, '@anna']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain('anna cannot be read: there is no such file.');
@@ -142,7 +142,7 @@ describe('a text', () => {
     [['agents', 'create', 'latin', '--input', 'latin.txt']],
     [['cases', 'create', 'bills', 'One', '--data', '@latin.txt']],
     [['runs', 'start', '--agent', 'greeter', '--watch', '--answers', 'latin.txt']],
-  ])('that is not UTF-8 is refused, as it would be stored as another one: %j', async (argv) => {
+  ])('that is not UTF-8 is rejected, because it would be stored incorrectly: %j', async (argv) => {
     await service.file('latin.txt', Buffer.from('{"message":"M\xfcller"}', 'latin1'));
     const [runs, agents] = [await service.countRuns(), await service.countAgents()];
     const refused = await service.cli(argv.map((word) => word.replace('RUN', run)));
@@ -151,20 +151,20 @@ describe('a text', () => {
     expect([await service.countRuns(), await service.countAgents()]).toEqual([runs, agents]);
   });
 
-  it('from standard input that is not UTF-8 is refused, and UTF-16 told as what it is', async () => {
+  it('from standard input that is not UTF-8 is rejected, and UTF-16 is named in the error', async () => {
     const refused = await service.cli(['runs', 'send', run, '-'], { stdin: Buffer.from('\ufeffhello', 'utf16le') });
     const stderr = 'error: Standard input is not UTF-8.\nhint: Convert it: iconv -f UTF-16 -t UTF-8\n';
     expect(refused).toMatchObject({ code: 2, stdout: '', stderr });
   });
 
-  it('may begin with a byte order mark, and is stored without', async () => {
+  it('is stored without its byte order mark', async () => {
     await service.file('marked.json', '\ufeff{"message":"marked"}');
     expect((await service.cli(['api', 'POST', `runs/${run}/messages`, '--input', 'marked.json'])).code).toBe(0);
     await service.file('marked.txt', '\ufeffmarked');
     expect(await sent('@marked.txt')).toBe('marked\n');
   });
 
-  it('is checked wherever it comes from', async () => {
+  it('is checked regardless of its source', async () => {
     await service.file('empty.txt', '');
     expect((await service.cli(['runs', 'send', run, '@empty.txt'])).stderr).toContain('MESSAGE is empty.');
     expect((await service.cli(['runs', 'send', run, '-'], { stdin: '' })).stderr).toContain('MESSAGE is empty.');

@@ -89,7 +89,7 @@ describe('local token create', () => {
     const status = (await ok('auth', 'status', '--profile', 'dash', '--json')).json<{ credential: { access: object } }>();
     expect(status.credential.access).toEqual({ name, scopes: ['runs:read', 'files:read'], expires_at: null, owner: false });
     expect((await ok('auth', 'status', '--profile', 'dash')).stdout).toContain('Scope\truns:read files:read\n');
-    expect((await ok('auth', 'status')).stdout).toContain('Scope\tfull access, and manages teams and credentials\n');
+    expect((await ok('auth', 'status')).stdout).toContain('Scope\tfull access, including teams and credentials\n');
     const managing = await cli(['local', 'token', 'list', '--profile', 'dash', '--json']);
     expect([managing.code, errorOf(managing)]).toMatchObject([5, { code: 'owner_only', hint: expect.stringContaining('--profile local') }]);
   });
@@ -226,7 +226,7 @@ describe('local client', () => {
       ['auth', 'login', '--profile', 'found', '--base-url', service.service.url, '--team', service.service.teamId, '--client-id', id],
       { stdin: secret },
     );
-    expect(login).toMatchObject({ code: 0, stderr: `The service names ${service.service.url}/oauth/token for access tokens.\n` });
+    expect(login).toMatchObject({ code: 0, stderr: `The service advertises ${service.service.url}/oauth/token as its token URL.\n` });
     await ok('agents', 'list', '--profile', 'found');
 
     const silent = createServer((_, response) => response.writeHead(404).end());
@@ -234,7 +234,7 @@ describe('local client', () => {
     const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
     const asked = await cli(['auth', 'login', '--profile', 'none', '--base-url', url, '--team', 't', '--client-id', id], { stdin: secret });
     expect(asked.code).toBe(2);
-    expect(asked.stderr).toContain('Give it with --token-url');
+    expect(asked.stderr).toContain('Pass it with --token-url');
     // Metadata of another issuer would send the secret to whom it likes.
     silent.removeAllListeners('request');
     const metadata = { issuer: 'https://evil.test', token_endpoint: 'https://evil.test/token', response_types_supported: [] };

@@ -15,7 +15,7 @@ async function queue(name: string, cases: object[] = []): Promise<string> {
 }
 
 describe('queues', () => {
-  it('are created, shown, renamed and listed, by name or id', async () => {
+  it('are created, shown, renamed and listed by name or ID', async () => {
     const created = await service.cli(['queues', 'create', 'invoices', '--description', 'To check', '--json']);
     expect(created).toMatchObject({ code: 0, stderr: '' });
     const { id } = created.json<Queue>();
@@ -26,14 +26,14 @@ describe('queues', () => {
     expect(updated.json()).toMatchObject({ id, name: 'bills', description: null });
     const shown = await service.cli(['queues', 'get', 'bills', '--color', 'never'], { tty: true });
     expect(shown.stdout).toMatch(/Name: +bills/);
-    expect(shown.stdout).toMatch(/Cases: +0 cases\nWorked on by: +no agent\n$/);
+    expect(shown.stdout).toMatch(/Cases: +0 cases\nProcessed by: +no agent\n$/);
     await queue('claims');
     const list = await service.cli(['queues', 'list', '--json']);
     expect(list.json<{ data: Queue[] }>().data.map(({ name }) => name)).toEqual(['bills', 'claims']);
     expect((await service.cli(['queues', 'list', '--limit', '1', '--offset', '1', '--fields', 'name'])).stdout).toBe('claims\n');
   });
 
-  it('are of an automation, and in a folder', async () => {
+  it('belong to an automation and a folder', async () => {
     const [automation, folder] = [randomUUID(), randomUUID()];
     const created = await service.cli(['queues', 'create', 'automated', '--automation', automation, '--folder', folder, '--json']);
     expect(created.json()).toMatchObject({ automation_id: automation, folder_id: folder });
@@ -44,18 +44,18 @@ describe('queues', () => {
     await service.cli(['queues', 'delete', 'automated', '--yes']);
   });
 
-  it('show how many cases they have, who works on them, and what to do next', async () => {
+  it('show their case counts, their agents and the next step', async () => {
     await queue('counted', [{ title: 'a' }, { title: 'b' }, { title: 'c' }]);
     const id = (await service.cli(['cases', 'list', 'counted', '--limit', '1', '-o', 'id'])).stdout.trim();
     const get = async () => (await service.cli(['queues', 'get', 'counted'])).stdout;
     expect(await get()).toContain(
-      'Cases\t3 pending cases\nWorked on by\tno agent\nNext\taops agents triggers create AGENT --queue counted\n',
+      'Cases\t3 pending cases\nProcessed by\tno agent\nNext\taops agents triggers create AGENT --queue counted\n',
     );
     await service.cli(['cases', 'set-status', id, '--to', 'failed']);
     await service.agent('- say: hi', 'counter');
     await service.cli(['agents', 'triggers', 'create', 'counter', '--queue', 'counted', '--no-enabled']);
     expect(await get()).toContain(
-      'Cases\t3 cases: 2 pending, 1 failed\nWorked on by\tcounter (off)\nNext\taops cases list counted --status failed\n',
+      'Cases\t3 cases: 2 pending, 1 failed\nProcessed by\tcounter (off)\nNext\taops cases list counted --status failed\n',
     );
     const json = (await service.cli(['queues', 'get', 'counted', '--json'])).json();
     expect(json).toMatchObject({
@@ -66,7 +66,7 @@ describe('queues', () => {
     });
   });
 
-  it('say what is wrong, and what was perhaps meant', async () => {
+  it('report errors with suggestions', async () => {
     await queue('reminders');
     const unknown = await service.cli(['queues', 'get', 'reminder']);
     expect(unknown).toMatchObject({ code: 3, stdout: '' });
@@ -76,7 +76,7 @@ describe('queues', () => {
     expect((await service.cli(['queues', 'update', 'reminders'])).stderr).toContain('error: There is nothing to change.');
   });
 
-  it('are cleared and deleted when somebody says yes, and say first what that means', async () => {
+  it('are cleared and deleted after confirmation, with the consequences shown first', async () => {
     await queue('doomed', [{ title: 'a' }, { title: 'b' }]);
     const refused = await service.cli(['queues', 'clear', 'doomed']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
@@ -104,9 +104,9 @@ describe('queues labels', () => {
     expect(unknown).toMatchObject({ code: 3, stdout: '' });
     expect(unknown.stderr).toContain('The queue has no label "vendor=Acme".');
     const asked = await service.cli(['queues', 'labels', 'delete', 'labelled', 'vendor=Acme = Co']);
-    expect(asked.stderr).toContain('Delete the label "vendor=Acme = Co", which 1 case has?');
+    expect(asked.stderr).toContain('Delete the label "vendor=Acme = Co" and remove it from 1 case?');
     const deleted = await service.cli(['queues', 'labels', 'delete', 'labelled', 'vendor=Acme = Co', '--yes']);
-    expect(deleted).toMatchObject({ code: 0, stdout: 'Deleted the label vendor=Acme = Co; 1 case had it.\n' });
+    expect(deleted).toMatchObject({ code: 0, stdout: 'Deleted the label vendor=Acme = Co and removed it from 1 case.\n' });
     for (const argv of [
       ['create', 'labelled', 'key='],
       ['update', 'labelled', 'urgent'],

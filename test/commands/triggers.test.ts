@@ -91,7 +91,7 @@ describe('agents triggers', () => {
     expect(list).toMatchObject({ code: 0, stdout: 'one\ttrue\n' });
     const agents = await service.cli(['queues', 'agents', 'one', '--color', 'never'], { tty: true, columns: 120 });
     expect(agents.stdout).toMatch(/adds cases +colleague +active/);
-    expect(agents.stdout).toMatch(/takes cases +worker +active +8 +not the only one/);
+    expect(agents.stdout).toMatch(/takes cases +worker +active +8 +several triggers/);
     const moved = await service.cli(['agents', 'triggers', 'update', 'worker', '--queue', 'two', '--json']);
     expect(moved.json()).toMatchObject({ case_queue_name: 'two', has_conflict: false });
     expect(await service.cli(['agents', 'triggers', 'update', 'worker'])).toMatchObject({ code: 2, stdout: '' });

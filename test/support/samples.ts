@@ -31,7 +31,7 @@ const samples: Record<string, string> = {
 /** Where fields depend on each other more than their types say, or a command says less of them than it shows. */
 const special: Readonly<Record<string, (way: Way) => object>> = {
   'Verify a delivery, and say why when it is not genuine': ({ kind }) => (kind === 'bare' ? { reason: 'no_match' } : {}),
-  'Show a case, its data and what happened to it': (way) => ({ events: fromSchema(schemaAt('getCase.events'), 'events', way) }),
+  'Show a case with its data and history': (way) => ({ events: fromSchema(schemaAt('getCase.events'), 'events', way) }),
 };
 
 /** The result of a command, or one row of it. */

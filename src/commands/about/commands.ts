@@ -6,12 +6,12 @@ import { commandsOf } from '../../cli/kit/tree.ts';
 import { type DescribedCommand, describeCommand, loadAllCommands } from '../../cli/program/describe.ts';
 
 export default defineCommand({
-  summary: 'Describe every command, for programs',
+  summary: 'Describe every command for programs',
   description:
-    'With --json: aliases, arguments, options, the operations that it calls, whether it changes or destroys something, its exit codes and examples.',
+    'With --json, each command includes its aliases, arguments, options, the operations it calls, whether it changes or destroys anything, its exit codes and examples.',
   examples: [
-    { command: 'aops commands', text: 'All commands' },
-    { command: "aops commands --json --jq '.data[] | select(.mutates) | .id'", text: 'Those that change something' },
+    { command: 'aops commands', text: 'List all commands' },
+    { command: "aops commands --json --jq '.data[] | select(.mutates) | .id'", text: 'List the commands that change something' },
   ],
   result: returns({
     id: 'string',

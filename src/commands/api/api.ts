@@ -40,7 +40,7 @@ const listing = listOutput<{ id: string; method: string; path: string; summary: 
 });
 
 export default defineCommand({
-  summary: 'Send any request to the service, signed in',
+  summary: 'Send an authenticated request to the service',
   description: `PATH may leave out /v2. In it, {team} is the team, and another placeholder takes the field of its name. The id of an operation stands for its method and path. The method is GET, and POST as soon as there are fields or a body. Fields become the body; with GET or --input they become the query. A change carries an idempotency key like any other.`,
   arguments: methodsAndPath,
   options,

@@ -11,20 +11,23 @@ import { followArtifact, watchExits, watchFlags, watchOptions } from './follow.t
 import { artifactRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Make a page from what the team has, by saying what should be on it',
+  summary: 'Create a page from team data, described in words',
   description:
-    'Returns when the generation has been started; with --watch when it has ended. --answers and --on-request include --watch. What the generator of the local service understands is in docs/artifacts.md.',
-  arguments: { message: argument('What should be on the page; @FILE or - read it') },
-  options: { connection: texts('CONNECTION', 'Attach this connection, by its name or id; may be repeated'), ...watchFlags },
+    'Returns once the generation has started; with --watch, once it has ended. --answers and --on-request imply --watch. docs/artifacts.md describes what the generator of the local service understands.',
+  arguments: { message: argument('What the page should contain; @FILE reads it from a file, - from standard input') },
+  options: { connection: texts('CONNECTION', 'Attach this connection, by name or ID; can be repeated'), ...watchFlags },
   operations: ['listConnections', 'createArtifact', 'getArtifact', 'listArtifactMessages', 'answerArtifactQuestion'],
   mutates: true,
   exits: watchExits,
   examples: [
     {
       command: "aops artifacts create 'title Week; runs of the last 7 days by status; open human requests' --watch",
-      text: 'Until the page is there',
+      text: 'Create a page and wait until it is ready',
     },
-    { command: 'aops artifacts create @report.txt --answers answers.yaml -o id', text: 'Without a person' },
+    {
+      command: 'aops artifacts create @report.txt --answers answers.yaml -o id',
+      text: 'Answer the questions from a file and print only the ID',
+    },
   ],
   result: returns('getArtifact.artifact'),
   output: recordOutput<Artifact>(artifactRecord),
@@ -37,7 +40,7 @@ export default defineCommand({
     const body = { message, ...(connection_ids.length === 0 ? {} : { connection_ids }) };
     const { artifact_id: artifactId, user_message } = await client.call('createArtifact', { body });
     if (follow) return followArtifact(context, artifactId, user_message.id, follow);
-    // The id must not be lost: who repeats the command creates another artifact.
+    // The ID must not be lost: repeating the command would create another artifact.
     const read = client.call('getArtifact', { params: { artifactId } }).then(({ artifact }) => artifact);
     return readBack(context, read, { id: artifactId } as Artifact, 'The artifact was created');
   },

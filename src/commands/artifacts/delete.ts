@@ -10,7 +10,7 @@ export default defineCommand({
   operations: ['listArtifacts', 'getArtifact', 'deleteArtifact'],
   mutates: true,
   destructive: true,
-  examples: [{ command: 'aops artifacts delete ARTIFACT --yes', text: 'In a script' }],
+  examples: [{ command: 'aops artifacts delete ARTIFACT --yes', text: 'Delete an artifact without confirmation' }],
   result: returns('deleteArtifact', { id: 'uuid', title: 'string|null' }),
   output: textOutput<{ id: string; title: string | null }>(({ id, title }) => `Deleted ${title === null ? id : `"${title}"`}.`),
   async run(context, input) {

@@ -5,12 +5,12 @@ import type { Artifact } from '../../interface/types.ts';
 import { artifactArgument, artifactId, artifactRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Copy a page into a new, private artifact of your own',
-  description: 'The copy has the page as it is now, without the messages and revisions that led to it.',
+  summary: 'Copy a page to a new private artifact',
+  description: 'The copy belongs to you. It has the current page, without its messages and earlier revisions.',
   arguments: { artifact: artifactArgument },
   operations: ['listArtifacts', 'duplicateArtifact'],
   mutates: true,
-  examples: [{ command: 'aops artifacts duplicate ARTIFACT -o id', text: 'The id of the copy' }],
+  examples: [{ command: 'aops artifacts duplicate ARTIFACT -o id', text: 'Print the ID of the copy' }],
   result: returns('duplicateArtifact'),
   output: recordOutput<Artifact>(artifactRecord),
   async run(context, input) {

@@ -16,40 +16,41 @@ interface Written {
 export default defineCommand({
   summary: 'Export a page as an HTML or PDF file',
   description:
-    'The HTML file is whole in itself: it has no scripts and loads nothing. Without --theme, it and the PDF are light. A PDF is printed by a Chromium on the machine of the service.',
+    'The HTML file is self-contained: it has no scripts and loads nothing. The default theme is light. PDF files are printed by Chromium on the machine of the service.',
   arguments: { artifact: artifactArgument },
   options: {
-    html: text('FILE|-', 'Write HTML into this file, or to stdout', { complete: 'files' }),
-    pdf: text('FILE|-', 'Write PDF into this file, or to stdout', { complete: 'files' }),
-    theme: choice(artifactThemes, 'Light or dark'),
-    force: flag('Replace what is there'),
+    html: text('FILE|-', 'Write HTML to this file, or to stdout', { complete: 'files' }),
+    pdf: text('FILE|-', 'Write PDF to this file, or to stdout', { complete: 'files' }),
+    theme: choice(artifactThemes, 'Theme of the page: light or dark'),
+    force: flag('Overwrite existing files'),
   },
   operations: ['listArtifacts', 'exportArtifactHtml', 'exportArtifactPdf'],
   examples: [
-    { command: 'aops artifacts export @latest --html report.html', text: 'To send, or to keep' },
-    { command: 'aops artifacts export @latest --pdf report.pdf --html report.html --theme light', text: 'Both' },
-    { command: 'aops artifacts export ARTIFACT --pdf - | lp', text: 'On paper' },
+    { command: 'aops artifacts export @latest --html report.html', text: 'Export an HTML file' },
+    { command: 'aops artifacts export @latest --pdf report.pdf --html report.html --theme light', text: 'Export HTML and PDF' },
+    { command: 'aops artifacts export ARTIFACT --pdf - | lp', text: 'Print the page on paper' },
   ],
   result: returns({ files: [{ file: 'string', bytes: 'integer' }] }),
   output: textOutput<Written>(({ files }) => files.map(({ file }) => `Wrote ${file}`).join('\n')),
   async run(context, input): Promise<Written | undefined> {
     const { html, pdf, force } = input;
-    if (html === undefined && pdf === undefined) throw new UsageError('Export it as what?', 'Give --html FILE or --pdf FILE, or both.');
-    if (html !== undefined && html === pdf) throw new UsageError('--html and --pdf go to different places.');
+    if (html === undefined && pdf === undefined)
+      throw new UsageError('No output file was specified.', 'Pass --html FILE, --pdf FILE, or both.');
+    if (html !== undefined && html === pdf) throw new UsageError('--html and --pdf need different files.');
     for (const file of [html, pdf]) if (file !== undefined && file !== '-') checkTarget(context, file, force);
     const client = await context.client();
-    const asked = { params: { artifactId: await artifactId(context, input.artifact) }, query: omitUndefined({ theme: input.theme }) };
+    const request = { params: { artifactId: await artifactId(context, input.artifact) }, query: omitUndefined({ theme: input.theme }) };
     const files: Written['files'] = [];
     for (const [file, operation] of [
       [html, 'exportArtifactHtml'],
       [pdf, 'exportArtifactPdf'],
     ] as const) {
       if (file === undefined) continue;
-      const content = mediaContent(client, operation, asked, context.signal);
+      const content = mediaContent(client, operation, request, context.signal);
       if (file === '-') await printContent(context, content, operation === 'exportArtifactHtml');
       else files.push({ file, bytes: await saveContent(context, content, file, force) });
     }
-    // What is on stdout is the page.
+    // stdout already contains the page.
     return html === '-' || pdf === '-' ? undefined : { files };
   },
 });

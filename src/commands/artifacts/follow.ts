@@ -1,4 +1,4 @@
-/** Following a generation: what it says is shown, what it asks is answered beside it. */
+/** Watching a generation: its messages are printed, and its questions are answered next to them. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { shellQuoted } from '../../base/shell.ts';
 import { Asking } from '../../cli/following/asking.ts';
@@ -22,7 +22,7 @@ export const watchFlags = {
   ...followFlags,
 } as const;
 
-/** Undefined when it is not to be followed. Reads the flags before anything is started. @throws UsageError */
+/** Undefined when the generation is not watched. Reads the flags before anything is started. @throws UsageError */
 export async function watchOptions(
   context: Context,
   input: { watch: boolean; onRequest?: FollowOptions['onRequest'] | undefined; answers?: string | undefined },
@@ -31,13 +31,13 @@ export async function watchOptions(
   return follows ? followOptions(context, input) : undefined;
 }
 
-/** What ends a followed generation otherwise than well. */
+/** The exit codes of a watched generation that does not complete. */
 export const watchExits = [exitCodes.conflict, exitCodes.runFailed, exitCodes.runInterrupted, exitCodes.runWaiting] as const;
 
 /**
- * Follows a generation to its end. Resolves to what is printed.
+ * Watches a generation to its end. Resolves to the result to print.
  * @param since the message that started it
- * @throws AopsError exit 12 when it asks and nobody may be asked, exit 10 and 11 when it failed or was stopped
+ * @throws AopsError exit 12 when it asks a question that cannot be answered here, exit 10 or 11 when it failed or was stopped
  */
 export async function followArtifact(
   context: Context,
@@ -51,23 +51,23 @@ export async function followArtifact(
   const pace = new Pace(context.clock);
   const asking = new Asking(responderHere(context, options), artifactRequester(client, id), { sink, stop, pace });
   const signal = AbortSignal.any([context.signal, stop.signal]);
-  let said: string | undefined;
+  let lastReply: string | undefined;
   try {
     const onOutage = outageNotes(context);
     for await (const event of watchArtifact(client, id, since, { clock: context.clock, signal, pace, onOutage, endures: asking.busy })) {
-      if (event.type === 'artifact.message' && event.data.message.role === 'assistant') said = event.data.message.content;
+      if (event.type === 'artifact.message' && event.data.message.role === 'assistant') lastReply = event.data.message.content;
       if (event.type === 'artifact.asking') asking.pending(event.data.questions);
       if (event.type === 'artifact.answered') await asking.resolved(true);
       await sink.event(event);
-      if (event.type === 'artifact.finished') return ended(context, event.data.artifact, said);
+      if (event.type === 'artifact.finished') return ended(context, event.data.artifact, lastReply);
     }
     throw new Error('the stream of events ended before the generation');
   } catch (error) {
     if (error === context.signal.reason || error instanceof PromptCancelled)
       context.terminal.note(
         asking.open
-          ? `Detached. The generation waits for an answer; give it with: aops artifacts respond ${id}`
-          : `Detached; the generation goes on. See what became of it with: aops artifacts get ${id}`,
+          ? `Detached. The generation is waiting for an answer. Answer with: aops artifacts respond ${id}`
+          : `Detached. The generation continues. Check on it with: aops artifacts get ${id}`,
       );
     throw error;
   } finally {
@@ -76,7 +76,7 @@ export async function followArtifact(
   }
 }
 
-/** Failures are told as errors, and questions are asked. */
+/** Failures are left out because they are reported as errors, and questions because they are asked. */
 function seen(event: ArtifactEvent): Seen | undefined {
   if (event.type === 'artifact.status') return { phase: event.data.status, passing: true };
   if (event.type !== 'artifact.message') return undefined;
@@ -85,21 +85,24 @@ function seen(event: ArtifactEvent): Seen | undefined {
   return role === 'assistant' && type !== 'question' && type !== 'error' ? { said: content } : undefined;
 }
 
-function ended(context: Context, artifact: Artifact, said: string | undefined): Artifact | undefined {
+function ended(context: Context, artifact: Artifact, lastReply: string | undefined): Artifact | undefined {
   const prints = context.format !== 'ndjson';
   if (artifact.status === 'completed') return prints ? artifact : undefined;
   const failed = artifact.status === 'failed';
-  const kept = artifact.html_code_present ? ' Its page stays as it was.' : '';
-  const error = new AopsError(failed ? `The generation failed: ${said ?? 'it does not say why'}` : `The generation was stopped.${kept}`, {
-    code: failed ? 'artifact_failed' : 'artifact_interrupted',
-    exit: failed ? exitCodes.runFailed : exitCodes.runInterrupted,
-    hint: `Ask in other words: aops artifacts send ${artifact.id} 'MESSAGE'`,
-  });
-  // What people are shown of a failure is the failure.
+  const pageNote = artifact.html_code_present ? ' Its page is unchanged.' : '';
+  const error = new AopsError(
+    failed ? `The generation failed: ${lastReply ?? 'no reason was given'}` : `The generation was stopped.${pageNote}`,
+    {
+      code: failed ? 'artifact_failed' : 'artifact_interrupted',
+      exit: failed ? exitCodes.runFailed : exitCodes.runInterrupted,
+      hint: `Rephrase the request: aops artifacts send ${artifact.id} 'MESSAGE'`,
+    },
+  );
+  // People see only the error.
   throw prints && !forPeople(context) ? new ResultError(error, artifact) : error;
 }
 
-/** A generation as the one whose questions are answered. */
+/** Sends the answers to the questions of a generation. */
 const artifactRequester = (client: Client, id: string): Requester => ({
   sender: (request, answer) => {
     const keys = client.keysFor('answerArtifactQuestion', answerInput(id, request, answer));
@@ -118,13 +121,13 @@ export async function sendAnswer(
   await client.call('answerArtifactQuestion', answerInput(id, request, answer), options);
 }
 
-/** What `answerArtifactQuestion` is called with. */
+/** The input of `answerArtifactQuestion`. */
 const answerInput = (id: string, request: HumanRequest, answer: Answer) => ({
   params: { artifactId: id },
   body: { toolCallId: request.id, answers: 'answers' in answer ? answer.answers : {} },
 });
 
-/** The error for a generation that asks where nobody may be asked: exit 12. */
+/** The error for a question that cannot be answered here: exit 12. */
 export function waitingForAnswer(id: string, request: HumanRequest): AopsError {
   const flags = (request.questions ?? []).map(
     ({ question, options }) => `--answer ${shellQuoted(`${question}=${options?.[0]?.label ?? 'ANSWER'}`)}`,

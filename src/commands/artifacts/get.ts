@@ -9,30 +9,30 @@ import { artifactArgument, artifactId, artifactRecord } from './record.ts';
 interface Shown extends Artifact {
   is_creator: boolean;
   can_edit: boolean;
-  /** What the generation waits for. */
+  /** The question that the generation is waiting on. */
   pending_question: HumanRequest | null;
 }
 
 export default defineCommand({
-  summary: 'Show an artifact, and what you may do with it',
+  summary: 'Show an artifact and your permissions on it',
   arguments: { artifact: artifactArgument },
   operations: ['listArtifacts', 'getArtifact', 'listArtifactMessages'],
   examples: [
-    { command: 'aops artifacts get @latest', text: 'How far it is' },
-    { command: 'aops artifacts get ARTIFACT --jq .status', text: 'In a script' },
+    { command: 'aops artifacts get @latest', text: 'Show the newest artifact' },
+    { command: 'aops artifacts get ARTIFACT --jq .status', text: 'Print only the status' },
   ],
   result: returns('getArtifact.artifact', { is_creator: 'boolean', can_edit: 'boolean', pending_question: 'object|null' }),
   output: recordOutput<Shown>(({ is_creator: yours, can_edit: editable, pending_question: asks, ...artifact }) => ({
     ...artifactRecord(artifact),
     Asks: asks === null ? undefined : describeRequest(asks),
     Yours: yours ? 'yes' : 'no',
-    'You may': editable ? 'change it' : 'look at it',
+    'You can': editable ? 'edit' : 'view',
   })),
   async run(context, input): Promise<Shown> {
     const client = await context.client();
     const params = { artifactId: await artifactId(context, input.artifact) };
     const { artifact, is_creator, can_edit } = await client.call('getArtifact', { params });
-    // A generation that asks is among its messages alone, and only one that runs can ask.
+    // A question appears only among the messages, and only a running generation can ask one.
     const messages =
       artifact.status === 'running' ? (await client.call('listArtifactMessages', { params, query: { limit: 100 } })).data : [];
     return { ...artifact, is_creator, can_edit, pending_question: pendingQuestion(artifact, messages) ?? null };

@@ -2,7 +2,7 @@ import { aliasOf, defineGroup } from '../../cli/kit/command.ts';
 import { connections } from './connections/index.ts';
 
 export const artifacts = defineGroup({
-  summary: 'Pages made from what the team has, by messages',
+  summary: 'Create and share pages built from team data',
   commands: {
     list: () => import('./list.ts'),
     create: () => import('./create.ts'),

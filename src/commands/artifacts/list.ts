@@ -7,12 +7,15 @@ import { artifactScopes } from '../../interface/artifact-words.ts';
 import type { Artifact } from '../../interface/types.ts';
 
 export default defineCommand({
-  summary: 'List artifacts, the newest first',
-  options: { scope: choice(artifactScopes, 'Yours, those that others share with you, or all that the team sees'), ...listFlags },
+  summary: 'List artifacts, newest first',
+  options: {
+    scope: choice(artifactScopes, 'Which artifacts to list: your own, those shared with you, or those of the team'),
+    ...listFlags,
+  },
   operations: ['listArtifacts'],
   examples: [
-    { command: 'aops artifacts list', text: 'All that you may see' },
-    { command: 'aops artifacts list --scope created --all -o id', text: 'The ids of your own' },
+    { command: 'aops artifacts list', text: 'List every artifact you can see' },
+    { command: 'aops artifacts list --scope created --all -o id', text: 'Print the IDs of your own artifacts' },
   ],
   result: returns('listArtifacts.artifacts[]'),
   output: listOutput<Artifact>({
@@ -23,7 +26,7 @@ export default defineCommand({
       column('VISIBLE', (artifact) => artifact.visibility),
       timeColumn('UPDATED', (artifact) => artifact.updated_at),
     ],
-    empty: "No artifacts. Make one with `aops artifacts create 'runs of the last 7 days by status'`.",
+    empty: "There are no artifacts. Create one with `aops artifacts create 'runs of the last 7 days by status'`.",
   }),
   async run(context, input) {
     const client = await context.client();

@@ -8,21 +8,21 @@ import { returns } from '../../cli/kit/result.ts';
 import type { ArtifactMessage } from '../../interface/types.ts';
 import { artifactArgument, artifactId } from './record.ts';
 
-/** The most that are read at a time. */
+/** How many messages are read at a time. */
 const pageSize = 500;
 
 export default defineCommand({
-  summary: 'List the latest messages of an artifact, the oldest of them first',
+  summary: 'List the latest messages of an artifact in order',
   arguments: { artifact: artifactArgument },
   options: {
-    limit: integer('N', 'How many to show (default 20)', { minimum: 1, maximum: pageSize }),
-    before: text('MESSAGE', 'Those before this one, by its id', { check: uuid }),
-    all: flag('Show all of them'),
+    limit: integer('N', 'Maximum number of messages (default 20)', { minimum: 1, maximum: pageSize }),
+    before: text('MESSAGE', 'Only messages before the one with this ID', { check: uuid }),
+    all: flag('List all messages'),
   },
   operations: ['listArtifacts', 'listArtifactMessages'],
   examples: [
-    { command: 'aops artifacts messages @latest', text: 'What was asked, and what was done' },
-    { command: 'aops artifacts messages ARTIFACT --jq .data[-1].content', text: 'What was said last' },
+    { command: 'aops artifacts messages @latest', text: 'List the requests and replies' },
+    { command: 'aops artifacts messages ARTIFACT --jq .data[-1].content', text: 'Print the last message' },
   ],
   result: returns('listArtifactMessages.data[]'),
   output: listOutput<ArtifactMessage>({
@@ -31,10 +31,10 @@ export default defineCommand({
       column('ROLE', (message) => message.role),
       column('MESSAGE', (message) => message.content, { shrink: true, min: 20 }),
     ],
-    empty: 'No messages.',
+    empty: 'There are no messages.',
   }),
   async run(context, input) {
-    if (input.all && input.limit !== undefined) throw new UsageError('--all and --limit exclude each other.');
+    if (input.all && input.limit !== undefined) throw new UsageError('--all and --limit cannot be combined.');
     const client = await context.client();
     const params = { artifactId: await artifactId(context, input.artifact) };
     const read = (limit: number, before: string | undefined) =>
@@ -44,7 +44,7 @@ export default defineCommand({
         let page = await read(input.all ? pageSize : list.limit, input.before);
         list.total = page.total;
         let rows = page.data;
-        // From the end backwards, since that is how they can be read. A page may be shorter than its limit.
+        // Messages can only be read backwards from the end. A page can be shorter than its limit.
         while (page.has_more && page.data[0] && (input.all || rows.length < list.limit)) {
           page = await read(input.all ? pageSize : list.limit - rows.length, page.data[0].id);
           rows = [...page.data, ...rows];

@@ -13,13 +13,13 @@ import { withPolicy } from './page-policy.ts';
 import { artifactArgument, artifactId } from './record.ts';
 
 export default defineCommand({
-  summary: 'Look at a page in your browser',
+  summary: 'Open a page in your browser',
   description:
-    'The page is exported into a temporary folder that is yours alone, and opened from there with a policy that lets no script run and nothing be loaded from elsewhere. Off a terminal, or where nothing opens it, the path is printed.',
+    'The page is saved in a temporary folder that only you can read. A content security policy blocks its scripts and anything it would load. Without a terminal or a browser, the path is printed instead.',
   arguments: { artifact: artifactArgument },
-  options: { theme: choice(artifactThemes, 'Light or dark, in place of what the browser likes') },
+  options: { theme: choice(artifactThemes, 'Theme of the page, instead of the preference of the browser') },
   operations: ['listArtifacts', 'renderArtifact', 'exportArtifactHtml'],
-  examples: [{ command: 'aops artifacts open @latest', text: 'The newest page' }],
+  examples: [{ command: 'aops artifacts open @latest', text: 'Open the newest page' }],
   result: returns({ path: 'string', opened: 'boolean' }),
   output: textOutput<{ path: string; opened: boolean }>(({ path: file, opened }) => (opened ? `Opened ${file}` : file)),
   async run(context, input) {

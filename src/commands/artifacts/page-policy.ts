@@ -1,11 +1,11 @@
 /**
- * A page of the service, made harmless for a browser that opens it as a file: such a page would be allowed more than one from the
- * web, and not every service makes pages without scripts.
+ * Makes a page of the service safe to open as a file. Browsers allow files more than they allow web pages, and other services may
+ * create pages with scripts.
  */
 import { Buffer } from 'node:buffer';
 import type { Content } from '../../client/transfers/local-files.ts';
 
-/** No scripts, no frames, no forms, and nothing from elsewhere; what the page brings with it is shown. */
+/** No scripts, frames, forms or external resources. Inline styles and embedded images, fonts and media are allowed. */
 const policy = [
   "default-src 'none'",
   "style-src 'unsafe-inline'",
@@ -17,20 +17,20 @@ const policy = [
 ].join('; ');
 
 /**
- * In front of everything, because a policy in a page holds for what comes after it. A browser takes the doctype from here, and puts
- * the attributes of the page's own `<html>` on the element that it has made by then (HTML Standard, 13.2.6.4.7).
+ * Placed before the page, because a policy applies only to what follows it. A browser takes the doctype from here, and adds the
+ * attributes of the page's own `<html>` to the element it has already created (HTML Standard, 13.2.6.4.7).
  */
 const head = Buffer.from(`<!doctype html>\n<meta http-equiv="Content-Security-Policy" content="${policy}">\n`);
 
-/** The page behind its policy, also when reading it begins anew. */
+/** The page with the policy in front, also when reading starts over. */
 export function withPolicy(page: Content): Content {
   return async function* (restart) {
     let headIsMissing = true;
-    const again = async (): Promise<void> => {
+    const startOver = async (): Promise<void> => {
       await restart();
       headIsMissing = true;
     };
-    for await (const chunk of page(again)) {
+    for await (const chunk of page(startOver)) {
       if (headIsMissing) yield head;
       headIsMissing = false;
       yield chunk;

@@ -8,18 +8,18 @@ import type { Artifact } from '../../interface/types.ts';
 import { artifactArgument, artifactId, artifactRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Say who may see an artifact, and whether they may change it',
+  summary: 'Change who can see or edit an artifact',
   arguments: { artifact: artifactArgument },
   options: {
-    visibility: choice(publishVisibilities, 'Who may see it (default team)'),
-    permission: choice(publishPermissions, 'What they may do with it (default as it is)'),
+    visibility: choice(publishVisibilities, 'Who can see it (default team)'),
+    permission: choice(publishPermissions, 'What they can do with it (default: unchanged)'),
   },
   operations: ['listArtifacts', 'publishArtifact'],
   mutates: true,
   examples: [
-    { command: 'aops artifacts publish ARTIFACT', text: 'For the team to look at' },
-    { command: 'aops artifacts publish ARTIFACT --permission edit', text: 'For the team to change' },
-    { command: 'aops artifacts publish ARTIFACT --visibility private', text: 'Take it back' },
+    { command: 'aops artifacts publish ARTIFACT', text: 'Let the team view it' },
+    { command: 'aops artifacts publish ARTIFACT --permission edit', text: 'Let the team edit it' },
+    { command: 'aops artifacts publish ARTIFACT --visibility private', text: 'Make it private again' },
   ],
   result: returns('publishArtifact'),
   output: recordOutput<Artifact>(artifactRecord),

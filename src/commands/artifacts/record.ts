@@ -1,4 +1,4 @@
-/** Artifacts as people see them, and how they are found. */
+/** How artifacts are displayed, and how an argument identifies one. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { isUuid } from '../../cli/kit/checks.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -8,19 +8,19 @@ import { findByName } from '../../cli/names/resolve.ts';
 import type { FetchPage } from '../../client/paging.ts';
 import type { Artifact, ArtifactRevision } from '../../interface/types.ts';
 
-export const artifactArgument = argument('The artifact, by id or title, or @latest for the one created last', { complete: 'artifacts' });
+export const artifactArgument = argument('The artifact: its ID, its title, or @latest for the newest', { complete: 'artifacts' });
 
 const visibilityOf = ({ visibility, publish_permission: permission }: Artifact): string =>
   visibility === 'private' ? visibility : `${visibility}, to ${permission}`;
 
-/** @param artifact with its id alone where it could not be read */
+/** @param artifact contains only the ID if it could not be read */
 export const artifactRecord = (artifact: Artifact) => (artifact.status === undefined ? { ID: artifact.id } : wholeRecord(artifact));
 
 const wholeRecord = (artifact: Artifact) => ({
   ID: artifact.id,
   Title: artifact.title ?? undefined,
   Status: status(artifact.status),
-  Page: artifact.html_code_present ? 'yes' : 'none yet',
+  Page: artifact.html_code_present ? 'yes' : 'not yet',
   Visible: visibilityOf(artifact),
   Refresh: artifact.refresh_frequency?.replaceAll('_', ' '),
   'Last refresh': artifact.last_refresh_at ? time(artifact.last_refresh_at) : undefined,
@@ -30,8 +30,8 @@ const wholeRecord = (artifact: Artifact) => ({
 });
 
 /**
- * The id of an artifact given by id or title, or of the one created last.
- * @throws AopsError `artifact_not_found` (exit 3), UsageError when several have the title
+ * The ID of the artifact with this ID or title, or of the newest one for `@latest`.
+ * @throws AopsError `artifact_not_found` (exit 3), UsageError when several have this title
  */
 export async function artifactId(context: Context, wanted: string): Promise<string> {
   if (isUuid(wanted)) return wanted.toLowerCase();
@@ -50,14 +50,14 @@ export async function artifactId(context: Context, wanted: string): Promise<stri
     ).id;
   const { items: artifacts } = await fetchPage(1, 0);
   if (artifacts[0]) return artifacts[0].id;
-  throw new AopsError('There is no artifact yet.', {
+  throw new AopsError('There are no artifacts yet.', {
     code: 'artifact_not_found',
     exit: exitCodes.notFound,
-    hint: "Make one with `aops artifacts create 'runs of the last 7 days by status'`.",
+    hint: "Create one with `aops artifacts create 'runs of the last 7 days by status'`.",
   });
 }
 
-/** A revision by its version or id. @throws AopsError `revision_not_found` (exit 3) */
+/** The revision with this version or ID. @throws AopsError `revision_not_found` (exit 3) */
 export async function artifactRevision(context: Context, id: string, versionOrId: string): Promise<ArtifactRevision> {
   const client = await context.client();
   const { revisions } = await client.call('listArtifactRevisions', { params: { artifactId: id } });
@@ -67,6 +67,6 @@ export async function artifactRevision(context: Context, id: string, versionOrId
   throw new AopsError(`The artifact has no revision ${versionOrId}.`, {
     code: 'revision_not_found',
     exit: exitCodes.notFound,
-    hint: `See them with \`aops artifacts revisions ${id}\`.`,
+    hint: `List its revisions with \`aops artifacts revisions ${id}\`.`,
   });
 }

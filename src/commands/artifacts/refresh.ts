@@ -6,14 +6,14 @@ import { followArtifact, watchExits, watchFlags, watchOptions } from './follow.t
 import { artifactArgument, artifactId, artifactRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Make a page again from the data of now',
-  description: 'The page becomes a new revision. `aops artifacts update --refresh` has it done again and again.',
+  summary: 'Rebuild a page from current data',
+  description: 'The page becomes a new revision. To refresh it regularly, use `aops artifacts update --refresh`.',
   arguments: { artifact: artifactArgument },
   options: watchFlags,
   operations: ['listArtifacts', 'refreshArtifact', 'getArtifact', 'listArtifactMessages', 'answerArtifactQuestion'],
   mutates: true,
   exits: watchExits,
-  examples: [{ command: 'aops artifacts refresh @latest --watch', text: 'Until the page is there' }],
+  examples: [{ command: 'aops artifacts refresh @latest --watch', text: 'Refresh the newest page and wait until it is ready' }],
   result: returns('refreshArtifact'),
   output: recordOutput<Artifact>(artifactRecord),
   async run(context, input): Promise<Artifact | undefined> {

@@ -5,17 +5,17 @@ import { mediaContent } from '../../client/transfers/media.ts';
 import { artifactArgument, artifactId, artifactRevision } from './record.ts';
 
 export default defineCommand({
-  summary: 'Print the HTML of a page, or of an earlier revision',
+  summary: 'Print the HTML of a page or of an earlier revision',
   arguments: { artifact: artifactArgument },
   options: {
-    revision: text('REVISION', 'This revision, by its version or id'),
-    file: text('FILE', 'Write it into this file', { complete: 'files' }),
-    force: flag('Replace what is there'),
+    revision: text('REVISION', 'Use this revision, by version or ID'),
+    file: text('FILE', 'Write to this file', { complete: 'files' }),
+    force: flag('Overwrite an existing file'),
   },
   operations: ['listArtifacts', 'listArtifactRevisions', 'renderArtifact', 'renderArtifactRevision'],
   examples: [
-    { command: 'aops artifacts render @latest > page.html', text: 'The current page' },
-    { command: 'aops artifacts render ARTIFACT --revision 2 --file before.html', text: 'As it was in version 2' },
+    { command: 'aops artifacts render @latest > page.html', text: 'Save the current page' },
+    { command: 'aops artifacts render ARTIFACT --revision 2 --file before.html', text: 'Save the page as it was in version 2' },
   ],
   async run(context, input) {
     if (input.file !== undefined) checkTarget(context, input.file, input.force);

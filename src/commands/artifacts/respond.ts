@@ -10,14 +10,15 @@ import { followArtifact, sendAnswer, watchExits, watchFlags, watchOptions } from
 import { artifactArgument, artifactId, artifactRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Answer what a generation asks',
-  description: 'An answer is given as QUESTION=ANSWER; with a single question the answer alone will do. The generation then goes on.',
+  summary: 'Answer a question of a generation',
+  description:
+    'Write each answer as QUESTION=ANSWER. If there is only one question, the answer alone is enough. The generation then continues.',
   arguments: { artifact: artifactArgument },
   options: { answer: answerOption, ...watchFlags },
   operations: ['listArtifacts', 'getArtifact', 'listArtifactMessages', 'answerArtifactQuestion'],
   mutates: true,
   exits: watchExits,
-  examples: [{ command: 'aops artifacts respond @latest --answer status --watch', text: 'Choose an option, and see what comes of it' }],
+  examples: [{ command: 'aops artifacts respond @latest --answer status --watch', text: 'Choose an option and watch the generation' }],
   result: returns('getArtifact.artifact'),
   output: recordOutput<Artifact>(artifactRecord),
   async run(context, input): Promise<Artifact | undefined> {
@@ -27,17 +28,17 @@ export default defineCommand({
     const params = { artifactId: id };
     const { artifact } = await client.call('getArtifact', { params });
     const { data } = await client.call('listArtifactMessages', { params, query: { limit: 100 } });
-    const asked = pendingQuestion(artifact, data);
-    if (asked === undefined) {
-      throw new AopsError(`The artifact asks nothing: it is ${artifact.status}.`, {
+    const question = pendingQuestion(artifact, data);
+    if (question === undefined) {
+      throw new AopsError(`The artifact is not waiting for an answer: its status is ${artifact.status}.`, {
         code: 'question_not_pending',
         exit: exitCodes.conflict,
-        hint: `See what was said with \`aops artifacts messages ${id}\`.`,
+        hint: `See its messages with \`aops artifacts messages ${id}\`.`,
       });
     }
-    await sendAnswer(client, id, asked, await answerGiven(context, asked, input.answer));
+    await sendAnswer(client, id, question, await answerGiven(context, question, input.answer));
     if (follow) return followArtifact(context, id, data.at(-1)?.id, follow);
     const read = client.call('getArtifact', { params }).then(({ artifact: now }) => now);
-    return readBack(context, read, artifact, 'The answer was sent, and this is the artifact as it was before');
+    return readBack(context, read, artifact, 'The answer was sent, and the artifact below is from before the answer');
   },
 });

@@ -6,13 +6,13 @@ import type { Response } from '../../interface/types.ts';
 import { artifactArgument, artifactId, artifactRevision } from './record.ts';
 
 export default defineCommand({
-  summary: 'Make an earlier revision the current one again, as a new revision',
-  arguments: { artifact: artifactArgument, revision: argument('The revision, by its version or id') },
+  summary: 'Restore an earlier revision as a new revision',
+  arguments: { artifact: artifactArgument, revision: argument('The revision: its version or ID') },
   operations: ['listArtifacts', 'listArtifactRevisions', 'restoreArtifactRevision'],
   mutates: true,
-  examples: [{ command: 'aops artifacts restore @latest 2', text: 'The page as it was in version 2' }],
+  examples: [{ command: 'aops artifacts restore @latest 2', text: 'Restore version 2' }],
   result: returns('restoreArtifactRevision'),
-  output: textOutput<Response<'restoreArtifactRevision'>>(({ current_version }) => `The current version is ${current_version}.`),
+  output: textOutput<Response<'restoreArtifactRevision'>>(({ current_version }) => `The current version is now ${current_version}.`),
   async run(context, input) {
     const client = await context.client();
     const id = await artifactId(context, input.artifact);

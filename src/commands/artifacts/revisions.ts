@@ -7,17 +7,17 @@ import { artifactArgument, artifactId } from './record.ts';
 
 type Row = ArtifactRevision & { current: boolean; parent_version: number | null };
 
-/** What a revision was made from. */
+/** What a revision is based on. */
 const origin = ({ restored_from_version: restored, parent_version: parent }: Row): string =>
   restored === null ? (parent === null ? '' : `changes ${parent}`) : `restores ${restored}`;
 
 export default defineCommand({
-  summary: 'List the revisions of a page, the newest first',
+  summary: 'List the revisions of a page, newest first',
   arguments: { artifact: artifactArgument },
   operations: ['listArtifacts', 'listArtifactRevisions'],
   examples: [
-    { command: 'aops artifacts revisions @latest', text: 'Every page that was made' },
-    { command: 'aops artifacts revisions ARTIFACT --jq .data[0].version', text: 'The newest version' },
+    { command: 'aops artifacts revisions @latest', text: 'List all revisions' },
+    { command: 'aops artifacts revisions ARTIFACT --jq .data[0].version', text: 'Print the newest version' },
   ],
   result: returns('listArtifactRevisions.revisions[]', { current: 'boolean', parent_version: 'integer|null' }),
   output: listOutput<Row>({
@@ -28,7 +28,7 @@ export default defineCommand({
       timeColumn('CREATED', (row) => row.created_at),
       column('ID', (row) => row.id),
     ],
-    empty: 'No revisions: no page was made yet.',
+    empty: 'There are no revisions: no page has been generated yet.',
   }),
   async run(context, input) {
     const client = await context.client();

@@ -10,11 +10,11 @@ import { followArtifact, watchExits, watchFlags, watchOptions } from './follow.t
 import { artifactArgument, artifactId, artifactRecord, artifactRevision } from './record.ts';
 
 export default defineCommand({
-  summary: 'Ask for a change of a page',
+  summary: 'Send a message that asks for a change to a page',
   description:
-    'Prints the message; with --watch the artifact when the generation has ended. --answers and --on-request include --watch. --from changes an earlier revision, and leaves out what came after it.',
-  arguments: { artifact: artifactArgument, message: argument('What should change; @FILE or - read it') },
-  options: { from: text('REVISION', 'Change this revision, by its version or id, instead of the current one'), ...watchFlags },
+    'Prints the message; with --watch, the artifact once the generation has ended. --answers and --on-request imply --watch. --from starts from an earlier revision and ignores later changes.',
+  arguments: { artifact: artifactArgument, message: argument('What should change; @FILE reads it from a file, - from standard input') },
+  options: { from: text('REVISION', 'Start from this revision, by version or ID, instead of the current one'), ...watchFlags },
   operations: [
     'listArtifacts',
     'listArtifactRevisions',
@@ -26,8 +26,11 @@ export default defineCommand({
   mutates: true,
   exits: watchExits,
   examples: [
-    { command: "aops artifacts send @latest 'add usage; remove the table' --watch", text: 'Change the newest page' },
-    { command: "aops artifacts send ARTIFACT 'as a line chart' --from 2", text: 'Go on from an earlier revision' },
+    {
+      command: "aops artifacts send @latest 'add usage; remove the table' --watch",
+      text: 'Change the newest page and wait until it is ready',
+    },
+    { command: "aops artifacts send ARTIFACT 'as a line chart' --from 2", text: 'Start from an earlier revision' },
   ],
   result: returns('sendArtifactMessage.user_message'),
   output: recordOutput<ArtifactMessage | Artifact>((result) =>
@@ -44,7 +47,7 @@ export default defineCommand({
     const body = { message, ...omitUndefined({ from_revision_id }) };
     const { user_message } = await client.call('sendArtifactMessage', { params: { artifactId: id }, body });
     if (follow) return followArtifact(context, id, user_message.id, follow);
-    context.terminal.note(`See what became of it with: aops artifacts get ${id}`);
+    context.terminal.note(`Check on it with: aops artifacts get ${id}`);
     return user_message;
   },
 });

@@ -8,18 +8,21 @@ import type { Artifact } from '../../interface/types.ts';
 import { artifactArgument, artifactId, artifactRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Stop the generation of an artifact; its page stays as it was',
+  summary: 'Stop generating an artifact',
   description:
-    'An artifact of which nothing is being made stays as it is. --partial-text is saved as the last message, for programs that showed it as it came.',
+    'The page stays unchanged. If nothing is being generated, nothing happens. --partial-text saves the part of the reply that a program had already displayed, as the last message.',
   arguments: { artifact: artifactArgument },
   options: {
-    partialText: text('TEXT|@FILE|-', 'What had been shown of the response, to keep it as a message; @FILE or - read it'),
+    partialText: text(
+      'TEXT|@FILE|-',
+      'The part of the reply that had been displayed, saved as a message; @FILE reads it from a file, - from standard input',
+    ),
   },
   operations: ['listArtifacts', 'stopArtifactMessage'],
   mutates: true,
   examples: [
-    { command: 'aops artifacts stop @latest', text: 'The one created last' },
-    { command: 'aops artifacts stop @latest --partial-text @shown.txt', text: 'Keep what had been shown of the response' },
+    { command: 'aops artifacts stop @latest', text: 'Stop generating the newest artifact' },
+    { command: 'aops artifacts stop @latest --partial-text @shown.txt', text: 'Save the part of the reply that had been displayed' },
   ],
   result: returns('stopArtifactMessage.artifact'),
   output: recordOutput<Artifact>(artifactRecord),
@@ -29,7 +32,7 @@ export default defineCommand({
       partialText === undefined ? undefined : await readContent(context, partialText, length(1, 100_000), '--partial-text');
     const client = await context.client();
     const params = { artifactId: await artifactId(context, input.artifact) };
-    // A service may insist on a body, although nothing in it is required.
+    // Some services require a body, although all its fields are optional.
     return (await client.call('stopArtifactMessage', { params, body: partial_text === undefined ? {} : { partial_text } })).artifact;
   },
 });

@@ -10,13 +10,13 @@ import type { Artifact } from '../../interface/types.ts';
 import { artifactArgument, artifactId, artifactRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Rename an artifact, or say how often it is refreshed',
+  summary: 'Change the title or refresh schedule of an artifact',
   arguments: { artifact: artifactArgument },
   options: {
-    title: text('TITLE', 'Its title, 120 characters at most; also on its page', { check: length(1, 120) }),
+    title: text('TITLE', 'New title, also shown on the page (at most 120 characters)', { check: length(1, 120) }),
     refresh: choice(
       [...refreshFrequencies, 'never'],
-      `Make the page again from new data so often: ${refreshFrequencies.join(', ')}; or never`,
+      `How often to rebuild the page from new data: ${refreshFrequencies.join(', ')}, or never`,
       {
         metavar: 'FREQUENCY',
       },
@@ -25,15 +25,15 @@ export default defineCommand({
   operations: ['listArtifacts', 'updateArtifact'],
   mutates: true,
   examples: [
-    { command: 'aops artifacts update @latest --title "The week" --refresh daily', text: 'Both' },
-    { command: 'aops artifacts update ARTIFACT --refresh never', text: 'Leave it as it is' },
+    { command: 'aops artifacts update @latest --title "The week" --refresh daily', text: 'Rename an artifact and refresh it daily' },
+    { command: 'aops artifacts update ARTIFACT --refresh never', text: 'Stop refreshing it' },
   ],
   result: returns('updateArtifact'),
   output: recordOutput<Artifact>(artifactRecord),
   async run(context, input) {
     const refresh_frequency = input.refresh === 'never' ? null : input.refresh;
     const body = omitUndefined({ title: input.title, refresh_frequency });
-    if (Object.keys(body).length === 0) throw new UsageError('There is nothing to change.', 'Give --title or --refresh.');
+    if (Object.keys(body).length === 0) throw new UsageError('There is nothing to change.', 'Pass --title or --refresh.');
     const client = await context.client();
     return client.call('updateArtifact', { params: { artifactId: await artifactId(context, input.artifact) }, body });
   },

@@ -1,7 +1,7 @@
 import { defineGroup } from '../../cli/kit/command.ts';
 
 export const auth = defineGroup({
-  summary: 'Sign in and out, and see with what',
+  summary: 'Sign in, sign out, and show the credential in use',
   commands: {
     login: () => import('./login.ts'),
     logout: () => import('./logout.ts'),

@@ -20,22 +20,25 @@ interface SignedIn {
 }
 
 export default defineCommand({
-  summary: 'Save a credential, after checking it with the service',
+  summary: 'Sign in to a service',
   description:
-    'The key, or with --client-id the client secret, is asked for on a terminal and read from standard input elsewhere; it is never an argument. It is saved for the profile given with --profile (default "default"), and sent to the address it was saved for only. Address and team come from --base-url and --team, or are asked for.',
+    'Checks the credential with the service and saves it in the profile selected with --profile (default "default"). It is only ever sent to the address it was saved for. The key (with --client-id, the client secret) is prompted for on a terminal and read from standard input otherwise; it is never an argument. The address and the team come from --base-url and --team, or are prompted for.',
   options: {
-    clientId: text('ID', 'Sign in by OAuth 2.0 client credentials, as this client'),
-    tokenUrl: text('URL', 'Where client credentials are exchanged for an access token (default: what the service names)'),
-    scope: text('WORDS', 'What the access token may be used for (default: what the client may do)'),
+    clientId: text('ID', 'Sign in with OAuth 2.0 client credentials, as this client'),
+    tokenUrl: text('URL', 'URL for access tokens (default: the one the service advertises)'),
+    scope: text('WORDS', 'Scope of the access token (default: everything the client is allowed to do)'),
   },
   operations: ['getTeam'],
   examples: [
-    { command: 'aops auth login --base-url https://agents.example.com --team TEAM', text: 'Asks for the key' },
-    { command: 'aops auth login --profile ci --base-url https://agents.example.com --team TEAM < key.txt', text: 'In a script' },
+    { command: 'aops auth login --base-url https://agents.example.com --team TEAM', text: 'Sign in, prompting for the key' },
+    {
+      command: 'aops auth login --profile ci --base-url https://agents.example.com --team TEAM < key.txt',
+      text: 'Sign in with a key from a file',
+    },
     {
       command:
         'aops auth login --base-url https://agents.example.com --team TEAM --client-id ID --token-url https://id.example.com/oauth/token < secret.txt',
-      text: 'As an OAuth client',
+      text: 'Sign in as an OAuth client',
     },
   ],
   result: returns({ profile: 'string', base_url: 'url', team_id: 'uuid', team: 'string' }),
@@ -45,7 +48,7 @@ export default defineCommand({
     const profile = config.profile.value ?? 'default';
     const baseUrl = config.base_url.value ?? (await ask(context, 'Address of the service (https://...)', '--base-url'));
     const base_url = normaliseBaseUrl(baseUrl, 'The address of the service');
-    const team_id = config.team_id.value ?? (await ask(context, 'Team id', '--team'));
+    const team_id = config.team_id.value ?? (await ask(context, 'Team ID', '--team'));
     const credential = await readCredential(context, input, base_url);
     const client = await connectWith(context, base_url, credential);
     try {
@@ -65,48 +68,48 @@ interface ClientInput {
   scope: string | undefined;
 }
 
-/** What to save, from the flags and what is asked. */
+/** The credential to save, from the flags and the prompts. */
 async function readCredential(context: Context, { clientId, tokenUrl, scope }: ClientInput, baseUrl: string): Promise<SavedCredential> {
   if (clientId === undefined) {
     const [flag] = Object.entries({ '--token-url': tokenUrl, '--scope': scope }).find(([, value]) => value !== undefined) ?? [];
-    if (flag !== undefined) throw new UsageError(`${flag} is for client credentials.`, 'Give --client-id too.');
+    if (flag !== undefined) throw new UsageError(`${flag} applies only to client credentials.`, 'Pass --client-id too.');
     return { type: 'token', token: await readSecret(context, { label: 'API key', what: 'a key', accepted: /^[\x21-\x7e]+$/ }) };
   }
   const client_id = clientId.trim();
-  if (!/^[\x20-\x7e]+$/.test(client_id)) throw new UsageError('--client-id is empty, or holds unprintable characters.');
-  const given = tokenUrl ?? (await discovered(context, baseUrl)) ?? (await ask(context, 'Token URL (https://...)', '--token-url'));
+  if (!/^[\x20-\x7e]+$/.test(client_id)) throw new UsageError('--client-id is empty or contains unprintable characters.');
+  const url = tokenUrl ?? (await discovered(context, baseUrl)) ?? (await ask(context, 'Token URL (https://...)', '--token-url'));
   return {
     type: 'client_credentials',
     client_id,
-    token_url: normaliseTokenUrl(given, '--token-url'),
+    token_url: normaliseTokenUrl(url, '--token-url'),
     ...(scope === undefined ? {} : { scope: checkScope(scope, '--scope') }),
     client_secret: await readSecret(context, { label: 'Client secret', what: 'a client secret', accepted: /^[\x20-\x7e]+$/ }),
   };
 }
 
 /**
- * The token URL that the service names itself. The client secret goes there: one of another origin has to be confirmed before the
- * secret is asked for. @throws UsageError `token_url_other_origin` where nobody can be asked
+ * The token URL that the service advertises. The client secret is sent there, so a URL of another origin must be confirmed before the
+ * secret is requested. @throws UsageError `token_url_other_origin` if there is no terminal
  */
 async function discovered(context: Context, baseUrl: string): Promise<string | undefined> {
   const network = await networkTo(context, { urls: [baseUrl], stored: true });
   const { discoverTokenUrl } = await import('../../client/access/discovery.ts');
   const found = await discoverTokenUrl(baseUrl, { userAgent: userAgent(context), network, signal: context.signal });
   if (found === undefined) return undefined;
-  const url = normaliseTokenUrl(found, 'The token URL that the service names');
+  const url = normaliseTokenUrl(found, 'The token URL that the service advertises');
   if (new URL(url).origin === new URL(baseUrl).origin) {
-    context.terminal.note(`The service names ${url} for access tokens.`);
+    context.terminal.note(`The service advertises ${url} as its token URL.`);
     return url;
   }
-  const message = `The service at ${baseUrl} wants the client secret to be sent to ${url}, which is another origin.`;
+  const message = `The service at ${baseUrl} asks for the client secret to be sent to ${url}, which has a different origin.`;
   if (!context.terminal.interactive) {
-    throw new UsageError(message, `If the secret belongs there, give it with --token-url ${shellWord(url)}.`, 'token_url_other_origin');
+    throw new UsageError(message, `If you trust this address, pass --token-url ${shellWord(url)}.`, 'token_url_other_origin');
   }
-  if (await context.prompter.confirm({ message: `${message} Does the secret belong there?`, initial: false })) return url;
-  throw new UsageError('Nothing was sent, and nothing was saved.', 'Name the right address with --token-url.', 'token_url_other_origin');
+  if (await context.prompter.confirm({ message: `${message} Do you trust this address?`, initial: false })) return url;
+  throw new UsageError('Nothing was sent or saved.', 'Pass the right address with --token-url.', 'token_url_other_origin');
 }
 
-/** A client with a credential that is not saved yet. A token fetched for the check is not kept either. */
+/** A client with a credential that is not saved yet. Access tokens fetched for the check are not stored either. */
 async function connectWith(context: Context, baseUrl: string, credential: SavedCredential) {
   if (credential.type === 'token') {
     context.terminal.protect(credential.token);
@@ -119,7 +122,7 @@ async function connectWith(context: Context, baseUrl: string, credential: SavedC
 
 async function ask(context: Context, what: string, flag: string): Promise<string> {
   if (!context.terminal.interactive)
-    throw new UsageError(`${what} is missing, and there is no terminal to ask on.`, `Give it with ${flag}.`);
+    throw new UsageError(`${what} is missing, and there is no terminal to prompt on.`, `Pass it with ${flag}.`);
   return (await context.prompter.line({ message: what })).trim();
 }
 
@@ -135,7 +138,7 @@ async function readSecret(context: Context, { label, what, accepted }: Wanted): 
     : (await context.readStandardInput()).toString('utf8');
   const trimmed = secret.trim();
   if (accepted.test(trimmed)) return trimmed;
-  throw new AopsError(`That is not ${what}: it is empty, or holds characters that none can have.`, {
+  throw new AopsError(`The input is not ${what}: it is empty or contains invalid characters.`, {
     code: 'credential_invalid',
     exit: exitCodes.usage,
     hint: 'Copy it again, without quotes or line breaks.',

@@ -8,14 +8,15 @@ import { originOf } from '../../config/base-url.ts';
 interface SignedOut {
   profile: string;
   removed: boolean;
-  /** Access tokens for its service that were kept on disk. */
+  /** How many stored access tokens for its service were deleted. */
   tokens_removed: number;
 }
 
 export default defineCommand({
-  summary: 'Forget the credential of a profile, and the access tokens for its service',
-  description: 'The profile stays, with its address and team. A key or client in the environment is not affected.',
-  examples: [{ command: 'aops auth logout --profile ci', text: 'Forget what was saved for "ci"' }],
+  summary: 'Sign out of a profile',
+  description:
+    'Deletes the saved credential and the access tokens for its service. The profile keeps its address and team. Credentials in the environment are not affected.',
+  examples: [{ command: 'aops auth logout --profile ci', text: 'Delete the credential of the profile "ci"' }],
   result: returns({ profile: 'string', removed: 'boolean', tokens_removed: 'integer' }),
   output: textOutput<SignedOut>(({ profile, removed }) =>
     removed ? `Signed out of profile "${profile}".` : `Profile "${profile}" had no credential.`,
@@ -26,7 +27,7 @@ export default defineCommand({
       throw new AopsError('There is no profile to sign out of.', {
         code: 'profile_not_found',
         exit: exitCodes.notFound,
-        hint: 'See `aops profiles list`.',
+        hint: 'List the profiles with `aops profiles list`.',
       });
     const origins = originsOf(context, profile);
     const removed = await context.store.removeCredential(profile);
@@ -36,14 +37,14 @@ export default defineCommand({
   },
 });
 
-/** Where its credential was sent: the address now, and the one it was saved for. */
+/** The origins that its credential was sent to: the current one, and the one it was saved for. */
 function originsOf({ store }: Context, profile: string): string[] {
   const origins = new Set([originOf(store.profile(profile).base_url)]);
   try {
     const saved = store.credential(profile)?.origin;
     if (saved !== undefined) origins.add(saved);
   } catch {
-    // A broken entry is forgotten all the same.
+    // A damaged entry is deleted as well.
   }
   return [...origins];
 }

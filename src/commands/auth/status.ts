@@ -21,9 +21,9 @@ interface AuthStatus {
     type: UsableCredential['type'];
     source: string;
     masked: string;
-    /** The origin it was saved for, and is sent to alone; null for one of the environment. */
+    /** The only origin it is sent to, which is the one it was saved for; null for a credential from the environment. */
     origin: string | null;
-    /** What the service says of it; null where the service does not tell. */
+    /** What the service reports about it; null if the service does not report this. */
     access: KnownAccess | null;
   } & Partial<ClientStatus>;
 }
@@ -41,15 +41,15 @@ interface ClientStatus {
   client_id: string;
   token_url: string;
   scope: string | null;
-  /** The access token kept on disk; null when there is none. */
+  /** The access token stored on disk, if any. */
   token: { masked: string; expires_at: string; seconds_left: number; scope: string | null } | null;
 }
 
 export default defineCommand({
-  summary: 'Say who you are signed in as, and where the credential comes from',
-  description: 'Asks the service whether it accepts the credential: exit 4 when not.',
+  summary: 'Show the credential in use and where it comes from',
+  description: 'Checks with the service that the credential is accepted; if not, the exit code is 4.',
   operations: ['getTeam', 'getLocalCredential'],
-  examples: [{ command: 'aops auth status', text: 'Before something important' }],
+  examples: [{ command: 'aops auth status', text: 'Check that you are signed in' }],
   result: returns({
     profile: 'string|null',
     base_url: 'url|null',
@@ -69,7 +69,7 @@ export default defineCommand({
   })),
   async run(context): Promise<AuthStatus> {
     const config = context.config();
-    const given = requireCredential(config);
+    const used = requireCredential(config);
     const client = await context.client();
     const { team } = await client.call('getTeam', { params: { teamId: context.teamId() } });
     const { name: source, masked = '', origin = null } = config.credential;
@@ -79,18 +79,18 @@ export default defineCommand({
       team_id: team.id,
       team: team.name,
       credential: {
-        type: given.type,
+        type: used.type,
         source,
         masked,
         origin,
         access: await knownAccess(client),
-        ...(given.type === 'token' ? {} : await clientStatus(context, given)),
+        ...(used.type === 'token' ? {} : await clientStatus(context, used)),
       },
     };
   },
 });
 
-/** Only a local service can be asked. */
+/** Only a local service reports this. */
 async function knownAccess(client: Client): Promise<KnownAccess | null> {
   try {
     const { credential } = await client.call('getLocalCredential', {});
@@ -102,20 +102,19 @@ async function knownAccess(client: Client): Promise<KnownAccess | null> {
   }
 }
 
-/** Another service has no such operation, or takes its path for something else. */
+/** Other services do not have this operation, or use its path for something else. */
 const isUnknown = ({ code, details: { status = 0 } }: AopsError): boolean =>
   code === 'unusable_answer' || [400, 403, 404, 405].includes(status);
 
 function accessFields({ access, ...credential }: AuthStatus['credential']): Record<string, unknown> {
-  if (access === null)
-    return credential.token_url === undefined ? {} : { Scope: scopeOf(credential) ?? 'what the client may do by default' };
+  if (access === null) return credential.token_url === undefined ? {} : { Scope: scopeOf(credential) ?? 'the default of the client' };
   const { name, scopes, owner, expires_at } = access;
-  const granted = scopes?.join(' ') ?? (owner ? 'full access, and manages teams and credentials' : 'full access');
+  const granted = scopes?.join(' ') ?? (owner ? 'full access, including teams and credentials' : 'full access');
   return { Name: name, Scope: scopeOf(credential) ?? granted, ...(expires_at === null ? {} : { Expires: time(expires_at) }) };
 }
 
-async function clientStatus(context: Context, given: Extract<UsableCredential, { type: 'client_credentials' }>): Promise<ClientStatus> {
-  const client = clientCredentials(given);
+async function clientStatus(context: Context, used: Extract<UsableCredential, { type: 'client_credentials' }>): Promise<ClientStatus> {
+  const client = clientCredentials(used);
   const now = context.clock.now();
   const token = (await tokenCache(context, client, originOf(requireBaseUrl(context.config())))).read(now);
   const { client_id, token_url, scope = null } = client;
@@ -129,10 +128,10 @@ const described = ({ value, expiresAt, scope }: Token, now: number): ClientStatu
   scope: scope ?? null,
 });
 
-/** What a token was granted, or asked for. */
+/** The scope that was granted or, failing that, requested. */
 const scopeOf = ({ scope, token }: Partial<ClientStatus>): string | undefined => token?.scope ?? scope ?? undefined;
 
 const tokenOf = ({ token }: Partial<ClientStatus>): string =>
   token
     ? `${token.masked}, expires in ${formatDuration(token.seconds_left * 1_000)} (${token.expires_at})`
-    : 'none kept: a new one for each command';
+    : 'not stored: each command fetches a new one';

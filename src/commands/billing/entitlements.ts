@@ -4,11 +4,11 @@ import { returns } from '../../cli/kit/result.ts';
 import type { TeamEntitlements } from '../../interface/types.ts';
 
 export default defineCommand({
-  summary: "Show what the team's plan contains",
+  summary: "Show the features of the team's plan",
   operations: ['getTeamEntitlements'],
   examples: [
-    { command: 'aops billing entitlements', text: 'The plan and its features' },
-    { command: 'aops billing entitlements --jq .maxConcurrentRuns', text: 'How many runs are executed at a time' },
+    { command: 'aops billing entitlements', text: 'Show the plan and its features' },
+    { command: 'aops billing entitlements --jq .maxConcurrentRuns', text: 'Print how many runs can execute at the same time' },
   ],
   result: returns('getTeamEntitlements'),
   output: recordOutput<TeamEntitlements>((plan) => ({

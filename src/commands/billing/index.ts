@@ -1,7 +1,7 @@
 import { defineGroup } from '../../cli/kit/command.ts';
 
 export const billing = defineGroup({
-  summary: "What the team's plan contains, and what is used of it",
+  summary: "Show the team's plan and its usage",
   commands: {
     usage: () => import('./usage.ts'),
     entitlements: () => import('./entitlements.ts'),

@@ -9,24 +9,25 @@ import { type Bar, renderBars, usedShare } from '../../terminal/bars.ts';
 import { renderRecord } from '../../terminal/record.ts';
 
 export default defineCommand({
-  summary: 'Show what the team has used of its plan in this period',
+  summary: "Show the team's usage in the current period",
   description:
-    'Runs and interviews are counted over the period; agents (assignments) and runs that are executed (concurrency) are those of this moment.\n\nWith --fail-over the exit code is 6 when more than that share of any limit is used. A figure without a limit is never over.',
-  options: { failOver: integer('PERCENT', 'Exit 6 when more than this share of a limit is used', { minimum: 0, maximum: 100 }) },
+    'Runs and interviews are counted over the period; agents (assignments) and executing runs (concurrency) are current figures.\n\nWith --fail-over, the exit code is 6 if more than that share of any limit is used. Figures without a limit never exceed it.',
+  options: { failOver: integer('PERCENT', 'Exit with 6 if more than this share of a limit is used', { minimum: 0, maximum: 100 }) },
   operations: ['getTeamUsage'],
   exits: [exitCodes.conflict],
   examples: [
-    { command: 'aops billing usage', text: 'Used, limit and what is left' },
-    { command: 'aops billing usage --fail-over 80 --quiet > /dev/null || mail -s "aops: nearly used up" ops', text: 'An alarm from cron' },
-    { command: 'aops billing usage --jq .agentRuns.remaining', text: 'One figure' },
+    { command: 'aops billing usage', text: 'Show usage, limits and remaining amounts' },
+    {
+      command: 'aops billing usage --fail-over 80 --quiet > /dev/null || mail -s "aops: nearly used up" ops',
+      text: 'Send an alert from cron',
+    },
+    { command: 'aops billing usage --jq .agentRuns.remaining', text: 'Print a single figure' },
   ],
   result: returns('getTeamUsage'),
   output: documentOutput<TeamUsage>(async (usage, view) => {
     const { start, end } = usage.period;
-    // The moments themselves: a period is not "in 13 days".
-    const period = view.tty
-      ? `${start?.slice(0, 10) ?? 'the beginning'} until ${end?.slice(0, 10) ?? 'now'}`
-      : `${start ?? ''}/${end ?? ''}`;
+    // Absolute dates: "in 13 days" would not describe a period.
+    const period = view.tty ? `${start?.slice(0, 10) ?? 'the beginning'} to ${end?.slice(0, 10) ?? 'now'}` : `${start ?? ''}/${end ?? ''}`;
     return `${await renderRecord([{ label: 'Period', value: period }], view)}${view.tty ? '\n' : ''}${await renderBars(bars(usage), view)}`;
   }),
   async run(context, input) {

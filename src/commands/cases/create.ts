@@ -15,27 +15,27 @@ import type { Imported } from './import/import.ts';
 import { caseRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Add a case to a queue, or one for every row of a file',
+  summary: 'Add a case to a queue, or import cases from a file',
   description:
-    '--from reads CSV (the first line names the columns), JSON (a list) or NDJSON, and sends 100 cases at a time. Columns called title, data, priority and labels are taken for that; --map says otherwise. Without a column for the data it is a JSON object of the other columns. What was done is remembered in FILE.aops-ledger: run the same command again to go on after an interruption. Rows that become no case are written to FILE with .failed in its name, with the reason, and the command ends with exit 2. It prints file, queue_id, rows, created, created_before, failed, failed_file and ledger.',
-  arguments: { queue: queueArgument, title: optionalArgument('What the case is called, unless --from', { check: length(1, 500) }) },
+    '--from reads CSV (the first line names the columns), JSON (an array) or NDJSON, and creates a case for every row, 100 at a time. Columns named title, data, priority and labels fill these fields; change this with --map. If no column is mapped to data, the data is a JSON object of the remaining columns. Progress is recorded in FILE.aops-ledger: after an interruption, run the same command again to continue. Rows that could not be imported are written with the reason to a file with .failed in its name, and the command ends with exit 2. It prints file, queue_id, rows, created, created_before, failed, failed_file and ledger.',
+  arguments: { queue: queueArgument, title: optionalArgument('The title of the case, unless --from is used', { check: length(1, 500) }) },
   options: {
-    data: text('TEXT', 'What the agent is to know, often JSON; @FILE reads a file, - standard input'),
-    label: texts('KEY=VALUE', 'A label; may be repeated. Those that the queue does not have are created', {
+    data: text('TEXT', 'Data for the agent, often JSON; @FILE reads it from a file, - from standard input'),
+    label: texts('KEY=VALUE', 'Label of the case; can be repeated. Missing labels are created in the queue', {
       check: labelForm,
       complete: 'labels',
     }),
-    priority: choice(casePriorities, 'Which cases are taken first (default none)'),
-    from: text('FILE', 'A .csv, .json, .ndjson or .jsonl file with a case in every row', { complete: 'files' }),
-    map: texts('COLUMN=FIELD', 'What a column of --from is: title, data, priority, labels, label:KEY or ignore; may be repeated'),
+    priority: choice(casePriorities, 'Priority of the case (default none)'),
+    from: text('FILE', 'Import cases from a .csv, .json, .ndjson or .jsonl file', { complete: 'files' }),
+    map: texts('COLUMN=FIELD', 'Use a column of --from as title, data, priority, labels or label:KEY, or ignore it; can be repeated'),
   },
   operations: ['listQueues', 'createCases'],
   mutates: true,
   examples: [
-    { command: "aops cases create invoices 'Invoice 2026-0411' --data @invoice.json --label vendor=acme", text: 'One case' },
+    { command: "aops cases create invoices 'Invoice 2026-0411' --data @invoice.json --label vendor=acme", text: 'Add a case' },
     {
       command: 'aops cases create invoices --from invoices.csv --map Subject=title --map Vendor=label:vendor',
-      text: 'A case for every row',
+      text: 'Import a case from every row of a file',
     },
   ],
   result: returns('createCases.added_cases[]'),
@@ -45,14 +45,14 @@ export default defineCommand({
     const labels = input.label.map(readLabel);
     if (input.from !== undefined) {
       if (input.title !== undefined || input.data !== undefined)
-        throw new UsageError('A title and --data do not go with --from: the rows have them.');
+        throw new UsageError('TITLE and --data cannot be combined with --from: they come from the rows.');
       const { importCases } = await import('./import/import.ts');
       const drafting = { map: input.map, labels, priority: input.priority };
       return importCases(context, { file: input.from, queueId: await queueId(context, input.queue), drafting });
     }
-    if (input.map.length > 0) throw new UsageError('--map goes with --from.');
+    if (input.map.length > 0) throw new UsageError('--map requires --from.');
     if (input.title === undefined)
-      throw new UsageError('The case needs a title.', 'Write `aops cases create QUEUE TITLE`, or make many cases with --from FILE.');
+      throw new UsageError('The case needs a title.', 'Use `aops cases create QUEUE TITLE`, or import cases with --from FILE.');
     const data = input.data === undefined ? undefined : await readContent(context, input.data);
     const draft = {
       title: input.title,

@@ -13,15 +13,15 @@ interface Deleted {
 }
 
 export default defineCommand({
-  summary: 'Delete cases, and interrupt their runs',
+  summary: 'Delete cases and interrupt their runs',
   arguments: selectionArguments,
-  options: { ...selectionFlags, ignoreNotFound: flag('Pass over ids of cases that do not exist, such as those that were deleted already') },
+  options: { ...selectionFlags, ignoreNotFound: flag('Ignore the IDs of cases that do not exist, such as those already deleted') },
   operations: [...selectionOperations, 'deleteCase', 'bulkDeleteCases'],
   mutates: true,
   destructive: true,
   examples: [
-    { command: 'aops cases delete CASE --yes', text: 'In a script' },
-    { command: 'aops cases delete --queue invoices --all-matching --status completed', text: 'Everything that is done' },
+    { command: 'aops cases delete CASE --yes', text: 'Delete a case without confirmation' },
+    { command: 'aops cases delete --queue invoices --all-matching --status completed', text: 'Delete all completed cases of a queue' },
   ],
   result: returns('bulkDeleteCases'),
   output: textOutput<Deleted>(({ deletedCount, interruptedRunIds }) => bulkText('Deleted', deletedCount, 0, interruptedRunIds)),
@@ -36,6 +36,6 @@ export default defineCommand({
       return { deletedCount: 1, interruptedRunIds };
     }
     const send = ({ queueId, body }: Part) => client.call('bulkDeleteCases', { params: { queue_id: queueId }, body });
-    return eachPart(selection, send, () => 'Run the same command again with --ignore-not-found: it deletes those that are left.');
+    return eachPart(selection, send, () => 'Run the same command again with --ignore-not-found to delete the remaining cases.');
   },
 });

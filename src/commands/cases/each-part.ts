@@ -1,4 +1,4 @@
-/** The requests of a bulk command, one after the other: adds up what they did, and reports it truthfully when one of them fails. */
+/** Sends the requests of a bulk command one after another, adds up their results, and reports partial results when one of them fails. */
 
 import { AopsError } from '../../base/errors.ts';
 import { pluralize } from '../../base/pluralize.ts';
@@ -7,14 +7,14 @@ import { repeatHint } from '../../client/errors.ts';
 import type { Part, Selection } from './selection.ts';
 
 /**
- * Sends a request for each part, and adds up what they answer: counts, and lists of ids.
- * @param again what to do after a failure, when earlier requests were carried out
- * @throws ResultError with what was done, when a request after the first fails; otherwise what it fails with
+ * Sends a request for each part, and combines the responses: counts are added up, and lists of IDs joined.
+ * @param repeat what to do after a failure, when earlier requests were carried out
+ * @throws ResultError with the partial result when a request after the first fails; otherwise the original error
  */
 export async function eachPart<Answer extends object>(
   { parts }: Selection,
   send: (part: Part) => Promise<Answer>,
-  again = repeatWithKey,
+  repeat = repeatWithKey,
 ): Promise<Answer> {
   const whole: Record<string, unknown> = {};
   for (const [index, part] of parts.entries()) {
@@ -22,7 +22,7 @@ export async function eachPart<Answer extends object>(
     try {
       answer = await send(part);
     } catch (error) {
-      throw parts.length === 1 ? error : partlyDone(error, { whole, parts, failed: index, again });
+      throw parts.length === 1 ? error : partlyDone(error, { whole, parts, failed: index, repeat });
     }
     add(whole, answer);
   }
@@ -36,37 +36,37 @@ function add(whole: Record<string, unknown>, answer: object): void {
   }
 }
 
-/** What keeps the requests that were carried out from being carried out again. */
+/** How to repeat the command without repeating the requests that were carried out. */
 const repeatWithKey = (key: string | undefined): string =>
-  `Run the same command again with --idempotency-key ${key}: what was done is not done again.`;
+  `Run the same command again with --idempotency-key ${key}; requests that were carried out are not repeated.`;
 
 interface Progress {
-  /** What the requests before it answered. */
+  /** The combined responses of the requests before it. */
   whole: object;
   parts: readonly Part[];
   failed: number;
-  again: (key: string | undefined) => string;
+  repeat: (key: string | undefined) => string;
 }
 
-/** The failure with which of the cases it leaves in which state, and with what was done before. */
-function partlyDone(error: unknown, { whole, parts, failed, again }: Progress): unknown {
+/** The failure, with how many cases are in which state and the partial result. */
+function partlyDone(error: unknown, { whole, parts, failed, repeat }: Progress): unknown {
   if (!(error instanceof AopsError)) return error;
   const key = error.details.idempotency_key;
-  // Also of one that was interrupted, or ran out of time.
+  // This also covers interruptions and timeouts.
   const isOpen = key !== undefined && error.hint === repeatHint(key);
   if (failed === 0 && !isOpen) return error;
   const sizes = parts.map(({ body }) => ('case_ids' in body ? body.case_ids.length : 0));
   const sum = (from: number, to: number): number => sizes.slice(from, to).reduce((total, size) => total + size, 0);
   const [done, sent, left] = [sum(0, failed), sum(failed, failed + 1), sum(failed + 1, parts.length)];
   const states = [
-    ...(done === 0 ? [] : [`${done} were done before`]),
-    ...(isOpen ? [`what became of ${sent} is unknown`] : []),
-    ...(isOpen && left === 0 ? [] : [isOpen ? `${left} were not sent` : `${sent + left} were not`]),
+    ...(done === 0 ? [] : [`${done} succeeded`]),
+    ...(isOpen ? [`the outcome of ${sent} is unknown`] : []),
+    ...(isOpen && left === 0 ? [] : [isOpen ? `${left} were not sent` : `${sent + left} did not`]),
   ];
   const partial = new AopsError(`${error.message} Of ${pluralize(done + sent + left, 'case')}, ${inWords(states)}.`, {
     code: error.code,
     exit: error.exit,
-    hint: isOpen ? `Settle it with \`aops retry ${key}\`. ${again(key)}` : again(key),
+    hint: isOpen ? `Settle it with \`aops retry ${key}\`. ${repeat(key)}` : repeat(key),
     details: error.details,
     cause: error,
   });

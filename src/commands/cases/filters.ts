@@ -1,4 +1,4 @@
-/** Filters of cases, as options and as the interface takes them. */
+/** Filters for cases: the options, and the form that the interface accepts. */
 import { omitUndefined } from '../../base/omit-undefined.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { type CommandInput, choice, choices, dateTime, texts } from '../../cli/kit/flags.ts';
@@ -13,30 +13,30 @@ import {
 import type { CaseFilters } from '../../interface/types.ts';
 
 export const filterFlags = {
-  status: choices(caseDisplayStatuses, 'STATUS', 'Cases with this status, as lists show it; may be repeated', { claimed: 'in_progress' }),
-  priority: choices(casePriorities, 'PRIORITY', 'Cases with this priority; may be repeated'),
-  label: texts('KEY=VALUE', 'Cases with this label; may be repeated: all keys, and one of the values of each', {
+  status: choices(caseDisplayStatuses, 'STATUS', 'Filter by status; can be repeated', { claimed: 'in_progress' }),
+  priority: choices(casePriorities, 'PRIORITY', 'Filter by priority; can be repeated'),
+  label: texts('KEY=VALUE', 'Filter by label; can be repeated. Different keys must all match; of several values for a key, one must', {
     check: labelForm,
     complete: 'labels',
   }),
-  createdSince: dateTime('Cases created at this time or later'),
-  updatedSince: dateTime('Cases changed at this time or later'),
+  createdSince: dateTime('Only cases created at or after this time'),
+  updatedSince: dateTime('Only cases updated at or after this time'),
 } as const;
 
 export const sortFlags = {
-  sortBy: choice(caseSortFields, 'What to sort by (default created_at)', { metavar: 'FIELD' }),
-  sortOrder: choice(['asc', 'desc'], 'In which order (default desc)'),
+  sortBy: choice(caseSortFields, 'Field to sort by (default created_at)', { metavar: 'FIELD' }),
+  sortOrder: choice(['asc', 'desc'], 'Sort order (default desc)'),
 } as const;
 
-/** The interface filters by `claimed` what it shows as `in_progress`. */
+/** Cases that the interface displays as `in_progress` are filtered with `claimed`. */
 export const statusFilter = (status: CaseDisplayStatus): CaseStatusFilter => (status === 'in_progress' ? 'claimed' : status);
 
 type FilterInput = CommandInput<Record<never, never>, typeof filterFlags>;
 
-/** What the flags ask for; empty when they ask for nothing. */
+/** The filters that the flags specify; empty if there are none. */
 export function filtersOf(context: Context, input: FilterInput): CaseFilters {
   const now = context.clock.now();
-  // A key may be any word, also one that every object knows.
+  // A key can be any word, including the name of an inherited property, so this is a Map.
   const labels = new Map<string, string[]>();
   for (const { key = '', value } of input.label.map(readLabel)) labels.set(key, [...(labels.get(key) ?? []), value]);
   return omitUndefined({

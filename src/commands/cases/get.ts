@@ -7,12 +7,12 @@ import { caseArgument, caseRecord } from './record.ts';
 type Seen = Case & Omit<Response<'getCase'>, 'case'>;
 
 export default defineCommand({
-  summary: 'Show a case, its data and what happened to it',
+  summary: 'Show a case with its data and history',
   arguments: { case: caseArgument },
   operations: ['getCase'],
   examples: [
-    { command: 'aops cases get CASE', text: 'A sheet to read' },
-    { command: "aops cases get CASE --jq '.data | fromjson | .amount'", text: 'A value of its data' },
+    { command: 'aops cases get CASE', text: 'Show a case' },
+    { command: "aops cases get CASE --jq '.data | fromjson | .amount'", text: 'Print a value from its data' },
   ],
   result: returns('getCase.case', { events: 'object[]', approvalBatches: 'object[]' }),
   output: documentOutput<Seen>(async (seen, view) => {
@@ -35,7 +35,7 @@ export default defineCommand({
   },
 });
 
-/** The command that goes on with it. */
+/** The command for the next step. */
 function nextCommand({ id, display_status: shown, claimed_by_run_id: run }: Case): string | undefined {
   if (run !== null && (shown === 'needs_input' || shown === 'in_progress')) return `aops runs watch ${run}`;
   return shown === 'failed' ? `aops cases retry ${id}` : undefined;

@@ -1,4 +1,4 @@
-/** Pending cases that nobody takes before a person has answered: each agent of their queue works on as many as it may, and all of those wait. */
+/** Detects pending cases that no agent takes before a person answers: every agent of their queue has reached its limit, and all of its cases wait for input. */
 
 import type { CaseCounts } from '../../cli/records/case-counts.ts';
 import type { Client } from '../../client/client.ts';
@@ -9,8 +9,8 @@ import { countAgain, type Selection } from './selection.ts';
 export const heldUpOperations = ['listQueueAgents'] as const;
 
 /**
- * What the pending cases of a selection stand behind, as a word that is the same as long as nothing moves there; undefined when something may move by
- * itself, or that cannot be told. The service is asked several times for it, so only the same word twice says that nothing moves.
+ * Identifies what blocks the pending cases of a selection, as a string that stays the same as long as nothing changes; undefined if something might
+ * change by itself, or if this is unknown. It takes several requests, so only two equal strings in a row show that nothing changes.
  */
 export async function heldUp(client: Client, selection: Selection, counts: CaseCounts): Promise<string | undefined> {
   if (counts.pending === 0 || counts.claimed > 0 || counts.postponed > 0) return undefined;
@@ -27,13 +27,13 @@ export async function heldUp(client: Client, selection: Selection, counts: CaseC
 /** The largest `limit` of searchCases. */
 const pageSize = 100;
 
-/** The runs that hold up a whole queue; undefined when it is not held up. */
+/** The runs that block a whole queue; undefined if it is not blocked. */
 async function waitingRuns(client: Client, queueId: string): Promise<string | undefined> {
   const body = { filters: { status: ['claimed' as const, 'needs_input' as const] }, limit: pageSize };
   const { cases, total } = await client.call('searchCases', { params: { queue_id: queueId }, body });
   if (total > cases.length || cases.some(({ display_status: status }) => status !== 'needs_input')) return undefined;
   const takers = (await consumersOf(client, queueId)).filter((agent) => agent.case_trigger_enabled || agent.is_handover_target);
-  // A limit that runs of something else use up is no matter of these cases.
+  // A limit that is used up by runs outside this queue does not count: they may end by themselves.
   const places = takers.reduce(
     (sum, { at_concurrency_limit: full, concurrency_limit: limit }) => sum + (full ? (limit ?? 1) : Infinity),
     0,
@@ -45,7 +45,7 @@ async function waitingRuns(client: Client, queueId: string): Promise<string | un
     .join(' ');
 }
 
-/** Nobody, where the service does not say who works on a queue. */
+/** The agents that work on a queue; empty if the service does not report them. */
 async function consumersOf(client: Client, queueId: string): Promise<Response<'listQueueAgents'>['consumers']> {
   try {
     return (await client.call('listQueueAgents', { params: { queue_id: queueId } })).consumers;

@@ -2,7 +2,7 @@ import { defineGroup } from '../../cli/kit/command.ts';
 import { labels } from './labels/index.ts';
 
 export const cases = defineGroup({
-  summary: 'Cases, the pieces of work in queues',
+  summary: 'Manage cases, the work items of a queue',
   commands: {
     list: () => import('./list.ts'),
     search: () => import('./search.ts'),

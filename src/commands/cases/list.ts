@@ -11,31 +11,31 @@ import { filterFlags, filtersOf, sortFlags } from './filters.ts';
 import { caseColumns } from './record.ts';
 
 export default defineCommand({
-  summary: 'List the cases of a queue, the newest first',
+  summary: 'List the cases of a queue, newest first',
   arguments: { queue: queueArgument },
-  options: { ...listFlags, ...filterFlags, search: text('TEXT', 'Cases whose title, data or id contains this'), ...sortFlags },
+  options: { ...listFlags, ...filterFlags, search: text('TEXT', 'Only cases whose title, data or ID contains this text'), ...sortFlags },
   operations: ['listQueues', 'listCases', 'searchCases'],
   examples: [
-    { command: 'aops cases list invoices', text: 'The newest twenty' },
-    { command: 'aops cases list invoices --status failed,needs_input', text: 'What wants attention' },
-    { command: 'aops cases list invoices --status failed -o id | aops cases retry -', text: 'Have them worked on again' },
-    { command: 'aops cases list invoices --all -o ndjson', text: 'Every case, one JSON object a line' },
+    { command: 'aops cases list invoices', text: 'List the 20 newest cases' },
+    { command: 'aops cases list invoices --status failed,needs_input', text: 'List the cases that need attention' },
+    { command: 'aops cases list invoices --status failed -o id | aops cases retry -', text: 'Retry the newest failed cases' },
+    { command: 'aops cases list invoices --all -o ndjson', text: 'Print every case as one JSON object per line' },
   ],
   result: returns('listCases.cases[]'),
-  output: listOutput<Case>({ columns: caseColumns, empty: 'No cases. Add some with `aops cases create QUEUE TITLE`.' }),
+  output: listOutput<Case>({ columns: caseColumns, empty: 'There are no cases. Add one with `aops cases create QUEUE TITLE`.' }),
   async run(context, input) {
     const client = await context.client();
     const params = { queue_id: await queueId(context, input.queue) };
     const filters = filtersOf(context, input);
     const { status, priority, labels, ...times } = filters;
-    const wanted = omitUndefined({ search: input.search, sort_by: input.sortBy, sort_order: input.sortOrder });
-    const query = { ...times, ...wanted, ...omitUndefined({ status: status?.join(','), priority: priority?.join(',') }) };
+    const searchOptions = omitUndefined({ search: input.search, sort_by: input.sortBy, sort_order: input.sortOrder });
+    const query = { ...times, ...searchOptions, ...omitUndefined({ status: status?.join(','), priority: priority?.join(',') }) };
     const list = rowList(input, async (limit, offset) => {
       // The list of the interface does not filter by labels; its search does.
       const page =
         labels === undefined
           ? await client.call('listCases', { params, query: { ...query, limit, offset } })
-          : await client.call('searchCases', { params, body: { ...wanted, filters, limit, offset } });
+          : await client.call('searchCases', { params, body: { ...searchOptions, filters, limit, offset } });
       return { items: page.cases, total: page.total };
     });
     list.narrowed = input.search !== undefined || Object.keys(filters).length > 0;

@@ -9,12 +9,12 @@ import { messageList } from '../../cli/records/message-list.ts';
 import { caseArgument } from './record.ts';
 
 export default defineCommand({
-  summary: 'List the latest messages of a run of a case, the oldest first',
-  description: 'Without RUN it is the latest run. The whole conversation is in `aops runs messages`.',
+  summary: 'List the latest messages of a run of a case in order',
+  description: 'The default is the latest run. `aops runs messages` lists the whole conversation.',
   arguments: { case: caseArgument, run: optionalRunArgument(' (default: its latest run)') },
-  options: { last: integer('N', 'How many (1 to 10)', { minimum: 1, maximum: 10 }) },
+  options: { last: integer('N', 'Number of messages (1 to 10)', { minimum: 1, maximum: 10 }) },
   operations: ['listCaseRuns', 'listCaseRunRecentMessages'],
-  examples: [{ command: 'aops cases messages CASE', text: 'What its latest run said' }],
+  examples: [{ command: 'aops cases messages CASE', text: 'List the messages of its latest run' }],
   result: returns('listCaseRunRecentMessages.messages[]'),
   output: messageList,
   async run(context, input) {

@@ -1,16 +1,16 @@
-/** Reads cases by their ids: a few one by one, many by the pages of their queue, which are far fewer requests. */
+/** Reads cases by their IDs: a few of them one by one, many by reading the pages of their queue, which takes far fewer requests. */
 import type { Client } from '../../client/client.ts';
 import { otherResource, ServiceAnswerError } from '../../client/errors.ts';
 import type { Case } from '../../interface/types.ts';
 
-/** More cases than this are looked for in their queue. */
+/** More cases than this are searched for in their queue. */
 const few = 20;
 const pageSize = 100;
 
 /**
- * The cases in the order of `ids`, which are all different.
- * @param options where they are, if that is known, and whether those that do not exist are left out
- * @throws ServiceAnswerError 404 for one that is not there, UnusableAnswerError for an answer about another case
+ * The cases in the order of `ids`, which must be distinct.
+ * @param options their queue, if known, and whether to omit cases that do not exist
+ * @throws ServiceAnswerError 404 for a case that does not exist, UnusableAnswerError for a response about another case
  */
 export async function readCases(
   client: Client,
@@ -20,25 +20,25 @@ export async function readCases(
   const found = new Map<string, Case>();
   const gone = new Set<string>();
   const missing = (): string[] => ids.filter((id) => !found.has(id) && !gone.has(id));
-  /** Notes what became of an id, so that each is asked for once. */
+  /** Reads a case and remembers the result, so that each is requested only once. */
   const readOne = async (id: string): Promise<void> => {
     const row = await readCase(client, id, ignoreNotFound);
     if (row === undefined) gone.add(id);
     else found.set(id, row);
   };
   let queue = queueId;
-  const looked = new Set<string>();
+  const searched = new Set<string>();
   while (missing().length > few) {
     const [id] = missing() as [string];
     if (queue === undefined) await readOne(id);
     queue ??= found.get(id)?.queue_id;
     if (queue === undefined) continue;
-    if (looked.has(queue)) break;
-    looked.add(queue);
-    await lookThrough(client, queue, new Set(missing()), found);
+    if (searched.has(queue)) break;
+    searched.add(queue);
+    await searchQueue(client, queue, new Set(missing()), found);
     queue = undefined;
   }
-  // Those that changed their place while the pages were read, too.
+  // This includes cases that moved to another page while the pages were read.
   for (const id of missing()) await readOne(id);
   return ids.flatMap((id) => found.get(id) ?? []);
 }
@@ -54,8 +54,8 @@ async function readCase(client: Client, id: string, ignoreNotFound: boolean): Pr
   }
 }
 
-/** Reads the pages of a queue as long as that takes fewer requests than the cases that are still looked for. */
-async function lookThrough(client: Client, queueId: string, wanted: Set<string>, found: Map<string, Case>): Promise<void> {
+/** Reads the pages of a queue as long as that takes fewer requests than reading the missing cases one by one. */
+async function searchQueue(client: Client, queueId: string, wanted: Set<string>, found: Map<string, Case>): Promise<void> {
   for (let offset = 0; wanted.size > 0; ) {
     const { cases, total } = await client.call('searchCases', { params: { queue_id: queueId }, body: { limit: pageSize, offset } });
     for (const row of cases) if (wanted.delete(row.id)) found.set(row.id, row);

@@ -1,4 +1,4 @@
-/** Cases as people see them. */
+/** How cases are displayed. */
 
 import { uuid } from '../../cli/kit/checks.ts';
 import { argument } from '../../cli/kit/flags.ts';
@@ -6,12 +6,12 @@ import { column, idColumn, status, statusColumn, time, timeColumn, wide } from '
 import { labelText } from '../../cli/names/label.ts';
 import type { Case } from '../../interface/types.ts';
 
-/** The case that a command is for. */
-export const caseArgument = argument('The id of the case', { check: uuid, complete: 'cases' });
+/** The argument for a case. */
+export const caseArgument = argument('The ID of the case', { check: uuid, complete: 'cases' });
 
 export const labelTexts = (row: Case): string => row.labels.map(labelText).join(', ');
 
-/** The title is what people know a case by: on 80 columns nothing is beside it that can be spared. */
+/** People recognise a case by its title, so at 80 columns the less important columns are left out. */
 export const caseColumns = [
   idColumn((row: Case) => row.id),
   statusColumn((row: Case) => row.display_status),

@@ -10,16 +10,19 @@ import { eachPart } from './each-part.ts';
 import { bulkText, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
 
 export default defineCommand({
-  summary: 'Have cases worked on again, also those that are done; by one agent, if it is named',
+  summary: 'Process cases again, including completed ones',
   description:
-    'With --agent they wait for that agent, whether it works on the queue or not. Cases that a run works on are skipped. Re-opening completed cases is asked about first.',
+    'With --agent, the cases wait for that agent, whether or not it works on the queue. Cases that a run is working on are skipped. Reopening completed cases needs confirmation.',
   arguments: selectionArguments,
-  options: { ...selectionFlags, agent: text('AGENT', 'The agent that is to take them, by id or name', { complete: 'agents' }) },
+  options: { ...selectionFlags, agent: text('AGENT', 'The agent to process the cases, by ID or name', { complete: 'agents' }) },
   operations: [...selectionOperations, 'listAgents', 'bulkReprocessCases'],
   mutates: true,
   examples: [
-    { command: 'aops cases reprocess CASE --agent second-look', text: 'Give a case to another agent' },
-    { command: 'aops cases reprocess --queue invoices --all-matching --label vendor=acme --yes', text: 'All cases of a vendor again' },
+    { command: 'aops cases reprocess CASE --agent second-look', text: 'Hand a case to another agent' },
+    {
+      command: 'aops cases reprocess --queue invoices --all-matching --label vendor=acme --yes',
+      text: 'Process all cases of a vendor again',
+    },
   ],
   result: returns('bulkReprocessCases'),
   output: textOutput<Response<'bulkReprocessCases'>>((counts) =>

@@ -6,17 +6,20 @@ import { eachPart } from './each-part.ts';
 import { bulkText, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
 
 export default defineCommand({
-  summary: 'Have failed cases worked on again',
+  summary: 'Retry failed cases',
   description:
-    'They wait in their queue again. --all-matching means failed cases unless --status says otherwise. Cases that wait already, or that a run works on, are skipped.',
+    'The cases become pending again. Without --status, --all-matching selects failed cases. Cases that are pending or that a run is working on are skipped.',
   arguments: selectionArguments,
   options: selectionFlags,
   operations: [...selectionOperations, 'bulkReprocessCases'],
   mutates: true,
   examples: [
-    { command: 'aops cases retry CASE', text: 'One case' },
-    { command: 'aops cases list invoices --status failed --search Acme -o id | aops cases retry -', text: 'Those of another command' },
-    { command: 'aops cases retry --queue invoices --all-matching', text: 'Every case of the queue that failed' },
+    { command: 'aops cases retry CASE', text: 'Retry a case' },
+    {
+      command: 'aops cases list invoices --status failed --search Acme -o id | aops cases retry -',
+      text: 'Retry the cases that another command lists',
+    },
+    { command: 'aops cases retry --queue invoices --all-matching', text: 'Retry every failed case of a queue' },
   ],
   result: returns('bulkReprocessCases'),
   output: textOutput<Response<'bulkReprocessCases'>>((counts) => bulkText('Retrying', counts.reprocessedCount, counts.skippedCount)),

@@ -7,10 +7,10 @@ import type { CaseRun } from '../../interface/types.ts';
 import { caseArgument } from './record.ts';
 
 export default defineCommand({
-  summary: 'List the runs that worked on a case, the newest first',
+  summary: 'List the runs that worked on a case, newest first',
   arguments: { case: caseArgument },
   operations: ['listCaseRuns'],
-  examples: [{ command: 'aops cases runs CASE', text: 'Who worked on it' }],
+  examples: [{ command: 'aops cases runs CASE', text: 'List the runs of a case' }],
   result: returns('listCaseRuns.runs[]'),
   output: listOutput<CaseRun>({
     columns: [

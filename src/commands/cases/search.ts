@@ -12,12 +12,15 @@ import { labelTexts } from './record.ts';
 
 export default defineCommand({
   summary: 'Search the cases of a queue by text and labels',
-  arguments: { queue: queueArgument, text: optionalArgument('What the title, the data or the id contains') },
+  arguments: { queue: queueArgument, text: optionalArgument('Text in the title, data or ID') },
   options: { ...listFlags, ...filterFlags, ...sortFlags },
   operations: ['listQueues', 'searchCases'],
   examples: [
-    { command: "aops cases search invoices 'Acme GmbH'", text: 'By text, with where it was found' },
-    { command: 'aops cases search invoices --label vendor=acme --label vendor=zeta --status failed', text: 'Failed cases of two vendors' },
+    { command: "aops cases search invoices 'Acme GmbH'", text: 'Search by text and show the matches' },
+    {
+      command: 'aops cases search invoices --label vendor=acme --label vendor=zeta --status failed',
+      text: 'List failed cases of two vendors',
+    },
   ],
   result: returns('searchCases.cases[]'),
   output: listOutput<Case>({
@@ -29,15 +32,15 @@ export default defineCommand({
       column('FOUND', foundIn, { shrink: true }),
       timeColumn('UPDATED', (row) => row.updated_at, { wide: 120 }),
     ],
-    empty: 'No case matches.',
+    empty: 'No cases match.',
   }),
   async run(context, input) {
     const client = await context.client();
     const params = { queue_id: await queueId(context, input.queue) };
-    const wanted = omitUndefined({ search: input.text, sort_by: input.sortBy, sort_order: input.sortOrder });
+    const searchOptions = omitUndefined({ search: input.text, sort_by: input.sortBy, sort_order: input.sortOrder });
     const filters = filtersOf(context, input);
     return rowList(input, async (limit, offset) => {
-      const page = await client.call('searchCases', { params, body: { ...wanted, filters, limit, offset } });
+      const page = await client.call('searchCases', { params, body: { ...searchOptions, filters, limit, offset } });
       return { items: page.cases, total: page.total };
     });
   },

@@ -1,7 +1,8 @@
-/** Which cases a bulk command is for: those named by their ids, or all of a queue that match. */
+/** Selects the cases of a bulk command: by their IDs, or all cases of a queue that match the filters. */
 
 import { chunks } from '../../base/chunks.ts';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { pluralize } from '../../base/pluralize.ts';
 import { readText } from '../../cli/input/body.ts';
 import { uuid } from '../../cli/kit/checks.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -14,44 +15,44 @@ import { filterFlags, filtersOf } from './filters.ts';
 import { readCases } from './read.ts';
 
 export const selectionArguments = {
-  cases: anyArguments('Ids of the cases, or - to read them from standard input, unless --all-matching', {
+  cases: anyArguments('The IDs of the cases, or - to read them from standard input; not with --all-matching', {
     check: (value, name) => (value === '-' ? value : uuid(value, name)),
   }),
 } as const;
 export const selectionFlags = {
-  queue: text('QUEUE', 'The queue of --all-matching, by id or name', { complete: 'queues' }),
-  allMatching: flag('Every case of the queue that the filters let through'),
-  search: text('TEXT', 'Cases whose title, data or id contains this'),
+  queue: text('QUEUE', 'The queue for --all-matching, by ID or name', { complete: 'queues' }),
+  allMatching: flag('Select every case of the queue that matches the filters'),
+  search: text('TEXT', 'Only cases whose title, data or ID contains this text'),
   ...filterFlags,
 } as const;
 
-/** What every bulk command reads and counts with. */
+/** The operations with which every bulk command reads and counts cases. */
 export const selectionOperations = ['listQueues', 'getCase', 'searchCases'] as const;
 
 type SelectionInput = CommandInput<typeof selectionArguments, typeof selectionFlags>;
 
-/** What a request for cases of one queue says. */
+/** The target and body of a request about cases of one queue. */
 export interface Part {
   queueId: string;
   body: { case_ids: string[] } | { all_matching: true; filters: CaseFilters; search?: string };
 }
 
 export interface Selection {
-  /** One for each queue that the cases are in; several where a request cannot name them all. */
+  /** One for each queue of the cases; several if one request cannot contain all IDs. */
   parts: Part[];
   counts: CaseCounts;
 }
 
-/** What a command makes of the cases that it is given. */
+/** How a command interprets the selection. */
 interface SelectionRules {
-  /** The statuses of --all-matching when no others were asked for. */
+  /** The statuses that --all-matching selects without --status. */
   only?: CaseStatusFilter[];
-  /** Whether ids of cases that do not exist are passed over; the selection may be empty then. */
+  /** Whether IDs of cases that do not exist are ignored, so that the selection can be empty. */
   ignoreNotFound?: boolean;
 }
 
 /**
- * Finds the cases, and tells how many there are.
+ * Finds the cases, and notes how many there are.
  * @throws UsageError, AopsError `no_case_matches` (exit 3)
  */
 export async function selectCases(
@@ -59,23 +60,23 @@ export async function selectCases(
   input: SelectionInput,
   { only, ignoreNotFound = false }: SelectionRules = {},
 ): Promise<Selection> {
-  // Nobody is signed in: that is to be said before anything else.
+  // Not being signed in is reported before anything else.
   await context.client();
   const selection = input.allMatching ? await matching(context, input, only) : await namedCases(context, input, ignoreNotFound);
   if (sum(selection.counts) === 0 && !(ignoreNotFound && !input.allMatching)) {
     const hint =
       only === undefined || input.status.length > 0
-        ? 'See them with `aops cases search`.'
-        : `Without --status it means ${only.join(', ')}.`;
-    throw new AopsError('No case matches.', { code: 'no_case_matches', exit: exitCodes.notFound, hint });
+        ? 'Search for cases with `aops cases search`.'
+        : `Without --status, only cases with the status ${only.join(' or ')} are selected.`;
+    throw new AopsError('No cases match.', { code: 'no_case_matches', exit: exitCodes.notFound, hint });
   }
   context.terminal.note(describeCounts(selection.counts));
   return selection;
 }
 
 async function matching(context: Context, input: SelectionInput, only: CaseStatusFilter[] | undefined): Promise<Selection> {
-  if (input.cases.length > 0) throw new UsageError('--all-matching and the ids of cases exclude each other.');
-  if (input.queue === undefined) throw new UsageError('--all-matching needs the queue.', 'Give it with --queue.');
+  if (input.cases.length > 0) throw new UsageError('--all-matching cannot be combined with the IDs of cases.');
+  if (input.queue === undefined) throw new UsageError('--all-matching requires a queue.', 'Specify it with --queue.');
   const id = await queueId(context, input.queue);
   const given = filtersOf(context, input);
   const filters = only === undefined || given.status !== undefined ? given : { ...given, status: only };
@@ -86,24 +87,26 @@ async function matching(context: Context, input: SelectionInput, only: CaseStatu
 
 async function namedCases(context: Context, input: SelectionInput, ignoreNotFound: boolean): Promise<Selection> {
   const filtering = input.search !== undefined || Object.keys(filtersOf(context, input)).length > 0;
-  if (input.cases.length === 0) throw new UsageError('Which cases?', 'Give their ids, or --queue QUEUE --all-matching with filters.');
-  if (filtering) throw new UsageError('Filters go with --all-matching.', 'Ids name their cases already.');
+  if (input.cases.length === 0)
+    throw new UsageError('No cases were specified.', 'Pass their IDs, or use --queue QUEUE --all-matching with filters.');
+  if (filtering) throw new UsageError('Filters require --all-matching.', 'Cases specified by ID cannot be filtered.');
   const wanted = input.queue === undefined ? undefined : await queueId(context, input.queue);
-  const ids = await idsGiven(context, input.cases);
+  const ids = await readIds(context, input.cases);
   const found = await readCases(await context.client(), ids, { queueId: wanted, ignoreNotFound });
   const stray = wanted === undefined ? undefined : found.find(({ queue_id }) => queue_id !== wanted);
-  if (stray !== undefined) throw new UsageError(`The case ${stray.id} is in another queue.`, 'Leave --queue out, or name its own.');
+  if (stray !== undefined)
+    throw new UsageError(`The case ${stray.id} is in another queue.`, 'Omit --queue, or specify the queue of the case.');
   const parts = [...byQueue(found)].flatMap(([id, cases]) =>
     chunks(
       cases.map((row) => row.id),
-      mostIds,
+      maxIds,
     ).map((case_ids): Part => ({ queueId: id, body: { case_ids } })),
   );
   return { parts, counts: countsOf(found) };
 }
 
-/** The ids, each once; those of standard input are separated by white space. @throws UsageError */
-async function idsGiven(context: Context, given: readonly string[]): Promise<string[]> {
+/** The IDs without duplicates; on standard input they are separated by white space. @throws UsageError */
+async function readIds(context: Context, given: readonly string[]): Promise<string[]> {
   const ids: string[] = [];
   for (const id of given) {
     if (id !== '-') ids.push(id);
@@ -115,12 +118,13 @@ async function idsGiven(context: Context, given: readonly string[]): Promise<str
           .map((word) => uuid(word, 'Each word on standard input')),
       );
   }
-  if (ids.length === 0) throw new UsageError('Standard input has no ids.', 'Such as those of `aops cases list QUEUE -o id`.');
+  if (ids.length === 0)
+    throw new UsageError('Standard input contains no IDs.', 'Pipe the output of `aops cases list QUEUE -o id`, for example.');
   return [...new Set(ids)];
 }
 
-/** Ids of one bulk request at the most, as the interface has it. */
-const mostIds = 100;
+/** The maximum number of IDs in a bulk request. */
+const maxIds = 100;
 
 function byQueue(cases: readonly Case[]): Map<string, Case[]> {
   const groups = new Map<string, Case[]>();
@@ -128,7 +132,7 @@ function byQueue(cases: readonly Case[]): Map<string, Case[]> {
   return groups;
 }
 
-/** How many there are now: of those that were named, or of all that match now. */
+/** The current counts of the selected cases, or of all that match now. */
 export async function countAgain(client: Client, { parts }: Selection): Promise<CaseCounts> {
   const [first] = parts;
   if (first !== undefined && 'all_matching' in first.body) return caseCounts(client, first.queueId, first.body);
@@ -138,7 +142,7 @@ export async function countAgain(client: Client, { parts }: Selection): Promise<
   return countsOf(found);
 }
 
-/** Whether none of the cases has one of these statuses: of all that match, at one moment, since counts are taken one after the other. */
+/** Whether none of the matching cases has one of these statuses. One request checks this, because counts are read one after another. */
 export async function noneIs(client: Client, { parts }: Selection, statuses: CaseStatusFilter[]): Promise<boolean> {
   const [first] = parts;
   if (first === undefined || 'case_ids' in first.body) return true;
@@ -147,17 +151,15 @@ export async function noneIs(client: Client, { parts }: Selection, statuses: Cas
   return among.length === 0 || (await casesOf(client, first.queueId, first.body, among)) === 0;
 }
 
-/** The id of the case, where one was named. */
+/** The ID of the case, if exactly one was specified. */
 export function theOnly({ parts: [part, ...others] }: Selection): string | undefined {
   if (part === undefined || others.length > 0 || !('case_ids' in part.body)) return undefined;
   return part.body.case_ids.length === 1 ? part.body.case_ids[0] : undefined;
 }
 
-const cases = (count: number): string => `${count} ${count === 1 ? 'case' : 'cases'}`;
-
-/** `Deleted 3 cases.` with what was skipped and interrupted. */
+/** `Deleted 3 cases.`, followed by how many were skipped and how many runs were interrupted. */
 export function bulkText(verb: string, changed: number, skipped: number, interrupted: readonly string[] = []): string {
-  const left = skipped === 0 ? '' : ` Skipped ${cases(skipped)}.`;
-  const runs = interrupted.length === 0 ? '' : ` Interrupted ${interrupted.length} ${interrupted.length === 1 ? 'run' : 'runs'}.`;
-  return `${verb} ${cases(changed)}.${left}${runs}`;
+  const left = skipped === 0 ? '' : ` Skipped ${pluralize(skipped, 'case')}.`;
+  const runs = interrupted.length === 0 ? '' : ` Interrupted ${pluralize(interrupted.length, 'run')}.`;
+  return `${verb} ${pluralize(changed, 'case')}.${left}${runs}`;
 }

@@ -9,14 +9,14 @@ import { bulkText, selectCases, selectionArguments, selectionFlags, selectionOpe
 
 export default defineCommand({
   summary: 'Set the priority of cases',
-  description: 'Cases of a higher priority are taken first. Runs that work on cases go on.',
+  description: 'Cases with a higher priority are processed first. Runs that are working on cases continue.',
   arguments: selectionArguments,
-  options: { to: requiredChoice(casePriorities, 'The priority'), ...selectionFlags },
+  options: { to: requiredChoice(casePriorities, 'The new priority'), ...selectionFlags },
   operations: [...selectionOperations, 'bulkUpdateCasePriority'],
   mutates: true,
   examples: [
-    { command: 'aops cases set-priority CASE --to high', text: 'Take it first' },
-    { command: 'aops cases set-priority --to none --queue invoices --all-matching', text: 'Nothing is urgent any more' },
+    { command: 'aops cases set-priority CASE --to high', text: 'Give a case a high priority' },
+    { command: 'aops cases set-priority --to none --queue invoices --all-matching', text: 'Remove the priority of all cases of a queue' },
   ],
   result: returns('bulkUpdateCasePriority'),
   output: textOutput<Response<'bulkUpdateCasePriority'>>((counts) => bulkText('Changed', counts.updatedCount, counts.skippedCount)),

@@ -12,16 +12,16 @@ import { bulkText, selectCases, selectionArguments, selectionFlags, selectionOpe
 export default defineCommand({
   summary: 'Set the status of cases',
   description:
-    'pending re-opens cases: they are taken from the runs that work on them, which are interrupted, after a question. completed and failed interrupt nothing.',
+    '--to pending reopens cases and, after confirmation, interrupts the runs that are working on them. --to completed and --to failed interrupt nothing.',
   arguments: selectionArguments,
-  options: { to: requiredChoice(caseStatuses, 'The status'), ...selectionFlags },
+  options: { to: requiredChoice(caseStatuses, 'The new status'), ...selectionFlags },
   operations: [...selectionOperations, 'bulkUpdateCaseStatus'],
   mutates: true,
   examples: [
-    { command: 'aops cases set-status CASE --to completed', text: 'It was dealt with elsewhere' },
+    { command: 'aops cases set-status CASE --to completed', text: 'Mark a case as completed' },
     {
       command: 'aops cases set-status --to pending --queue invoices --all-matching --status in_progress --yes',
-      text: 'Begin again with what is in progress',
+      text: 'Restart all cases in progress',
     },
   ],
   result: returns('bulkUpdateCaseStatus'),
@@ -33,7 +33,7 @@ export default defineCommand({
     const selection = await selectCases(context, input);
     const { counts } = selection;
     if (input.to === 'pending' && counts.claimed + counts.needs_input + counts.completed > 0) {
-      await confirm(context, `Re-open ${describeCounts(counts)}?${warnOfRuns(counts)}`);
+      await confirm(context, `Reopen ${describeCounts(counts)}?${warnOfRuns(counts)}`);
     }
     return eachPart(selection, ({ queueId, body }) =>
       client.call('bulkUpdateCaseStatus', { params: { queue_id: queueId }, body: { ...body, status: input.to } }),

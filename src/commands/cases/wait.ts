@@ -16,17 +16,20 @@ import { countAgain, noneIs, selectCases, selectionArguments, selectionFlags, se
 export default defineCommand({
   summary: 'Wait until cases are completed or failed',
   description:
-    'Ends with exit 10 when one of them has failed, and with exit 12 when those that are left need input of a person, or stand behind one that does, as with `triggers create --concurrency 1`; with --on-request wait, somebody else has to give it. Cases that are postponed are waited for. With --all-matching, cases that come meanwhile count, too. Limit the wait with --timeout (exit 9).',
+    'The exit code is 10 if a case failed, and 12 if the remaining cases need human input or are blocked by cases that do, for example after `triggers create --concurrency 1`. With --on-request wait, the command keeps waiting for someone else to respond. Postponed cases are waited for. --all-matching includes cases that are added in the meantime. Limit the wait with --timeout (exit 9).',
   arguments: selectionArguments,
   options: {
     ...selectionFlags,
-    onRequest: choice(['wait', 'fail'], 'When nothing but the input of a person is missing: wait on, or end with exit 12 (default fail)'),
+    onRequest: choice(['wait', 'fail'], 'What to do when only human input is missing: keep waiting, or end with exit 12 (default fail)'),
   },
   operations: [...selectionOperations, ...heldUpOperations],
   exits: [exitCodes.runFailed, exitCodes.runWaiting],
   examples: [
-    { command: 'aops cases wait CASE --timeout 10m', text: 'One case' },
-    { command: 'aops cases wait --queue invoices --all-matching --created-since 1h', text: 'What was imported just now, in a script' },
+    { command: 'aops cases wait CASE --timeout 10m', text: 'Wait for a case for up to 10 minutes' },
+    {
+      command: 'aops cases wait --queue invoices --all-matching --created-since 1h',
+      text: 'Wait for the cases imported within the last hour',
+    },
   ],
   result: returns(countShape),
   output: textOutput<ShownCounts>((counts) => describeCounts(countsShown(counts))),
@@ -37,23 +40,23 @@ export default defineCommand({
     const open: CaseStatusFilter[] = ['pending', 'claimed', 'postponed', ...(input.onRequest === 'wait' ? (['needs_input'] as const) : [])];
     const pace = new Pace(clock);
     const spinner = startSpinner(terminal, 'Waiting for cases', clock);
-    let known: CaseCounts | undefined = selection.counts;
-    const look = patient(async () => {
-      const counts = known ?? (await countAgain(client, selection));
-      known = undefined;
+    let initial: CaseCounts | undefined = selection.counts;
+    const poll = patient(async () => {
+      const counts = initial ?? (await countAgain(client, selection));
+      initial = undefined;
       const ended = open.every((status) => counts[status] === 0) && (await noneIs(client, selection, open));
       const behind = ended || input.onRequest === 'wait' ? undefined : await heldUp(client, selection, counts);
       return { counts, ended, behind };
     }, context);
     try {
-      for (let words = '', behind: string | undefined; ; ) {
-        const seen = await look();
-        if (seen.ended || (seen.behind !== undefined && seen.behind === behind)) return concluded(seen.counts);
-        const before = words;
-        words = describeCounts(seen.counts);
-        behind = seen.behind;
-        spinner.update(`Waiting for ${words}`);
-        await pace.pause(words !== before, signal);
+      for (let summary = '', behind: string | undefined; ; ) {
+        const state = await poll();
+        if (state.ended || (state.behind !== undefined && state.behind === behind)) return concluded(state.counts);
+        const before = summary;
+        summary = describeCounts(state.counts);
+        behind = state.behind;
+        spinner.update(`Waiting for ${summary}`);
+        await pace.pause(summary !== before, signal);
       }
     } finally {
       spinner.stop();
@@ -66,15 +69,18 @@ function concluded(counts: CaseCounts): ShownCounts {
   const result = shownCounts(counts);
   if (counts.failed > 0) {
     const message = `${pluralize(counts.failed, 'case')} failed.`;
-    const hint = 'See why with `aops cases get CASE`, and try again with `aops cases retry`.';
+    const hint = 'See the reason with `aops cases get CASE`, and retry with `aops cases retry`.';
     throw new ResultError(new AopsError(message, { code: 'cases_failed', exit: exitCodes.runFailed, hint }), result);
   }
   const { needs_input: asking, pending } = counts;
   if (asking > 0 || pending > 0) {
-    const asks = asking === 0 ? '' : `${pluralize(asking, 'case')} ${asking === 1 ? 'needs' : 'need'} input of a person.`;
-    const stands = `${pluralize(pending, 'pending case')} ${pending === 1 ? 'stands' : 'stand'} behind ${asking === 0 ? 'others that need input of a person' : 'that'}.`;
-    const message = [asks, pending === 0 ? '' : stands].filter(Boolean).join(' ');
-    const hint = 'Give it with `aops inbox`, then wait again.';
+    const asks = asking === 0 ? '' : `${pluralize(asking, 'case needs', 'cases need')} human input.`;
+    const blocked =
+      asking === 0
+        ? `${pluralize(pending, 'pending case is', 'pending cases are')} blocked by other cases that need human input.`
+        : `${pluralize(pending, 'pending case')} cannot start until then.`;
+    const message = [asks, pending === 0 ? '' : blocked].filter(Boolean).join(' ');
+    const hint = 'Respond with `aops inbox`, then wait again.';
     throw new ResultError(new AopsError(message, { code: 'cases_waiting', exit: exitCodes.runWaiting, hint }), result);
   }
   return result;

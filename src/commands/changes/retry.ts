@@ -18,10 +18,10 @@ interface OpenChange {
 }
 
 export default defineCommand({
-  summary: 'Settle a change whose outcome is unknown, or list those there are',
+  summary: 'Settle changes whose outcome is unknown, or list them',
   description:
-    'A change that ended with exit 13, or that Ctrl-C or --timeout cut off, may or may not have been carried out. KEY is the one the message named. The same request is sent again with the same key: the service carries it out now, or answers with what it did then. Changes are remembered for 23 hours.',
-  arguments: { key: optionalArgument('The key that the message named; without it, all are listed') },
+    'When a change ends with exit 13 or is cut off by Ctrl-C or --timeout, it is unknown whether the service carried it out. This command sends the same request again with the same idempotency key: the service either carries it out now, or returns the result from the first time. KEY is in the message of the interrupted command. Changes can be settled for 23 hours.',
+  arguments: { key: optionalArgument('The key from the message of the interrupted command; without it, all open changes are listed') },
   exits: [
     exitCodes.notFound,
     exitCodes.auth,
@@ -33,8 +33,8 @@ export default defineCommand({
     exitCodes.outcomeUnknown,
   ],
   examples: [
-    { command: 'aops retry', text: 'What is open' },
-    { command: 'aops retry aops-6f1c0a51-6c6e-4b0e-9f0e-0d4d4f3a2b11', text: 'Settle one' },
+    { command: 'aops retry', text: 'List open changes' },
+    { command: 'aops retry aops-6f1c0a51-6c6e-4b0e-9f0e-0d4d4f3a2b11', text: 'Settle a change' },
   ],
   result: returns({ id: 'string', method: 'string', path: 'string', base_url: 'url', sent_at: 'date-time' }),
   output: rawOutput(
@@ -46,7 +46,7 @@ export default defineCommand({
         column('SERVICE', (change) => change.base_url, { shrink: true }),
         timeColumn('SENT', (change) => change.sent_at),
       ],
-      empty: 'No change is open.',
+      empty: 'There are no open changes.',
     }),
   ),
   async run(context, input): Promise<unknown> {
@@ -65,25 +65,25 @@ export default defineCommand({
     let answer: unknown;
     for (const entry of own) {
       answer = await resend(client, entry);
-      // Of a command that makes several, this is one: what would have come after it was never sent.
+      // If the command makes several changes, this is one of them; those after it were never sent.
       context.terminal.note(
-        `Settled: ${entry.method} ${entry.path}. A command that makes more changes than that goes on when it is run again with --idempotency-key ${entry.command_key}.`,
+        `Settled: ${entry.method} ${entry.path}. If the command makes more changes, run it again with --idempotency-key ${entry.command_key} to make the remaining ones.`,
       );
     }
     return answer;
   },
 });
 
-/** A change that cannot be settled from here: at another service, and with another credential, its key is another one. */
+/** A change that was sent to another service or with another credential, where its key means something else. */
 const notOwn = (entry: JournalEntry, baseUrl: string, credential: string): UsageError =>
   entry.base_url === baseUrl
     ? new UsageError(
-        `The change was sent with the credential ${entry.credential}, and this is ${credential}: keys are kept for each, so it could be carried out twice.`,
-        'Choose the profile or the key it was made with. Without them, look whether it was carried out before you repeat it.',
+        `The change was sent with the credential ${entry.credential}, but you are using ${credential}. Keys belong to one credential, so the change could be carried out twice.`,
+        'Use the profile or the key that it was sent with. If you no longer have it, check whether the change was carried out before you repeat it.',
       )
     : new UsageError(
-        `The change was sent to ${entry.base_url}, and this profile is for ${baseUrl}.`,
-        'Choose the profile it was made with: --profile NAME.',
+        `The change was sent to ${entry.base_url}, but this profile uses ${baseUrl}.`,
+        'Select the profile that it was sent with: --profile NAME.',
       );
 
 async function resend(client: Client, entry: JournalEntry): Promise<unknown> {
@@ -95,5 +95,5 @@ const notOpen = (key: string): AopsError =>
   new AopsError(`No change is open under the key ${key}.`, {
     code: 'change_not_open',
     exit: exitCodes.notFound,
-    hint: 'It has been settled, or it is too old to send again. `aops retry` lists what is open.',
+    hint: 'It has been settled already, or is too old to be sent again. `aops retry` lists open changes.',
   });

@@ -4,7 +4,7 @@ import { argument } from '../../cli/kit/flags.ts';
 import { completionScripts, type Shell, shells } from './scripts.ts';
 
 export default defineCommand({
-  summary: 'Print the completion script of a shell',
+  summary: 'Print a shell completion script',
   arguments: { shell: argument(shells.join(', '), { complete: 'shells' }) },
   examples: [
     { command: 'source <(aops completion bash)', text: 'bash, for this shell; put the line into ~/.bashrc to keep it' },

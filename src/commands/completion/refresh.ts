@@ -6,7 +6,7 @@ import { cacheFor } from './remote.ts';
 
 /** Started by completion in the background: reads the words of a source and keeps them for the next time. */
 export default defineCommand({
-  summary: 'Bring the words of completion up to date',
+  summary: 'Update the cached words for completion',
   hidden: true,
   arguments: { source: argument('What to read'), of: optionalArgument('The agent or queue whose words these are') },
   operations: [

@@ -19,12 +19,13 @@ interface ExplainedSetting {
 }
 
 export default defineCommand({
-  summary: 'Show the value of each setting that counts, where it comes from, and what it shadows',
-  description: 'A flag beats the environment, the environment beats the profile, the profile beats the stored setting. Secrets are masked.',
-  arguments: { key: optionalArgument('One setting', { complete: 'settings' }) },
+  summary: 'Show the effective settings and where they come from',
+  description:
+    'Flags take precedence over the environment, the environment over the profile, and the profile over stored settings. Secrets are masked.',
+  arguments: { key: optionalArgument('Only this setting', { complete: 'settings' }) },
   examples: [
-    { command: 'aops config explain', text: 'All of them' },
-    { command: 'aops config explain base_url --profile ci', text: 'Where would this go?' },
+    { command: 'aops config explain', text: 'Show all settings' },
+    { command: 'aops config explain base_url --profile ci', text: 'Show which address the profile "ci" would use' },
   ],
   result: returns({
     id: 'string',
@@ -42,7 +43,7 @@ export default defineCommand({
       column('FROM', (setting) => setting.source),
       column('SHADOWS', (setting) => setting.shadowed.map(({ value, source }) => `${value} (${source})`).join(', '), { shrink: true }),
     ],
-    empty: 'No settings.',
+    empty: 'There are no settings.',
   }),
   async run(context, input) {
     const config = context.config();
@@ -52,13 +53,13 @@ export default defineCommand({
       ),
       credential(config),
     ];
-    const wanted = input.key === undefined ? rows : rows.filter(({ key }) => key === input.key);
-    if (input.key !== undefined && wanted.length === 0)
+    const selected = input.key === undefined ? rows : rows.filter(({ key }) => key === input.key);
+    if (input.key !== undefined && selected.length === 0)
       throw settingUnknown(
         input.key,
         rows.map(({ key }) => key),
       );
-    return wholeList(wanted);
+    return wholeList(selected);
   },
 });
 

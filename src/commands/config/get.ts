@@ -8,7 +8,7 @@ export default defineCommand({
   summary: 'Print a stored setting',
   arguments: { key: argument('The setting', { complete: 'settings' }) },
   exits: [exitCodes.notFound],
-  examples: [{ command: 'aops config get team_id', text: 'Exit 3 when it is not set' }],
+  examples: [{ command: 'aops config get team_id', text: 'Print the stored team ID; the exit code is 3 if it is not set' }],
   result: returns({ key: 'string', value: 'string' }),
   output: textOutput<{ key: string; value: string | boolean }>(({ value }) => String(value)),
   async run(context, input) {
@@ -17,7 +17,7 @@ export default defineCommand({
     throw new AopsError(`${input.key} is not set.`, {
       code: 'setting_not_set',
       exit: exitCodes.notFound,
-      hint: `Set it with \`aops config set ${input.key} VALUE\`; \`aops config explain\` shows what counts.`,
+      hint: `Set it with \`aops config set ${input.key} VALUE\`; \`aops config explain\` shows the effective value.`,
     });
   },
 });

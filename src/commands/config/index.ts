@@ -1,7 +1,7 @@
 import { defineGroup } from '../../cli/kit/command.ts';
 
 export const config = defineGroup({
-  summary: 'Settings, and where each value comes from',
+  summary: 'Show and change settings',
   commands: {
     get: () => import('./get.ts'),
     set: () => import('./set.ts'),

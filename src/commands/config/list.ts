@@ -14,7 +14,7 @@ interface ListedSetting {
 
 export default defineCommand({
   summary: 'List all settings with their stored values',
-  examples: [{ command: 'aops config list', text: 'What can be set, and what is' }],
+  examples: [{ command: 'aops config list', text: 'List all settings' }],
   result: returns({ id: 'string', key: 'string', value: 'string|null', default: 'string|null', description: 'string' }),
   output: listOutput<ListedSetting>({
     columns: [
@@ -23,7 +23,7 @@ export default defineCommand({
       column('DEFAULT', (setting) => setting.default ?? ''),
       column('MEANING', (setting) => setting.description, { shrink: true }),
     ],
-    empty: 'No settings.',
+    empty: 'There are no settings.',
   }),
   async run(context) {
     const stored = context.store.settings();

@@ -7,22 +7,22 @@ import { returns } from '../../cli/kit/result.ts';
 import { settingDefinition } from '../../config/settings.ts';
 
 export default defineCommand({
-  summary: 'Store a setting, or forget it with --unset',
-  arguments: { key: argument('The setting', { complete: 'settings' }), value: optionalArgument('Its value') },
-  options: { unset: flag('Forget the setting') },
+  summary: 'Store or remove a setting',
+  arguments: { key: argument('The setting', { complete: 'settings' }), value: optionalArgument('The value to store') },
+  options: { unset: flag('Remove the stored value') },
   examples: [
-    { command: 'aops config set output json', text: 'JSON unless a flag says otherwise' },
-    { command: 'aops config set output --unset', text: 'Back to the default' },
+    { command: 'aops config set output json', text: 'Print JSON by default' },
+    { command: 'aops config set output --unset', text: 'Restore the default' },
   ],
   result: returns({ key: 'string', value: 'string|null' }),
   output: textOutput<{ key: string; value: string | boolean | null }>(({ key, value }) =>
-    value === null ? `${key} is not set any more.` : `${key} = ${value}`,
+    value === null ? `${key} is no longer set.` : `${key} = ${value}`,
   ),
   async run(context, input) {
     const { key, value, unset } = input;
-    if (unset === (value !== undefined)) throw new UsageError('Give a value, or --unset.');
+    if (unset === (value !== undefined)) throw new UsageError('Specify either a value or --unset.');
     if (value === undefined) await context.store.unsetSetting(key);
-    // A stored path has to mean the same file from every folder.
+    // A stored path must refer to the same file from every directory.
     else await context.store.setSetting(key, settingDefinition(key).type === 'file' && value ? path.resolve(context.cwd, value) : value);
     return { key, value: context.store.setting(key) ?? null };
   },

@@ -31,7 +31,7 @@ const columns = [
 const styles = { ok: undefined, warn: 'warning', fail: 'error', skip: 'dim' } as const;
 
 export default defineCommand({
-  summary: 'Check everything aops needs, and say what to do about it',
+  summary: 'Check your setup and explain how to fix problems',
   description:
     'Configuration and where it comes from, credential, proxy, certificates, the service with its latency, clock, rate limit and interface, Node, folders, the local service, completion, changes that are open. Shows no secret. Exit 1 when something fails; a warning does not fail.',
   options: { offline: flag('Ask the service nothing') },

@@ -20,7 +20,7 @@ import { type Load, Sitting } from './sitting.ts';
 const empty = 'Nothing is waiting for an answer.';
 
 export default defineCommand({
-  summary: 'See what runs ask of people, and answer it',
+  summary: 'List and answer pending human requests',
   description:
     'All pending human requests of the team, the oldest first. On a terminal you pick one, answer it, and go on to the next; --no-input only lists them. With --watch, requests are asked as they come; elsewhere, and with -o ndjson, each is told when it comes and when it is settled.',
   options: {

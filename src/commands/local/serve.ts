@@ -20,7 +20,7 @@ import { webhookOptions, webhookSettings } from './webhook-flags.ts';
 const lastMoments = 500;
 
 export default defineCommand({
-  summary: 'Run the service in the foreground, for a server',
+  summary: 'Run the service in the foreground, as on a server',
   description:
     "Data is kept in the data directory; one process owns it. Commands of runs are not executed unless --exec host is given: they then run as you, in the run's directory, without containment. Ctrl-C or SIGTERM ends the service; its runs go on at the next start.",
   options: {

@@ -1,6 +1,6 @@
 import { defineGroup } from '../../cli/kit/command.ts';
 
 export const plugins = defineGroup({
-  summary: 'What agents can be built with',
+  summary: 'List the plugins that agents can use',
   commands: { list: () => import('./list.ts') },
 });

@@ -5,11 +5,14 @@ import { returns } from '../../cli/kit/result.ts';
 import type { Plugin } from '../../interface/types.ts';
 
 export default defineCommand({
-  summary: 'List the plugin catalogue of the service',
+  summary: 'List the plugin catalogue',
   operations: ['listPluginCatalog'],
   examples: [
-    { command: 'aops plugins list', text: 'What there is' },
-    { command: 'aops plugins list --jq \'.data[] | select(.type == "runtime") | .name\'', text: 'The words for `models.agent.model`' },
+    { command: 'aops plugins list', text: 'List all plugins' },
+    {
+      command: 'aops plugins list --jq \'.data[] | select(.type == "runtime") | .name\'',
+      text: 'Print the possible values of `models.agent.model`',
+    },
   ],
   result: returns('listPluginCatalog.plugins[]'),
   output: listOutput<Plugin>({

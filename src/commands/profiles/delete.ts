@@ -9,7 +9,7 @@ export default defineCommand({
   summary: 'Delete a profile and its credential',
   arguments: { name: argument('The profile', { complete: 'profiles' }) },
   destructive: true,
-  examples: [{ command: 'aops profiles delete ci --yes', text: 'Without asking' }],
+  examples: [{ command: 'aops profiles delete ci --yes', text: 'Delete a profile without confirmation' }],
   result: returns({ name: 'string' }),
   output: textOutput<{ name: string }>(({ name }) => `Deleted profile "${name}".`),
   async run(context, input) {

@@ -1,7 +1,7 @@
 import { defineGroup } from '../../cli/kit/command.ts';
 
 export const profiles = defineGroup({
-  summary: 'Services and teams you work with, by name',
+  summary: 'Manage profiles for services and teams',
   commands: {
     list: () => import('./list.ts'),
     use: () => import('./use.ts'),

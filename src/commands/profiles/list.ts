@@ -13,8 +13,8 @@ interface ListedProfile {
 }
 
 export default defineCommand({
-  summary: 'List the profiles',
-  examples: [{ command: 'aops profiles list', text: 'The current one is marked' }],
+  summary: 'List profiles',
+  examples: [{ command: 'aops profiles list', text: 'List profiles; an asterisk marks the current one' }],
   result: returns({ id: 'string', name: 'string', base_url: 'url', team_id: 'uuid|null', signed_in: 'boolean', current: 'boolean' }),
   output: listOutput<ListedProfile>({
     columns: [
@@ -24,7 +24,7 @@ export default defineCommand({
       column('TEAM', (profile) => profile.team_id, { shrink: true }),
       column('SIGNED IN', (profile) => (profile.signed_in ? 'yes' : 'no')),
     ],
-    empty: 'No profiles. Sign in with `aops auth login`, or start a service of your own with `aops local up`.',
+    empty: 'There are no profiles. Sign in with `aops auth login`, or start a local service with `aops local up`.',
   }),
   async run(context) {
     const { store } = context;

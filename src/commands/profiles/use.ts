@@ -4,9 +4,9 @@ import { textOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 
 export default defineCommand({
-  summary: 'Use a profile from now on',
+  summary: 'Switch to a profile',
   arguments: { name: argument('The profile', { complete: 'profiles' }) },
-  examples: [{ command: 'aops profiles use local', text: 'Work with the local service' }],
+  examples: [{ command: 'aops profiles use local', text: 'Switch to the local service' }],
   result: returns({ name: 'string', base_url: 'url', team_id: 'uuid', current: 'boolean' }),
   output: textOutput<{ name: string; base_url: string }>(({ name, base_url }) => `Using profile "${name}" (${base_url}).`),
   async run(context, input) {

@@ -7,10 +7,10 @@ import type { QueueConsumer, QueueProducer, Response } from '../../interface/typ
 
 const problems = (agent: QueueProducer | QueueConsumer): string =>
   agent.problems
-    .map((word) => ({ multiple_triggers: 'not the only one', producer_consumer_mix: 'adds cases and takes them' })[word] ?? word)
+    .map((word) => ({ multiple_triggers: 'several triggers', producer_consumer_mix: 'both adds and takes cases' })[word] ?? word)
     .join(', ');
 
-/** An agent of either side, in one table: off a terminal one row each. */
+/** An agent that adds or takes cases, as one row of a table. */
 type Row = { role: string; agent: QueueProducer | QueueConsumer };
 
 const columns = [
@@ -23,7 +23,7 @@ const columns = [
   column('PROBLEMS', ({ agent }: Row) => problems(agent), { shrink: true, style: 'warning' }),
 ];
 
-/** A consumer that is handed cases has none. */
+/** A consumer that is handed cases has no trigger. */
 const hasTrigger = (agent: QueueProducer | QueueConsumer): boolean =>
   'is_handover_target' in agent ? !agent.is_handover_target : agent.case_trigger_queue_name !== null;
 
@@ -33,10 +33,10 @@ function limitOf(agent: QueueProducer | QueueConsumer): string | undefined {
 }
 
 export default defineCommand({
-  summary: 'Show which agents add cases to a queue, and which work on them',
+  summary: 'Show which agents add or process the cases of a queue',
   arguments: { queue: queueArgument },
   operations: ['listQueues', 'listQueueAgents'],
-  examples: [{ command: 'aops queues agents invoices', text: 'Who is behind it, and what is amiss' }],
+  examples: [{ command: 'aops queues agents invoices', text: 'Show the agents of a queue and their problems' }],
   result: returns('listQueueAgents'),
   output: documentOutput<Response<'listQueueAgents'>>(async ({ producers, consumers }, view) => {
     const { renderTable } = await import('../../terminal/table.ts');
@@ -46,7 +46,7 @@ export default defineCommand({
       ...producers.map((agent): Row => ({ role: 'adds cases', agent })),
       ...consumers.map((agent): Row => ({ role: handed(agent), agent })),
     ];
-    return rows.length === 0 ? 'No agent adds cases to this queue, and none works on it.\n' : renderTable(rows, columns, view);
+    return rows.length === 0 ? 'No agents add or process cases of this queue.\n' : renderTable(rows, columns, view);
   }),
   async run(context, input) {
     const client = await context.client();

@@ -1,3 +1,4 @@
+import { pluralize } from '../../base/pluralize.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { textOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
@@ -6,15 +7,15 @@ import { confirmLoss } from './confirm-loss.ts';
 
 export default defineCommand({
   summary: 'Delete all cases of a queue',
-  description: 'Runs that work on them are interrupted. The queue and its labels stay.',
+  description: 'Runs that are working on the cases are interrupted. The queue and its labels remain.',
   arguments: { queue: queueArgument },
   operations: ['listQueues', 'getQueue', 'searchCases', 'clearQueueCases'],
   mutates: true,
   destructive: true,
-  examples: [{ command: 'aops queues clear invoices --yes', text: 'In a script' }],
+  examples: [{ command: 'aops queues clear invoices --yes', text: 'Clear a queue without confirmation' }],
   result: returns('clearQueueCases', { id: 'uuid', name: 'string' }),
   output: textOutput<{ name: string; deletedCount: number }>(
-    ({ name, deletedCount: count }) => `Deleted ${count} ${count === 1 ? 'case' : 'cases'} of ${name}.`,
+    ({ name, deletedCount: count }) => `Deleted ${pluralize(count, 'case')} of ${name}.`,
   ),
   async run(context, input) {
     const client = await context.client();

@@ -1,4 +1,4 @@
-/** Before cases of a queue are deleted: what is in it, and whether that is meant. */
+/** Shows how many cases a queue has and asks for confirmation before they are deleted. */
 
 import { confirm } from '../../cli/kit/confirm.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -7,14 +7,14 @@ import { caseCounts, describeCounts, warnOfRuns } from '../../cli/records/case-c
 import type { Queue } from '../../interface/types.ts';
 
 /**
- * The queue, once it is agreed that its cases go.
- * @param given id or name
- * @param question by the name of the queue
- * @throws AopsError when it is not agreed
+ * The queue, once deleting its cases is confirmed.
+ * @param word its ID or name
+ * @param question makes the question from the name of the queue
+ * @throws AopsError when it is not confirmed
  */
-export async function confirmLoss(context: Context, given: string, question: (name: string) => string): Promise<Queue> {
+export async function confirmLoss(context: Context, word: string, question: (name: string) => string): Promise<Queue> {
   const client = await context.client();
-  const { queue } = await client.call('getQueue', { params: { queue_id: await queueId(context, given) } });
+  const { queue } = await client.call('getQueue', { params: { queue_id: await queueId(context, word) } });
   const counts = await caseCounts(client, queue.id);
   context.terminal.note(`${queue.name}: ${describeCounts(counts)}`);
   await confirm(context, `${question(queue.name)}${warnOfRuns(counts)}`);

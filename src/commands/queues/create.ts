@@ -9,17 +9,16 @@ import type { Queue } from '../../interface/types.ts';
 
 export default defineCommand({
   summary: 'Create a queue',
-  description:
-    'Names are unique in a team. Cases are added with `aops cases create`; `aops agents triggers create` has an agent work on them.',
-  arguments: { name: argument('Name of the queue', { check: length(1, 100) }) },
+  description: 'Names are unique in a team. Add cases with `aops cases create`, and assign an agent with `aops agents triggers create`.',
+  arguments: { name: argument('The name of the queue', { check: length(1, 100) }) },
   options: {
-    description: text('TEXT', 'What it is for', { check: length(0, 500) }),
-    folder: text('ID', 'The folder it is in', { check: uuid }),
-    automation: text('ID', 'The automation it belongs to', { check: uuid }),
+    description: text('TEXT', 'Description of the queue', { check: length(0, 500) }),
+    folder: text('ID', 'Folder of the queue', { check: uuid }),
+    automation: text('ID', 'Automation that the queue belongs to', { check: uuid }),
   },
   operations: ['createQueue'],
   mutates: true,
-  examples: [{ command: "aops queues create invoices --description 'Invoices to check'", text: 'A queue with a description' }],
+  examples: [{ command: "aops queues create invoices --description 'Invoices to check'", text: 'Create a queue with a description' }],
   result: returns('createQueue.queue'),
   output: recordOutput<Queue>(queueRecord),
   async run(context, input) {

@@ -13,12 +13,12 @@ type Shown = Queue & { case_counts: ShownCounts } & Partial<Agents>;
 const agentShape = { agent_id: 'uuid', agent_name: 'string', case_trigger_enabled: 'boolean' } as const;
 
 export default defineCommand({
-  summary: 'Show a queue, how many cases it has, and which agents are behind it',
+  summary: 'Show a queue, its case counts and its agents',
   arguments: { queue: queueArgument },
   operations: ['listQueues', 'getQueue', 'searchCases', 'listQueueAgents'],
   examples: [
-    { command: 'aops queues get invoices', text: 'By name' },
-    { command: 'aops queues get invoices --jq .case_counts.failed', text: 'How many cases failed' },
+    { command: 'aops queues get invoices', text: 'Show a queue by name' },
+    { command: 'aops queues get invoices --jq .case_counts.failed', text: 'Print the number of failed cases' },
   ],
   result: returns('getQueue.queue', {
     case_counts: countShape,
@@ -28,7 +28,7 @@ export default defineCommand({
   output: recordOutput<Shown>(({ case_counts: counts, producers, consumers, ...queue }) => ({
     ...queueRecord(queue),
     Cases: describeCounts(countsShown(counts)),
-    'Worked on by': consumers && workers(consumers),
+    'Processed by': consumers && workers(consumers),
     'Filled by': producers?.map(({ agent_name }) => agent_name).join(', ') || undefined,
     Next: nextCommand(queue.name, counts, consumers),
   })),
@@ -50,7 +50,7 @@ const workers = (consumers: Agents['consumers']): string =>
     .map(({ agent_name: name, case_trigger_enabled: on, is_handover_target: handed }) => (on || handed ? name : `${name} (off)`))
     .join(', ') || 'no agent';
 
-/** What to look at, or to do, first. */
+/** The command for the most urgent next step. */
 function nextCommand(name: string, counts: ShownCounts, consumers: Agents['consumers'] | undefined): string | undefined {
   const queue = /^[\w.-]+$/.test(name) ? name : 'QUEUE';
   if (counts.needs_input > 0) return 'aops inbox';

@@ -2,7 +2,7 @@ import { defineGroup } from '../../cli/kit/command.ts';
 import { labels } from './labels/index.ts';
 
 export const queues = defineGroup({
-  summary: 'Queues, which hold the cases that agents work on',
+  summary: 'Manage the queues of cases that agents work on',
   commands: {
     list: () => import('./list.ts'),
     get: () => import('./get.ts'),

@@ -9,11 +9,11 @@ import type { Queue } from '../../interface/types.ts';
 
 export default defineCommand({
   summary: 'List the queues of the team',
-  options: { ...listFlags, automation: text('ID', 'Queues of this automation', { check: uuid }) },
+  options: { ...listFlags, automation: text('ID', 'Only queues of this automation', { check: uuid }) },
   operations: ['listQueues'],
   examples: [
-    { command: 'aops queues list', text: 'The first twenty' },
-    { command: 'aops queues list --all -o id', text: 'The ids of all, for a script' },
+    { command: 'aops queues list', text: 'List the first 20 queues' },
+    { command: 'aops queues list --all -o id', text: 'Print the IDs of all queues' },
   ],
   result: returns('listQueues.queues[]'),
   output: listOutput<Queue>({
@@ -23,7 +23,7 @@ export default defineCommand({
       column('DESCRIPTION', (queue) => queue.description, { shrink: true }),
       timeColumn('CREATED', (queue) => queue.created_at),
     ],
-    empty: 'No queues. Create one with `aops queues create NAME`.',
+    empty: 'There are no queues. Create one with `aops queues create NAME`.',
   }),
   async run(context, input) {
     const client = await context.client();

@@ -10,18 +10,18 @@ import { queueArgument, queueRecord } from '../../cli/records/queue.ts';
 import type { Queue } from '../../interface/types.ts';
 
 export default defineCommand({
-  summary: 'Rename or describe a queue',
+  summary: 'Change the name, description or folder of a queue',
   arguments: { queue: queueArgument },
   options: {
     name: text('NAME', 'New name', { check: length(1, 100) }),
-    description: text('TEXT', 'What it is for; an empty text removes it', { check: length(0, 500) }),
-    folder: text('ID', 'The folder it is in; an empty text takes it out', {
+    description: text('TEXT', 'New description; an empty text removes it', { check: length(0, 500) }),
+    folder: text('ID', 'New folder; an empty text removes the queue from its folder', {
       check: (value, name) => (value === '' ? '' : uuid(value, name)),
     }),
   },
   operations: ['listQueues', 'updateQueue'],
   mutates: true,
-  examples: [{ command: 'aops queues update invoices --name bills', text: 'Rename it' }],
+  examples: [{ command: 'aops queues update invoices --name bills', text: 'Rename a queue' }],
   result: returns('updateQueue.queue'),
   output: recordOutput<Queue>(queueRecord),
   async run(context, input) {
@@ -29,7 +29,7 @@ export default defineCommand({
     const description = input.description === '' ? null : input.description;
     const folder = input.folder === '' ? null : input.folder;
     const body = omitUndefined({ name: input.name, description, folder_id: folder });
-    if (Object.keys(body).length === 0) throw new UsageError('There is nothing to change.', 'Give --name, --description or --folder.');
+    if (Object.keys(body).length === 0) throw new UsageError('There is nothing to change.', 'Pass --name, --description or --folder.');
     return (await client.call('updateQueue', { params: { queue_id: await queueId(context, input.queue) }, body })).queue;
   },
 });

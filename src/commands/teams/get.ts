@@ -6,11 +6,11 @@ import type { Team } from '../../interface/types.ts';
 
 export default defineCommand({
   summary: 'Show a team',
-  arguments: { team: optionalArgument('The id of the team (default: the one you work in)') },
+  arguments: { team: optionalArgument('The ID of the team (default: your current team)') },
   operations: ['getTeam'],
   examples: [
-    { command: 'aops teams get', text: 'The team of the profile' },
-    { command: 'aops teams get --jq .name', text: 'Its name, for a script' },
+    { command: 'aops teams get', text: 'Show the current team' },
+    { command: 'aops teams get --jq .name', text: 'Print the name of the team' },
   ],
   result: returns('getTeam.team'),
   output: recordOutput<Team>((team) => ({

@@ -1,6 +1,6 @@
 import { defineGroup } from '../../cli/kit/command.ts';
 
 export const teams = defineGroup({
-  summary: 'The team that you work in',
+  summary: 'Show your team',
   commands: { get: () => import('./get.ts') },
 });

@@ -53,7 +53,7 @@ describe('aops retry', () => {
     const settled = await aops('retry', 'stop-it');
     expect(settled).toMatchObject({ code: 0, stdout: '{"success":true}\n' });
     expect(settled.stderr).toBe(
-      `Settled: POST /v2/runs/${run}/stop. A command that makes more changes than that goes on when it is run again with --idempotency-key stop-it.\n`,
+      `Settled: POST /v2/runs/${run}/stop. If the command makes more changes, run it again with --idempotency-key stop-it to make the remaining ones.\n`,
     );
     expect(server.requests.slice(attempts)).toMatchObject([{ method: 'POST', path: `/v2/runs/${run}/stop` }]);
     expect(new Set(server.requests.map(({ headers }) => headers['idempotency-key']))).toEqual(new Set(['stop-it']));

@@ -6,11 +6,11 @@ import { artifactArgument, artifactId } from '../record.ts';
 
 export default defineCommand({
   summary: 'Attach a connection to an artifact',
-  description: 'The generator of the local service keeps what is attached and uses none of it.',
+  description: 'The generator of the local service stores attached connections but does not use them.',
   arguments: { artifact: artifactArgument, connection: connectionArgument },
   operations: ['listArtifacts', 'listConnections', 'attachArtifactConnection'],
   mutates: true,
-  examples: [{ command: 'aops artifacts connections attach @latest crm', text: 'By its name' }],
+  examples: [{ command: 'aops artifacts connections attach @latest crm', text: 'Attach a connection by name' }],
   result: returns('attachArtifactConnection', { connection_id: 'string', name: 'string' }),
   output: textOutput<{ name: string }>(({ name }) => `Attached "${name}".`),
   async run(context, input) {

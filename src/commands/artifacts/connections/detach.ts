@@ -7,16 +7,16 @@ import { artifactArgument, artifactId } from '../record.ts';
 
 export default defineCommand({
   summary: 'Detach a connection from an artifact',
-  description: 'The connection itself stays.',
+  description: 'The connection itself is not deleted.',
   arguments: { artifact: artifactArgument, connection: connectionArgument },
   operations: ['listArtifacts', 'listConnections', 'detachArtifactConnection'],
   mutates: true,
-  examples: [{ command: 'aops artifacts connections detach @latest crm', text: 'By its name' }],
+  examples: [{ command: 'aops artifacts connections detach @latest crm', text: 'Detach a connection by name' }],
   result: returns('detachArtifactConnection', { connection_id: 'string' }),
   output: textOutput<{ connection_id: string }>(({ connection_id }) => `Detached ${connection_id}.`),
   async run(context, input) {
     const client = await context.client();
-    // One that was deleted meanwhile has no name any more.
+    // A connection that has been deleted can no longer be found by name.
     const connectionId = isUuid(input.connection) ? input.connection.toLowerCase() : (await findConnection(context, input.connection)).id;
     const params = { artifactId: await artifactId(context, input.artifact), connectionId };
     return { connection_id: connectionId, ...(await client.call('detachArtifactConnection', { params })) };

@@ -1,7 +1,7 @@
 import { defineGroup } from '../../../cli/kit/command.ts';
 
 export const connections = defineGroup({
-  summary: 'Connections that a page may be made from',
+  summary: 'Manage the connections of an artifact',
   commands: {
     list: () => import('./list.ts'),
     attach: () => import('./attach.ts'),

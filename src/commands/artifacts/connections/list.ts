@@ -6,10 +6,10 @@ import type { ArtifactConnection } from '../../../interface/types.ts';
 import { artifactArgument, artifactId } from '../record.ts';
 
 export default defineCommand({
-  summary: 'List the connections that are attached to an artifact',
+  summary: 'List the connections attached to an artifact',
   arguments: { artifact: artifactArgument },
   operations: ['listArtifacts', 'listArtifactConnections'],
-  examples: [{ command: 'aops artifacts connections list @latest', text: 'Those of the newest' }],
+  examples: [{ command: 'aops artifacts connections list @latest', text: 'List the connections of the newest artifact' }],
   result: returns('listArtifactConnections.connections[]'),
   output: listOutput<ArtifactConnection>({
     columns: [

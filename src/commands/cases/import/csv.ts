@@ -1,9 +1,10 @@
-/** CSV as people have it: RFC 4180, also with semicolons or tabs, LF line ends, a byte order mark, blank lines. Pure. */
+/** Reads CSV: RFC 4180, plus semicolons or tabs as delimiters, LF line endings, a byte order mark and blank lines. Pure. */
 import { UsageError } from '../../../base/errors.ts';
+import { pluralize } from '../../../base/pluralize.ts';
 
 export interface CsvTable {
   header: string[];
-  /** Each row with the line it begins on. */
+  /** Each row with the number of its first line. */
   rows: { line: number; cells: string[] }[];
   delimiter: string;
 }
@@ -15,16 +16,18 @@ export function parseCsv(text: string, file: string): CsvTable {
   const [header, ...rows] = [...records(content, delimiter, file)];
   if (header === undefined) throw new UsageError(`${file} is empty; its first line must name the columns.`);
   const names = header.cells.map((name) => name.trim());
-  const twice = names.find((name, index) => names.indexOf(name) < index);
-  if (twice !== undefined) throw new UsageError(`${file}:${header.line}: the column "${twice}" is there twice.`);
+  const duplicate = names.find((name, index) => names.indexOf(name) < index);
+  if (duplicate !== undefined) throw new UsageError(`${file}:${header.line}: the column "${duplicate}" appears twice.`);
   for (const { line, cells } of rows) {
     if (cells.length === names.length) continue;
-    throw new UsageError(`${file}:${line}: there are ${cells.length} cells, and the header has ${names.length} columns.`);
+    throw new UsageError(
+      `${file}:${line}: the row has ${pluralize(cells.length, 'cell')}, but the header has ${pluralize(names.length, 'column')}.`,
+    );
   }
   return { header: names, rows, delimiter };
 }
 
-/** What the first line has most of, outside quotes. */
+/** The most frequent delimiter of the first line, outside quotes. */
 function delimiterOf(text: string): string {
   const line = /^(?:"(?:[^"]|"")*"|[^"\r\n])*/.exec(text)?.[0].replace(/"(?:[^"]|"")*"/g, '') ?? '';
   const count = (character: string): number => line.split(character).length;

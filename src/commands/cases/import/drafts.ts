@@ -1,11 +1,11 @@
-/** From rows to cases: which column becomes what. Pure. */
+/** Turns rows into cases: maps columns to fields. Pure. */
 import { UsageError } from '../../../base/errors.ts';
 import { readLabel } from '../../../cli/names/label.ts';
 import { casePriorities } from '../../../interface/case-status.ts';
 import type { CasePriority, NewCase } from '../../../interface/types.ts';
 import type { FailedRow, Row, Rows } from './rows.ts';
 
-/** What a column can become; `label:KEY` is a label with its value. */
+/** The fields that a column can fill; `label:KEY` makes its value a label with this key. */
 const fields = ['title', 'data', 'priority', 'labels', 'ignore'] as const;
 export const mapForm = 'COLUMN=title, data, priority, labels, label:KEY or ignore';
 
@@ -15,7 +15,7 @@ type Labels = NonNullable<NewCase['labels']>;
 export interface Drafting {
   /** `COLUMN=FIELD` */
   map: readonly string[];
-  /** For every case, beside what its row says. */
+  /** Added to every case, in addition to the labels of its row. */
   labels: Labels;
   priority: CasePriority | undefined;
 }
@@ -25,7 +25,7 @@ export interface Draft {
   draft: NewCase;
 }
 
-/** The cases of the rows, and the rows of which none can be made. @throws UsageError for a mapping that does not fit the file */
+/** The cases of the rows, and the rows that cannot be turned into cases. @throws UsageError if the mapping does not fit the file */
 export function makeDrafts(file: Rows, drafting: Drafting, name: string): { drafts: Draft[]; failed: FailedRow[] } {
   const targets = targetsOf(file.columns, drafting.map, name);
   const drafts: Draft[] = [];
@@ -43,15 +43,15 @@ function targetsOf(columns: readonly string[], map: readonly string[], name: str
   for (const entry of map) {
     const at = entry.lastIndexOf('=');
     const [column, field] = [entry.slice(0, at), entry.slice(at + 1)];
-    if (at < 1 || !isTarget(field)) throw new UsageError(`--map takes ${mapForm}, not "${entry}".`);
-    if (!targets.has(column)) throw new UsageError(`${name} has no column "${column}".`, `It has: ${columns.join(', ')}`);
-    // What was called so by itself gives way to what is said.
+    if (at < 1 || !isTarget(field)) throw new UsageError(`"${entry}" is not a valid --map; write ${mapForm}.`);
+    if (!targets.has(column)) throw new UsageError(`${name} has no column "${column}".`, `Its columns are: ${columns.join(', ')}`);
+    // An explicit mapping replaces the column that has the name of the field.
     if (!field.startsWith('label:') && field !== 'ignore')
       for (const [other, target] of targets) if (target === field && other !== column) targets.set(other, undefined);
     targets.set(column, field);
   }
   if (![...targets.values()].includes('title'))
-    throw new UsageError('No column is the title.', `Say which with --map COLUMN=title. The columns: ${columns.join(', ')}`);
+    throw new UsageError('No column is mapped to the title.', `Choose one with --map COLUMN=title. The columns are: ${columns.join(', ')}`);
   return targets;
 }
 
@@ -63,12 +63,12 @@ function ownTarget(column: string): Target | undefined {
   return word !== 'ignore' && isTarget(word) ? word : undefined;
 }
 
-/** A case, or why there is none. */
+/** The case of a row, or the reason why the row cannot be used. */
 function draftOf({ values }: Row, targets: ReadonlyMap<string, Target | undefined>, drafting: Drafting, cells: boolean): NewCase | string {
   const draft: NewCase = { title: '' };
   const labels: Labels = [...drafting.labels];
   let priority: string | undefined = drafting.priority;
-  // Columns may be called like what every object has.
+  // Columns can have the names of inherited properties.
   const rest: Record<string, unknown> = Object.create(null);
   for (const [column, target] of targets) {
     const value = Object.hasOwn(values, column) ? values[column] : undefined;
@@ -85,10 +85,10 @@ function draftOf({ values }: Row, targets: ReadonlyMap<string, Target | undefine
   }
   const length = [...draft.title].length;
   if (length === 0) return 'the title is empty';
-  if (length > 500) return `the title has ${length} characters, and 500 are the most`;
+  if (length > 500) return `the title has ${length} characters; at most 500 are allowed`;
   if (priority !== undefined && !(casePriorities as readonly string[]).includes(priority))
     return `the priority is "${priority}"; it must be ${casePriorities.join(', ')}`;
-  // Without a column for it, the data is what nothing else took.
+  // Without a column for the data, it consists of the columns that are not used otherwise.
   if (![...targets.values()].includes('data') && Object.keys(rest).length > 0) draft.data = JSON.stringify(rest);
   return {
     ...draft,
@@ -99,26 +99,26 @@ function draftOf({ values }: Row, targets: ReadonlyMap<string, Target | undefine
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** A cell of CSV: a number where it would be written the same, so that amounts can be compared and 007 stays as it is. */
+/** A CSV cell as a number if the number would be written the same way, so that amounts can be compared and 007 is preserved. */
 function cellValue(text: string): unknown {
   return /^-?\d/.test(text) && String(Number(text)) === text && Number.isFinite(Number(text)) ? Number(text) : text;
 }
 
 /** `vendor=acme; urgent`, a list of such texts or of labels, or a mapping by key. */
 function labelsOf(value: unknown): Labels | string {
-  if (typeof value !== 'string' && typeof value !== 'object') return `"${textOf(value)}" is no label; write vendor=acme or urgent`;
+  if (typeof value !== 'string' && typeof value !== 'object') return `"${textOf(value)}" is not a label; write vendor=acme or urgent`;
   const list =
     typeof value === 'string' ? value.split(/[;,]/) : Array.isArray(value) ? value : Object.entries(value as object).flatMap(byKey);
   const labels: Labels = [];
   for (const entry of list as unknown[]) {
     const label = typeof entry === 'string' ? readLabel(entry.trim()) : (entry as { key?: string; value?: unknown } | null);
     if (typeof entry === 'string' && entry.trim() === '') continue;
-    if (typeof label?.value !== 'string' || label.value === '') return `"${textOf(entry)}" is no label; write vendor=acme or urgent`;
+    if (typeof label?.value !== 'string' || label.value === '') return `"${textOf(entry)}" is not a label; write vendor=acme or urgent`;
     labels.push({ value: label.value, ...(label.key === undefined ? {} : { key: label.key }) });
   }
   return labels;
 }
 
-/** As everywhere, null says nothing. */
+/** Entries that are null are ignored. */
 const byKey = ([key, values]: [string, unknown]): object[] =>
   [values].flat().flatMap((value) => (value === null ? [] : [{ key, value: textOf(value) }]));

@@ -1,9 +1,11 @@
-/** Makes a case of every row of a file: in batches, each with a key of its own, so that it can be interrupted and run again. */
+/** Creates a case for every row of a file, in batches with their own idempotency keys, so that an import can be interrupted and continued. */
+
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { crypto } from '../../../base/crypto.ts';
 import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
 import { takeLock } from '../../../base/lock-file.ts';
+import { pluralize } from '../../../base/pluralize.ts';
 import { writeFailure } from '../../../base/write-failure.ts';
 import { readBytes } from '../../../cli/input/body.ts';
 import type { Context } from '../../../cli/kit/context.ts';
@@ -19,7 +21,7 @@ export interface Imported {
   file: string;
   queue_id: string;
   rows: number;
-  /** Now, and by earlier runs of the same import. */
+  /** By this command; `created_before` counts the cases of earlier attempts. */
   created: number;
   created_before: number;
   failed: number;
@@ -27,38 +29,39 @@ export interface Imported {
   ledger: string;
 }
 
-/** Cases of a batch, and bytes: the service takes 100 cases and 1 MiB. */
+/** Limits of a batch in cases and bytes: the service accepts 100 cases and 1 MiB. */
 const batchLength = 100;
 const batchBytes = 512 * 1024;
 const largestCase = 1_000_000;
 
 /**
- * Creates the cases that are not there yet.
- * @throws ResultError `rows_failed` (exit 2) when rows were left out; their file says why
+ * Creates the cases that have not been created yet.
+ * @throws ResultError `rows_failed` (exit 2) when rows were skipped; the file of failed rows contains the reasons
  */
-export async function importCases(context: Context, given: { file: string; queueId: string; drafting: Drafting }): Promise<Imported> {
-  if (given.file === '-') throw new UsageError('--from takes a file, not standard input: what was done is remembered next to it.');
+export async function importCases(context: Context, request: { file: string; queueId: string; drafting: Drafting }): Promise<Imported> {
+  if (request.file === '-')
+    throw new UsageError('--from needs a file and cannot read standard input, because progress is recorded next to the file.');
   if (context.flags.idempotencyKey !== undefined)
-    throw new UsageError('--idempotency-key does not go with --from: every batch has a key of its own.');
-  const bytes = await readBytes(context, given.file);
-  const rows = readRows(bytes, given.file);
-  const { drafts, failed } = makeDrafts(rows, given.drafting, given.file);
+    throw new UsageError('--idempotency-key cannot be combined with --from: every batch has its own key.');
+  const bytes = await readBytes(context, request.file);
+  const rows = readRows(bytes, request.file);
+  const { drafts, failed } = makeDrafts(rows, request.drafting, request.file);
   const batches = batchesOf(drafts, failed);
-  const file = path.resolve(context.cwd, given.file);
-  const unlock = context.flags.dryRun ? () => undefined : await locked(context, file, given.file);
+  const file = path.resolve(context.cwd, request.file);
+  const unlock = context.flags.dryRun ? () => undefined : await locked(context, file, request.file);
   try {
     const client = await context.client();
     const ledger = await Ledger.open(`${file}.aops-ledger`, {
       aops: 'cases',
       version: 1,
       id: crypto().randomUUID(),
-      queue_id: given.queueId,
+      queue_id: request.queueId,
       base_url: client.baseUrl,
       content: digest(bytes),
-      reading: digest(JSON.stringify(given.drafting)),
+      reading: digest(JSON.stringify(request.drafting)),
     });
     const outcome = await sendAll(context, ledger, batches, drafts.length);
-    return await concluded(given, rows, [...failed, ...outcome.failed], { ...outcome, file, ledger: `${given.file}.aops-ledger` });
+    return await concluded(request, rows, [...failed, ...outcome.failed], { ...outcome, file, ledger: `${request.file}.aops-ledger` });
   } finally {
     unlock();
   }
@@ -73,27 +76,27 @@ async function locked(context: Context, file: string, name: string): Promise<() 
   throw new AopsError(`Another process is importing ${name}.`, {
     code: 'import_running',
     exit: exitCodes.conflict,
-    hint: 'Let it end, then run this again.',
+    hint: 'Wait until it has finished, then run this command again.',
   });
 }
 
-/** The same file always makes the same batches: their numbers are part of their keys. */
+/** The same file always results in the same batches, because their numbers are part of their keys. */
 function batchesOf(drafts: readonly Draft[], failed: FailedRow[]): Draft[][] {
   const batches: Draft[][] = [];
-  let room = 0;
+  let bytesLeft = 0;
   for (const draft of drafts) {
     const size = Buffer.byteLength(JSON.stringify(draft.draft));
     if (size > largestCase) {
-      failed.push({ row: draft.row, reason: `the case has ${size} bytes, and ${largestCase} are the most` });
+      failed.push({ row: draft.row, reason: `the case has ${size} bytes; at most ${largestCase} are allowed` });
       continue;
     }
     const last = batches.at(-1);
-    if (last === undefined || last.length >= batchLength || size > room) {
+    if (last === undefined || last.length >= batchLength || size > bytesLeft) {
       batches.push([draft]);
-      room = batchBytes - size;
+      bytesLeft = batchBytes - size;
     } else {
       last.push(draft);
-      room -= size;
+      bytesLeft -= size;
     }
   }
   return batches;
@@ -121,22 +124,22 @@ async function sendAll(context: Context, ledger: Ledger, batches: readonly Draft
     return all;
   } catch (error) {
     if (!context.flags.dryRun && all.created > 0)
-      context.terminal.note(`Created ${all.created} cases; run the same command again to go on.`);
-    throw toldToGoOn(error);
+      context.terminal.note(`Created ${pluralize(all.created, 'case')}. Run the same command again to continue.`);
+    throw withRepeatHint(error);
   } finally {
     spinner.stop();
   }
 }
 
-/** A batch whose outcome is unknown is not settled like one change: the import does it by itself, with the key that the batch had. */
-function toldToGoOn(error: unknown): unknown {
+/** A batch whose outcome is unknown is not settled with `aops retry`: the import sends it again itself, with the same key. */
+function withRepeatHint(error: unknown): unknown {
   if (!(error instanceof AopsError) || error.hint !== repeatHint(error.details.idempotency_key)) return error;
   const { message, code, exit, details } = error;
-  const hint = 'Run the same command again: it sends that batch again with the key that it had, and goes on.';
+  const hint = 'Run the same command again: it repeats that batch with the same key and continues.';
   return new AopsError(message, { code, exit, hint, details, cause: error });
 }
 
-/** A batch is taken as a whole or not at all: one that is refused is sent row by row, to learn which rows are at fault. */
+/** The service accepts a batch as a whole or not at all. A rejected batch is sent row by row to find the invalid rows. */
 async function sendBatch(context: Context, ledger: Ledger, number: number, batch: readonly Draft[]): Promise<Done> {
   const client = await context.client();
   const params = { queue_id: ledger.head.queue_id };
@@ -160,20 +163,20 @@ async function sendBatch(context: Context, ledger: Ledger, number: number, batch
   return done;
 }
 
-/** Whether the service found fault with the cases, not with the caller or the moment. */
+/** Whether the service rejected the cases themselves, rather than the caller or the time. */
 const isRefusal = (error: unknown): boolean => error instanceof ServiceAnswerError && [400, 413, 422].includes(error.status);
 
 async function concluded(
-  given: { file: string; queueId: string },
+  request: { file: string; queueId: string },
   rows: Rows,
   failed: FailedRow[],
   outcome: { created: number; before: number; file: string; ledger: string },
 ): Promise<Imported> {
-  const { dir, name, ext } = path.parse(given.file);
+  const { dir, name, ext } = path.parse(request.file);
   const failedFile = path.join(dir, `${name}.failed${ext}`);
   const imported: Imported = {
-    file: given.file,
-    queue_id: given.queueId,
+    file: request.file,
+    queue_id: request.queueId,
     rows: rows.rows.length,
     created: outcome.created,
     created_before: outcome.before,
@@ -188,14 +191,14 @@ async function concluded(
     throw writeFailure(error, place);
   });
   const [first] = sorted as [FailedRow];
-  const others = failed.length > 1 ? `; ${failed.length - 1} more` : '';
-  const skipped = failed.length === 1 ? '1 row was skipped' : `${failed.length} rows were skipped`;
-  const message = `${skipped} (row ${first.row}: ${first.reason.replace(/\.$/, '')}${others}).`;
+  const more = failed.length > 1 ? `; ${failed.length - 1} more` : '';
+  const skipped = pluralize(failed.length, 'row was skipped', 'rows were skipped');
+  const message = `${skipped} (row ${first.row}: ${first.reason.replace(/\.$/, '')}${more}).`;
   throw new ResultError(
     new AopsError(message, {
       code: 'rows_failed',
       exit: exitCodes.usage,
-      hint: `Correct the rows in ${failedFile}, then give it with --from.`,
+      hint: `Correct the rows in ${failedFile}, then import it with --from.`,
     }),
     imported,
   );

@@ -1,21 +1,21 @@
 /**
- * What became of each batch of a file, in a file next to it, one line each: written before a batch is sent and when it is
- * done. A second run goes on from it; a batch whose answer never came is sent again with the key it had.
+ * The outcome of each batch of a file, recorded in a file next to it: one line before a batch is sent and one when it is done.
+ * A second import continues from there; a batch without a response is sent again with the same key.
  */
 import { appendFile, readFile } from 'node:fs/promises';
 import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
 import { journalLifeMilliseconds } from '../../../client/journal.ts';
 import type { FailedRow } from './rows.ts';
 
-/** What the batches are made of: where one of these differs, they are not the same. */
+/** Identifies the batches: if any of these fields differs, the batches differ. */
 export interface LedgerHead {
   aops: 'cases';
   version: 1;
-  /** Begins the keys of all batches. */
+  /** The prefix of the keys of all batches. */
   id: string;
   queue_id: string;
   base_url: string;
-  /** SHA-256 of the file, and of how it is read. */
+  /** SHA-256 of the file, and of the options for reading it. */
   content: string;
   reading: string;
 }
@@ -23,7 +23,7 @@ export interface LedgerHead {
 interface Line {
   batch: number;
   begun?: string;
-  /** The credential it was sent with, as it may be shown: a service keeps keys apart by it. */
+  /** The masked credential that it was sent with: a service has separate keys for each credential. */
   by?: string;
   created?: number;
   failed?: FailedRow[];
@@ -52,8 +52,8 @@ export class Ledger {
   }
 
   /**
-   * Opens the ledger, or makes up a new one, which is written with its first batch.
-   * @throws UsageError when there is one of something else
+   * Opens the ledger, or prepares a new one that is written with its first batch.
+   * @throws UsageError when the file belongs to something else
    */
   static async open(file: string, head: LedgerHead): Promise<Ledger> {
     const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -65,27 +65,25 @@ export class Ledger {
       try {
         return line === '' ? [] : [JSON.parse(line) as unknown];
       } catch {
-        // The last line of a process that was killed while it wrote.
+        // The last line of a process that was killed while writing.
         return [];
       }
     });
     const known = first as Partial<LedgerHead> | undefined;
-    if (known?.aops !== 'cases' || known.version !== 1) throw new UsageError(`${file} is no ledger of aops.`, 'It is in the way; move it.');
+    if (known?.aops !== 'cases' || known.version !== 1)
+      throw new UsageError(`${file} is not a ledger of aops.`, 'Move this file elsewhere: the import needs its name.');
     const changed =
       known.queue_id !== head.queue_id
         ? 'was for another queue'
         : known.base_url !== head.base_url
-          ? `was sent to ${known.base_url}, and this profile is for ${head.base_url}`
+          ? `was sent to ${known.base_url}, but this profile uses ${head.base_url}`
           : known.content !== head.content
-            ? 'was of the file as it was before it changed'
+            ? 'was made before the file changed'
             : known.reading !== head.reading
-              ? 'was with other --map, --label or --priority'
+              ? 'used a different --map, --label or --priority'
               : undefined;
     if (changed !== undefined)
-      throw new UsageError(
-        `The import that ${file} tells of ${changed}.`,
-        'Remove that file to begin anew: every row becomes a case again.',
-      );
+      throw new UsageError(`The import recorded in ${file} ${changed}.`, 'Remove that file to start over: every row becomes a case again.');
     return new Ledger(file, known as LedgerHead, lines as Line[], false);
   }
 
@@ -99,23 +97,27 @@ export class Ledger {
   }
 
   /**
-   * @param by the credential it is sent with, as it may be shown
-   * @throws AopsError when the batch was sent before, and the service may not know its key any more, or not from this credential
+   * @param by the masked credential that it is sent with
+   * @throws AopsError when the batch was sent before and its key may have expired or belongs to another credential
    */
   async begin(batch: number, now: number, by: string): Promise<void> {
     const before = this.#begun.get(batch);
     if (before === undefined) return this.#append({ batch, begun: new Date(now).toISOString(), by });
     if (now - Date.parse(before.at) > journalLifeMilliseconds) throw this.#unknown(batch, `at ${before.at}`);
     if (before.by !== undefined && before.by !== by) {
-      throw this.#unknown(batch, `with the credential ${before.by}`, 'Run this again with that credential: keys are its own. Without it: ');
+      throw this.#unknown(
+        batch,
+        `with the credential ${before.by}`,
+        'Run this again with that credential, because keys belong to a credential. If you no longer have it: ',
+      );
     }
   }
 
   #unknown(batch: number, sent: string, first = ''): AopsError {
-    return new AopsError(`Batch ${batch} was sent ${sent}, and its answer never came: its cases may be there, or not.`, {
+    return new AopsError(`Batch ${batch} was sent ${sent} without a response: its cases may or may not exist.`, {
       code: 'import_outcome_unknown',
       exit: exitCodes.outcomeUnknown,
-      hint: `${first}Look for them with \`aops cases search\`. To send the batch again, remove the line {"batch":${batch},"begun":...} from ${this.file}; to leave it out, replace it by {"batch":${batch},"created":0}.`,
+      hint: `${first}Search for them with \`aops cases search\`. To send the batch again, remove the line {"batch":${batch},"begun":...} from ${this.file}; to skip it, replace the line with {"batch":${batch},"created":0}.`,
     });
   }
 
@@ -128,10 +130,7 @@ export class Ledger {
     const head = this.#isNew && this.#begun.size === 0 && line.begun !== undefined ? `${JSON.stringify(this.head)}\n` : '';
     if (line.begun !== undefined) this.#begun.set(line.batch, { at: line.begun, by: line.by });
     await appendFile(this.file, `${head}${JSON.stringify(line)}\n`, { mode: 0o600 }).catch((error: Error) => {
-      throw new UsageError(
-        `${this.file} cannot be written: ${error.message}`,
-        'What was done is remembered there; without it nothing is sent.',
-      );
+      throw new UsageError(`${this.file} cannot be written: ${error.message}`, 'Progress is recorded there; nothing is sent without it.');
     });
   }
 }

@@ -1,11 +1,11 @@
-/** The rows of a file that cases are made of: CSV, JSON or NDJSON. */
+/** Reads the rows of a CSV, JSON or NDJSON file to be imported as cases. */
 import path from 'node:path';
 import { UsageError } from '../../../base/errors.ts';
 import { decoded } from '../../../cli/input/body.ts';
 import { toCsv } from '../../../terminal/csv.ts';
 import { parseCsv } from './csv.ts';
 
-/** The column that says why a row failed, in the file of failed rows; it is never read. */
+/** The column with the reason in the file of failed rows; it is never imported. */
 export const reasonColumn = 'aops_reason';
 
 export interface Row {
@@ -16,18 +16,18 @@ export interface Row {
 
 export interface Rows {
   format: 'csv' | 'json' | 'ndjson';
-  /** All columns there are, in the order of the file. */
+  /** All columns, in the order of the file. */
   columns: string[];
   rows: Row[];
 }
 
 const formats: Record<string, Rows['format']> = { '.csv': 'csv', '.tsv': 'csv', '.json': 'json', '.ndjson': 'ndjson', '.jsonl': 'ndjson' };
 
-/** Reads a file by its ending. @throws UsageError naming the line that cannot be read */
+/** Reads a file in the format of its extension. @throws UsageError naming the invalid line */
 export function readRows(bytes: Uint8Array, file: string): Rows {
   const format = formats[path.extname(file).toLowerCase()];
   if (format === undefined)
-    throw new UsageError(`${file} is no .csv, .json, .ndjson or .jsonl file.`, 'The ending of its name says what is in it.');
+    throw new UsageError(`${file} is not a .csv, .json, .ndjson or .jsonl file.`, 'The extension determines the format.');
   const text = decoded(bytes, file);
   const values = format === 'csv' ? csvValues(text, file) : format === 'json' ? jsonValues(text, file) : ndjsonValues(text, file);
   const rows = values.map((value, index) => ({ number: index + 1, values: value }));
@@ -43,9 +43,10 @@ function csvValues(text: string, file: string): Record<string, unknown>[] {
 
 function jsonValues(text: string, file: string): Record<string, unknown>[] {
   const whole = parsed(text, file);
-  // As `cases list --json` prints them, or a body of the interface.
+  // The format of `cases list --json`, or a request body of the interface.
   const list = Array.isArray(whole) ? whole : isObject(whole) ? (whole.cases ?? whole.data) : undefined;
-  if (!Array.isArray(list)) throw new UsageError(`${file} is no list; it needs [{ ... }, ...], or that as "cases" or "data" of an object.`);
+  if (!Array.isArray(list))
+    throw new UsageError(`${file} does not contain a list; write [{ ... }, ...], or an object with this list as "cases" or "data".`);
   return list.map((value, index) => object(value, `${file}: entry ${index + 1}`));
 }
 
@@ -64,7 +65,7 @@ function parsed(text: string, where: string): unknown {
 
 function object(value: unknown, where: string): Record<string, unknown> {
   if (isObject(value)) return value;
-  throw new UsageError(`${where} is no object.`);
+  throw new UsageError(`${where} is not an object.`);
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> => value !== null && typeof value === 'object' && !Array.isArray(value);
@@ -74,7 +75,7 @@ export interface FailedRow {
   reason: string;
 }
 
-/** Rows with the reason why each failed, in the form they had: corrected, they can be given again. */
+/** Failed rows with their reasons, in the format of the file, so that they can be corrected and imported again. */
 export function writeRows({ format, columns, rows }: Rows, failed: readonly FailedRow[]): string {
   const values = failed.map(({ row, reason }) => ({ ...rows[row - 1]?.values, [reasonColumn]: reason }));
   if (format === 'json') return `${JSON.stringify(values, null, 2)}\n`;

@@ -9,24 +9,24 @@ import type { Label } from '../../../interface/types.ts';
 import { caseArgument } from '../record.ts';
 import { labelColumns } from './own.ts';
 
-/** Labels of one request at the most, as the interface has it. Each request answers with all that the case has. */
-const mostLabels = 50;
+/** The maximum number of labels per request. Each response contains all labels of the case. */
+const maxLabels = 50;
 
 export default defineCommand({
-  summary: 'Put labels on a case',
-  description: 'Those that the queue does not have are created.',
-  arguments: { case: caseArgument, labels: manyArguments('The labels: KEY=VALUE, or VALUE', { check: labelForm }) },
+  summary: 'Add labels to a case',
+  description: 'Labels that the queue does not have yet are created.',
+  arguments: { case: caseArgument, labels: manyArguments('The labels: KEY=VALUE or VALUE', { check: labelForm }) },
   operations: ['getCase', 'assignCaseLabels'],
   mutates: true,
-  examples: [{ command: 'aops cases labels add CASE vendor=acme urgent', text: 'Two labels' }],
+  examples: [{ command: 'aops cases labels add CASE vendor=acme urgent', text: 'Add two labels' }],
   result: returns('assignCaseLabels.labels[]'),
-  output: listOutput<Label>({ columns: labelColumns, empty: 'No labels.' }),
+  output: listOutput<Label>({ columns: labelColumns, empty: 'The case has no labels.' }),
   async run(context, input) {
     const client = await context.client();
     const { case: row } = await client.call('getCase', { params: { case_id: input.case } });
     const params = { queue_id: row.queue_id, case_id: row.id };
     let assigned: Label[] = [];
-    for (const labels of chunks(input.labels.map(readLabel), mostLabels))
+    for (const labels of chunks(input.labels.map(readLabel), maxLabels))
       assigned = (await client.call('assignCaseLabels', { params, body: { labels } })).labels;
     return wholeList(assigned);
   },

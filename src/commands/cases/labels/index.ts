@@ -1,7 +1,7 @@
 import { defineGroup } from '../../../cli/kit/command.ts';
 
 export const labels = defineGroup({
-  summary: 'The labels of a case',
+  summary: 'Manage the labels of a case',
   commands: {
     list: () => import('./list.ts'),
     add: () => import('./add.ts'),

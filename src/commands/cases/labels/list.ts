@@ -10,9 +10,9 @@ export default defineCommand({
   summary: 'List the labels of a case',
   arguments: { case: caseArgument },
   operations: ['getCase', 'listCaseLabels'],
-  examples: [{ command: 'aops cases labels list CASE', text: 'What it is labelled with' }],
+  examples: [{ command: 'aops cases labels list CASE', text: 'List the labels of a case' }],
   result: returns('listCaseLabels.labels[]'),
-  output: listOutput<Label>({ columns: labelColumns, empty: 'No labels.' }),
+  output: listOutput<Label>({ columns: labelColumns, empty: 'The case has no labels.' }),
   async run(context, input) {
     return wholeList((await ownLabels(context, input.case)).labels);
   },

@@ -1,4 +1,4 @@
-/** The labels that a case has. */
+/** Reads and displays the labels of a case. */
 import { AopsError, exitCodes } from '../../../base/errors.ts';
 import { isUuid } from '../../../cli/kit/checks.ts';
 import type { Context } from '../../../cli/kit/context.ts';
@@ -12,7 +12,7 @@ export const labelColumns = [
   column('VALUE', (label: Label) => label.value, { shrink: true }),
 ];
 
-/** The labels of a case, and the path parameters that lead to them. */
+/** The labels of a case, and the path parameters to change them. */
 export async function ownLabels(
   context: Context,
   caseId: string,
@@ -23,13 +23,13 @@ export async function ownLabels(
   return { params, labels: (await client.call('listCaseLabels', { params })).labels };
 }
 
-/** Those that were given by id or as they are written. @throws AopsError `label_not_found` (exit 3) */
-export function chosenLabels(labels: readonly Label[], given: readonly string[]): Label[] {
-  return given.map((text) => {
+/** The labels specified by ID or as KEY=VALUE. @throws AopsError `label_not_found` (exit 3) */
+export function chosenLabels(labels: readonly Label[], texts: readonly string[]): Label[] {
+  return texts.map((text) => {
     const { key = '', value } = readLabel(text);
     const found = labels.find((label) => (isUuid(text) ? label.id === text.toLowerCase() : label.key === key && label.value === value));
     if (found !== undefined) return found;
-    const has = labels.length === 0 ? 'It has none.' : `It has: ${labels.map(labelText).join(', ')}`;
+    const has = labels.length === 0 ? 'It has no labels.' : `Its labels are: ${labels.map(labelText).join(', ')}`;
     throw new AopsError(`The case has no label "${text}".`, { code: 'label_not_found', exit: exitCodes.notFound, hint: has });
   });
 }

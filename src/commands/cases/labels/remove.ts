@@ -7,11 +7,11 @@ import { caseArgument } from '../record.ts';
 import { chosenLabels, ownLabels } from './own.ts';
 
 export default defineCommand({
-  summary: 'Take labels off a case',
-  arguments: { case: caseArgument, labels: manyArguments('The labels, by id or as KEY=VALUE') },
+  summary: 'Remove labels from a case',
+  arguments: { case: caseArgument, labels: manyArguments('The labels, by ID or as KEY=VALUE') },
   operations: ['getCase', 'listCaseLabels', 'unlinkCaseLabels'],
   mutates: true,
-  examples: [{ command: 'aops cases labels remove CASE urgent', text: 'It is not urgent any more' }],
+  examples: [{ command: 'aops cases labels remove CASE urgent', text: 'Remove the label "urgent"' }],
   result: returns('unlinkCaseLabels', { removed: 'string[]' }),
   output: textOutput<{ removed: string[] }>(({ removed }) => `Removed ${removed.join(', ')}.`),
   async run(context, input) {

@@ -10,12 +10,12 @@ import type { QueueLabel } from '../../../interface/types.ts';
 
 export default defineCommand({
   summary: 'Create a label in a queue',
-  description: 'Labels that cases are given are created by themselves. One that is there already is shown as it is.',
-  arguments: { queue: queueArgument, label: argument('The label: KEY=VALUE, or VALUE', { check: labelForm }) },
-  options: { hue: integer('N', 'Colour, as a hue of 0 to 360', { minimum: 0, maximum: 360 }) },
+  description: 'Labels are also created when they are added to a case. An existing label is not changed.',
+  arguments: { queue: queueArgument, label: argument('The label: KEY=VALUE or VALUE', { check: labelForm }) },
+  options: { hue: integer('N', 'Colour as a hue from 0 to 360', { minimum: 0, maximum: 360 }) },
   operations: ['listQueues', 'createQueueLabel'],
   mutates: true,
-  examples: [{ command: 'aops queues labels create invoices vendor=acme --hue 120', text: 'A green one' }],
+  examples: [{ command: 'aops queues labels create invoices vendor=acme --hue 120', text: 'Create a green label' }],
   result: returns('createQueueLabel.label'),
   output: recordOutput<QueueLabel>(labelRecord),
   async run(context, input) {

@@ -1,7 +1,7 @@
 import { defineGroup } from '../../../cli/kit/command.ts';
 
 export const labels = defineGroup({
-  summary: 'The labels of a queue',
+  summary: 'Manage the labels of a queue',
   commands: {
     list: () => import('./list.ts'),
     create: () => import('./create.ts'),

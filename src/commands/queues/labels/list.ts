@@ -8,11 +8,11 @@ import { queueArgument } from '../../../cli/records/queue.ts';
 import type { QueueLabel } from '../../../interface/types.ts';
 
 export default defineCommand({
-  summary: 'List the labels of a queue, with how many cases have them',
+  summary: 'List the labels of a queue and how many cases have them',
   arguments: { queue: queueArgument },
   options: listFlags,
   operations: ['listQueues', 'listQueueLabels'],
-  examples: [{ command: 'aops queues labels list invoices', text: 'What cases of the queue are labelled with' }],
+  examples: [{ command: 'aops queues labels list invoices', text: 'List the labels of a queue' }],
   result: returns('listQueueLabels.labels[]'),
   output: listOutput<QueueLabel>({
     columns: [
@@ -21,7 +21,7 @@ export default defineCommand({
       column('VALUE', (label) => label.value, { shrink: true }),
       column('CASES', (label) => label.case_count, { align: 'right' }),
     ],
-    empty: 'No labels. They are created when a case gets them.',
+    empty: 'There are no labels. Labels are created when they are added to a case.',
   }),
   async run(context, input) {
     const list = rowList(input, await labelPages(context, await queueId(context, input.queue)), pageSize);
