@@ -1,7 +1,9 @@
 /** Backup and restore of a data directory, for the commands; loaded when one of them runs. */
 export type { BackupInfo } from './format.ts';
+export type { HeldDirectory } from './held-directory.ts';
 export { nothingToBackUp } from './problems.ts';
-export { newReadProgress, type ReadProgress, readBackup } from './read.ts';
+export { type BackupProgress, newProgress, newReadProgress, type Problem, type ReadProgress } from './progress.ts';
+export { readBackup } from './read.ts';
 export { restoreBackup } from './restore.ts';
 export { holdStopped } from './stopped.ts';
-export { type BackupProgress, backupBytes, type HeldDirectory, newProgress, type Problem } from './write.ts';
+export { backupBytes } from './write.ts';

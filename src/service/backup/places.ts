@@ -6,7 +6,7 @@ import { Buffer } from 'node:buffer';
 import { posix } from 'node:path';
 import { checkName, largestBackup, longestName } from './format.ts';
 import { damaged, shown } from './problems.ts';
-import type { TarType } from './tar.ts';
+import type { TarType } from './tar-entry.ts';
 
 export class Places {
   readonly #taken = new Map<string, TarType>();

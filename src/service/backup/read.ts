@@ -13,22 +13,14 @@ import { type BackupInfo, databaseName, infoName, parseInfo, parseSums, sumLine,
 import { faultyLinks } from './links.ts';
 import { Places } from './places.ts';
 import { damaged, shown } from './problems.ts';
-import { type ReadEntry, readTar } from './tar.ts';
+import type { ReadProgress } from './progress.ts';
+import { type ReadEntry, readTar } from './tar-reader.ts';
 
 /** A file of at least this many bytes is begun only when the disk has room for it. */
 const sizeToAskFor = 1_048_576;
 
 /** What says what the backup is, is short. */
 const longestInfo = 65_536;
-
-export interface ReadProgress {
-  info: BackupInfo | undefined;
-  sandboxes: number;
-  files: number;
-  bytes: number;
-}
-
-export const newReadProgress = (): ReadProgress => ({ info: undefined, sandboxes: 0, files: 0, bytes: 0 });
 
 /**
  * Reads the backup that `source` is, and writes what it holds below `folder`, readable for its owner alone.
@@ -40,7 +32,7 @@ export async function readBackup(
   progress: ReadProgress,
   signal: AbortSignal,
 ): Promise<BackupInfo> {
-  const gunzip = createGunzip();
+  const gunzip = createGunzip({ chunkSize: 65_536 });
   const done = pipeline(source, gunzip, { signal });
   done.catch(() => undefined);
   try {

@@ -10,7 +10,8 @@ import { takeLock } from '../../base/lock-file.ts';
 import { writeFailure } from '../../base/write-failure.ts';
 import { type BackupInfo, databaseName, keyNames } from './format.ts';
 import { notEmpty, unfinishedRestore } from './problems.ts';
-import { type ReadProgress, readBackup } from './read.ts';
+import type { ReadProgress } from './progress.ts';
+import { readBackup } from './read.ts';
 import { restoringFolder } from './unfinished.ts';
 
 const unpackedFolder = 'unpacked';

@@ -9,8 +9,8 @@ import { holdFile } from '../store/database/file-hold.ts';
 import { appliedMigrations, refuseForeign } from '../store/database/migrate.ts';
 import { isoTime } from '../store/database/time.ts';
 import { databaseName } from './format.ts';
+import type { HeldDirectory } from './held-directory.ts';
 import { nothingToBackUp } from './problems.ts';
-import type { HeldDirectory } from './write.ts';
 
 /** @param now milliseconds. Throws AopsError `data_directory_in_use` while a service runs there, `data_directory_foreign`, `no_data`, `not_readable` */
 export async function holdStopped(dataDirectory: string, now: number): Promise<HeldDirectory> {

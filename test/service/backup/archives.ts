@@ -1,7 +1,8 @@
-/** Archives as somebody might have written them who does not mean well. */
+/** Archives that nobody should be able to do harm with. */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { type TarType, tarEnd, tarHeader, tarPadding } from '../../../src/service/backup/tar.ts';
+import type { TarType } from '../../../src/service/backup/tar-entry.ts';
+import { tarEnd, tarHeader, tarPadding, typeField, withField } from './tar-bytes.ts';
 
 export interface Part {
   name: string;
@@ -22,26 +23,27 @@ export const info = {
 export const first: Part = { name: 'aops-backup.json', content: JSON.stringify(info) };
 export const database: Part = { name: 'aops.db', content: 'rows' };
 
-/** An archive of these parts, with true checksums unless others are given. */
-export function archive(parts: readonly Part[], sums?: string): Buffer {
-  const true256 = parts
+/** The checksums of the files among the parts, as `SHA256SUMS` contains them. */
+export const sumsOf = (parts: readonly Part[]): string =>
+  parts
     .filter(({ type = 'file' }) => type === 'file')
     .map(({ name, content = '' }) => `${createHash('sha256').update(content).digest('hex')}  ${name}\n`)
     .join('');
-  const all: Part[] = [...parts, { name: 'SHA256SUMS', content: sums ?? true256 }];
-  const bytes = all.flatMap(({ name, type = 'file', content = '', target }) => {
-    const body = Buffer.from(content);
-    const kind = type === 'hardlink' ? 'link' : type;
-    const head = tarHeader({ name, type: kind, size: body.length, mode: 0o777, modified: 0, ...(target === undefined ? {} : { target }) });
-    if (type === 'hardlink') {
-      head.write('1', 156);
-      // Its checksum is that of a link, less the difference of the two kinds.
-      head.write((Number.parseInt(head.subarray(148, 154).toString(), 8) - 1).toString(8).padStart(6, '0'), 148);
-    }
-    return [head, body, tarPadding(body.length)];
-  });
-  return gzipSync(Buffer.concat([...bytes, tarEnd()]));
+
+/** The bytes of an entry. */
+export function entryBytes({ name, type = 'file', content = '', target }: Part): Buffer {
+  const body = Buffer.from(content);
+  const kind = type === 'hardlink' ? 'link' : type;
+  const head = tarHeader({ name, type: kind, size: body.length, mode: 0o777, modified: 0, ...(target === undefined ? {} : { target }) });
+  return Buffer.concat([type === 'hardlink' ? withField(head, ...typeField, '1') : head, body, tarPadding(body.length)]);
 }
+
+/** An archive of these parts, with the right checksums unless others are specified. */
+export const archive = (parts: readonly Part[], sums = sumsOf(parts)): Buffer =>
+  gzipped([...parts.map(entryBytes), entryBytes({ name: 'SHA256SUMS', content: sums })]);
+
+/** An archive of these entries. */
+export const gzipped = (entries: readonly Buffer[]): Buffer => gzipSync(Buffer.concat([...entries, tarEnd()]));
 
 export async function* source(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += 10_000) yield bytes.subarray(start, start + 10_000);

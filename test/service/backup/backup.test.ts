@@ -14,7 +14,6 @@ import {
   readBackup,
   restoreBackup,
 } from '../../../src/service/backup/index.ts';
-import { tarHeader } from '../../../src/service/backup/tar.ts';
 import type { RunHost } from '../../../src/service/runtimes/runtime.ts';
 import { openUnchanged } from '../../../src/service/store/database/database.ts';
 import { migrate } from '../../../src/service/store/database/migrate.ts';
@@ -24,6 +23,7 @@ import { promptly } from '../../support/promptly.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { started } from '../helpers/service.ts';
 import { archive, database, first, info, type Part, source } from './archives.ts';
+import { tarHeader } from './tar-bytes.ts';
 
 const never = new AbortController().signal;
 const now = Date.parse('2026-07-18T09:00:00.000Z');
@@ -355,7 +355,7 @@ describe('what nobody should restore', () => {
       [
         'a hard link',
         archive([first, database, { name: 'sandboxes/a/workspace/l', type: 'hardlink', target: 'token' }]),
-        failure('backup_damaged', /kind "1"/),
+        failure('backup_damaged', /of type "link"/),
       ],
       [
         'a newer schema',

@@ -1,0 +1,192 @@
+/** The archive of a backup: first the sandboxes of open runs, which wait for it, then everything else that the database refers to. */
+import { Buffer, isUtf8 } from 'node:buffer';
+import { createHash, type Hash } from 'node:crypto';
+import { closeSync, fstatSync, lstatSync, readdirSync, readlinkSync } from 'node:fs';
+import path from 'node:path';
+import { Contents } from './contents.ts';
+import { bytesOnDisk, fileBytes, Holes, openForCopy, reasonOf } from './disk-file.ts';
+import { databaseName, infoName, keyNames, largestBackup, longestName, sandboxFolders, sumLine, sumsName } from './format.ts';
+import type { HeldDirectory } from './held-directory.ts';
+import { faultyLinks } from './links.ts';
+import { tooLarge } from './problems.ts';
+import type { BackupProgress } from './progress.ts';
+import type { TarEntry } from './tar-entry.ts';
+import { TarWriter } from './tar-writer.ts';
+
+/** Links of a sandbox by name. */
+type Links = Map<string, { target: string; modified: number }>;
+
+interface FileFacts {
+  /** The SHA-256 that it should have. */
+  expected?: string;
+  /** Whether runs have written it. */
+  inSandbox?: boolean;
+}
+
+export class BackupWriter {
+  readonly #held: HeldDirectory;
+  readonly #workFile: string;
+  readonly #progress: BackupProgress;
+  readonly #sums: string[] = [];
+  readonly #holes = new Holes();
+  readonly #tar = new TarWriter();
+  #entries = 0;
+
+  constructor(held: HeldDirectory, workFile: string, progress: BackupProgress) {
+    this.#held = held;
+    this.#workFile = workFile;
+    this.#progress = progress;
+  }
+
+  /** The bytes of the archive, not compressed. */
+  async *bytes(): AsyncGenerator<Buffer> {
+    try {
+      await this.#held.copyDatabase(this.#workFile);
+      const contents = await Contents.open(this.#workFile);
+      try {
+        yield* this.#files(contents);
+      } finally {
+        await contents.close();
+      }
+      yield* this.#file(databaseName, this.#workFile);
+      // Whatever is gone by now was removed while nothing held it.
+      await this.#held.keepFilesAlone();
+      yield* this.#text(sumsName, this.#sums.join(''));
+      yield* this.#tar.end();
+    } finally {
+      this.#tar.close();
+    }
+  }
+
+  async *#files(contents: Contents): AsyncGenerator<Buffer> {
+    const { path: directory, createdAt } = this.#held;
+    this.#progress.info = await contents.info(createdAt);
+    const open = new Set(await contents.openSandboxes());
+    yield* this.#text(infoName, `${JSON.stringify(this.#progress.info, null, 2)}\n`);
+    // Their runs wait until they have been copied.
+    for (const id of open) yield* this.#sandbox(id);
+    await this.#held.keepFilesAlone();
+    for (const name of keyNames) yield* this.#file(name, path.join(directory, name));
+    for await (const { id, runId, sha256 } of contents.runFiles()) {
+      const name = `files/${runId}/${id}`;
+      yield* this.#file(name, path.join(directory, name), { expected: sha256 });
+    }
+    for await (const id of contents.sandboxes()) if (!open.has(id)) yield* this.#sandbox(id);
+  }
+
+  async *#sandbox(id: string): AsyncGenerator<Buffer> {
+    this.#progress.sandboxes += 1;
+    const links: Links = new Map();
+    for (const folder of sandboxFolders) yield* this.#folder(`sandboxes/${id}/${folder}`, links);
+    yield* this.#links(links);
+  }
+
+  /** @param links receives those that are found; where they lead is clear only when all of them are known */
+  async *#folder(name: string, links: Links): AsyncGenerator<Buffer> {
+    const place = path.join(this.#held.path, name);
+    const found = lstatSync(place, { throwIfNoEntry: false });
+    // Folders are made when they are needed, and in the sandbox of an active run anything can vanish.
+    if (!found?.isDirectory()) return;
+    yield* this.#add({ name, type: 'folder', size: 0, mode: 0o700, modified: found.mtimeMs / 1_000 });
+    for (const entry of this.#listing(name, place)) {
+      const inner = `${name}/${entry.name}`;
+      if (!isUtf8(entry.name)) this.#report(inner, 'its name is not valid UTF-8, so it is left out');
+      else if (Buffer.byteLength(inner) > longestName) this.#report(inner, 'its path is too long, so it is left out');
+      else if (entry.isDirectory()) yield* this.#folder(inner, links);
+      else if (entry.isFile()) yield* this.#file(inner, path.join(this.#held.path, inner), { inSandbox: true });
+      else if (entry.isSymbolicLink()) this.#findLink(inner, links);
+      else this.#report(inner, 'it is not a file, folder or link, so it is left out');
+    }
+  }
+
+  #listing(name: string, place: string) {
+    try {
+      return readdirSync(place, { withFileTypes: true, encoding: 'buffer' });
+    } catch (error) {
+      this.#report(name, reasonOf(error));
+      return [];
+    }
+  }
+
+  #findLink(name: string, links: Links): void {
+    const place = path.join(this.#held.path, name);
+    try {
+      const target = readlinkSync(place, { encoding: 'buffer' });
+      if (!isUtf8(target)) this.#report(name, 'it is a link to a name that is not valid UTF-8, so it is left out');
+      else links.set(name, { target: target.toString(), modified: lstatSync(place).mtimeMs / 1_000 });
+    } catch (error) {
+      this.#report(name, reasonOf(error));
+    }
+  }
+
+  async *#links(links: Links): AsyncGenerator<Buffer> {
+    const faults = faultyLinks(new Map([...links].map(([name, { target }]) => [name, target])));
+    for (const [name, link] of links) {
+      const fault = faults.get(name);
+      if (fault === undefined) yield* this.#add({ name, type: 'link', size: 0, mode: 0o777, ...link });
+      else this.#report(name, `it is a link that ${fault}, so it is left out`);
+    }
+  }
+
+  async *#file(name: string, place: string, { expected, inSandbox = false }: FileFacts = {}): AsyncGenerator<Buffer> {
+    let descriptor: number;
+    try {
+      descriptor = openForCopy(place);
+    } catch (error) {
+      return this.#report(name, reasonOf(error));
+    }
+    try {
+      const found = fstatSync(descriptor);
+      if (!found.isFile()) return this.#report(name, 'it is not a file, folder or link, so it is left out');
+      if (inSandbox && this.#holes.areTooMany(found)) {
+        const [size, onDisk] = [formatBytes(found.size), formatBytes(bytesOnDisk(found))];
+        return this.#report(name, `it is ${size} long with only ${onDisk} of it on the disk, so it is left out`);
+      }
+      const hash = createHash('sha256');
+      let isShort = false;
+      const bytes = fileBytes(descriptor, found.size, () => {
+        isShort = true;
+      });
+      const entry: TarEntry = { name, type: 'file', size: found.size, mode: modeOf(found.mode), modified: found.mtimeMs / 1_000 };
+      yield* this.#add(entry, this.#counted(bytes, hash));
+      const sum = hash.digest('hex');
+      if (isShort) this.#report(name, 'it became shorter while it was read, and ends with zeros');
+      else if (expected !== undefined && sum !== expected) this.#report(name, 'it was changed on the disk before');
+      this.#sums.push(sumLine(sum, name));
+      this.#progress.files += 1;
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+
+  *#counted(chunks: Iterable<Buffer>, hash: Hash): Generator<Buffer> {
+    for (const bytes of chunks) {
+      hash.update(bytes);
+      this.#progress.bytes += bytes.length;
+      yield bytes;
+    }
+  }
+
+  async *#text(name: string, text: string): AsyncGenerator<Buffer> {
+    const bytes = Buffer.from(text);
+    const modified = Date.parse(this.#held.createdAt) / 1_000;
+    yield* this.#add({ name, type: 'file', size: bytes.length, mode: 0o600, modified }, bytes.length === 0 ? [] : [bytes]);
+    if (name !== sumsName) this.#sums.push(sumLine(createHash('sha256').update(bytes).digest('hex'), name));
+  }
+
+  /** @throws AopsError `backup_too_large` for an entry more than can be restored */
+  #add(entry: TarEntry, content?: Iterable<Buffer>): AsyncGenerator<Buffer> {
+    this.#entries += 1;
+    if (this.#entries > largestBackup) throw tooLarge(largestBackup);
+    return this.#tar.add(entry, content);
+  }
+
+  #report(name: string, problem: string): void {
+    this.#progress.problems.push({ path: name, problem });
+  }
+}
+
+const formatBytes = (bytes: number): string => `${bytes.toLocaleString('en-US')} bytes`;
+
+/** For the owner alone; a program stays executable. */
+const modeOf = (mode: number): number => ((mode & 0o100) === 0 ? 0o600 : 0o700);

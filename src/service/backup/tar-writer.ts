@@ -1,0 +1,82 @@
+/**
+ * Writes a tar archive (POSIX.1-2017, pax interchange format). Its bytes are handed over entry by entry, and an entry begins only
+ * when the bytes of the one before it have been taken: tar-stream by itself would buffer any number of entries without content.
+ */
+import type { Buffer } from 'node:buffer';
+import { once } from 'node:events';
+import { type Header, pack } from 'tar-stream';
+import type { TarEntry, TarType } from './tar-entry.ts';
+
+const types = { file: 'file', folder: 'directory', link: 'symlink' } as const satisfies Record<TarType, Header['type']>;
+
+/** The latest time, in seconds, that tar-stream can put into a header: it cuts times to 32 bits. */
+const latestTime = 2 ** 31 - 1;
+
+export class TarWriter {
+  readonly #pack = pack();
+
+  constructor() {
+    // Without a listener an error would end the process; it reaches the caller through what waits in `add`.
+    this.#pack.on('error', () => undefined);
+    // With one for this, the stream opens before it is read.
+    this.#pack.on('readable', () => undefined);
+  }
+
+  /** The bytes of an entry. @throws Error when the content does not have the size that the entry says */
+  async *add(entry: TarEntry, content: Iterable<Uint8Array> = []): AsyncGenerator<Buffer> {
+    const sink = this.#pack.entry(headerOf(entry));
+    sink.on('error', () => undefined);
+    for (const chunk of content) {
+      sink.write(chunk);
+      yield* this.#nextBytes();
+    }
+    const closed = once(sink, 'close');
+    sink.end(undefined);
+    await closed;
+    yield* this.#bufferedBytes();
+  }
+
+  /** The bytes after the last entry. */
+  async *end(): AsyncGenerator<Buffer> {
+    this.#pack.finalize();
+    yield* this.#pack as AsyncIterable<Buffer>;
+  }
+
+  close(): void {
+    this.#pack.destroy();
+  }
+
+  /** Waits for the next bytes; all of them are taken, so that tar-stream buffers one chunk at most. */
+  async *#nextBytes(): AsyncGenerator<Buffer> {
+    for (let bytes = this.#read(); ; bytes = this.#read()) {
+      if (bytes !== null) {
+        yield bytes;
+        break;
+      }
+      await once(this.#pack, 'readable');
+    }
+    yield* this.#bufferedBytes();
+  }
+
+  *#bufferedBytes(): Generator<Buffer> {
+    for (let bytes = this.#read(); bytes !== null; bytes = this.#read()) yield bytes;
+  }
+
+  #read(): Buffer | null {
+    return this.#pack.read() as Buffer | null;
+  }
+}
+
+function headerOf({ name, type, size, mode, modified, target }: TarEntry): Parameters<ReturnType<typeof pack>['entry']>[0] {
+  const seconds = Math.floor(modified);
+  const fits = seconds >= 0 && seconds <= latestTime;
+  return {
+    name,
+    type: types[type],
+    size,
+    mode,
+    mtime: new Date((fits ? seconds : 0) * 1_000),
+    ...(target === undefined ? {} : { linkname: target }),
+    ...(fits ? {} : { pax: { mtime: String(seconds) } }),
+  };
+}
