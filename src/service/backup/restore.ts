@@ -1,13 +1,14 @@
 /**
- * Puts a backup into a data directory. Everything is unpacked and checked in a folder of its own in it, and then takes its place,
- * the database last: with it, and not before, the directory is one that a service can be started on.
+ * Restores a backup into a data directory. Everything is unpacked and checked in a folder of its own inside the directory, and then
+ * moved into place, the database last: with the database, and not before, a service can start on the directory.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { makeDataDirectory } from '../../base/data-directory.ts';
-import { takeLock } from '../../base/lock-file.ts';
+import { takeLock, type Unlock } from '../../base/lock-file.ts';
 import { writeFailure } from '../../base/write-failure.ts';
+import { hasCode } from '../sandbox/paths.ts';
 import { type BackupInfo, databaseName, keyNames } from './format.ts';
 import { notEmpty, unfinishedRestore } from './problems.ts';
 import type { ReadProgress } from './progress.ts';
@@ -15,16 +16,18 @@ import { readBackup } from './read.ts';
 import { restoringFolder } from './unfinished.ts';
 
 const unpackedFolder = 'unpacked';
-/** In the order in which they take their places. */
-const parts = ['sandboxes', 'files', ...keyNames, databaseName] as const;
-/** What file systems put at the top of a disk, and what a start that was refused has left. */
+/** In the order in which they are moved into place. */
+const parts: readonly string[] = ['sandboxes', 'files', ...keyNames, databaseName];
+/** What file systems put at the top of a disk, and what a start that was refused leaves behind. */
 const unimportant = ['lost+found', '.DS_Store', 'service.log', 'service.log.1'];
-/** A lock is refreshed more often than this; one that grew older was left by a process that was killed. */
+/** A lock is refreshed more often than this; an older one was left by a process that was killed. */
 const lockTimes = { staleMilliseconds: 5_000, waitMilliseconds: 7_000 };
+/** How often another restore may end at the very moment at which this one begins. */
+const maxAttempts = 10;
 
 /**
- * Restores the backup that `source` is. When it fails, or is killed, nothing is left that could be taken for a data directory.
- * @throws AopsError `data_directory_not_empty`, `restore_unfinished` while another one works on it, and what reading throws
+ * Restores the backup whose bytes `source` has. When it fails or is killed, nothing is left that looks like a data directory.
+ * @throws AopsError `data_directory_not_empty`, `restore_unfinished` while another restore is in progress, and what reading throws
  */
 export async function restoreBackup(
   source: AsyncIterable<Uint8Array>,
@@ -32,21 +35,19 @@ export async function restoreBackup(
   progress: ReadProgress,
   signal: AbortSignal,
 ): Promise<BackupInfo> {
-  const { made, left } = await prepared(dataDirectory);
+  const made = new Set<string>();
+  const unlock = await claim(dataDirectory, made, signal);
   const folder = path.join(dataDirectory, restoringFolder);
-  const unlock = await takeLock(path.join(folder, 'lock'), { ...lockTimes, signal }).catch((error: unknown) => {
-    throw writeFailure(error, folder);
-  });
-  if (unlock === undefined) throw unfinishedRestore(dataDirectory);
+  const unpacked = path.join(folder, unpackedFolder);
   const placed: string[] = [];
   try {
-    // What one that was killed has left.
-    const unpacked = path.join(folder, unpackedFolder);
-    for (const place of [unpacked, ...left.map((name) => path.join(dataDirectory, name))])
+    // Only now that no other restore is in progress is it clear what is left of one that was killed.
+    const remains = await remainsOfRestore(dataDirectory);
+    for (const place of [unpacked, ...remains.map((name) => path.join(dataDirectory, name))])
       await rm(place, { recursive: true, force: true });
     await mkdir(unpacked, { mode: 0o700 });
     const info = await readBackup(source, unpacked, progress, signal);
-    for (const name of [...keyNames, databaseName]) await onDisk(path.join(unpacked, name));
+    for (const name of [...keyNames, databaseName]) await flush(path.join(unpacked, name));
     signal.throwIfAborted();
     for (const name of parts) {
       if (!existsSync(path.join(unpacked, name))) continue;
@@ -54,42 +55,58 @@ export async function restoreBackup(
       await rename(path.join(unpacked, name), path.join(dataDirectory, name));
       placed.push(name);
     }
-    await onDisk(dataDirectory);
+    await flush(dataDirectory);
     return info;
   } catch (error) {
     for (const name of placed.reverse()) await rm(path.join(dataDirectory, name), { recursive: true, force: true });
     throw error;
   } finally {
+    await rm(unpacked, { recursive: true, force: true });
     unlock();
-    await rm(folder, { recursive: true, force: true });
-    // Only folders that were made for this, and are empty again.
-    for (const place of made) await rmdir(place).catch(() => undefined);
+    // Not when another restore has taken the lock by now, and only folders that are empty.
+    for (const place of [folder, ...made]) await rmdir(place).catch(() => undefined);
   }
 }
 
-/** The folders of a path that are not there, the innermost first. */
+/**
+ * Makes the directory if necessary, and takes the lock in it. A restore that was killed, or that ends at this moment, is no obstacle.
+ * @param made receives the folders that were made, the innermost first
+ */
+async function claim(dataDirectory: string, made: Set<string>, signal: AbortSignal): Promise<Unlock> {
+  const folder = path.join(dataDirectory, restoringFolder);
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+    for (const place of missingFolders(dataDirectory)) made.add(place);
+    await makeDataDirectory(dataDirectory);
+    try {
+      await remainsOfRestore(dataDirectory);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const unlock = await takeLock(path.join(folder, 'lock'), { ...lockTimes, signal });
+      if (unlock === undefined) break;
+      return unlock;
+    } catch (error) {
+      // Another restore has just ended, and removed the folder.
+      if (!hasCode(error, 'ENOENT')) throw writeFailure(error, folder);
+    }
+  }
+  throw unfinishedRestore(dataDirectory);
+}
+
+/** The folders of a path that do not exist, the innermost first. */
 function missingFolders(place: string): string[] {
   return existsSync(place) ? [] : [place, ...missingFolders(path.dirname(place))];
 }
 
-/** Makes the directory, or makes sure that it is empty but for what a restore that was killed has left. */
-async function prepared(dataDirectory: string): Promise<{ made: string[]; left: string[] }> {
-  const made = missingFolders(dataDirectory);
-  await makeDataDirectory(dataDirectory);
-  try {
-    const there = (await readdir(dataDirectory)).filter((name) => !unimportant.includes(name));
-    const isUnfinished = there.includes(restoringFolder) && !there.includes(databaseName);
-    const left = isUnfinished ? there.filter((name) => (parts as readonly string[]).includes(name)) : [];
-    if (there.some((name) => name !== restoringFolder && !left.includes(name))) throw notEmpty(dataDirectory);
-    await mkdir(path.join(dataDirectory, restoringFolder), { recursive: true, mode: 0o700 });
-    return { made, left };
-  } catch (error) {
-    throw writeFailure(error, dataDirectory);
-  }
+/** What a restore that was not finished has put into the directory. @throws AopsError `data_directory_not_empty` for anything else */
+async function remainsOfRestore(dataDirectory: string): Promise<string[]> {
+  const names = (await readdir(dataDirectory)).filter((name) => !unimportant.includes(name));
+  const isUnfinished = names.includes(restoringFolder) && !names.includes(databaseName);
+  const remains = isUnfinished ? names.filter((name) => parts.includes(name)) : [];
+  if (names.some((name) => name !== restoringFolder && !remains.includes(name))) throw notEmpty(dataDirectory);
+  return remains;
 }
 
-/** Waits until a file or folder is on the disk. */
-async function onDisk(place: string): Promise<void> {
+/** Waits until a file or folder is on the disk, if it exists. */
+async function flush(place: string): Promise<void> {
   if (!existsSync(place)) return;
   const handle = await open(place, 'r');
   try {

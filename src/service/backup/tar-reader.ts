@@ -152,8 +152,8 @@ function checkRecords(bytes: Buffer): void {
     const [, length] = /^([1-9]\d{0,4}) /.exec(bytes.toString('latin1', offset, offset + 6)) ?? [];
     const end = offset + Number(length);
     const equals = bytes.indexOf('=', offset);
-    // Comparisons with NaN, which is what a missing length makes, are false.
-    if (!(end <= bytes.length && equals >= 0 && equals < end) || bytes[end - 1] !== 0x0a) throw damaged('a header in it cannot be read');
+    // There is no byte after the last one, nor where a record without a length would end.
+    if (bytes[end - 1] !== 0x0a || equals < 0 || equals >= end) throw damaged('a header in it cannot be read');
     offset = end;
   }
 }

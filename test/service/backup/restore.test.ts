@@ -1,0 +1,185 @@
+/** Where a backup is restored to, what happens when something is in the way, and when two restores meet. */
+import { mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { takeLock } from '../../../src/base/lock-file.ts';
+import { newReadProgress, readBackup, restoreBackup } from '../../../src/service/backup/index.ts';
+import { temporaryDirectory } from '../../support/temporary.ts';
+import { archive, database, entryBytes, first, gzipped, type Part, source, sumsOf } from './archives.ts';
+
+const never = new AbortController().signal;
+const workspace: Part = { name: 'sandboxes/a/workspace', type: 'folder' };
+const note: Part = { name: 'sandboxes/a/workspace/note', content: 'note' };
+const sums = (parts: readonly Part[]): Part => ({ name: 'SHA256SUMS', content: sumsOf(parts) });
+const restored = (bytes: AsyncIterable<Uint8Array>, directory: string, signal = never) =>
+  restoreBackup(bytes, directory, newReadProgress(), signal);
+
+/** The bytes of a good backup; `then` is awaited before the last of them. */
+async function* interrupted(then: () => Promise<unknown>): AsyncGenerator<Uint8Array> {
+  const bytes = archive([first, workspace, note, database]);
+  yield bytes.subarray(0, -10);
+  await then();
+  yield bytes.subarray(-10);
+}
+
+describe('a backup is refused, checked or restored, when', () => {
+  it.each([
+    [
+      'it contains a file that SHA256SUMS does not name',
+      archive([first, database, note], sumsOf([first, database])),
+      /"sandboxes\/a\/workspace\/note" does not fit its checksum/,
+    ],
+    [
+      'an entry follows SHA256SUMS',
+      gzipped([first, database, sums([first, database]), note].map(entryBytes)),
+      /something comes after its end/,
+    ],
+    [
+      'an entry follows the end of the archive',
+      gzipped([...[first, database, sums([first, database])].map(entryBytes), Buffer.alloc(1_024), entryBytes(note)]),
+      /something comes after its end/,
+    ],
+    ['SHA256SUMS comes first', gzipped([sums([]), first, database].map(entryBytes)), /no backup of aops/],
+    ['it has no SHA256SUMS', gzipped([first, database].map(entryBytes)), /ends too early/],
+    [
+      'a file has the name of what all objects have',
+      archive([first, database, { name: '__proto__', content: 'x' }]),
+      /"__proto__" is no place/,
+    ],
+  ])('%s', async (_, bytes, message) => {
+    const refusal = expect.objectContaining({ code: 'backup_damaged', message: expect.stringMatching(message) });
+    const directory = path.join(await temporaryDirectory(), 'data');
+    await expect(readBackup(source(bytes), undefined, newReadProgress(), never)).rejects.toEqual(refusal);
+    await expect(restored(source(bytes), directory)).rejects.toEqual(refusal);
+    await expect(readdir(directory)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+});
+
+describe('what is in the directory stays when', () => {
+  it('it is a database with the remains of a restore next to it', async () => {
+    const directory = await temporaryDirectory();
+    await writeFile(path.join(directory, 'aops.db'), 'mine');
+    await mkdir(path.join(directory, 'sandboxes'));
+    await mkdir(path.join(directory, 'restoring', 'unpacked'), { recursive: true });
+    await expect(
+      restored(
+        interrupted(async () => undefined),
+        directory,
+      ),
+    ).rejects.toMatchObject({ code: 'data_directory_not_empty' });
+    expect(await readFile(path.join(directory, 'aops.db'), 'utf8')).toBe('mine');
+    expect(await readdir(directory)).toContain('sandboxes');
+  });
+
+  it.each(['aops.db', 'token'])('%s appeared while the backup was unpacked, and nothing of the backup does', async (name) => {
+    const directory = await temporaryDirectory();
+    const bytes = interrupted(() => writeFile(path.join(directory, name), 'mine'));
+    // A token is in the way only of a backup that contains one.
+    const parts = [first, workspace, note, { name: 'token', content: 'theirs' }, database];
+    const withToken = async function* () {
+      const all = archive(parts);
+      yield all.subarray(0, -10);
+      await writeFile(path.join(directory, name), 'mine');
+      yield all.subarray(-10);
+    };
+    await expect(restored(name === 'token' ? withToken() : bytes, directory)).rejects.toMatchObject({ code: 'data_directory_not_empty' });
+    expect(await readdir(directory)).toEqual([name]);
+    expect(await readFile(path.join(directory, name), 'utf8')).toBe('mine');
+  });
+});
+
+describe('of two restores into one directory', () => {
+  /** Resolves with a signal when whoever has it waits for a lock, and continues with each attempt to take it. */
+  function watched(): { signal: AbortSignal; waiting: Promise<void> } {
+    const { signal } = new AbortController();
+    let attempts = 0;
+    const waiting = new Promise<void>((resolve) => {
+      signal.throwIfAborted = () => {
+        attempts += 1;
+        if (attempts === 2) resolve();
+      };
+    });
+    return { signal, waiting };
+  }
+
+  it('the second is refused, and loses nothing of the first, which was putting things in their places', async () => {
+    const directory = await temporaryDirectory();
+    const folder = path.join(directory, 'restoring');
+    await mkdir(path.join(folder, 'unpacked'), { recursive: true });
+    await mkdir(path.join(directory, 'sandboxes'));
+    const unlock = await takeLock(path.join(folder, 'lock'));
+    const { signal, waiting } = watched();
+    const second = restored(
+      interrupted(async () => undefined),
+      directory,
+      signal,
+    );
+    const outcome = second.then(
+      () => 'restored',
+      (error: { code?: string }) => error.code,
+    );
+    await waiting;
+    await writeFile(path.join(directory, 'aops.db'), 'first');
+    unlock?.();
+    expect(await outcome).toBe('data_directory_not_empty');
+    expect((await readdir(directory)).sort()).toEqual(['aops.db', 'sandboxes']);
+  });
+
+  it('the second is refused in words when the first has removed its folder', async () => {
+    const directory = await temporaryDirectory();
+    const folder = path.join(directory, 'restoring');
+    await mkdir(folder);
+    const unlock = await takeLock(path.join(folder, 'lock'));
+    const { signal, waiting } = watched();
+    const outcome = restored(
+      interrupted(async () => undefined),
+      directory,
+      signal,
+    ).catch((error: unknown) => error);
+    await waiting;
+    await writeFile(path.join(directory, 'aops.db'), 'first');
+    unlock?.();
+    await rm(folder, { recursive: true });
+    expect(await outcome).toMatchObject({ code: 'data_directory_not_empty' });
+    expect(await readdir(directory)).toEqual(['aops.db']);
+  });
+
+  it('the second succeeds when the first has failed and removed the directory that it had made', async () => {
+    const directory = path.join(await temporaryDirectory(), 'data');
+    const folder = path.join(directory, 'restoring');
+    await mkdir(folder, { recursive: true });
+    const unlock = await takeLock(path.join(folder, 'lock'));
+    const { signal, waiting } = watched();
+    const second = restored(
+      interrupted(async () => undefined),
+      directory,
+      signal,
+    );
+    await waiting;
+    unlock?.();
+    await rmdir(folder);
+    await rmdir(directory);
+    await second;
+    expect((await readdir(directory)).sort()).toEqual(['aops.db', 'sandboxes']);
+  });
+
+  it('the first does not remove the folder that the second has taken over', async () => {
+    const directory = await temporaryDirectory();
+    const { signal, waiting } = watched();
+    let second: Promise<unknown> | undefined;
+    const bytes = async function* () {
+      const all = archive([first, database], `${'0'.repeat(64)}  aops.db\n`);
+      yield all.subarray(0, 50);
+      second = restored(
+        interrupted(async () => undefined),
+        directory,
+        signal,
+      );
+      await waiting;
+      yield all.subarray(50);
+    };
+    await expect(restored(bytes(), directory)).rejects.toMatchObject({ code: 'backup_damaged' });
+    await second;
+    expect((await readdir(directory)).sort()).toEqual(['aops.db', 'sandboxes']);
+  });
+});
