@@ -89,6 +89,6 @@ describe('trouble of the host', () => {
     const ended = await api.until(run.id, 'completed', 'failed');
     expect([ended.status, ended.error]).toEqual(['completed', null]);
     expect(spy.mock.calls.length).toBeGreaterThanOrEqual(3);
-    expect(logged.filter(({ message }) => message === 'a job failed and will be tried again')).toHaveLength(1);
+    expect(logged.filter(({ message }) => message === 'a job failed and will be retried')).toHaveLength(1);
   });
 });

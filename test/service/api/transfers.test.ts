@@ -49,7 +49,7 @@ describe('a download', () => {
     expect([head.status, head.text, head.headers['content-length']]).toEqual([200, '', '10']);
   });
 
-  it('comes beside text that is too long to be inline', async () => {
+  it('is offered for text that is too long to be inline', async () => {
     const api = await started();
     const text = `${'a'.repeat(megabyte - 1)}ä${'b'.repeat(10)}`;
     const { url, content, truncated } = await fileUrl(api, 'long.txt', Buffer.from(text));
@@ -57,7 +57,7 @@ describe('a download', () => {
     expect((await api.send('GET', url, { anonymous: true })).text).toBe(text);
   });
 
-  it('stops working when it is too old, changed, or used for something else', async () => {
+  it('stops working if its URL has expired, was changed, or is used for something else', async () => {
     const clock = new ManualClock();
     const api = await started({ clock });
     const { url } = await fileUrl(api, 'a.bin', Buffer.from('\0'));
@@ -77,7 +77,7 @@ describe('a download', () => {
   });
 });
 
-it('an upload that breaks off leaves nothing behind', async () => {
+it('leaves nothing behind when an upload is interrupted', async () => {
   const api = await started();
   const { sandbox_id } = await api.ok('createSandbox');
   const granted = await api.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'half.bin' } });
@@ -91,7 +91,7 @@ it('an upload that breaks off leaves nothing behind', async () => {
   expect((await api.ok('listSandboxFiles', { params: { sandbox_id } })).files).toEqual([]);
 });
 
-it('an unused sandbox is removed when its time is over; one that a run has taken stays', async () => {
+it('removes an unused sandbox after a day, but not one that a run uses', async () => {
   const clock = new ManualClock();
   const api = await started({ clock });
   const unused = await api.ok('createSandbox');
@@ -113,6 +113,6 @@ it.each([
   ['bytes=-', undefined],
   ['bytes=0-1,3-4', undefined],
   ['items=0-1', undefined],
-])('the range %s of ten bytes', (range, expected) => {
+])('reads the range %s of ten bytes', (range, expected) => {
   expect(requestedRange({ range }, { size: 10, etag: '"e"' })).toEqual(expected);
 });

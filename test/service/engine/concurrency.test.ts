@@ -1,4 +1,4 @@
-/** How many runs a plan lets a team execute at the same time, and in which order they come. */
+/** How many runs of a team a plan allows at the same time, and in which order they are executed. */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { RunHost } from '../../../src/service/runtimes/runtime.ts';
@@ -15,7 +15,7 @@ import { started } from '../helpers/service.ts';
 
 const plan = (maxConcurrentRuns: number) => ({ ...defaultPlan, maxConcurrentRuns });
 
-/** A runtime that notes who is executed, and lets the test end each. */
+/** A runtime that records which runs are executed, and lets the test end each of them. */
 function workshop() {
   const gates = new Map<string, Gate>();
   const begun: number[] = [];
@@ -30,7 +30,7 @@ function workshop() {
     begun,
     most: () => most,
     finish: (id: string) => gate(id).open(),
-    /** Resolves when so many have begun. */
+    /** Resolves when this many have started. */
     async until(count: number): Promise<void> {
       while (begun.length < count) await new Promise<void>((resolve) => waiters.push(resolve));
     },
@@ -46,9 +46,9 @@ function workshop() {
   };
 }
 
-it('lets no more runs be executed than the plan allows, first come first served', async () => {
+it('executes no more runs than the plan allows, first come, first served', async () => {
   const shop = workshop();
-  // The clock stands still: all become due at the same moment.
+  // The clock stands still, so all of them become due at the same moment.
   const api = await started({ clock: new ManualClock(), plan: plan(2), behaviours: { work: shop.work } });
   const agent = await api.agent('work');
   const runs = [];
@@ -61,21 +61,21 @@ it('lets no more runs be executed than the plan allows, first come first served'
   expect(await statuses()).toEqual(['running', 'running', 'pending', 'pending', 'pending', 'pending']);
   expect((await api.ok('getTeamUsage', { params: { teamId: api.service.teamId } })).concurrency).toEqual({ used: 2, limit: 2 });
 
-  // A place becomes free when a run ends, and when one is stopped.
+  // A slot becomes free when a run ends, and when one is stopped.
   shop.finish(ids[1] as string);
   await shop.until(3);
   await api.ok('stopRun', { params: { run_id: ids[0] as string } });
   await shop.until(4);
-  // One that is stopped before its turn loses it.
+  // A run that is stopped while it is queued is not executed.
   await api.ok('stopRun', { params: { run_id: ids[4] as string } });
   for (const id of ids) shop.finish(id);
   await api.until(ids[5] as string, 'completed');
-  // The first two are claimed at once, and either may be the first to begin.
+  // The first two are claimed at the same time, and either of them might start first.
   expect([...shop.begun.slice(0, 2).sort(), ...shop.begun.slice(2)]).toEqual([1, 2, 3, 4, 6]);
   expect(shop.most()).toBe(2);
 });
 
-it('gives the place of a run that waits for a person to the next; the answer queues for another', async () => {
+it('gives the slot of a run that waits for a person to the next run; after the answer, the run queues again', async () => {
   const shop = workshop();
   const api = await started({
     plan: plan(1),
@@ -97,7 +97,7 @@ it('gives the place of a run that waits for a person to the next; the answer que
   await api.until(asking.id, 'completed');
 });
 
-it('leaves the places to those who had them when the service starts again', async () => {
+it('gives the slots to the runs that had them when the service starts again', async () => {
   const first = workshop();
   const api = await started({ clock: new ManualClock(), plan: plan(2), behaviours: { work: first.work } });
   const agent = await api.agent('work');
@@ -114,7 +114,7 @@ it('leaves the places to those who had them when the service starts again', asyn
   expect(data.map(({ status }) => status)).toEqual(['running', 'running', 'pending', 'pending']);
 });
 
-it('does not let a team that is full keep others from being served', async () => {
+it('does not let a team at its limit block other teams', async () => {
   const db = await openDatabase(await temporaryDirectory());
   afterTest(() => db.destroy());
   const [busy, other] = ['busy', 'other'];
@@ -126,7 +126,7 @@ it('does not let a team that is full keep others from being served', async () =>
   for (const [index, id] of [busy, busy, busy, other, other, other].entries())
     await enqueueJob(db, { kind: 'run', subjectId: `${id} ${index % 3}`, dueAt: index, lane: id });
   const by = { owner: 'me', now: 10, lease: 100 };
-  // As two nodes do: all ask at the same time.
+  // All claim at the same time, as two nodes would.
   const claims = await Promise.all(Array.from({ length: 6 }, () => claimRunJob(db, 'run', by)));
   expect(
     claims
@@ -138,11 +138,11 @@ it('does not let a team that is full keep others from being served', async () =>
   await releaseJob(db, mine as { id: string; epoch: number }, { status: 'done' });
   expect((await claimRunJob(db, 'run', by))?.subject_id).toBe('busy 1');
   expect(await claimRunJob(db, 'run', by)).toBeUndefined();
-  // What its worker dropped is taken over although there is no room: it has its place.
+  // A run that its worker dropped is taken over even at the limit, because it still has its slot.
   expect((await claimRunJob(db, 'run', { ...by, now: 200 }))?.lane).toBeDefined();
 });
 
-/** Three runs of a team, which exist for their numbers. */
+/** Three runs of a team, of which only the numbers matter. */
 async function insertRuns(db: Awaited<ReturnType<typeof openDatabase>>, teamId: string): Promise<void> {
   const at = '2026-07-18T09:00:00.000Z';
   const [agent, build, sandbox] = [randomUUID(), randomUUID(), randomUUID()];

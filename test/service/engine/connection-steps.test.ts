@@ -1,4 +1,4 @@
-/** Runs that call tools of connections: real servers, real runs, and what everybody gets to see of it. */
+/** Runs that call tools of connections: with real servers and real runs, and what is visible to whom. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { RunMessage } from '../../../src/interface/types.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -29,7 +29,7 @@ async function connect(name: string, url: string, headers: object = {}): Promise
 const tools = (messages: RunMessage[]) => messages.map(({ tool_call, tool_result }) => tool_call ?? tool_result).filter(Boolean);
 
 describe('a tool step with a connection', () => {
-  it.each(['both', 'legacy'] as const)('calls a tool of a server of the era %s', async (era) => {
+  it.each(['both', 'legacy'] as const)('calls a tool of a server that supports %s protocol versions', async (era) => {
     const other = await mcpServer(era);
     other.require('x-api-key', () => 'k-1');
     const id = await connect(`era-${era}`, other.url, { secret: { 'X-Api-Key': 'k-1' } });
@@ -65,7 +65,7 @@ describe('a tool step with a connection', () => {
     if (era === 'legacy') expect(other.ended).toBe(1);
   });
 
-  it('reads JSON in a text, and leaves binary data out', async () => {
+  it('reads JSON from a text, and leaves out binary data', async () => {
     const run = await service.run(`
 - tool: { id: j, connection: tickets, name: json_text }
 - tool: { id: p, connection: tickets, name: picture }
@@ -81,7 +81,7 @@ describe('a tool step with a connection', () => {
     ['there is no such connection', 'nobody', 'x', 'Step 1 (tool, line 3): There is no connection nobody.'],
     ['the server is gone', 'gone', 'x', 'the connection gone could not be used: the connection was refused.'],
     ['the answer is too large', 'tickets', 'huge', 'whether the tool did its work is not known'],
-  ])('fails the run when %s, unless it may go on', async (_, connection, tool, words) => {
+  ])('fails the run if %s, unless the step may fail', async (_, connection, tool, words) => {
     if (connection === 'gone') await connect('gone', 'http://127.0.0.1:9/mcp');
     const step = (more: string) => `- tool: { id: t, connection: ${connection}, name: ${tool}${more} }\n- say: "Next: {{ steps.t.error }}"`;
     const failed = await service.run(step(''));
@@ -94,7 +94,7 @@ describe('a tool step with a connection', () => {
     expect((await service.texts(tolerant)).at(-1)).toMatch(/^Next: ./);
   });
 
-  it('is ended by its time limit', async () => {
+  it('ends at its time limit', async () => {
     const clock = new ManualClock();
     const still = await startTestService({ clock });
     const body = { name: 'tickets', provider: 'user', auth_method: 'url', server_url: server.url };
@@ -109,7 +109,7 @@ describe('a tool step with a connection', () => {
     expect(integrations).toMatchObject([{ broken_at: null }]);
   });
 
-  it('is ended with its run', async () => {
+  it('ends with its run', async () => {
     const before = server.calls.length;
     const hanging = await service.run('- tool: { connection: tickets, name: hang }');
     await eventually('the tool was called', () => Promise.resolve(server.calls.length > before));
@@ -123,7 +123,7 @@ describe('a tool step with a connection', () => {
     expect(connections.integrations.find(({ name }) => name === 'gone')?.broken_at).not.toBeNull();
   });
 
-  it('does not use the connection of another team, and needs an id where names are not enough', async () => {
+  it('does not use the connection of another team, and needs an ID if a name is ambiguous', async () => {
     await connect('twin', server.url);
     const id = await connect('twin', server.url);
     const twin = await service.run('- tool: { connection: twin, name: json_text }');

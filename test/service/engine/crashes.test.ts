@@ -1,6 +1,6 @@
 /**
- * Services that are killed at awkward moments, and start again from what was on the disk. The moments are chosen by the tests: each has
- * an image of the data directory of that instant (helpers/crash.ts). Real processes are killed in test/e2e.
+ * Services that are killed at awkward moments and start again from what was on disk. The tests choose the moments: each takes an
+ * image of the data directory at that instant (helpers/crash.ts). Real processes are killed in test/e2e.
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,10 +16,10 @@ import { crashImage } from '../helpers/crash.ts';
 import { Gate, testRuntime } from '../helpers/runtime.ts';
 import { type Api, config, started, type TestOptions } from '../helpers/service.ts';
 
-/** The same service, killed and started again. */
+/** The same service, after it was killed and started again. */
 const restarted = async (api: Api, options: TestOptions): Promise<Api> => started({ ...options, dataDirectory: await crashImage(api) });
 
-/** Images of several instants while something is under way. */
+/** Images of several instants while something is in progress. */
 async function images(api: Api, count: number): Promise<string[]> {
   const taken: string[] = [];
   for (; taken.length < count; await setImmediate()) taken.push(await crashImage(api));
@@ -35,7 +35,7 @@ async function until<Value>(ask: () => Promise<Value | undefined>): Promise<Valu
 }
 
 describe('a service that is killed', () => {
-  it('while it hands out cases: no case is lost or worked on twice, and the limit of the trigger holds', async () => {
+  it('while it dispatches cases loses none, works on none twice, and keeps to the limit of the trigger', async () => {
     const clock = new ManualClock();
     const gate = new Gate();
     afterTest(async () => gate.open());
@@ -69,7 +69,7 @@ describe('a service that is killed', () => {
           },
         },
       });
-      // In the image of an instant before the commit there are none.
+      // An image from before the commit has none.
       const { total } = await again.ok('listCases', { params: { queue_id: queue.id } }).catch(() => ({ total: 0 }));
       await until(async () => {
         const answer = await again.call('listCases', { params: { queue_id: queue.id }, query: { status: 'completed', limit: 100 } });
@@ -83,7 +83,7 @@ describe('a service that is killed', () => {
     gate.open();
   });
 
-  it('while a schedule fires: the instant has one run, and the next one too', async () => {
+  it('while a schedule fires starts one run for that instant, and one for the next', async () => {
     const clock = new ManualClock();
     const api = await started({ clock });
     const agent_id = await api.agent();
@@ -106,7 +106,7 @@ describe('a service that is killed', () => {
     }
   });
 
-  it('while a builder works: the builder run is worked on anew and makes one proposal', async () => {
+  it('while a builder works executes the builder run again, and proposes one revision', async () => {
     const gate = new Gate();
     afterTest(async () => gate.open());
     let stuck = true;
@@ -143,7 +143,7 @@ describe('a service that is killed', () => {
     expect(after.config).toMatchObject({ data: { input: 'better' } });
   });
 
-  it('while a page is made: it is made once', async () => {
+  it('while a page is generated generates it once', async () => {
     const api = await started();
     const { artifact_id } = await api.ok('createArtifact', { body: { message: 'title "Page"; runs' } });
     const at = { params: { artifactId: artifact_id } };
@@ -157,7 +157,7 @@ describe('a service that is killed', () => {
     }
   });
 
-  it('between the end of a run and its evaluation: the run is judged, once', async () => {
+  it('between the end of a run and its evaluation evaluates the run once', async () => {
     const api = await started();
     const agentId = await api.agent();
     await api.ok('createEvalRubric', { params: { agentId }, body: { title: 'Said', description: 'The final message contains "done".' } });
@@ -175,7 +175,7 @@ describe('a service that is killed', () => {
     }
   });
 
-  it('in the middle of an upload: nothing of the file is there, and it can be sent again', async () => {
+  it('in the middle of an upload keeps nothing of the file, which can be sent again', async () => {
     const api = await started();
     const { sandbox_id } = await api.ok('createSandbox');
     const at = { params: { sandbox_id }, body: { path: 'in/large.bin' } };
@@ -198,7 +198,7 @@ describe('a service that is killed', () => {
     const staging = stagingOf(image);
     expect(await readdir(staging)).toHaveLength(1);
     const again = await started({ dataDirectory: image });
-    // Nor is what had been received kept for as long as the sandbox is.
+    // The bytes received so far are not kept for as long as the sandbox is, either.
     await until(async () => (await readdir(staging)).length === 0 || undefined);
     const { run } = await again.ok('startRun', { body: { agent_id: await again.agent(), sandbox_id } });
     await again.until(run.id, 'completed');
@@ -209,7 +209,7 @@ describe('a service that is killed', () => {
     expect((await request(once.upload_url, { method: 'PUT', body: 'whole' })).statusCode).toBeLessThan(300);
   });
 
-  it('while a person authorizes a connection: the answer finds it, and makes one connection', async () => {
+  it('while a person authorizes a connection finishes the authorization, and creates one connection', async () => {
     const server = await McpServer.start();
     const issuer = await AuthorizationServer.start();
     afterTest(() => Promise.all([server.close(), issuer.close()]));
@@ -218,7 +218,7 @@ describe('a service that is killed', () => {
     const { authorization_url } = await api.ok('authorizeMcpOAuth', { body: { name: 'tickets', mcp_server_url: server.url } });
     const again = await restarted(api, {});
     const redirect = await fetch(authorization_url, { redirect: 'manual' });
-    // A service that is killed comes back on its port; this one stands beside it.
+    // A service that is killed comes back on its port; this one runs next to it.
     const callback = new URL(redirect.headers.get('location') as string);
     const answer = () => fetch(`${again.service.url}${callback.pathname}${callback.search}`);
     expect((await answer()).status).toBe(200);

@@ -18,7 +18,7 @@ const approval = async (host: RunHost) => {
 };
 
 describe('a run', () => {
-  it('executes its steps, shows its messages and completes', async () => {
+  it('executes its steps, shows its messages, and completes', async () => {
     const api = await started({
       behaviours: {
         steps: async (host) => {
@@ -58,7 +58,7 @@ describe('a run', () => {
     expect([refused.status, (refused.body as unknown as { error: string }).error]).toEqual([409, 'run_failed']);
   });
 
-  it('sleeps without holding a slot, and goes on in time', async () => {
+  it('sleeps without occupying a slot, and continues in time', async () => {
     const clock = new ManualClock();
     const api = await started({
       clock,
@@ -80,7 +80,7 @@ describe('a run', () => {
     await api.until(run.id, 'completed');
   });
 
-  it('shows messages posted while it runs to later steps, and begins a new turn for one that came too late', async () => {
+  it('shows messages sent while it runs to later steps, and starts a new turn for one that came too late', async () => {
     const [reached, goOn] = [new Gate(), new Gate()];
     const seen: string[][] = [];
     const api = await started({
@@ -101,7 +101,7 @@ describe('a run', () => {
     expect(seen).toEqual([['one'], ['one', 'two']]);
   });
 
-  it('begins a new turn when a message is posted after it has completed', async () => {
+  it('starts a new turn when a message is sent after it has completed', async () => {
     const api = await started({
       behaviours: {
         echo: async (host) => {
@@ -122,7 +122,7 @@ describe('a run', () => {
 });
 
 describe('a human request', () => {
-  it('is answered once, and the run goes on', async () => {
+  it('is answered once, after which the run continues', async () => {
     const api = await started({ behaviours: { approval } });
     const run = await api.run('approval');
     const waiting = await api.until(run.id, 'waiting');
@@ -139,7 +139,7 @@ describe('a human request', () => {
     expect(unknown.status).toBe(404);
   });
 
-  it('takes one of many answers given at once', async () => {
+  it('accepts one of many answers sent at the same time', async () => {
     const api = await started({ behaviours: { approval } });
     const run = await api.run('approval');
     const { pending_human_request: request } = await api.until(run.id, 'waiting');
@@ -150,7 +150,7 @@ describe('a human request', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409]);
   });
 
-  it('counts as denied when a message is posted instead', async () => {
+  it('counts as denied if a message is sent instead', async () => {
     const api = await started({ behaviours: { approval } });
     const run = await api.run('approval');
     await api.until(run.id, 'waiting');
@@ -159,7 +159,7 @@ describe('a human request', () => {
     expect(await api.texts(run.id)).toEqual(['ask Anna first', 'not paid: ask Anna first']);
   });
 
-  it('is withdrawn when the run is stopped, and asked again when it is resumed', async () => {
+  it('is withdrawn when the run is stopped, and made again when it is resumed', async () => {
     const api = await started({ behaviours: { approval } });
     const run = await api.run('approval');
     const { pending_human_request: request } = await api.until(run.id, 'waiting');
@@ -178,7 +178,7 @@ describe('a human request', () => {
 });
 
 describe('stopping', () => {
-  it('interrupts a run in the middle of a step; the step can write no more', async () => {
+  it('interrupts a run in the middle of a step, which can then no longer write', async () => {
     const [reached, goOn, over] = [new Gate(), new Gate(), new Gate()];
     let refusal: unknown;
     const api = await started({
@@ -209,7 +209,7 @@ describe('stopping', () => {
     await api.until(run.id, 'completed');
   });
 
-  it('reaches runs of an agent that is deleted, and those that sleep or wait', async () => {
+  it('also interrupts runs that sleep or wait, and the runs of an agent that is deleted', async () => {
     const api = await started({
       behaviours: { approval, nap: async (host) => ({ status: 'sleeping', until: host.clock.now() + 60_000 }) },
     });
@@ -235,7 +235,7 @@ describe('a restart', () => {
     return { status: 'completed' as const };
   };
 
-  it('continues a run after an orderly close from its last completed step', async () => {
+  it('continues a run after its last completed step if the service was closed properly', async () => {
     const dataDirectory = await temporaryDirectory();
     const effects: string[] = [];
     const reached = new Gate();
@@ -251,7 +251,7 @@ describe('a restart', () => {
     expect(effects).toEqual(['first', 'second']);
   });
 
-  it('executes nothing of a run that is not on the disk', async () => {
+  it('executes nothing of a run that is not on disk', async () => {
     const effects: string[] = [];
     const api = await started({
       behaviours: {
@@ -273,7 +273,7 @@ describe('a restart', () => {
     expect(effects).toEqual(['executed']);
   });
 
-  it('continues runs after a crash: what was acknowledged is there', async () => {
+  it('continues runs after a crash, with everything that was acknowledged', async () => {
     const effects: string[] = [];
     const reached = new Gate();
     const first = await started({ behaviours: { approval, work: counting(effects, reached, new Gate()) } });
@@ -281,7 +281,7 @@ describe('a restart', () => {
     const asking = await first.run('approval');
     await reached.opened;
     const { pending_human_request: request } = await first.until(asking.id, 'waiting');
-    // The files as a crash leaves them: nothing was closed, leases are held.
+    // The files as a crash leaves them: nothing was closed, and the leases have not ended.
     const dataDirectory = await temporaryDirectory();
     for (const name of ['aops.db', 'aops.db-wal', 'token', 'sandboxes'])
       await cp(join(first.dataDirectory, name), join(dataDirectory, name), { recursive: true });

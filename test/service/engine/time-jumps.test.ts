@@ -1,4 +1,4 @@
-/** Everything that goes by the clock, at extreme settings and when the clock is set: nothing loops, nothing is lost, nothing waits for ever. */
+/** Everything that depends on the clock, with extreme settings and when the clock is set: nothing loops, is lost, or waits for ever. */
 import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
@@ -15,7 +15,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** How often each job was claimed, in a database that nobody has open. */
+/** How often each job was claimed, in a database that no service has open. */
 function claims(directory: string): { kind: string; epoch: number }[] {
   const file = new Libsql(`${directory}/aops.db`);
   const rows = file.prepare('select kind, max(epoch) as epoch from jobs group by kind').all() as { kind: string; epoch: number }[];
@@ -23,12 +23,12 @@ function claims(directory: string): { kind: string; epoch: number }[] {
   return rows;
 }
 
-/** Time in which a loop that has nothing to wait for would turn hundreds of times. */
+/** Long enough for a loop without a pause to turn hundreds of times. */
 async function aWhile(api: Api): Promise<void> {
   for (let look = 0; look < 40; look++) await api.send('GET', '/healthz', { anonymous: true });
 }
 
-/** Until the files of the run are gone. */
+/** Resolves when the files of the run are gone. */
 const untilRemoved = (api: Api, clock: ManualClock, runId: string): Promise<void> =>
   within(10_000, clock, async () => {
     const { run } = await api.ok('getRun', { params: { run_id: runId } });
@@ -37,7 +37,7 @@ const untilRemoved = (api: Api, clock: ManualClock, runId: string): Promise<void
   });
 
 describe('a service whose clock stands still', () => {
-  it('rests when its work is done, whatever is kept for no time at all and however the clock was set', async () => {
+  it('is idle when its work is done, even with retention times of zero and however the clock was set', async () => {
     const clock = new ManualClock();
     const settings = { sandboxRetention: 0, runRetention: 0, webhooks: { timeScale: 0, random: () => 0 } };
     const api = await fillable({ clock, ...settings });
@@ -53,11 +53,11 @@ describe('a service whose clock stands still', () => {
       await aWhile(api);
     }
     await api.service.close();
-    // Each attempt of a delivery is a claim, and there are some of them at each jump.
+    // Each attempt at a delivery is a claim, and there are some of them at each jump.
     expect(claims(api.dataDirectory).filter(({ kind, epoch }) => epoch > jumps.length * (kind === 'deliver' ? 30 : 6))).toEqual([]);
   });
 
-  it('removes the files of runs that are kept for no time within a minute of their end', async () => {
+  it('removes the files of runs within a minute of their end if they are not to be kept', async () => {
     const clock = new ManualClock();
     const write = async (host: { sandbox: { write(path: string, bytes: Buffer): Promise<unknown> } }) => {
       await host.sandbox.write('note.txt', Buffer.from('note'));
@@ -74,7 +74,7 @@ describe('a service whose clock stands still', () => {
     await untilRemoved(api, clock, second.id);
   });
 
-  it('keeps for longer than there are dates, if that is asked for', async () => {
+  it('accepts retention times that go beyond the first possible date', async () => {
     const log: string[] = [];
     const clock = new ManualClock();
     const kept = { runRetention: 1e300, sandboxRetention: 1e300 };
@@ -90,7 +90,7 @@ describe('a service whose clock stands still', () => {
   });
 });
 
-/** A clock whose time of day is set by the test, while time itself goes on. */
+/** A clock whose time of day is set by the test, while time itself passes. */
 class SetClock implements Clock {
   offset = 0;
   now = (): number => systemClock.now() + this.offset;
@@ -99,7 +99,7 @@ class SetClock implements Clock {
 }
 
 describe('when the time of day is set back by an hour', () => {
-  it('who waits for a run over MCP waits no longer for it', async () => {
+  it('clients that wait for a run over MCP wait no longer than before', async () => {
     const clock = new SetClock();
     const gate = new Gate();
     const api = await started({ clock, behaviours: { held: async () => gate.opened.then(() => ({ status: 'completed' as const })) } });
@@ -116,7 +116,7 @@ describe('when the time of day is set back by an hour', () => {
           params: { name: 'wait_for_run', arguments: { run_id: run.id, timeout_seconds } },
         }),
       });
-    // The first call loads what the others have: the clock is to be set while they wait.
+    // The first call loads the modules for the others, so that the clock is set while they wait.
     await wait(0);
     const begun = performance.now();
     const answer = wait(3);
@@ -126,7 +126,7 @@ describe('when the time of day is set back by an hour', () => {
     expect(performance.now() - begun).toBeLessThan(30_000);
   });
 
-  it('readiness is looked at again, and a worker that hangs is found out', async () => {
+  it('readiness is checked again, and a worker that hangs is detected', async () => {
     let offset = 0;
     let steady = 0;
     const clock: Clock = { now: () => 1e12 + steady + offset, steady: () => steady, sleep: systemClock.sleep };
@@ -138,7 +138,7 @@ describe('when the time of day is set back by an hour', () => {
     worker.start([{ kind: 'run', concurrency: 1, run: async () => undefined, claim }], undefined);
     while (!worker.isAlive()) await new Promise((resolve) => setImmediate(resolve));
     expect((await readiness.state()).status).toBe('ready');
-    // A day ahead: it has looked for work a moment ago all the same.
+    // A day ahead; still, the worker has polled a moment ago.
     offset = day;
     expect(worker.isAlive()).toBe(true);
     offset = -hour;
@@ -150,7 +150,7 @@ describe('when the time of day is set back by an hour', () => {
     expect((await readiness.state()).checks.store).toBe('failed');
   });
 
-  it('a sandbox that nobody took is removed at its time, and a schedule fires once at each instant', async () => {
+  it('an unused sandbox is removed in time, and a schedule fires once at each instant', async () => {
     const clock = new ManualClock();
     const api = await started({ clock });
     const { sandbox_id } = await api.ok('createSandbox');
@@ -158,14 +158,14 @@ describe('when the time of day is set back by an hour', () => {
     const body = { enabled: true, frequency: 'hourly', timezone: 'UTC' } as const;
     await api.ok('createSchedule', { params: { agent_id }, body });
     const runs = async () => (await api.ok('listRuns', { query: { count_only: 'true' } })).total;
-    /** Goes there by minutes, as a clock does. */
+    /** Advances minute by minute, as a clock does. */
     const until = async (time: number) => {
       while (clock.now() < time) {
         clock.advance(Math.min(10 * minute, time - clock.now()));
         await aWhile(api);
       }
     };
-    /** Once that many have been started, no more come at this moment. */
+    /** Resolves when this many runs have been started; no more come at this moment. */
     const fired = async (count: number) => {
       await within(10_000, clock, async () => (await runs()) >= count);
       await aWhile(api);
@@ -176,7 +176,7 @@ describe('when the time of day is set back by an hour', () => {
     await fired(1);
     clock.advance(-hour);
     await aWhile(api);
-    // What the clock shows a second time is no new instant.
+    // A time that the clock reaches for the second time is not a new instant.
     await until(start + 110 * minute);
     expect(await runs()).toBe(1);
     await until(start + 130 * minute);
@@ -186,12 +186,12 @@ describe('when the time of day is set back by an hour', () => {
       const answer = await api.call('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'x' } });
       return answer.status === 404;
     });
-    // A machine that was suspended makes up for what it missed once.
+    // A machine that was suspended makes up once for what it missed.
     await fired(3);
   });
 });
 
-it('a run that waits for a place when the clock is set back by an hour gets it all the same', async () => {
+it('a run that waits for a slot when the clock is set back by an hour still gets it', async () => {
   const clock = new ManualClock();
   const gate = new Gate();
   const api = await started({

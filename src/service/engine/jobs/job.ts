@@ -15,7 +15,7 @@ export interface Job<in Parts> {
   readonly concurrency: number | ((parts: Parts) => number);
   /** Works on one claimed job and releases it. If it throws instead, the job is retried later. */
   readonly run: (parts: Parts, job: ClaimedJob, signal: AbortSignal) => Promise<void>;
-  /** How the next job is taken. By default, it is the one that has been due the longest. */
+  /** How the next job is taken. By default, it is the one that has been due for longest. */
   readonly claim?: JobClaim;
   /** Called at every start of the service, before any job is claimed. A recurring job makes itself due here. */
   readonly atStart?: (parts: Parts) => Promise<void>;

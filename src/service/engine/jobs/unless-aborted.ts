@@ -1,10 +1,10 @@
-/** Work of a runtime that was told to end, and may not. */
+/** Work of a runtime that might not end when it is aborted. */
 import { systemClock } from '../../../base/clock.ts';
 
-/** Milliseconds that a runtime gets to end after it was aborted, before it is left to itself. */
+/** Milliseconds that a runtime has to end after an abort. Then it is no longer waited for. */
 const abortGrace = 2_000;
 
-/** The work's result. After an abort it gets a moment to end; when it does not, the abort's reason is thrown all the same. */
+/** The result of the work. After an abort, the work has a moment to end; if it does not, the reason of the abort is thrown anyway. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let onAbort: () => void = () => undefined;
   const aborted = new Promise<void>((resolve) => {
@@ -22,7 +22,7 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
     throw signal.reason;
   } finally {
     signal.removeEventListener('abort', onAbort);
-    // When nobody waits for it any more, its failure is nobody's.
+    // If the work is no longer waited for, its failure is ignored.
     work.catch(() => undefined);
   }
 }

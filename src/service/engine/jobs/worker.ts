@@ -1,6 +1,6 @@
 /**
- * The loop that claims due jobs and runs their handlers, a bounded number of each kind at a time. It keeps the leases of what
- * it runs, and rests until the next job is due or somebody wakes it.
+ * The loop that claims due jobs and runs their handlers, a bounded number of each kind at a time. It extends the leases of the jobs
+ * it runs, and sleeps until the next job is due or until it is woken.
  */
 
 import { type Clock, steadyTime, systemClock } from '../../../base/clock.ts';
@@ -21,8 +21,8 @@ import {
 
 import type { Job, JobClaim } from './job.ts';
 
-/** Why a rest ends; made once, where each abort would make an error of its own. */
-const awake = new Error('The worker was woken.');
+/** Why a sleep ends. One error is shared, because each abort would otherwise create its own. */
+const wakeReason = new Error('The worker was woken.');
 
 /** Why a handler's signal was aborted. */
 export class JobAborted extends Error {
@@ -52,7 +52,7 @@ interface Slots {
   busy: number;
 }
 
-/** What decides whether a job may be claimed, beside the time. */
+/** Tables that, besides the time, decide whether a job may be claimed. */
 const claimTables = ['jobs', 'teams', 'plans'];
 
 interface Active {
@@ -63,10 +63,10 @@ interface Active {
 }
 
 const retryDelays = [1_000, 5_000, 30_000, 120_000, 600_000];
-/** The same for trouble of the host: it passes, and what it held up is to go on soon after. */
+/** The same for trouble of the host, such as a full disk. It passes, and the jobs should continue soon afterwards. */
 const troubleDelays = [1_000, 2_000, 5_000, 10_000];
-/** Milliseconds without claims after trouble of the host: each would be another failure, and a write that others wait for. */
-const troubleRest = 1_000;
+/** Milliseconds without claims after trouble of the host: each claim would be another failure, and a write that delays others. */
+const troublePause = 1_000;
 
 export class Worker {
   readonly #options: WorkerOptions;
@@ -74,20 +74,20 @@ export class Worker {
   readonly #kinds = new Map<string, Slots>();
   /** By kind and subject. */
   readonly #active = new Map<string, Active>();
-  #rest = new AbortController();
+  #sleep = new AbortController();
   #woken = deferred();
   #loop: Promise<void> | undefined;
   #closing = false;
-  /** When it last looked for work. */
-  #looked = Number.NEGATIVE_INFINITY;
-  /** What the clock showed then, which may be later than what it shows now. */
-  #showed = Number.NEGATIVE_INFINITY;
-  /** Jobs that have ended here, each of which makes room for another. */
-  #ended = 0;
-  /** Nothing is claimed before that time. */
-  #restsUntil = Number.NEGATIVE_INFINITY;
-  /** There is nothing to claim until then, unless something changes. */
-  #nothing = { version: -1, until: Number.NEGATIVE_INFINITY };
+  /** Steady time of the last poll for work. */
+  #polledAt = Number.NEGATIVE_INFINITY;
+  /** Wall-clock time of the last poll, which can be later than the current one if the clock was set back. */
+  #lastTime = Number.NEGATIVE_INFINITY;
+  /** Number of jobs that have ended in this process. Each of them frees capacity for another one. */
+  #endedJobs = 0;
+  /** Nothing is claimed before this time. */
+  #pausedUntil = Number.NEGATIVE_INFINITY;
+  /** Nothing will be due before `until`, unless the claim tables change from `version`. */
+  #idle = { version: -1, until: Number.NEGATIVE_INFINITY };
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -100,24 +100,24 @@ export class Worker {
       const slots = typeof concurrency === 'number' ? concurrency : concurrency(parts);
       this.#kinds.set(kind, { concurrency: slots, run: (job, signal) => run(parts, job, signal), claim, busy: 0 });
     }
-    this.#looked = steadyTime(this.#options.clock);
+    this.#polledAt = steadyTime(this.#options.clock);
     this.#loop = this.#run();
   }
 
-  /** Whether it looks for work, as it does several times during a lease. */
+  /** Whether the worker polls for work, as it does several times during a lease. */
   isAlive(): boolean {
-    return this.#loop !== undefined && !this.#closing && steadyTime(this.#options.clock) - this.#looked <= 2 * this.#lease;
+    return this.#loop !== undefined && !this.#closing && steadyTime(this.#options.clock) - this.#polledAt <= 2 * this.#lease;
   }
 
-  /** Looks for due work now. */
+  /** Polls for due work now. */
   wake(): void {
-    this.#rest.abort(awake);
+    this.#sleep.abort(wakeReason);
     const { resolve } = this.#woken;
     this.#woken = deferred();
     resolve();
   }
 
-  /** Whether due jobs of a kind wait until one of those that are worked on ends. */
+  /** Whether due jobs of a kind are waiting for a running one to end. */
   async isWaitedFor(kind: string): Promise<boolean> {
     const { busy, concurrency } = this.#kinds.get(kind) as Slots;
     if (busy < concurrency) return false;
@@ -125,59 +125,59 @@ export class Worker {
     return queued !== undefined && queued <= this.#options.clock.now();
   }
 
-  /** Resolves when somebody wakes the worker next, for handlers that may find more to do while they wait. */
+  /** Resolves when the worker is next woken, for handlers that might find more to do while they wait. */
   woken(): Promise<void> {
     return this.#woken.promise;
   }
 
-  /** Aborts the job if this process works on it. */
+  /** Aborts a job that this process is working on; does nothing for any other. */
   abort(kind: string, subjectId: string, reason: JobAborted['reason']): void {
     this.#active.get(keyOf(kind, subjectId))?.controller.abort(new JobAborted(reason));
   }
 
-  /** Stops claiming, aborts what runs and waits for it, but not longer than `milliseconds`. */
+  /** Stops claiming, aborts the running jobs, and waits for them, but not longer than `milliseconds`. */
   async close(milliseconds: number): Promise<void> {
     this.#closing = true;
     this.wake();
     for (const active of this.#active.values()) active.controller.abort(new JobAborted('shutdown'));
-    // A job that was just being claimed is begun still, and ends like the others.
+    // A job that was just being claimed still starts, and ends like the others.
     const settled = Promise.resolve(this.#loop).then(() => Promise.all([...this.#active.values()].map((active) => active.done)));
     const limit = new AbortController();
-    // The bound is one of real time, whatever clock the jobs go by.
+    // The limit is real time, whichever clock the jobs use.
     await Promise.race([settled, systemClock.sleep(milliseconds, limit.signal).catch(() => undefined)]);
     limit.abort();
   }
 
   async #run(): Promise<void> {
     while (!this.#closing) {
-      this.#rest = new AbortController();
+      this.#sleep = new AbortController();
       let rest = this.#lease / 3;
       try {
-        // Leases first, and what is claimed is judged by the time before: after a long pause of the process, also one in between, its own
-        // work must not look abandoned to it.
+        // Leases are extended first, and claims use the time from before: after a long pause of the process, even one at this point,
+        // its own jobs must not look abandoned.
         const now = this.#options.clock.now();
         await this.#keepLeases();
         await this.#keepDue();
-        const resting = this.#restsUntil - now;
+        const resting = this.#pausedUntil - now;
         rest = Math.min(rest, resting > 0 ? resting : await this.#claimDue(now));
-        this.#looked = steadyTime(this.#options.clock);
+        this.#polledAt = steadyTime(this.#options.clock);
       } catch (error) {
         if (this.#closing) return;
-        this.#options.log('error', 'looking for work failed', errorFields(error));
+        this.#options.log('error', 'polling for jobs failed', errorFields(error));
         rest = Math.min(rest, 1_000);
         this.#noteTrouble(error);
       }
-      await this.#options.clock.sleep(rest, this.#rest.signal).catch(() => undefined);
+      await this.#options.clock.sleep(rest, this.#sleep.signal).catch(() => undefined);
     }
   }
 
-  /** Starts what was due at a moment; the milliseconds until more is. */
+  /** Starts the jobs that were due at a moment. Returns the milliseconds until the next ones are due. */
   async #claimDue(began: number): Promise<number> {
     const { store, clock } = this.#options;
-    const version = store.changes.of(claimTables) + this.#ended;
-    // Whoever wakes this loop mostly has no work for it.
-    if (this.#nothing.version === version && began < this.#nothing.until) return this.#nothing.until - began;
-    // Only a hint, so it need not be on the disk.
+    const version = store.changes.of(claimTables) + this.#endedJobs;
+    // Most wake-ups bring no work.
+    if (this.#idle.version === version && began < this.#idle.until) return this.#idle.until - began;
+    // Only a hint, so it need not be on disk.
     const first = await firstDueTimes(store.early, [...this.#kinds.keys()]);
     let next = began + this.#lease / 3;
     for (const [kind, slots] of this.#kinds) {
@@ -185,20 +185,20 @@ export class Worker {
       const isDue = Math.min(queued, leaseEnd) <= began;
       next = Math.min(next, isDue ? await this.#claimAll(kind, slots, began) : queued);
     }
-    this.#nothing = { version, until: next };
+    this.#idle = { version, until: next };
     return Math.max(0, next - clock.now());
   }
 
-  /** Starts what is due of a kind, as far as there is room; when the next of it is due. */
+  /** Starts the due jobs of a kind, up to its concurrency. Returns when the next one is due. */
   async #claimAll(kind: string, slots: Slots, now: number): Promise<number> {
     const { store, owner } = this.#options;
     while (slots.busy < slots.concurrency && !this.#closing) {
       const job = await slots.claim(store, kind, { owner, now, lease: this.#lease });
-      // What is due and may not be claimed yet waits for another to end, which wakes this loop.
+      // A job that is due but may not be claimed yet waits for another one to end, which wakes this loop.
       if (job === undefined) return (await nextDueTime(store.early, kind, now)) ?? Number.POSITIVE_INFINITY;
       this.#begin(job, now + this.#lease);
     }
-    // A full kind is looked at again when one of its jobs ends.
+    // A kind at its limit is polled again when one of its jobs ends.
     return Number.POSITIVE_INFINITY;
   }
 
@@ -213,20 +213,20 @@ export class Worker {
     this.#active.set(key, active);
     active.done = this.#execute(job, slots.run, controller.signal, previous).finally(() => {
       slots.busy -= 1;
-      this.#ended += 1;
+      this.#endedJobs += 1;
       if (this.#active.get(key) === active) this.#active.delete(key);
       this.wake();
     });
   }
 
   async #execute(job: ClaimedJob, run: Slots['run'], signal: AbortSignal, previous: Active | undefined): Promise<void> {
-    // A stopped handler may still be ending when its subject is resumed: the two must not overlap.
+    // A stopped handler might still be ending when its subject is resumed; the two must not overlap.
     await previous?.done;
     try {
       await run(job, signal);
     } catch (error) {
       if (signal.aborted) return;
-      this.#options.log('error', 'a job failed and will be tried again', {
+      this.#options.log('error', 'a job failed and will be retried', {
         kind: job.kind,
         subject: job.subject_id,
         ...errorFields(error),
@@ -240,18 +240,18 @@ export class Worker {
     }
   }
 
-  /** Whether a failure is trouble of the host, after which nothing is claimed for a moment. */
+  /** Returns whether a failure is trouble of the host, after which nothing is claimed for a moment. */
   #noteTrouble(error: unknown): boolean {
     const isTrouble = hostTrouble(error) !== undefined;
-    if (isTrouble) this.#restsUntil = this.#options.clock.now() + troubleRest;
+    if (isTrouble) this.#pausedUntil = this.#options.clock.now() + troublePause;
     return isTrouble;
   }
 
-  /** After the clock was set back, what was to be done at once would wait until it shows that time again. */
+  /** After the clock was set back, jobs that were already due would otherwise wait until it reaches that time again. */
   async #keepDue(): Promise<void> {
     const now = this.#options.clock.now();
-    if (now < this.#showed) await keepDue(this.#options.store, { now, until: this.#showed });
-    this.#showed = now;
+    if (now < this.#lastTime) await keepDue(this.#options.store, { now, until: this.#lastTime });
+    this.#lastTime = now;
   }
 
   async #keepLeases(): Promise<void> {
@@ -259,7 +259,7 @@ export class Worker {
     for (const active of this.#active.values()) {
       if (active.controller.signal.aborted || active.leaseUntil - now > (this.#lease * 2) / 3) continue;
       if (await prolongLease(this.#options.store, active.claim, now + this.#lease)) active.leaseUntil = now + this.#lease;
-      // Released by its own handler a moment ago, or taken by another process; aborting is right for both.
+      // The handler released the job a moment ago, or another process has taken it. Aborting is right in both cases.
       else active.controller.abort(new JobAborted('lost'));
     }
   }

@@ -1,4 +1,4 @@
-/** Answers to human requests: checked against what was asked, and put into words. Pure. */
+/** Checks answers to human requests against the request, and puts them into words. Pure. */
 import type { HumanQuestion } from '../../../interface/types.ts';
 import { type ErrorDetail, ServiceError } from '../../errors.ts';
 import type { HumanAnswer } from '../../runtimes/runtime.ts';
@@ -9,7 +9,7 @@ export interface AskedRequest {
   questions: HumanQuestion[];
 }
 
-/** An answer as the run gets it, as the request shows it, and as the transcript says it. */
+/** An answer in three forms: for the run, for the request, and for the transcript. */
 export interface GivenAnswer {
   answer: HumanAnswer;
   response: string;
@@ -19,16 +19,16 @@ export interface GivenAnswer {
 interface ResponseBody {
   approved?: boolean;
   answers?: Record<string, string>;
-  /** Why it was approved or denied. */
+  /** Why the request was approved or denied. */
   reason?: string;
 }
 
-/** Reads the body of a response to a request. Throws 400 `invalid_answer` naming everything that does not fit. */
+/** Reads the body of a response to a request. Throws 400 `invalid_answer`, which lists every problem. */
 export function readAnswer(request: AskedRequest, body: ResponseBody): GivenAnswer {
   return request.type === 'approval' ? readApproval(request, body) : readAnswers(request, body);
 }
 
-/** A message posted to a waiting run as the answer to its request: for an approval a refusal with a reason. */
+/** Takes a message to a waiting run as the answer to its request. To an approval, this is a denial with the message as its reason. */
 export function answerInWords(request: AskedRequest, text: string): Pick<GivenAnswer, 'answer' | 'response'> {
   if (request.type === 'approval') return { answer: { type: 'approval', approved: false, reason: text }, response: `denied: ${text}` };
   const answers = Object.fromEntries(request.questions.map(({ question }) => [question, text]));
@@ -51,17 +51,17 @@ function readApproval(request: AskedRequest, body: ResponseBody): GivenAnswer {
 
 function readAnswers(request: AskedRequest, body: ResponseBody): GivenAnswer {
   const problems: ErrorDetail[] = [];
-  const given = body.answers ?? {};
-  const known = new Set(request.questions.map(({ question }) => question));
+  const texts = body.answers ?? {};
+  const questions = new Set(request.questions.map(({ question }) => question));
   for (const path of ['approved', 'reason'] as const)
     if (body[path] !== undefined) problems.push({ path, message: 'must be left out: this request asks questions' });
-  for (const question of Object.keys(given)) {
-    if (!known.has(question))
-      problems.push({ path: 'answers', message: `"${question}" is not asked; the questions are: ${quoted(known)}` });
+  for (const question of Object.keys(texts)) {
+    if (!questions.has(question))
+      problems.push({ path: 'answers', message: `"${question}" is not one of the questions; they are: ${quoted(questions)}` });
   }
   const answers: [string, string | string[]][] = [];
   for (const question of request.questions) {
-    const text = Object.hasOwn(given, question.question) ? given[question.question] : undefined;
+    const text = Object.hasOwn(texts, question.question) ? texts[question.question] : undefined;
     const result = readOne(question, text);
     if (result.problem === undefined) answers.push([question.question, result.answer]);
     else problems.push({ path: 'answers', message: `"${question.question}" ${result.problem}` });
@@ -71,9 +71,9 @@ function readAnswers(request: AskedRequest, body: ResponseBody): GivenAnswer {
     answer: { type: 'question', answers: Object.fromEntries(answers) },
     response:
       answers.length === 1
-        ? spoken(answers[0]?.[1] ?? '')
-        : answers.map(([question, answer]) => `${question} ${spoken(answer)}`).join('\n'),
-    message: answers.map(([question, answer]) => `${question} ${spoken(answer)}`).join('\n'),
+        ? inWords(answers[0]?.[1] ?? '')
+        : answers.map(([question, answer]) => `${question} ${inWords(answer)}`).join('\n'),
+    message: answers.map(([question, answer]) => `${question} ${inWords(answer)}`).join('\n'),
   };
 }
 
@@ -88,20 +88,20 @@ function readOne(
   const chosen =
     question.multi_select === true ? chosenLabels(trimmed, labels) : labels.filter((label) => label.trim() === trimmed).slice(0, 1);
   if (chosen === undefined || chosen.length === 0) {
-    const how = question.multi_select === true ? 'takes one or more of these, joined with commas' : 'takes one of these';
+    const how = question.multi_select === true ? 'must be one or more of these, separated by commas' : 'must be one of these';
     return { problem: `${how}: ${quoted(labels)}` };
   }
   return { answer: question.multi_select === true ? chosen : (chosen[0] as string) };
 }
 
-/** Reads labels joined with commas, also labels that hold commas themselves; undefined when the text is anything else. */
+/** Reads labels separated by commas, including labels that contain commas. Returns undefined for any other text. */
 export function chosenLabels(text: string, labels: readonly string[]): string[] | undefined {
-  // The longest first, so that "Rome, Italy" is not read as "Rome" when both are offered.
+  // The longest come first, so that "Rome, Italy" is not read as "Rome" if both are options.
   const candidates = [...new Set(labels)].sort((a, b) => b.length - a.length);
-  // Positions from which no reading was found: without them the search could double with every label.
-  const dead = new Set<number>();
+  // Positions from which the rest cannot be read. Without them, the search could double with every label.
+  const deadEnds = new Set<number>();
   const readFrom = (start: number): string[] | undefined => {
-    if (dead.has(start)) return undefined;
+    if (deadEnds.has(start)) return undefined;
     for (const label of candidates) {
       if (!text.startsWith(label.trim(), start)) continue;
       const rest = text.slice(start + label.trim().length);
@@ -110,14 +110,14 @@ export function chosenLabels(text: string, labels: readonly string[]): string[] 
       const more = comma === null ? undefined : readFrom(text.length - rest.length + comma[0].length);
       if (more !== undefined) return [label, ...more];
     }
-    dead.add(start);
+    deadEnds.add(start);
     return undefined;
   };
   const read = readFrom(0);
   return read === undefined ? undefined : [...new Set(read)];
 }
 
-const spoken = (answer: string | string[]): string => (Array.isArray(answer) ? answer.join(', ') : answer);
+const inWords = (answer: string | string[]): string => (Array.isArray(answer) ? answer.join(', ') : answer);
 const quoted = (words: Iterable<string>): string => [...words].map((word) => `"${word}"`).join(', ');
 
 function invalidAnswer(problems: ErrorDetail[]): ServiceError {

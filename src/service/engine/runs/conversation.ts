@@ -1,4 +1,4 @@
-/** What people say to a run: messages, and answers to its human requests. */
+/** What people send to a run: messages, and answers to its human requests. */
 import type { HumanQuestion } from '../../../interface/types.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { requireRoomToResume } from '../../plans/plan-limits.ts';
@@ -19,8 +19,8 @@ import { withdrawEvaluation } from './evaluations.ts';
 import { postedMessage, responseMessage } from './messages.ts';
 
 /**
- * Answers a pending human request; the run goes on. Throws 404 for an unknown run or request, 409
- * `human_request_already_answered` or `run_not_waiting`, 400 `invalid_answer`.
+ * Answers a pending human request, after which the run continues. Throws 404 for an unknown run or request, 409
+ * `human_request_already_answered` or `run_not_waiting`, or 400 `invalid_answer`.
  */
 export async function respond(
   engine: HasStore & HasClock & HasWorker,
@@ -33,16 +33,16 @@ export async function respond(
     const request = await findHumanRequest(trx, to.runId, to.requestId);
     if (request === undefined) throw notFound('human request', to.requestId);
     if (request.status === 'answered')
-      throw new ServiceError(409, 'human_request_already_answered', 'The human request has been answered already.');
+      throw new ServiceError(409, 'human_request_already_answered', 'The human request has already been answered.');
     if (request.status !== 'pending' || run.status !== 'waiting') {
-      throw new ServiceError(409, 'run_not_waiting', `The run is ${run.status}; only a waiting run takes an answer.`);
+      throw new ServiceError(409, 'run_not_waiting', `The run is ${run.status}; only a waiting run can be answered.`);
     }
-    const given = readAnswer(asked(request), body);
+    const checked = readAnswer(requestToAnswer(request), body);
     const now = engine.clock.now();
-    const said = await appendMessages(trx, run.id, [responseMessage(run, given.message, isoTime(now))]);
+    const messages = await appendMessages(trx, run.id, [responseMessage(run, checked.message, isoTime(now))]);
     await proceed(trx, run, now, {});
-    const row = await answerRequest(trx, request.id, { answer: given.answer, response: given.response, respondedAt: isoTime(now) });
-    await recordRunEvents(engine.clock, trx, run, [...messageEvents(trx, run, said), respondedEvent(run, row)]);
+    const row = await answerRequest(trx, request.id, { answer: checked.answer, response: checked.response, respondedAt: isoTime(now) });
+    await recordRunEvents(engine.clock, trx, run, [...messageEvents(trx, run, messages), respondedEvent(run, row)]);
     await caseRunAnswered(engine, trx, run, row);
     return row;
   });
@@ -50,24 +50,25 @@ export async function respond(
   return answered;
 }
 
-/** What a message may do to a run that waits. */
+/** What a message is allowed to do to a waiting run. */
 interface MessageRules {
-  /** Throws when the sender may send messages, but may not answer requests. */
+  /** Throws if the sender is allowed to send messages, but not to answer requests. */
   mayAnswer: () => void;
-  /** The request that the message may answer, null for none; undefined for whichever is pending. */
+  /** The request that the message is allowed to answer: null means none, undefined means whichever is pending. */
   expectedRequest?: string | null | undefined;
 }
 
 export interface PostedMessage {
   message: MessageRow;
-  /** The request that the message answered. */
+  /** The request that the message answered, if any. */
   answered: HumanRequestRow | undefined;
 }
 
 /**
- * Posts a message. A waiting run takes it as the answer in words, a completed one begins a new turn with it, an interrupted one
- * goes on from its last completed step; in any other a later step can see it. Throws 404, 403 `plan_limit_reached`, 409 `run_failed`,
- * 409 `agent_deleted`, 409 `human_request_pending` or `run_not_waiting` when the pending request is not the expected one.
+ * Sends a message to a run. A waiting run takes it as the answer to its request, a completed one starts a new turn with it, and an
+ * interrupted one continues after its last completed step; in any other run, a later step can see it. Throws 404, 403
+ * `plan_limit_reached`, 409 `run_failed`, 409 `agent_deleted`, and 409 `human_request_pending` or `run_not_waiting` if the pending
+ * request is not the expected one.
  */
 export async function postMessage(
   engine: HasStore & HasClock & HasWorker,
@@ -78,42 +79,42 @@ export async function postMessage(
   const posted = await engine.store.transaction().execute(async (trx) => {
     const run = await findRun(trx, to.teamId, to.runId);
     if (run === undefined) throw notFound('run', to.runId);
-    if (run.status === 'failed') throw new ServiceError(409, 'run_failed', 'The run has failed and cannot go on; start a new one.');
+    if (run.status === 'failed') throw new ServiceError(409, 'run_failed', 'The run has failed and cannot continue; start a new one.');
     if ((await findAgent(trx, to.teamId, run.agent_id)) === undefined) {
-      throw new ServiceError(409, 'agent_deleted', 'The agent of this run has been deleted; the run cannot go on.');
+      throw new ServiceError(409, 'agent_deleted', 'The agent of this run has been deleted, so the run cannot continue.');
     }
     const request = run.status === 'waiting' ? await pendingRequest(trx, run.id) : undefined;
     if (expectedRequest !== undefined) requireExpected(run, request, expectedRequest);
     const now = engine.clock.now();
     let answered: HumanRequestRow | undefined;
     const turn = run.status === 'completed' ? run.turn + 1 : run.turn;
-    const said = await appendMessages(trx, run.id, [postedMessage({ id: run.id, turn }, text, isoTime(now))]);
-    const events = messageEvents(trx, run, said);
-    const counted = { submitted_prompt_count: run.submitted_prompt_count + 1, resume_count: run.resume_count + 1 };
+    const messages = await appendMessages(trx, run.id, [postedMessage({ id: run.id, turn }, text, isoTime(now))]);
+    const events = messageEvents(trx, run, messages);
+    const counters = { submitted_prompt_count: run.submitted_prompt_count + 1, resume_count: run.resume_count + 1 };
     if (run.status === 'waiting') {
       if (request !== undefined) {
         mayAnswer();
-        answered = await answerRequest(trx, request.id, { ...answerInWords(asked(request), text), respondedAt: isoTime(now) });
+        answered = await answerRequest(trx, request.id, { ...answerInWords(requestToAnswer(request), text), respondedAt: isoTime(now) });
         events.push(respondedEvent(run, answered));
         await caseRunAnswered(engine, trx, run, answered);
       }
-      await proceed(trx, run, now, counted);
+      await proceed(trx, run, now, counters);
     } else if (run.status === 'completed' || run.status === 'interrupted') {
       await requireRoomToResume(trx, run, now);
       await caseRunResumed(engine, trx, run);
       await withdrawEvaluation(engine, trx, run);
-      await proceed(trx, run, now, { ...counted, turn, completed_at: null, error: null });
+      await proceed(trx, run, now, { ...counters, turn, completed_at: null, error: null });
     } else {
-      await changeRun(trx, run.id, [run.status], { submitted_prompt_count: counted.submitted_prompt_count, updated_at: isoTime(now) });
+      await changeRun(trx, run.id, [run.status], { submitted_prompt_count: counters.submitted_prompt_count, updated_at: isoTime(now) });
     }
     await recordRunEvents(engine.clock, trx, run, events);
-    return { message: said[0] as MessageRow, answered };
+    return { message: messages[0] as MessageRow, answered };
   });
   engine.worker.wake();
   return posted;
 }
 
-/** Refuses a message that would answer another request than its sender knows of. */
+/** Refuses a message that would answer a request that its sender does not know about. */
 function requireExpected(run: RunRow, pending: HumanRequestRow | undefined, expected: string | null): void {
   if ((pending?.id ?? null) === expected) return;
   if (pending !== undefined)
@@ -129,7 +130,7 @@ function requireExpected(run: RunRow, pending: HumanRequestRow | undefined, expe
   );
 }
 
-/** Makes the run due, from the status it was read in. */
+/** Queues the run, provided that its status is still the one that was read. */
 async function proceed(
   trx: Queries,
   run: RunRow,
@@ -140,7 +141,7 @@ async function proceed(
   await enqueueJob(trx, { kind: jobKinds.run, subjectId: run.id, dueAt: now, lane: run.team_id });
 }
 
-const asked = (request: HumanRequestRow): AskedRequest => ({
+const requestToAnswer = (request: HumanRequestRow): AskedRequest => ({
   type: request.type,
   title: request.title,
   questions: request.questions === null ? [] : (JSON.parse(request.questions) as HumanQuestion[]),

@@ -1,6 +1,6 @@
 /**
- * Evaluation: when a run has ended, a job judges it by the rubrics that there are then. A run that goes on takes its evaluation
- * with it, and is judged again at its next end.
+ * Evaluates runs: when a run has ended, a job judges it by the rubrics that exist at that time. If the run continues, its
+ * evaluation is withdrawn, and the run is judged again when it next ends.
  */
 import { evaluate } from '../../evaluation/evaluate.ts';
 import { readFacts } from '../../evaluation/facts.ts';
@@ -15,14 +15,14 @@ import { isTerminal, runById } from '../../store/runs/runs.ts';
 import type { HasClock, HasSandboxes, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 
-/** In the transaction in which a run ends. Wake the worker after the commit. */
+/** Queues the evaluation of a run, in the transaction in which the run ends. Wake the worker after the commit. */
 export async function planEvaluation(engine: HasClock, trx: Queries, run: RunRow): Promise<void> {
   const now = engine.clock.now();
   await beginEvaluation(trx, run.id, isoTime(now));
   await enqueueJob(trx, { kind: jobKinds.evaluate, subjectId: run.id, dueAt: now });
 }
 
-/** In the transaction in which a run that had ended goes on. */
+/** Withdraws the evaluation of a run, in the transaction in which the run continues. */
 export async function withdrawEvaluation(engine: HasClock, trx: Queries, run: RunRow): Promise<void> {
   await reopenEvaluation(trx, run.id, isoTime(engine.clock.now()));
   await revokeJob(trx, jobKinds.evaluate, run.id);
@@ -40,7 +40,7 @@ async function evaluateRun(engine: HasStore & HasClock & HasSandboxes, job: JobR
   const rubrics = (await Promise.all(scopes)).flat();
   const { status, passed, total, counts, comment, results } = await evaluate(rubrics, await readFacts(store, sandboxes, run));
   await store.transaction().execute(async (trx) => {
-    // Lost when the run went on in the meantime.
+    // The job was revoked if the run has continued in the meantime.
     if (!(await holdsJob(trx, job))) return;
     const issues = total - passed;
     const figures = {

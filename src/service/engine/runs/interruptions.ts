@@ -1,6 +1,6 @@
 /**
- * How often a run was interrupted in the same place. A step in which the service ends again and again, because of the step or not,
- * must not be begun for ever: the runtime is told, and gives it up.
+ * Counts how often a run was interrupted at the same step. A step during which the service keeps ending, whether or not the step
+ * is the cause, must not be retried for ever: the runtime learns the count and gives up.
  */
 import type { Queries } from '../../store/database/database.ts';
 import type { RunRow } from '../../store/database/schema.ts';
@@ -8,16 +8,16 @@ import { type ClaimedJob, noteOnJob } from '../../store/jobs/jobs.ts';
 import { countCompletedSteps } from '../../store/runs/journal.ts';
 
 interface Interruptions {
-  /** What the run had done by then: entries of the journal of its turn. */
+  /** The progress of the run at that point: its turn, and the number of journal entries in it. */
   turn: number;
   done: number;
-  /** In a row. */
+  /** Interruptions in a row. */
   times: number;
 }
 
 /**
- * Counts an interruption in the transaction that takes the run over, and tells how many there have been since the run last got
- * anywhere. None where the job was given back: by a service that was stopped, or a run that waited.
+ * Counts an interruption in the transaction that takes the run over, and returns how many there have been since the run last made
+ * progress. If the job was released properly, by a service that was stopped or a run that waited, the result is 0.
  */
 export async function countInterruptions(trx: Queries, job: ClaimedJob, run: RunRow): Promise<number> {
   if (!job.interrupted) return 0;

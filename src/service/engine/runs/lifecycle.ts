@@ -1,4 +1,4 @@
-/** Starting and stopping runs. Each change is one transaction; the worker is told afterwards. */
+/** Starts and stops runs. Each change is one transaction; the worker is woken afterwards. */
 
 import { shortened } from '../../../base/values.ts';
 import type { RevisionConfig } from '../../../interface/types.ts';
@@ -32,13 +32,13 @@ export interface RunStart {
   message?: string | undefined;
   sandboxId?: string | undefined;
   webhookUrl?: string | undefined;
-  /** The case that it is to work on, and what it is called after. */
+  /** The case that the run will work on. The run is named after it. */
   case?: { id: string; title: string };
 }
 
 /**
  * Starts a run of the agent's live revision. Throws 404 for an unknown agent or sandbox, 403 `plan_limit_reached`,
- * 409 `agent_has_no_live_revision`, 400 for a URL that webhooks cannot be sent to.
+ * 409 `agent_has_no_live_revision`, or 400 for a URL that webhooks cannot be sent to.
  */
 export async function startRun(engine: HasStore & HasClock & HasRuntimes & HasWorker & HasWebhooks, start: RunStart): Promise<RunRow> {
   const webhookUrl = start.webhookUrl === undefined ? undefined : await checkWebhookUrl(engine, start.webhookUrl, 'webhook_url');
@@ -47,7 +47,7 @@ export async function startRun(engine: HasStore & HasClock & HasRuntimes & HasWo
   return run;
 }
 
-/** The same within a transaction of the caller, who wakes the worker when it has committed. */
+/** The same within a transaction of the caller, which must wake the worker after the commit. */
 export async function createRun(engine: HasClock & HasRuntimes, trx: Queries, start: RunStart): Promise<RunRow> {
   const agent = await findAgent(trx, start.teamId, start.agentId);
   if (agent === undefined) throw notFound('agent', start.agentId);
@@ -89,7 +89,7 @@ export async function createRun(engine: HasClock & HasRuntimes, trx: Queries, st
   return admitRun(engine, trx, run);
 }
 
-/** Lets a run proceed as soon as a worker has room. */
+/** Queues a run, so that it starts as soon as a worker has capacity. */
 export async function admitRun(engine: HasClock, trx: Queries, run: RunRow): Promise<RunRow> {
   const now = engine.clock.now();
   await enqueueJob(trx, { kind: jobKinds.run, subjectId: run.id, dueAt: now, lane: run.team_id });
@@ -97,7 +97,7 @@ export async function admitRun(engine: HasClock, trx: Queries, run: RunRow): Pro
 }
 
 /**
- * Interrupts a run whatever it is doing, and withdraws what it asks. A run that has ended is left as it is.
+ * Interrupts a run, whatever it is doing, and withdraws its human requests. A run that has ended is left unchanged.
  * Throws 404 for an unknown run.
  */
 export async function stopRun(
@@ -115,34 +115,34 @@ export async function stopRun(
   return result;
 }
 
-/** Interrupts the runs of an agent within a transaction; hand the ids to `abortDrivers` when it has committed. */
+/** Interrupts the runs of an agent within a transaction. Pass the IDs to `abortDrivers` after the commit. */
 export async function interruptRuns(engine: HasClock, trx: Queries, agentId: string): Promise<string[]> {
   const ids = await activeRunIds(trx, agentId);
   for (const id of ids) await interruptRun(engine, trx, id, { how: 'released', reason: 'The agent was deleted.' });
   return ids;
 }
 
-/** Ends what this process is doing for runs that were interrupted, and lets webhooks be told. */
+/** Ends the work of this process on runs that were interrupted, and gets their webhooks delivered. */
 export function abortDrivers(engine: HasWorker, runIds: string[]): void {
   for (const id of runIds) engine.worker.abort(jobKinds.run, id, 'stopped');
   engine.worker.wake();
 }
 
-/** The same for one run; undefined when it has ended already. */
+/** Interrupts one run within a transaction. Returns undefined if it has already ended. */
 export async function interruptRun(
   engine: HasClock,
   trx: Queries,
   runId: string,
-  ofItsCase: CaseEnd = { how: 'failed', reason: 'The run was stopped.' },
+  caseEnd: CaseEnd = { how: 'failed', reason: 'The run was stopped.' },
 ): Promise<RunRow | undefined> {
   const now = isoTime(engine.clock.now());
   const run = await changeRun(trx, runId, activeStatuses, { status: 'interrupted', completed_at: now, updated_at: now });
   if (run === undefined) return undefined;
   await withdrawRequests(trx, runId);
-  // The driver, wherever it is, loses the right to write with this.
+  // From here on, the driver can no longer write, wherever it is.
   await revokeJob(trx, jobKinds.run, runId);
   await recordRunEvents(engine.clock, trx, run, [runEvent(trx, 'run.failed', run)]);
-  await caseRunEnded(engine, trx, run, ofItsCase);
+  await caseRunEnded(engine, trx, run, caseEnd);
   await planEvaluation(engine, trx, run);
   return run;
 }
@@ -169,14 +169,14 @@ async function sandboxFor(trx: Queries, start: RunStart, now: string): Promise<s
   return sandbox.id;
 }
 
-const longestTitle = 80;
+const maxTitleLength = 80;
 
-/** The first line of the message, or the agent and the run's number. */
+/** The first line of the message, or the name of the agent and the number of the run. */
 function runTitle(agentName: string, number: number, message: string | undefined): string {
   const line = message
     ?.split(/\r?\n/)
     .map((text) => text.trim())
     .find((text) => text !== '');
   if (line === undefined) return `${agentName} #${number}`;
-  return shortened(line, longestTitle);
+  return shortened(line, maxTitleLength);
 }

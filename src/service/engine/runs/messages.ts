@@ -1,17 +1,17 @@
-/** The messages that people's words and runtimes' events become. Pure but for new ids. */
+/** Turns what people write, and the events of runtimes, into messages. Pure, except for new IDs. */
 import { newId } from '../../ids.ts';
 import type { RuntimeEvent } from '../../runtimes/runtime.ts';
 import type { NewMessage, RunRow } from '../../store/database/schema.ts';
 
 type RunTurn = Pick<RunRow, 'id' | 'turn'>;
 
-/** What a person posted to a run. */
+/** The message for a text that a person sent to a run. */
 export const postedMessage = (run: RunTurn, text: string, now: string): NewMessage => spokenMessage(run, 'message', text, now);
 
-/** What a person answered to a human request. */
+/** The message for a person's answer to a human request. */
 export const responseMessage = (run: RunTurn, text: string, now: string): NewMessage => spokenMessage(run, 'human_response', text, now);
 
-/** The message of an event; a screenshot has none, it becomes a run file. */
+/** The message for an event. Screenshots become run files instead. */
 export function eventMessage(run: RunTurn, event: Exclude<RuntimeEvent, { kind: 'screenshot' }>, now: string): NewMessage {
   const message = { ...blank(run, now), event_id: event.id };
   switch (event.kind) {
@@ -28,7 +28,7 @@ export function eventMessage(run: RunTurn, event: Exclude<RuntimeEvent, { kind: 
   }
 }
 
-/** Events repeat their ids in the next turn; calls are unique in the whole run. */
+/** The IDs of events repeat in each turn, whereas those of calls are unique in the run. */
 const callId = (run: RunTurn, id: string): string => (run.turn === 1 ? id : `${id}.${run.turn}`);
 
 const spokenMessage = (run: RunTurn, type: string, text: string, now: string): NewMessage => ({

@@ -1,4 +1,4 @@
-/** The pictures of screenshot events: bytes on the disk first, then the rows that name them. */
+/** Stores the pictures of screenshot events: first the bytes on disk, then the rows that refer to them. */
 import { createHash } from 'node:crypto';
 import type { Insertable } from 'kysely';
 import type { FileStore } from '../../files/file-store.ts';
@@ -11,12 +11,12 @@ import { insertToolExecution } from '../../store/runs/tool-executions.ts';
 
 export type ScreenshotEvent = Extract<RuntimeEvent, { kind: 'screenshot' }>;
 type RunTurn = Pick<RunRow, 'id' | 'turn'>;
-/** A file whose bytes are on the disk. */
+/** A picture whose bytes are on disk. */
 export type KeptPicture = Omit<Insertable<RunFilesTable>, 'created_at'>;
 
 export const isScreenshot = (event: RuntimeEvent): event is ScreenshotEvent => event.kind === 'screenshot';
 
-/** Writes the new pictures of events to the disk. */
+/** Writes the new pictures of events to disk. */
 export async function keepPictures(disk: FileStore, run: RunTurn, events: readonly ScreenshotEvent[]): Promise<KeptPicture[]> {
   const kept: KeptPicture[] = [];
   for (const event of events) {
@@ -42,20 +42,20 @@ export async function keepPictures(disk: FileStore, run: RunTurn, events: readon
   return kept;
 }
 
-/** Records executions with their pictures. What the turn has already is left out: `known` are the pictures that are not needed then. */
+/** Records executions with their pictures. Those that the turn already has are skipped, and their pictures are returned as `duplicates`. */
 export async function insertExecutions(
   trx: Queries,
   run: RunTurn,
   events: readonly ScreenshotEvent[],
   kept: readonly KeptPicture[],
   now: string,
-): Promise<{ recorded: (KeptPicture & { created_at: string })[]; known: KeptPicture[] }> {
+): Promise<{ recorded: (KeptPicture & { created_at: string })[]; duplicates: KeptPicture[] }> {
   const recorded = [];
-  const known = [];
+  const duplicates = [];
   for (const picture of kept) {
     const file = { ...picture, created_at: now };
     if (await insertRunFile(trx, file)) recorded.push(file);
-    else known.push(picture);
+    else duplicates.push(picture);
   }
   const named = events.flatMap((event) => [nameOf(beforeOf(event), event.before), nameOf(event.id, event.image)]);
   const files = await filesOfEvents(trx, run.id, run.turn, [...new Set(named.filter((name) => name !== undefined))]);
@@ -76,20 +76,20 @@ export async function insertExecutions(
       after_file_id: idOf(nameOf(event.id, event.image)),
     });
   }
-  return { recorded, known };
+  return { recorded, duplicates };
 }
 
 export async function dropPictures(disk: FileStore, pictures: readonly KeptPicture[]): Promise<void> {
   for (const { run_id, id } of pictures) await disk.remove(run_id, id);
 }
 
-/** The result of a call that took a picture, with the run file the picture became: its id is what a download asks for. */
+/** Adds the run file of a picture to the result of the call that took it: its ID is needed for the download. */
 export function namingPicture<Event extends RuntimeEvent>(event: Event, kept: readonly KeptPicture[]): Event {
   const file = event.kind === 'tool_result' ? kept.find(({ event_id }) => event_id === event.screenshot) : undefined;
   return file === undefined ? event : { ...event, result: { ...(event as { result?: object }).result, file_id: file.id, name: file.name } };
 }
 
-/** The event id under which a picture's file is recorded. */
+/** The event ID under which a picture's file is recorded. */
 const nameOf = (own: string, picture: RunPicture | undefined): string | undefined =>
   picture === undefined ? undefined : 'of' in picture ? picture.of : own;
 const beforeOf = (event: ScreenshotEvent): string => `${event.id}:before`;

@@ -1,4 +1,4 @@
-/** Executes a `run` job: prepares the sandbox, lets the runtime advance the run, and records how that ended. */
+/** Executes a `run` job: prepares the sandbox, lets the runtime advance the run, and records the outcome. */
 import { hostTrouble } from '../../host-trouble.ts';
 import { errorFields } from '../../log.ts';
 import type { Outcome } from '../../runtimes/runtime.ts';
@@ -18,7 +18,7 @@ import { recordRunEvents, runEvent } from '../webhooks/run-events.ts';
 import { countInterruptions } from './interruptions.ts';
 import { RunLostError, RunSession, type SessionEngine } from './run-session.ts';
 
-/** The parts of the engine that executing a run takes. */
+/** The parts of the engine that are needed to execute a run. */
 type DriverEngine = SessionEngine & HasSandboxes & HasRuntimes;
 
 /** Takes the next run for its driver, which gets the claim to disk together with the run's first statuses. */
@@ -46,7 +46,7 @@ async function driveRun(engine: DriverEngine, job: ClaimedJob, signal: AbortSign
   }
 }
 
-/** Everything up to the point where the runtime takes over; undefined when there is nothing to execute. */
+/** Prepares everything that the runtime needs. Returns undefined if there is nothing to execute. */
 async function openSession(engine: SessionEngine & HasSandboxes, job: ClaimedJob, signal: AbortSignal): Promise<RunSession | undefined> {
   const starting = await enter({ ...engine, store: engine.store.early }, job, 'starting');
   if (starting === undefined) return undefined;
@@ -64,17 +64,17 @@ async function openSession(engine: SessionEngine & HasSandboxes, job: ClaimedJob
 
 interface Entered {
   run: RunRow;
-  /** How often it has been interrupted since it last got anywhere; counted when it is `running`. */
+  /** How often the run has been interrupted since it last made progress; counted once it is `running`. */
   interruptions: number;
 }
 
-/** Moves a run on to `starting` or `running`. A run that was under way already keeps its status. */
+/** Changes the status of a run to `starting` or `running`. A run that was already in progress keeps its status. */
 async function enter(
   engine: HasStore & HasClock & HasWorker,
   job: ClaimedJob,
   status: 'starting' | 'running',
 ): Promise<Entered | undefined> {
-  let told = false;
+  let shouldWake = false;
   const entered = await engine.store.transaction().execute(async (trx) => {
     const run = (await holdsJob(trx, job)) ? await runById(trx, job.subject_id) : undefined;
     if (run === undefined || isTerminal(run.status) || run.status === 'waiting') {
@@ -86,11 +86,12 @@ async function enter(
     const from = status === 'starting' ? (['pending'] as const) : (['pending', 'starting'] as const);
     const starts = status === 'running' && run.started_at === null;
     const changed = await changeRun(trx, run.id, from, { status, started_at: starts ? now : run.started_at, updated_at: now });
-    if (starts && changed !== undefined) told = await recordRunEvents(engine.clock, trx, changed, [runEvent(trx, 'run.started', changed)]);
+    if (starts && changed !== undefined)
+      shouldWake = await recordRunEvents(engine.clock, trx, changed, [runEvent(trx, 'run.started', changed)]);
     const interruptions = status === 'running' ? await countInterruptions(trx, job, run) : 0;
     return { run: changed ?? run, interruptions };
   });
-  if (told) engine.worker.wake();
+  if (shouldWake) engine.worker.wake();
   return entered;
 }
 
@@ -112,7 +113,7 @@ async function advance(
   }
 }
 
-/** After an abort: at shutdown the run keeps its place and goes on at the next start; a stopped or lost one is not ours to touch. */
+/** After an abort: at shutdown, the job is released so that the run continues at the next start. A stopped or lost job belongs to somebody else. */
 async function giveBack(engine: HasStore & HasClock, job: ClaimedJob, signal: AbortSignal): Promise<void> {
   if (isShutdown(signal)) await yieldJob(engine.store, job, engine.clock.now());
 }

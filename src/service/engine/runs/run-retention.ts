@@ -1,6 +1,6 @@
 /**
- * How long runs are kept after their end. Then a job removes them with their messages, files and sandboxes, a few at a time, so
- * that nobody waits long for it. A run that has not ended is never removed, however old it is.
+ * Removes runs some time after their end, with their messages, files, and sandboxes: a few at a time, so that nothing else waits
+ * long. A run that has not ended is never removed, however old it is.
  */
 import { setImmediate } from 'node:timers/promises';
 import { forgetExpiredTokens } from '../../store/access/credentials.ts';
@@ -12,9 +12,9 @@ import { endedRuns, firstRunEnd, removeRuns } from '../../store/runs/run-removal
 import type { HasBackups, HasClock, HasFiles, HasLog, HasRetention, HasSandboxes, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 
-/** Runs removed in one transaction. */
-const portion = 25;
-/** Also without runs to remove there are tokens that have expired. */
+/** Number of runs removed in one transaction. */
+const batchSize = 25;
+/** Milliseconds between two runs of the job; even if there are no runs to remove, tokens expire. */
 const interval = 60 * 60 * 1_000;
 
 /** Makes the job due at every start, because the retention time might have been changed. */
@@ -30,20 +30,20 @@ async function forgetRuns(
   job: JobRow,
   signal: AbortSignal,
 ): Promise<void> {
-  const { store, clock, runRetention: kept } = engine;
-  // One moment for all of it: what falls due while this goes on is not late, it is due at once.
+  const { store, clock, runRetention } = engine;
+  // One timestamp for everything: a run that expires while this is in progress is not late, it is due immediately.
   const now = clock.now();
   await forgetExpiredTokens(store, now);
-  // What a crash left on the disk.
+  // Removes files that a crash left on the disk.
   await engine.sandboxes.sweep();
   await engine.files.sweep();
   let dueAt = now + interval;
-  if (kept !== undefined) {
-    const removed = await removeEnded(engine, isoTime(Math.max(0, now - kept)), signal);
+  if (runRetention !== undefined) {
+    const removed = await removeEnded(engine, isoTime(Math.max(0, now - runRetention)), signal);
     if (removed > 0) engine.log('info', 'runs removed', { runs: removed });
     const first = await firstRunEnd(store);
-    // One that is late is tied to a case; it is looked at again with the others.
-    if (first !== undefined && Date.parse(first) + kept > now) dueAt = Math.min(dueAt, Date.parse(first) + kept);
+    // A run that should be gone already is still needed by a case; it is checked again with the next ones.
+    if (first !== undefined && Date.parse(first) + runRetention > now) dueAt = Math.min(dueAt, Date.parse(first) + runRetention);
   }
   await releaseJob(store, job, { status: 'queued', dueAt });
 }
@@ -51,12 +51,12 @@ async function forgetRuns(
 async function removeEnded(engine: HasStore & HasSandboxes & HasFiles & HasBackups, before: string, signal: AbortSignal): Promise<number> {
   const { store, sandboxes, files } = engine;
   let removed = 0;
-  for (let ids = await endedRuns(store, before, portion); ids.length > 0; ids = await endedRuns(store, before, portion)) {
+  for (let ids = await endedRuns(store, before, batchSize); ids.length > 0; ids = await endedRuns(store, before, batchSize)) {
     if (signal.aborted) break;
     await engine.backups.removals.pass(signal, async () => {
       const putAside: (() => Promise<void>)[] = [];
       await store.transaction().execute(async (trx) => {
-        // A run that goes on at this moment waits for the transaction, and then there is none.
+        // A run that is being continued at this moment waits for the transaction, and then finds that it is gone.
         const { runs, sandboxIds } = await removeRuns(trx, ids, { before, jobKinds: [jobKinds.run, jobKinds.evaluate] });
         for (const id of sandboxIds) putAside.push(await sandboxes.putAside(id));
         for (const run of runs) putAside.push(await files.putAside(run.id));
@@ -64,7 +64,7 @@ async function removeEnded(engine: HasStore & HasSandboxes & HasFiles & HasBacku
       });
       for (const remove of putAside) await remove();
     });
-    // Requests come first.
+    // Requests take precedence.
     await setImmediate();
   }
   return removed;

@@ -1,6 +1,6 @@
 /**
- * One execution of a run by a runtime: what the runtime sees of the run, and the only way in which it writes. Every write is
- * one transaction that first makes sure that the run is still this execution's to write.
+ * One execution of a run by a runtime: what the runtime sees of the run, and the only way in which it can write. Every write is
+ * one transaction, which first makes sure that this execution still owns the run.
  */
 import { newId } from '../../ids.ts';
 import type { CaseAction, HumanAnswer, MemoryWrite, Outcome, RunCase, RunHost, RuntimeEvent } from '../../runtimes/runtime.ts';
@@ -25,7 +25,7 @@ import { planEvaluation } from './evaluations.ts';
 import { eventMessage } from './messages.ts';
 import { dropPictures, insertExecutions, isScreenshot, keepPictures, namingPicture } from './pictures.ts';
 
-/** The run was stopped, or another worker has it: nothing may be written any more. */
+/** The run was stopped, or another worker has taken it over: nothing may be written any more. */
 export class RunLostError extends Error {
   constructor() {
     super('The run is no longer executed here.');
@@ -68,10 +68,10 @@ export class RunSession implements RunHost {
   readonly #claim: Claim;
   readonly #row: RunRow;
   #memory: Map<string, string> | undefined;
-  /** Number of the last posted message that the runtime can see. */
+  /** Number of the last message that the runtime can see. */
   #seen = 0;
-  /** Whether there is work that the worker does not know of: webhooks to deliver, cases to dispatch. */
-  #told = false;
+  /** Whether the worker has to be woken after the commit, because there are webhooks to deliver or cases to dispatch. */
+  #shouldWake = false;
 
   constructor(parts: SessionParts) {
     this.#engine = parts.engine;
@@ -88,7 +88,7 @@ export class RunSession implements RunHost {
     this.signal = parts.signal;
   }
 
-  /** Reads what earlier executions left. */
+  /** Reads what earlier executions wrote. */
   async load(): Promise<void> {
     const { store } = this.#engine;
     for (const [step, result] of await completedSteps(store, this.#row.id, this.#row.turn)) this.journal.set(step, result);
@@ -118,7 +118,7 @@ export class RunSession implements RunHost {
       if (memory !== undefined) remembered = await remember(trx, this.#row, memory, now);
     });
     if (memory !== undefined && remembered !== undefined) this.#memory?.set(memory.path, remembered);
-    // As it will be read after a restart, so that both ways behave alike.
+    // The value as it will be read after a restart, so that both cases behave alike.
     if (!this.journal.has(step)) this.journal.set(step, JSON.parse(JSON.stringify(result ?? null)));
   }
 
@@ -128,25 +128,25 @@ export class RunSession implements RunHost {
     await this.#write(async (trx, now) => {
       result = await carryOut(this.#engine, trx, this.#row, action);
       await recordStep(trx, { runId, turn, step }, result, now);
-      this.#told = true;
+      this.#shouldWake = true;
     });
     if (!this.journal.has(step)) this.journal.set(step, result);
     return result;
   }
 
-  /** Records how the execution ended, and gives the job back. */
+  /** Records how the execution ended, and releases the job. */
   async finish(outcome: Outcome): Promise<void> {
     await this.#write(async (trx, now) => {
       const released = { status: 'done' as const };
       switch (outcome.status) {
         case 'completed':
           if (await this.#hasUnseenMessage(trx)) return this.#beginNextTurn(trx, now);
-          await this.#tell(trx, 'run.completed', await this.#change(trx, { status: 'completed', completed_at: now, updated_at: now }));
+          await this.#recordEnd(trx, 'run.completed', await this.#change(trx, { status: 'completed', completed_at: now, updated_at: now }));
           await caseRunEnded(this.#engine, trx, this.#row, { how: 'completed' });
           await planEvaluation(this.#engine, trx, this.#row);
           return this.#release(trx, released);
         case 'failed':
-          await this.#tell(
+          await this.#recordEnd(
             trx,
             'run.failed',
             await this.#change(trx, { status: 'failed', error: outcome.error, completed_at: now, updated_at: now }),
@@ -169,16 +169,16 @@ export class RunSession implements RunHost {
     await caseRunAsked(this.#engine, trx, run, request);
   }
 
-  #tell(trx: Queries, kind: 'run.completed' | 'run.failed', run: RunRow): Promise<void> {
+  #recordEnd(trx: Queries, kind: 'run.completed' | 'run.failed', run: RunRow): Promise<void> {
     return this.#outbox(trx, run, [runEvent(trx, kind, run)]);
   }
 
-  /** Events for webhooks, in the transaction of what they tell. */
+  /** Records events for webhooks, in the transaction of the change that they report. */
   async #outbox(trx: Queries, run: RunRow, events: NewEvent[]): Promise<void> {
-    if (events.length > 0 && (await recordRunEvents(this.#engine.clock, trx, run, events))) this.#told = true;
+    if (events.length > 0 && (await recordRunEvents(this.#engine.clock, trx, run, events))) this.#shouldWake = true;
   }
 
-  /** A message that came too late for this turn to see counts as posted after it. */
+  /** Whether a message came too late for this turn; it counts as sent after it. */
   async #hasUnseenMessage(trx: Queries): Promise<boolean> {
     return (await postedTexts(trx, this.#row.id, this.#seen)).length > 0;
   }
@@ -216,8 +216,8 @@ export class RunSession implements RunHost {
           isScreenshot(event) ? [] : [eventMessage(this.#row, namingPicture(event, pictures), now)],
         );
         const written = await appendMessages(trx, this.#row.id, messages);
-        const { recorded, known } = await insertExecutions(trx, this.#row, screenshots, pictures, now);
-        await dropPictures(disk, known);
+        const { recorded, duplicates } = await insertExecutions(trx, this.#row, screenshots, pictures, now);
+        await dropPictures(disk, duplicates);
         const files = recorded.map((file) => fileEvent(this.#row, file));
         await this.#outbox(trx, this.#row, [...messageEvents(trx, this.#row, written), ...files]);
         await alsoWrite(trx, now);
@@ -229,13 +229,13 @@ export class RunSession implements RunHost {
     }
   }
 
-  /** Writes within a transaction that fails with RunLostError when the run is not this execution's any more. */
+  /** Writes within a transaction that fails with RunLostError if this execution no longer owns the run. */
   async #write(change: (trx: Queries, now: string) => Promise<void>): Promise<void> {
     if (this.signal.aborted) throw new RunLostError();
     await this.#engine.backups.runs.pass(this.signal, () => this.#writeNow(change));
-    // What a case run does may make room for the next case.
-    if (this.#told || this.#row.case_id !== null) this.#engine.worker.wake();
-    this.#told = false;
+    // Whatever the run of a case does might free capacity for the next case.
+    if (this.#shouldWake || this.#row.case_id !== null) this.#engine.worker.wake();
+    this.#shouldWake = false;
   }
 
   async #writeNow(change: (trx: Queries, now: string) => Promise<void>): Promise<void> {

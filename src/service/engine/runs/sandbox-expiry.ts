@@ -1,4 +1,4 @@
-/** Sandboxes that were made to stage files, and removed when no run has taken them in time. */
+/** Sandboxes that were created to stage files, and that are removed if no run uses them in time. */
 import { newId } from '../../ids.ts';
 import type { JobRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
@@ -8,7 +8,7 @@ import { expireSandbox, expiryOf, insertSandbox } from '../../store/runs/sandbox
 import type { HasBackups, HasClock, HasSandboxes, HasStore, HasWorker } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 
-/** How long a sandbox waits for a run: 24 hours. */
+/** How many milliseconds a sandbox waits for a run: 24 hours. */
 const stagingTime = 24 * 60 * 60 * 1_000;
 
 /** Creates an empty sandbox that a run can be started with. */
@@ -42,6 +42,6 @@ async function expireStagedSandbox(
     return marked;
   });
   const later = expired ? undefined : await expiryOf(engine.store, job.subject_id);
-  // Set back a moment ago, the clock has brought the job here before its time.
+  // If the clock was set back a moment ago, the job was claimed too early.
   await releaseJob(engine.store, job, later === undefined ? { status: 'done' } : { status: 'queued', dueAt: later });
 }

@@ -1,6 +1,6 @@
 /**
- * How long the files of runs that have ended are kept: for ever, unless a retention time is set. Then a job removes the
- * sandboxes whose runs have all ended so long ago. What the runs said and recorded stays.
+ * Removes the sandboxes of runs that have ended. They are kept for ever unless a retention time is set; then a job removes those
+ * whose runs all ended longer ago than that. The messages and records of the runs are kept.
  */
 
 import type { JobRow } from '../../store/database/schema.ts';
@@ -11,11 +11,11 @@ import { endedSandboxes, firstEnd, removeEndedSandbox } from '../../store/runs/s
 import type { HasBackups, HasClock, HasRetention, HasSandboxes, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 
-/** Sandboxes looked up at a time. */
-const portion = 100;
-/** Milliseconds between two looks: at least, where next to nothing is kept, and at most, since the clock may be set meanwhile. */
-const shortestRest = 60_000;
-const longestRest = 24 * 60 * 60 * 1_000;
+/** Number of sandboxes looked up at a time. */
+const batchSize = 100;
+/** Milliseconds between two runs of the job: at least, for very short retention times, and at most, because the clock might be set meanwhile. */
+const minInterval = 60_000;
+const maxInterval = 24 * 60 * 60 * 1_000;
 
 /** Makes the job due at every start, because the retention time might have been changed; ends it if sandboxes are kept for ever. */
 async function planRetention({ store, clock, sandboxRetention }: HasStore & HasClock & HasRetention): Promise<void> {
@@ -37,18 +37,18 @@ async function expireRunSandboxes(
   job: JobRow,
   signal: AbortSignal,
 ): Promise<void> {
-  const { store, clock, sandboxRetention: kept, sandboxes } = engine;
-  if (kept === undefined) return void (await releaseJob(store, job, { status: 'done' }));
-  const before = isoTime(Math.max(0, clock.now() - kept));
+  const { store, clock, sandboxRetention, sandboxes } = engine;
+  if (sandboxRetention === undefined) return void (await releaseJob(store, job, { status: 'done' }));
+  const before = isoTime(Math.max(0, clock.now() - sandboxRetention));
   for (
-    let ids = await endedSandboxes(store, before, portion);
+    let ids = await endedSandboxes(store, before, batchSize);
     ids.length > 0 && !signal.aborted;
-    ids = await endedSandboxes(store, before, portion)
+    ids = await endedSandboxes(store, before, batchSize)
   ) {
     for (const id of ids)
       await engine.backups.removals.pass(signal, async () => {
         const putAside = await store.transaction().execute(async (trx) => {
-          // A run that goes on at this moment waits for the transaction, and then makes its sandbox anew.
+          // A run that is being continued at this moment waits for the transaction, and then creates its sandbox again.
           const removed = await removeEndedSandbox(trx, id, before, isoTime(clock.now()));
           return removed ? sandboxes.putAside(id) : undefined;
         });
@@ -56,9 +56,9 @@ async function expireRunSandboxes(
       });
   }
   const first = await firstEnd(store);
-  // A run that ends from now on is kept for the whole time.
+  // A run that ends from now on is kept for the whole retention time.
   const now = clock.now();
-  const rest = (first === undefined ? now : Date.parse(first)) + kept - now;
-  const dueAt = now + Math.min(longestRest, Math.max(shortestRest, rest));
+  const interval = (first === undefined ? now : Date.parse(first)) + sandboxRetention - now;
+  const dueAt = now + Math.min(maxInterval, Math.max(minInterval, interval));
   await releaseJob(store, job, { status: 'queued', dueAt });
 }

@@ -1,4 +1,4 @@
-/** What the sandbox of a run is at each time of its life, and when it goes. */
+/** The status of a run's sandbox throughout its life, and when it is removed. */
 import { existsSync } from 'node:fs';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ const listing = async (api: Api, run_id: string) => (await api.ok('listRunSandbo
 const note = async (api: Api, run_id: string) =>
   (await api.ok('getRunSandboxFileContent', { params: { run_id }, query: { path: 'note.txt' } })).data;
 
-/** Looks until the sandbox is gone; a worker that went to rest at the wrong moment is woken by the seconds that pass. */
+/** Polls until the sandbox is gone; a worker that went to sleep at the wrong moment is woken by the seconds that pass. */
 async function untilGone(api: Api, clock: ManualClock, runId: string): Promise<void> {
   while ((await listing(api, runId)).sandboxStatus !== 'not_found') clock.advance(5_000);
 }
@@ -49,7 +49,7 @@ it('is running while the run is executed, and paused otherwise', async () => {
   expect((await listing(api, asking.id)).sandboxStatus).toBe('paused');
 });
 
-it('is not found when its folder is gone, and an error when it cannot be read', async () => {
+it('is not found if its folder is gone, and an error if the folder cannot be read', async () => {
   const api = await started({ behaviours: behaviours() });
   const run = await api.run('write');
   await api.until(run.id, 'completed');
@@ -70,7 +70,7 @@ it('is not found when its folder is gone, and an error when it cannot be read', 
   expect(await note(api, run.id)).toMatchObject({ sandboxStatus: 'not_found', content: null, message: 'The sandbox of this run is gone.' });
 });
 
-it('is removed when its time is over, not before, and only where a time is set', async () => {
+it('is removed after the retention time, not before, and only if one is set', async () => {
   const clock = new ManualClock();
   const api = await started({ clock, sandboxRetention: 7 * day, behaviours: behaviours() });
   const asking = await api.run('ask');
@@ -92,7 +92,7 @@ it('is removed when its time is over, not before, and only where a time is set',
   expect((await listing(api, asking.id)).sandboxStatus).toBe('paused');
   while ((await readdir(join(api.dataDirectory, 'sandboxes'))).length > 1) await new Promise((resolve) => setImmediate(resolve));
   expect(await readdir(join(api.dataDirectory, 'sandboxes'))).toEqual([asking.sandbox_id]);
-  // What it said is kept.
+  // The messages of the run are kept.
   expect((await api.ok('getRun', { params: { run_id: first.id } })).run.status).toBe('completed');
 
   const kept = await started({ clock, behaviours: behaviours() });
@@ -102,7 +102,7 @@ it('is removed when its time is over, not before, and only where a time is set',
   expect((await listing(kept, run.id)).sandboxStatus).toBe('paused');
 });
 
-it('counts from the last run that used it, and from the end of a run that went on', async () => {
+it('is kept from the end of the last run that used it, even if that run was continued', async () => {
   const clock = new ManualClock();
   const api = await started({ clock, sandboxRetention: 7 * day, behaviours: behaviours() });
   const first = await api.run('write', 'one');
@@ -123,14 +123,14 @@ it('counts from the last run that used it, and from the end of a run that went o
   const answer = await api.call('startRun', { body: { agent_id: first.agent_id, sandbox_id: first.sandbox_id } });
   expect(answer.status).toBe(404);
 
-  // A run that goes on after that begins with nothing.
+  // A run that continues after that starts with an empty sandbox.
   await api.ok('postRunMessage', { params: { run_id: first.id }, body: { message: 'three' } });
   await api.until(first.id, 'completed');
   expect(await note(api, first.id)).toMatchObject({ sandboxStatus: 'paused', content: 'turn 3' });
   expect(existsSync(join(api.dataDirectory, 'sandboxes', `${first.sandbox_id}.removed`))).toBe(false);
 });
 
-it('goes by the time that is set now, also for runs that ended before', async () => {
+it('is removed according to the current retention time, even for runs that ended earlier', async () => {
   const clock = new ManualClock();
   const first = await started({ clock, behaviours: behaviours() });
   const run = await first.run('write');

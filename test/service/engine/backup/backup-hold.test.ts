@@ -12,7 +12,7 @@ import { type Api, started } from '../../helpers/service.ts';
 
 const hour = 60 * 60 * 1_000;
 
-/** Takes two steps, and tells of each that it began. */
+/** Executes two steps, and reports the start of each. */
 function steps() {
   const begun: string[] = [];
   const behaviour = async (host: RunHost) => {
@@ -29,13 +29,13 @@ function steps() {
 
 const statusOf = async (api: Api, id: string) => (await api.ok('getRun', { params: { run_id: id } })).run.status;
 
-/** Lets everything go on that is due, often enough that what does not happen does not happen. */
+/** Lets everything proceed that is due, often enough to show that something does not happen. */
 async function quiet(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 describe('while everything is held', () => {
-  it('runs make no further step, requests are answered, and the file is the database of that moment', async () => {
+  it('runs do not take another step, requests are answered, and the file is the database at that moment', async () => {
     const { begun, behaviour } = steps();
     const api = await started({ behaviours: { steps: behaviour } });
     const agent = await api.agent('steps');
@@ -45,7 +45,7 @@ describe('while everything is held', () => {
     await quiet();
     expect(begun).toEqual(['one']);
     expect(await statusOf(api, run.id)).toBe('running');
-    // This process has the database open and locked, but closing a copy of it is what a test may do: nobody else wants the lock.
+    // This process has the database open and locked. Closing a copy of the file releases the lock, but no other process wants it.
     const copy = join(await temporaryDirectory(), 'copy.db');
     await copyFile(join(api.dataDirectory, 'aops.db'), copy);
     const database = new Libsql(copy);
@@ -58,7 +58,7 @@ describe('while everything is held', () => {
     expect(begun).toEqual(['one', 'two']);
   });
 
-  it('runs go on when they have waited for 15 seconds, which is told', async () => {
+  it('runs continue after they have waited for 15 seconds, which is logged', async () => {
     const clock = new ManualClock();
     const { begun, behaviour } = steps();
     const api = await started({ clock, behaviours: { steps: behaviour } });
@@ -72,7 +72,7 @@ describe('while everything is held', () => {
     expect(told.hold).toMatchObject({ holds: 'files', runs_waited: false });
   });
 
-  it('a run that waits can be stopped', async () => {
+  it('a waiting run can be stopped', async () => {
     const { begun, behaviour } = steps();
     const api = await started({ behaviours: { steps: behaviour } });
     const agent = await api.agent('steps');
@@ -88,14 +88,14 @@ describe('while everything is held', () => {
 });
 
 describe('while files are held', () => {
-  it('nothing is removed, and afterwards it is', async () => {
+  it('nothing is removed until afterwards', async () => {
     const clock = new ManualClock();
     const { behaviour } = steps();
     const api = await started({ clock, runRetention: hour / 2, behaviours: { steps: behaviour } });
     const run = await api.run('steps');
     await api.until(run.id, 'completed');
     const folder = join(api.dataDirectory, 'sandboxes', run.sandbox_id as string);
-    // Removing is due once an hour.
+    // Removal is due once an hour.
     clock.advance(hour - 10_000);
     const params = { hold_id: (await api.ok('createBackupHold')).hold.id };
     await api.ok('updateBackupHold', { params, body: { holds: 'files' } });
@@ -107,7 +107,7 @@ describe('while files are held', () => {
     expect((await api.call('getRun', { params: { run_id: run.id } })).status).toBe(404);
   });
 
-  it('sandboxes that nobody has taken stay as well', async () => {
+  it('unused sandboxes stay as well', async () => {
     const clock = new ManualClock();
     const api = await started({ clock });
     const { sandbox_id: id } = await api.ok('createSandbox');

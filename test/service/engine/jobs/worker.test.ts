@@ -21,17 +21,17 @@ async function workshop() {
   return { store, clock, worker, job: (subjectId: string) => enqueueJob(store, { kind: 'k', subjectId, dueAt: clock.now() }) };
 }
 
-/** Until something in this process has happened. */
+/** Resolves when something in this process has happened. */
 const until = async (hasHappened: () => boolean) => {
   while (!hasHappened()) await new Promise((resolve) => setImmediate(resolve));
 };
 
-/** Lets the worker's loop come to rest before the clock moves. */
+/** Lets the loop of the worker go to sleep before the clock moves. */
 const settle = async () => {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-it('tries a job again after a while when its handler throws', async () => {
+it('retries a job after a while if its handler throws', async () => {
   const { store, clock, worker, job } = await workshop();
   const attempts: number[] = [];
   const [failed, done] = [new Gate(), new Gate()];
@@ -54,12 +54,12 @@ it('tries a job again after a while when its handler throws', async () => {
   expect((attempts[1] as number) - (attempts[0] as number)).toBe(1_000);
 });
 
-it('runs no more of a kind at once than it may', async () => {
+it('runs no more jobs of a kind at the same time than its concurrency allows', async () => {
   const { store, worker, job } = await workshop();
-  let [busy, most, ended] = [0, 0, 0];
+  let [busy, maxBusy, ended] = [0, 0, 0];
   const [both, all] = [new Gate(), new Gate()];
   const run: Run = async (_, claimed) => {
-    most = Math.max(most, ++busy);
+    maxBusy = Math.max(maxBusy, ++busy);
     if (busy === 2) both.open();
     await both.opened;
     await settle();
@@ -70,12 +70,12 @@ it('runs no more of a kind at once than it may', async () => {
   for (let index = 0; index < 6; index++) await job(`s${index}`);
   worker.start([{ kind: 'k', concurrency: 2, run }], undefined);
   await all.opened;
-  expect(most).toBe(2);
+  expect(maxBusy).toBe(2);
 });
 
-it('looks again when a job has ended that somebody had revoked', async () => {
+it('polls again when a revoked job has ended', async () => {
   const { store, worker, job } = await workshop();
-  const [begun, goOn, second] = [new Gate(), new Gate(), new Gate()];
+  const [begun, finish, second] = [new Gate(), new Gate(), new Gate()];
   const run: Run = async (_, claimed) => {
     if (claimed.subject_id === 'second') {
       await releaseJob(store, claimed, { status: 'done' });
@@ -83,7 +83,7 @@ it('looks again when a job has ended that somebody had revoked', async () => {
       return;
     }
     begun.open();
-    await goOn.opened;
+    await finish.opened;
   };
   await job('first');
   worker.start([{ kind: 'k', concurrency: 1, run }], undefined);
@@ -92,19 +92,19 @@ it('looks again when a job has ended that somebody had revoked', async () => {
   await revokeJob(store, 'k', 'first');
   worker.wake();
   await settle();
-  // Nothing changes any more in the database, and there is room now.
-  goOn.open();
+  // Nothing changes in the database any more, but there is free capacity now.
+  finish.open();
   await second.opened;
 });
 
-it('keeps the lease of what it runs, also when the process was frozen past its end', async () => {
+it('extends the lease of a running job, even after the process was frozen past its end', async () => {
   const { store, clock, worker, job } = await workshop();
-  const [begun, goOn, done] = [new Gate(), new Gate(), new Gate()];
+  const [begun, finish, done] = [new Gate(), new Gate(), new Gate()];
   let runs = 0;
   const run: Run = async (_, claimed) => {
     runs += 1;
     begun.open();
-    await goOn.opened;
+    await finish.opened;
     expect(await releaseJob(store, claimed, { status: 'done' })).toBe(true);
     done.open();
   };
@@ -116,24 +116,24 @@ it('keeps the lease of what it runs, also when the process was frozen past its e
     clock.advance(ms);
   }
   await settle();
-  goOn.open();
+  finish.open();
   await done.opened;
   expect(runs).toBe(1);
 });
 
-describe('when the process is frozen past the end of its leases, what it runs is not taken again', () => {
-  /** A worker that runs a job and has gone to rest. At the end of its rest it keeps the lease, and looks for work. */
+describe('does not claim its own running jobs again when the process is frozen past the end of their leases', () => {
+  /** A worker that runs a job and has gone to sleep. When it wakes up, it extends the lease and polls for work. */
   async function atRest(more: (shop: Awaited<ReturnType<typeof workshop>>) => Promise<Job<undefined>[]> = async () => []) {
     const shop = await workshop();
     const { store, clock, worker, job } = shop;
-    const [begun, goOn, ended] = [new Gate(), new Gate(), new Gate()];
+    const [begun, finish, ended] = [new Gate(), new Gate(), new Gate()];
     let begins = 0;
     const released: boolean[] = [];
     const others = await more(shop);
     const run: Run = async (_, claimed) => {
       begins += 1;
       begun.open();
-      await goOn.opened;
+      await finish.opened;
       released.push(await releaseJob(store, claimed, { status: 'done' }));
       ended.open();
     };
@@ -141,18 +141,18 @@ describe('when the process is frozen past the end of its leases, what it runs is
     worker.start([...others, { kind: 'k', concurrency: 2, run }], undefined);
     await begun.opened;
     await until(() => clock.sleeps === 1);
-    /** What became of it, once the worker has looked again at what it missed. */
+    /** What became of the job, once the worker has caught up. */
     const outcome = async () => {
       worker.wake();
       await until(() => clock.sleeps === 3);
-      goOn.open();
+      finish.open();
       await ended.opened;
       return { begins, released };
     };
     return { clock, outcome };
   }
 
-  it('while its lease is on the way to the disk', async () => {
+  it('while the lease is being written to disk', async () => {
     const { clock, outcome } = await atRest();
     const disk = new Gate();
     const sync = await heldDisk(disk);
@@ -164,7 +164,7 @@ describe('when the process is frozen past the end of its leases, what it runs is
     expect(await outcome()).toEqual({ begins: 1, released: [true] });
   });
 
-  it('while it looks for work of another kind', async () => {
+  it('while it polls for jobs of another kind', async () => {
     const { clock, outcome } = await atRest(async ({ store, clock }) => {
       await enqueueJob(store, { kind: 'other', subjectId: 's', dueAt: clock.now() + 5_000 });
       const claim = async () => {
@@ -179,7 +179,7 @@ describe('when the process is frozen past the end of its leases, what it runs is
   });
 });
 
-it('aborts a handler whose job another has taken', async () => {
+it('aborts a handler whose job another worker has taken', async () => {
   const { store, clock, worker, job } = await workshop();
   const [begun, aborted] = [new Gate(), new Gate()];
   let reason: unknown;
@@ -192,7 +192,7 @@ it('aborts a handler whose job another has taken', async () => {
   await job('s');
   worker.start([{ kind: 'k', concurrency: 1, run }], undefined);
   await begun.opened;
-  // Another worker, to which this one's lease looks over.
+  // Another worker, to which the lease of this one appears to have ended.
   await claimJob(store, 'k', { owner: 'other', now: clock.now() + 20_000, lease: 60_000 });
   await settle();
   clock.advance(6_000);
@@ -201,15 +201,15 @@ it('aborts a handler whose job another has taken', async () => {
   expect(reason).toMatchObject({ reason: 'lost' });
 });
 
-it('says whether others wait for a place', async () => {
+it('reports whether due jobs are waiting for a running one to end', async () => {
   const { store, clock, worker, job } = await workshop();
-  const [begun, goOn] = [new Gate(), new Gate()];
+  const [begun, finish] = [new Gate(), new Gate()];
   const run: Run = async (_, claimed) => {
     begun.open();
-    await goOn.opened;
+    await finish.opened;
     await releaseJob(store, claimed, { status: 'done' });
   };
-  afterTest(async () => goOn.open());
+  afterTest(async () => finish.open());
   worker.start([{ kind: 'k', concurrency: 1, run }], undefined);
   expect(await worker.isWaitedFor('k')).toBe(false);
   await job('first');

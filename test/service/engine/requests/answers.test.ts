@@ -16,7 +16,7 @@ const problem = (request: AskedRequest, body: Parameters<typeof readAnswer>[1]) 
 describe('an approval', () => {
   const request: AskedRequest = { type: 'approval', title: 'Pay?', questions: [] };
 
-  it('takes yes or no', () => {
+  it('accepts a yes or a no', () => {
     expect(readAnswer(request, { approved: true })).toEqual({
       answer: { type: 'approval', approved: true },
       response: 'approved',
@@ -27,7 +27,7 @@ describe('an approval', () => {
     expect(problem(request, { approved: true, answers: {} })).toContain('answers must be left out');
   });
 
-  it('takes a reason with either decision', () => {
+  it('accepts a reason with either decision', () => {
     for (const [approved, word] of [
       [true, 'approved'],
       [false, 'denied'],
@@ -39,7 +39,7 @@ describe('an approval', () => {
     }
   });
 
-  it('counts as denied when it is answered in words', () => {
+  it('counts as denied if it is answered with a message', () => {
     expect(answerInWords(request, 'later')).toEqual({
       answer: { type: 'approval', approved: false, reason: 'later' },
       response: 'denied: later',
@@ -52,7 +52,7 @@ describe('questions', () => {
   const many = { question: 'Colours?', options: colours, multi_select: true };
   const free = { question: 'Why?' };
 
-  it('take an answer each', () => {
+  it('accept one answer each', () => {
     const given = readAnswer(asks(one, many, free), {
       answers: { 'Colour?': ' Red, dark ', 'Colours?': 'Blue , Red, dark,Red', 'Why?': 'so, so' },
     });
@@ -63,24 +63,26 @@ describe('questions', () => {
     expect(given.message).toBe('Colour? Red, dark\nColours? Blue, Red, dark, Red\nWhy? so, so');
   });
 
-  it('say what is missing, unknown or not offered', () => {
+  it('report which answers are missing, unknown, or not among the options', () => {
     expect(problem(asks(one), {})).toContain('"Colour?" needs an answer; choose from: "Red", "Red, dark", "Blue"');
     expect(problem(asks(free), { answers: { 'Why?': '  ' } })).toContain('"Why?" needs an answer');
     expect(problem(asks(one), { answers: { 'Colour?': 'Red,Blue' } })).toContain(
-      '"Colour?" takes one of these: "Red", "Red, dark", "Blue"',
+      '"Colour?" must be one of these: "Red", "Red, dark", "Blue"',
     );
-    expect(problem(asks(many), { answers: { 'Colours?': 'Red, Green' } })).toContain('takes one or more of these');
-    expect(problem(asks(free), { answers: { 'Why?': 'x', 'How?': 'y' } })).toContain('"How?" is not asked; the questions are: "Why?"');
+    expect(problem(asks(many), { answers: { 'Colours?': 'Red, Green' } })).toContain('must be one or more of these');
+    expect(problem(asks(free), { answers: { 'Why?': 'x', 'How?': 'y' } })).toContain(
+      '"How?" is not one of the questions; they are: "Why?"',
+    );
     expect(problem(asks(free), { approved: true, answers: { 'Why?': 'x' } })).toContain('approved must be left out');
   });
 
-  it('named like parts of an object are questions like any other', () => {
+  it('can have the names of properties that every object has', () => {
     expect(problem(asks({ question: 'toString' }), { answers: {} })).toContain('needs an answer');
     const answers = JSON.parse('{"__proto__":"x"}') as Record<string, string>;
     expect(JSON.stringify(readAnswer(asks({ question: '__proto__' }), { answers }).answer)).toContain('"__proto__":"x"');
   });
 
-  it('all get the words of a message', () => {
+  it('are all answered with the text of a message', () => {
     expect(answerInWords(asks(one, free), 'dunno')).toEqual({
       answer: { type: 'question', answers: { 'Colour?': 'dunno', 'Why?': 'dunno' } },
       response: 'dunno',
@@ -88,13 +90,13 @@ describe('questions', () => {
   });
 });
 
-it('labels joined with commas are found again, whatever they contain', () => {
+it('finds labels separated by commas, whatever they contain', () => {
   const label = fc.stringMatching(/^[ab, ]{1,6}$/).filter((text) => text.trim() !== '' && !/^[,\s]|[,\s]$/.test(text));
   fc.assert(
     fc.property(fc.uniqueArray(label, { minLength: 1, maxLength: 6 }), fc.infiniteStream(fc.boolean()), (labels, pick) => {
       const chosen = labels.filter(() => pick.next().value as boolean);
       if (chosen.length === 0) return;
-      // More than one reading may be possible ("a" and "b" against "a, b"); one must be found, and it must say the same.
+      // There can be several readings ("a" and "b", or "a, b"). One must be found, and it must give the same text.
       const read = chosenLabels(chosen.join(', '), labels);
       expect(read?.every((text) => labels.includes(text))).toBe(true);
     }),

@@ -4,7 +4,7 @@ import { createScriptRuntime } from '../../../../src/service/runtimes/script/scr
 import { crashImage } from '../../helpers/crash.ts';
 import { type Api, config, started } from '../../helpers/service.ts';
 
-/** A service in which steps with slow templates take an hour, and what its runtime is told of interruptions. */
+/** A service in which steps with slow templates take an hour, and the interruptions that its runtime learns about. */
 async function slowService(dataDirectory?: string): Promise<{ api: Api; told: Promise<number> }> {
   const script = createScriptRuntime({ pool: new RenderPool(), limits: { step: 3_600_000, pass: 3_600_000 } });
   let begun: (interruptions: number) => void = () => undefined;
@@ -37,13 +37,13 @@ async function startedRun(api: Api): Promise<string> {
   return run.id;
 }
 
-/** Resolves when the run has come to its slow step. */
+/** Resolves when the run has reached its slow step. */
 async function inSlowStep(api: Api, runId: string): Promise<void> {
   while (!(await api.texts(runId)).includes('before')) await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe('a step in which the service ends', () => {
-  it('is given up after five times in a row', async () => {
+describe('a step during which the service ends', () => {
+  it('fails after five times in a row', async () => {
     let { api, told } = await slowService();
     const runId = await startedRun(api);
     const interruptions = [await told];
@@ -52,13 +52,13 @@ describe('a step in which the service ends', () => {
       ({ api, told } = await slowService(await crashImage(api)));
       interruptions.push(await told);
     }
-    // The first is counted from where the run was taken over.
+    // The first one is counted from where the run was taken over.
     expect(interruptions).toEqual([0, 1, 2, 3, 4, 5]);
     const run = await api.until(runId, 'failed');
     expect(run.error).toBe('Step 2 (write, line 4) was given up: the service ended 5 times in a row while it was being done.');
   });
 
-  it('is not given up when the service was stopped each time', async () => {
+  it('does not fail if the service was stopped properly each time', async () => {
     let { api, told } = await slowService();
     const runId = await startedRun(api);
     await told;
@@ -72,7 +72,7 @@ describe('a step in which the service ends', () => {
     await api.until(runId, 'interrupted');
   });
 
-  it('may be a step that waits for a person, for as often as it takes', async () => {
+  it('can wait for a person across any number of restarts', async () => {
     const script = createScriptRuntime({ pool: new RenderPool() });
     let api = await started({ runtimes: [script] });
     const body = {

@@ -1,4 +1,4 @@
-/** How long runs are kept, by a clock that stands still. */
+/** How long runs are kept, with a clock that stands still. */
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const day = 24 * 60 * 60 * 1_000;
 
 const picture = png(1, 1, [1, 2, 3]);
 
-/** Says something, takes a picture, writes a file and keeps a result. */
+/** Sends a message, takes a picture, writes a file, and records a result. */
 async function work(host: RunHost) {
   await host.sandbox.write('note.txt', Buffer.from('note'));
   const at = new Date(host.clock.now());
@@ -33,11 +33,11 @@ const ask = async (host: RunHost) =>
 
 const statusOf = async (api: Api, id: string) => (await api.call('getRun', { params: { run_id: id } })).status;
 
-/** Lets the job do its work, which is due, until the run is gone. */
+/** Lets the job, which is due, do its work until the run is gone. */
 const untilGone = (api: Api, clock: ManualClock, id: string): Promise<void> =>
   within(10_000, clock, async () => (await statusOf(api, id)) === 404);
 
-/** Rows that belong to a run, in a database that nobody has open. */
+/** Rows that belong to a run, in a database that no service has open. */
 function rowsOf(directory: string, id: string): Record<string, number> {
   const file = new Libsql(join(directory, 'aops.db'));
   const counts = [...runTables, 'jobs'].map((table) => {
@@ -50,7 +50,7 @@ function rowsOf(directory: string, id: string): Record<string, number> {
 }
 
 describe('runs that have ended', () => {
-  it('go when their time is over, with everything of theirs; those that have not ended stay', async () => {
+  it('are removed after the retention time, with everything that belongs to them; those that have not ended stay', async () => {
     const clock = new ManualClock();
     const api = await started({ clock, runRetention: 90 * day, behaviours: { work, ask } });
     const waiting = await api.run('ask');
@@ -75,7 +75,7 @@ describe('runs that have ended', () => {
     expect(rowsOf(api.dataDirectory, second.id)).toMatchObject({ messages: 1, run_files: 1, tool_executions: 1, journal: 1 });
   });
 
-  it('have the time anew when they went on, and keep a sandbox that another uses', async () => {
+  it('are kept for the whole time again after they continued, and leave a sandbox that another run uses', async () => {
     const clock = new ManualClock();
     const api = await started({ clock, runRetention: 10 * day, behaviours: { work } });
     const first = await api.run('work');
@@ -96,7 +96,7 @@ describe('runs that have ended', () => {
     while ((await readdir(join(api.dataDirectory, 'sandboxes'))).length > 0) await new Promise((resolve) => setImmediate(resolve));
   });
 
-  it('are counted in their month, and their numbers are not given again', async () => {
+  it('still count in their month, and their numbers are not reused', async () => {
     const clock = new ManualClock(Date.parse('2026-07-01T00:00:00Z'));
     const api = await started({ clock, runRetention: day, behaviours: { work } });
     const run = await api.run('work');
@@ -112,7 +112,7 @@ describe('runs that have ended', () => {
     expect((await api.ok('getTeamUsage', { params: { teamId: api.service.teamId } } as never)).agentRuns.used).toBe(0);
   });
 
-  it('stay for ever where nothing is said, whatever was said before', async () => {
+  it('stay for ever without a retention time, even if there was one before', async () => {
     const clock = new ManualClock();
     const api = await started({ clock, runRetention: 90 * day, behaviours: { work } });
     const run = await api.run('work');
@@ -126,7 +126,7 @@ describe('runs that have ended', () => {
     await untilGone(again, clock, run.id);
   });
 
-  it('go in portions, however many they are', async () => {
+  it('are removed in batches, however many there are', async () => {
     const clock = new ManualClock();
     const api = await started({ clock, runRetention: day, behaviours: { done: async () => ({ status: 'failed', error: 'no' }) } });
     const agent_id = await api.agent('done');
@@ -137,7 +137,7 @@ describe('runs that have ended', () => {
     expect((await api.ok('listRuns')).total).toBe(0);
   });
 
-  it('take what a crash left on the disk with them, and tokens that have expired', async () => {
+  it('are removed together with the leftovers of a crash and expired tokens', async () => {
     const clock = new ManualClock();
     const first = await started({ clock, runRetention: day });
     const { client, secret } = await first.ok('createLocalClient', { body: { name: 'ci' } });
@@ -162,7 +162,7 @@ describe('runs that have ended', () => {
   });
 });
 
-it('every table that refers to runs is thought of', async () => {
+it('knows every table that refers to runs', async () => {
   const api = await started();
   await api.service.close();
   const file = new Libsql(join(api.dataDirectory, 'aops.db'));
@@ -171,6 +171,6 @@ it('every table that refers to runs is thought of', async () => {
     (file.prepare(`pragma foreign_key_list(${name})`).all([]) as { table: string }[]).some(({ table }) => table === 'runs'),
   );
   file.close();
-  // Cases are not removed; a run that one is tied to stays.
+  // Cases are not removed, and neither is a run that belongs to one.
   expect(referring.map(({ name }) => name).sort()).toEqual([...runTables, 'cases'].sort());
 });

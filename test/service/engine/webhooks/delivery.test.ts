@@ -1,4 +1,4 @@
-/** Deliveries by a clock that stands still (S32 to S38): the log of attempts, the schedule, receivers of every kind, and restarts. */
+/** Deliveries with a clock that stands still: the log of attempts, the schedule, receivers of every kind, and restarts. */
 import { cp } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -24,7 +24,7 @@ async function subscribed(url: string, options: Parameters<typeof started>[0] = 
   return { clock, service, webhook };
 }
 
-/** A run that completes, and so is told of. */
+/** A run that completes, which is an event. */
 async function happen(service: Api): Promise<void> {
   const run = await service.run();
   await service.until(run.id, 'completed');
@@ -38,7 +38,7 @@ const detail = async (service: Api, { id }: WebhookDelivery) =>
 const wait = (one: WebhookDelivery, from: number): number => Date.parse(one.next_attempt_at as string) - from;
 
 describe('a delivery that fails', () => {
-  it('is tried again with the same id, and a time and signature of its own', async () => {
+  it('is retried with the same ID, but a new timestamp and signature', async () => {
     const hook = await receiver();
     hook.answer = (response, number) => response.writeHead(number < 3 ? 500 : 200).end();
     const { clock, service } = await subscribed(hook.url);
@@ -62,7 +62,7 @@ describe('a delivery that fails', () => {
       expect(hook.received[index]?.headers['webhook-timestamp']).toBe(String(Math.floor(Date.parse(started_at) / 1_000)));
   });
 
-  it('is given up after ten attempts over three days', async () => {
+  it('is abandoned after ten attempts over three days', async () => {
     const hook = await receiver();
     hook.answer = (response) => response.writeHead(500).end();
     const { clock, service } = await subscribed(hook.url);
@@ -101,7 +101,7 @@ describe('a receiver', () => {
     expect(elsewhere.received).toEqual([]);
   });
 
-  it('that is slow is waited for, up to 15 seconds', async () => {
+  it('that is slow has up to 15 seconds', async () => {
     const hook = await receiver();
     let release: (() => void) | undefined;
     hook.answer = (response, number) => {
@@ -124,7 +124,7 @@ describe('a receiver', () => {
     expect(late).toMatchObject({ status: 'pending', last_status_code: null, last_error: 'no answer within 15 s' });
   });
 
-  it('that never ends its body has given its answer with the status', async () => {
+  it('that never ends its body has answered with its status', async () => {
     const hook = await receiver();
     hook.answer = (response) => {
       response.writeHead(200);
@@ -149,7 +149,7 @@ describe('a receiver', () => {
       (socket: Socket) => socket.end(`HTTP/1.1 200 OK\r\n${'x-a: 1234567890\r\n'.repeat(5_000)}\r\n`),
       /headers of the answer are too large/,
     ],
-  ])('that %s has failed', async (_, behave, reason) => {
+  ])('that %s counts as failed', async (_, behave, reason) => {
     const raw = await rawReceiver(behave);
     afterTest(raw.close);
     const { service } = await subscribed(raw.url);
@@ -159,7 +159,7 @@ describe('a receiver', () => {
     expect(one.last_error).toMatch(reason);
   });
 
-  it('that is not there has failed', async () => {
+  it('that does not exist counts as failed', async () => {
     const hook = await Receiver.start();
     await hook.close();
     const { service } = await subscribed(hook.url);
@@ -167,7 +167,7 @@ describe('a receiver', () => {
     expect((await delivery(service, attempted)).last_error).toBe('the connection was refused');
   });
 
-  it('that asks for time gets it, for everything that waits and comes', async () => {
+  it('that asks for time gets it, for all pending and new deliveries', async () => {
     const hook = await receiver();
     hook.answer = (response, number) => response.writeHead(number === 1 ? 429 : 200, { 'retry-after': '600' }).end();
     const { clock, service } = await subscribed(hook.url);
@@ -182,7 +182,7 @@ describe('a receiver', () => {
     expect(hook.received).toHaveLength(3);
   });
 
-  it('that is gone ends its subscription, and the others are told', async () => {
+  it('that is gone has its subscription disabled, which is an event for the other subscriptions', async () => {
     const [gone, other] = [await receiver(), await receiver()];
     gone.answer = (response) => response.writeHead(410).end();
     const { service, webhook } = await subscribed(gone.url);
@@ -200,7 +200,7 @@ describe('a receiver', () => {
     expect(gone.received).toHaveLength(1);
   });
 
-  it('of a single run that is gone gets no more of it', async () => {
+  it('of a single run that is gone gets no further events of it', async () => {
     const hook = await receiver();
     hook.answer = (response) => response.writeHead(410).end();
     const service = await started();
@@ -212,8 +212,8 @@ describe('a receiver', () => {
   });
 });
 
-describe('an endpoint that goes on failing', () => {
-  it('is disabled after five days, a success in between resets that, and it can be enabled again', async () => {
+describe('an endpoint that keeps failing', () => {
+  it('is disabled after five days unless an attempt succeeds in between, and can be enabled again', async () => {
     const hook = await receiver();
     let status = 500;
     hook.answer = (response) => response.writeHead(status).end();
@@ -235,7 +235,7 @@ describe('an endpoint that goes on failing', () => {
 
     status = 500;
     await failThrough();
-    // Ten failures, but not yet five days of them; the next one comes later.
+    // There were ten failures, but not over five days yet; the next one comes later.
     expect((await state())?.enabled).toBe(true);
     clock.advance(3 * day);
     await happen(service);
@@ -257,7 +257,7 @@ describe('an endpoint that goes on failing', () => {
 });
 
 describe('endpoints', () => {
-  it('that are slow once go on with everything else meanwhile', async () => {
+  it('get all other deliveries while one of theirs is slow', async () => {
     const hook = await receiver();
     let release: (() => void) | undefined;
     hook.answer = (response, number) => {
@@ -269,7 +269,7 @@ describe('endpoints', () => {
     const agent_id = await service.agent();
     const runs = await Promise.all(Array.from({ length: 60 }, () => service.ok('startRun', { body: { agent_id } })));
     for (const { run } of runs) await service.until(run.id, 'completed');
-    // More than an endpoint gets in a turn, and the clock stands still.
+    // More deliveries than an endpoint gets in a turn, while the clock stands still.
     await hook.count(60);
     const pending = async () => (await deliveries(service, { status: 'pending', limit: 100 })).length;
     while ((await pending()) > 1) await new Promise((resolve) => setImmediate(resolve));
@@ -278,18 +278,18 @@ describe('endpoints', () => {
     expect(new Set(hook.received.map(({ headers }) => headers['webhook-id'])).size).toBe(60);
   });
 
-  it('that hang take nothing from others, and get four requests at a time', async () => {
+  it('that hang do not delay the others, and get four requests at a time', async () => {
     const [dead, healthy] = [await receiver(), await receiver()];
     dead.answer = () => undefined;
     const { service } = await subscribed(dead.url);
     await service.ok('createTeamWebhook', { body: { url: healthy.url, events: ['run.completed'] } });
     for (let number = 0; number < 12; number++) await happen(service);
-    // The clock stands still: if one had to wait for another's deadline, this would never end.
+    // The clock stands still, so this would never end if one had to wait for the deadline of another.
     await healthy.count(12);
     expect(dead.received).toHaveLength(4);
   });
 
-  it('deliver everything, however much there is', async () => {
+  it('get everything, however much there is', async () => {
     const hook = await receiver();
     const { service } = await subscribed(hook.url, {}, ['run.started', 'run.completed']);
     const agentId = await service.agent();
@@ -301,7 +301,7 @@ describe('endpoints', () => {
 });
 
 describe('the secret', () => {
-  it('of before signs until the overlap is over', async () => {
+  it('from before a rotation signs until the overlap ends', async () => {
     const hook = await receiver();
     const { clock, service } = await subscribed(hook.url);
     await service.ok('getTeamWebhookSecret');
@@ -314,7 +314,7 @@ describe('the secret', () => {
     await hook.count(2);
     expect(hook.received.map(({ headers }) => headers['webhook-signature']?.split(' ').length)).toEqual([2, 1]);
     expect((await service.ok('getTeamWebhookSecret')).previous_expires_at).toBeNull();
-    // After the overlap a rotation is no conflict any more.
+    // After the overlap, a rotation is no longer a conflict.
     await service.ok('rotateTeamWebhookSecret');
     expect(failure(await service.call('rotateTeamWebhookSecret'))).toEqual([409, 'secret_rotation_in_progress']);
     clock.advance(day);
@@ -339,14 +339,14 @@ describe('an address', () => {
     'http://2130706433:PORT/',
     'http://[::ffff:127.0.0.1]:PORT/',
     'http://localhost:PORT/',
-  ])('of this machine is reached as %s', async (url) => {
+  ])('of this machine can be written as %s', async (url) => {
     const hook = await receiver();
     const { service } = await subscribed(url.replace('PORT', new URL(hook.url).port));
     await happen(service);
     expect((await delivery(service, attempted)).status).toBe('delivered');
   });
 
-  it('is judged when it is dialled: a name that changes its mind is refused', async () => {
+  it('is checked when it is dialled, so a name that starts to resolve to another address is refused', async () => {
     const hook = await receiver();
     const lookup = lookupOf([['127.0.0.1'], ['169.254.169.254']]);
     const { service } = await subscribed(hook.url.replace('127.0.0.1', 'rebind.test'), { webhooks: { random, lookup } });
@@ -356,7 +356,7 @@ describe('an address', () => {
     expect(hook.received).toEqual([]);
   });
 
-  it('is one of those that were judged, when a name has several', async () => {
+  it('is one of those that were checked if a name has several', async () => {
     const hook = await receiver();
     const lookup = lookupOf([['10.0.0.1', '127.0.0.1', 'fe80::1']]);
     const { service } = await subscribed(hook.url.replace('127.0.0.1', 'many.test'), { webhooks: { random, lookup } });
@@ -365,15 +365,15 @@ describe('an address', () => {
     expect(hook.received[0]?.headers.host).toMatch(/^many\.test:/);
   });
 
-  it('of a name that cannot be looked up is asked for again later', async () => {
+  it('of a name that cannot be resolved is looked up again later', async () => {
     const lookup: Lookup = (_, __, done) => done(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), []);
     const { service } = await subscribed('http://nowhere.test/', { webhooks: { random, lookup } });
     await happen(service);
     expect((await delivery(service, attempted)).last_error).toBe('the host name could not be found');
   });
 
-  it('that the operator allowed is dialled', async () => {
-    // An address of the documentation range: where nothing listens, but which is tried.
+  it('that the operator has allowed is dialled', async () => {
+    // An address of the documentation range: nothing listens there, but it is tried.
     const lookup = lookupOf([['127.0.0.1']]);
     const service = await started({ webhooks: { allow: ['192.0.2.0/24', 'hooks.example.com'], lookup } });
     for (const url of ['http://192.0.2.7:9/', 'http://hooks.example.com:9/'])
@@ -384,7 +384,7 @@ describe('an address', () => {
     ]);
   });
 
-  it('that no one may reach fails the start of a service that names it wrongly', async () => {
+  it('that is not a valid rule fails the start of the service', async () => {
     const dataDirectory = await temporaryDirectory();
     await expect(started({ dataDirectory, webhooks: { allow: ['http://x/'] } })).rejects.toMatchObject({ code: 'webhook_host_invalid' });
     await started({ dataDirectory });
@@ -392,7 +392,7 @@ describe('an address', () => {
 });
 
 describe('a service that ends', () => {
-  it('delivers what was queued when it starts again, under the same id', async () => {
+  it('delivers what was queued when it starts again, under the same ID', async () => {
     const hook = await receiver();
     hook.answer = (response, number) => (number === 1 ? undefined : response.writeHead(200).end());
     const { service, webhook } = await subscribed(hook.url);
@@ -400,7 +400,7 @@ describe('a service that ends', () => {
     await happen(service);
     await hook.count(2);
     await delivery(service, attempted);
-    // A copy of the data while the first attempt is under way is what a kill leaves behind.
+    // A copy of the data while the first attempt is in progress is what a killed process leaves behind.
     const dataDirectory = await temporaryDirectory();
     await cp(service.dataDirectory, join(dataDirectory, 'copy'), { recursive: true });
     const again = await started({ dataDirectory: join(dataDirectory, 'copy') });
@@ -411,7 +411,7 @@ describe('a service that ends', () => {
     while ((await deliveries(again, { status: 'delivered' })).length < 2);
   });
 
-  it('lets requests that are under way end', async () => {
+  it('lets requests in progress end', async () => {
     let answer: (() => void) | undefined;
     const hook = await receiver();
     hook.answer = (response) => {
@@ -429,7 +429,7 @@ describe('a service that ends', () => {
 });
 
 describe('the log of deliveries', () => {
-  it('is kept for 30 days', async () => {
+  it('is retained for 30 days', async () => {
     const hook = await receiver();
     const { clock, service, webhook } = await subscribed(hook.url);
     await happen(service);
@@ -446,7 +446,7 @@ describe('the log of deliveries', () => {
   });
 });
 
-it('sends one request on each connection', async () => {
+it('sends one request over each connection', async () => {
   const sockets = new Set<Socket>();
   const server = createServer((_, response) => void response.end()).on('connection', (socket) => sockets.add(socket));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

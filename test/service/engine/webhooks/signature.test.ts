@@ -6,7 +6,7 @@ import { signedHeaders } from '../../../../src/service/engine/webhooks/signature
 
 const secret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
-it('is the vector of the specification', () => {
+it('matches the test vector of the specification', () => {
   const headers = signedHeaders(
     ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
     'msg_p5jXN8AQM9LWM0D4loKWxJek',
@@ -20,7 +20,7 @@ it('is the vector of the specification', () => {
   });
 });
 
-it('is the HMAC of id, time and the bytes of the body, and the reference library takes it', () => {
+it('is the HMAC of the ID, the time, and the bytes of the body, and the reference library accepts it', () => {
   const key = secret();
   fc.assert(
     fc.property(fc.oneof(fc.constant(''), fc.string({ unit: 'binary' }), fc.json()), fc.uuid(), (body, id) => {
@@ -38,7 +38,7 @@ it('is the HMAC of id, time and the bytes of the body, and the reference library
   );
 });
 
-it('has a signature of each secret, in their order', () => {
+it('contains a signature for each secret, in their order', () => {
   const [newer, older] = [secret(), secret()];
   const at = Date.now();
   const { 'webhook-signature': both } = signedHeaders([newer, older], 'id', at, 'x');
