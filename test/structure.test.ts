@@ -1,50 +1,21 @@
-/** The import graph of src: what lies below knows nothing of what lies above, and nothing is imported in a circle. */
-import { readdirSync, readFileSync } from 'node:fs';
+/** The import graph of src: no file or folder imports anything above it, and there are no cycles. */
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { type Graph, type Imports, importsBetween, importsIn } from '../scripts/structure/imports.ts';
+import { structurePicture } from '../scripts/structure/structure.ts';
 
 const root = path.join(import.meta.dirname, '..', 'src');
-const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
-  .map((name) => name.replaceAll('\\', '/'))
-  .filter((name) => name.endsWith('.ts'));
-const known = new Set(files);
+const imports = importsIn(root);
+const between = (placeOf: (file: string) => string | undefined): Graph => importsBetween(imports, placeOf);
 
-type Graph = ReadonlyMap<string, ReadonlySet<string>>;
-
-/** Imports by file, static and dynamic; paths below src. */
-const imports: Graph = new Map(
-  files.map((file) => {
-    const text = readFileSync(path.join(root, file), 'utf8');
-    const found = [...text.matchAll(/(?:from|import\(|import)\s*'(\.{1,2}\/[^'\n]+)'/g)].map(([, specifier]) =>
-      path.posix.normalize(path.posix.join(path.posix.dirname(file), specifier as string)),
-    );
-    return [file, new Set(found.filter((name) => known.has(name)))];
-  }),
-);
-
-/** The same for places: what `placeOf` maps a file to. Files that it maps to undefined are left out. */
-function between(placeOf: (file: string) => string | undefined): Graph {
-  const graph = new Map<string, Set<string>>();
-  for (const [file, targets] of imports) {
-    const from = placeOf(file);
-    if (from === undefined) continue;
-    const reached = graph.get(from) ?? new Set();
-    graph.set(from, reached);
-    for (const target of targets) {
-      const to = placeOf(target);
-      if (to !== undefined && to !== from) reached.add(to);
-    }
-  }
-  return graph;
-}
-
-/** One circle of a graph, as the places on it; undefined when there is none. */
-function circle(graph: Graph): string[] | undefined {
+/** A cycle of a graph, as the places on it; undefined if there are no cycles. */
+function cycle(graph: Graph | Imports): string[] | undefined {
   const done = new Set<string>();
   const visit = (place: string, above: string[]): string[] | undefined => {
     if (above.includes(place)) return [...above.slice(above.indexOf(place)), place];
     if (done.has(place)) return undefined;
-    for (const next of graph.get(place) ?? []) {
+    for (const next of graph.get(place)?.keys() ?? []) {
       const found = visit(next, [...above, place]);
       if (found) return found;
     }
@@ -62,39 +33,64 @@ function circle(graph: Graph): string[] | undefined {
 const below = (folder: string) => (file: string) =>
   file.startsWith(`${folder}/`) ? file.slice(folder.length + 1).split('/')[0] : undefined;
 
-describe('imports', () => {
-  it('of files form no circle', () => {
-    expect(circle(imports)).toBeUndefined();
+describe('the imports of src', () => {
+  it('contain no cycle of files', () => {
+    expect(cycle(imports)).toBeUndefined();
   });
 
   it.each([
     ['src', (file: string) => file.split('/')[0]],
     ...['cli', 'service', 'service/store', 'service/engine', 'commands'].map((folder) => [folder, below(folder)] as const),
-  ] as const)('between the parts of %s form no circle', (_, placeOf) => {
-    expect(circle(between(placeOf))).toBeUndefined();
+  ] as const)('contain no cycle between the parts of %s', (_, placeOf) => {
+    expect(cycle(between(placeOf))).toBeUndefined();
   });
 
-  it('of a command group lead to no other group', () => {
-    // The list of all groups is what puts them together.
+  it('never lead from one command group to another', () => {
+    // The list of all groups imports each of them.
     const group = (file: string) => (file === 'commands/index.ts' ? undefined : below('commands')(file));
-    const crossing = [...between(group)].flatMap(([from, targets]) => [...targets].map((to) => `${from} -> ${to}`));
+    const crossing = [...between(group)].flatMap(([from, targets]) => [...targets.keys()].map((to) => `${from} -> ${to}`));
     expect(crossing).toEqual([]);
   });
 
-  it('lead downwards only, from api to http, engine, store and database', () => {
+  it('lead only downwards in the service: from api to http, engine, store, and database', () => {
     const layers = ['store/database', 'store', 'engine', 'http', 'api'];
     const layerOf = (file: string): string | undefined => layers.find((layer) => file.startsWith(`service/${layer}/`));
     const upward = [...between(layerOf)].flatMap(([from, targets]) =>
-      [...targets].filter((to) => layers.indexOf(to) > layers.indexOf(from)).map((to) => `${from} -> ${to}`),
+      [...targets.keys()].filter((to) => layers.indexOf(to) > layers.indexOf(from)).map((to) => `${from} -> ${to}`),
     );
     expect(upward).toEqual([]);
   });
 
-  it('give the whole engine to nobody inside it: functions name the parts that they use', () => {
-    const users = files.filter(
+  it('do not include the whole engine inside the engine: functions name the parts that they use', () => {
+    const users = [...imports.keys()].filter(
       (file) =>
         file.startsWith('service/engine/') && /import type \{[^}]*\bEngine\b[^}]*\}/.test(readFileSync(path.join(root, file), 'utf8')),
     );
-    expect(users.sort()).toEqual(['service/engine/create-engine.ts', 'service/engine/engine-jobs.ts']);
+    expect(users).toEqual(['service/engine/create-engine.ts', 'service/engine/engine-jobs.ts']);
+  });
+
+  it('are found by the functions that these tests use', () => {
+    expect(imports.get('main.ts')).toContain('cli/program/program.ts');
+    expect(cycle(new Map(Object.entries({ a: new Set(['b']), b: new Set(['a']) })))).toEqual(['a', 'b', 'a']);
+  });
+});
+
+describe('the picture of the structure', () => {
+  const importing = (from: string, to: string) => new Map([...imports, [from, new Set([to])]]);
+
+  it.each([
+    ['a new folder', 'new-folder/a.ts', 'base/errors.ts', 'the folder new-folder'],
+    ['a new import between folders', 'client/new.ts', 'watch/pace.ts', 'the import of watch from client'],
+    ['a new folder of the service', 'service/new-folder/a.ts', 'service/errors.ts', 'the folder service/new-folder'],
+    ['an upward import in the service', 'service/store/new.ts', 'service/http/server.ts', 'the import of http from store'],
+  ])('fails on %s, so that it stays complete', (_, from, to, problem) => {
+    expect(() => structurePicture(importing(from, to))).toThrow(problem);
+  });
+
+  it('shows the number of imports', () => {
+    const count = [...imports]
+      .flatMap(([file, targets]) => (file.startsWith('cli/') ? [...targets] : []))
+      .filter((to) => to.startsWith('watch/')).length;
+    expect(structurePicture(imports)).toMatch(new RegExp(`class="count"[^>]*>${count}<`));
   });
 });

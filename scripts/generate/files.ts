@@ -1,5 +1,7 @@
 /** Every file that is generated from the source, by its path in the repository. Pure: `npm run generate` writes them, a test compares them. */
 import { completionScripts, type Shell } from '../../src/commands/completion/scripts.ts';
+import { importsIn } from '../structure/imports.ts';
+import { structurePicture } from '../structure/structure.ts';
 import { contractFields, contractFieldsFile } from './contract-fields.ts';
 import { interfacePage } from './interface.ts';
 import { manPages } from './man.ts';
@@ -14,6 +16,7 @@ export async function generatedFiles(): Promise<Map<string, string>> {
   const files = new Map([
     ['docs/interface.md', interfacePage()],
     [contractFieldsFile, await contractFields()],
+    ['docs/images/structure.svg', structurePicture(importsIn('src'))],
   ]);
   for (const [name, text] of await manualPages()) files.set(`docs/manual/${name}`, text);
   for (const [name, text] of await manPages()) files.set(`man/${name}`, text);
