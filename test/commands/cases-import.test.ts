@@ -2,10 +2,13 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
+import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { parseCsv } from '../../src/commands/cases/import/csv.ts';
 import { makeDrafts } from '../../src/commands/cases/import/drafts.ts';
 import { readRows } from '../../src/commands/cases/import/rows.ts';
 import type { Case, Queue } from '../../src/interface/types.ts';
+import { toCsv } from '../../src/terminal/csv.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { whenDone } from '../support/temporary.ts';
 
@@ -216,6 +219,30 @@ describe('cases create --from', () => {
     expect(new Set(titles).size).toBe(1_000);
   });
 
+  it('keeps every line that is written after one that was cut off', async () => {
+    const { name, id } = await queue();
+    await service.file('torn.ndjson', '{"title":"a"}\n');
+    const argv = ['cases', 'create', name, '--from', 'torn.ndjson', '--json'];
+    expect((await service.cli(argv)).code).toBe(0);
+    const written = await service.read('torn.ndjson.aops-ledger');
+    // Simulates a process that was killed while it recorded the response.
+    await service.file('torn.ndjson.aops-ledger', written.slice(0, -20));
+    expect((await service.cli(argv)).json()).toMatchObject({ created: 1, created_before: 0 });
+    const lines = (await service.read('torn.ndjson.aops-ledger')).trimEnd().split('\n');
+    expect(JSON.parse(lines.at(-1) as string)).toEqual({ batch: 1, created: 1, failed: [] });
+    // Nothing needs to be sent again, however much later.
+    expect((await service.cli(argv)).json()).toMatchObject({ created: 0, created_before: 1 });
+    expect(await cases(id)).toHaveLength(1);
+  });
+
+  it('starts over when the ledger is empty, because nothing was sent before its first line', async () => {
+    const { name, id } = await queue();
+    await service.file('bare.ndjson', '{"title":"a"}\n');
+    await service.file('bare.ndjson.aops-ledger', '');
+    expect((await service.cli(['cases', 'create', name, '--from', 'bare.ndjson', '--json'])).json()).toMatchObject({ created: 1 });
+    expect(await cases(id)).toHaveLength(1);
+  });
+
   it('does not repeat a batch whose key may have expired', async () => {
     const { name, id } = await queue();
     await service.file('old.ndjson', '{"title":"a"}\n');
@@ -266,6 +293,8 @@ describe('cases create --from', () => {
     ['short.csv', 'title,b\nx\n', [], 'short.csv:2: the row has 1 cell, but the header has 2 columns.'],
     ['quote.csv', 'title\n"x\n', [], 'quote.csv:2: a quote is not closed.'],
     ['after.csv', 'title\n"x"y\n', [], 'after.csv:2: there is text after a closing quote.'],
+    ['line.csv', 'title\r\n"a\r\nb"\r\n\r\n"c\r\n"d"\r\n', [], 'line.csv:5: there is text after a closing quote.'],
+    ['unquoted.csv', 'title\n"a"\n27" display\n', [], 'unquoted.csv:3: a quote is in the middle of a cell that does not begin with one.'],
     ['twice.csv', 'title,title\nx,y\n', [], 'twice.csv:1: the column "title" appears twice.'],
     ['untitled.csv', 'a,b\n1,2\n', [], 'No column is mapped to the title.'],
     ['map.csv', 'a\n1\n', ['--map', 'a=name'], '"a=name" is not a valid --map; write COLUMN=title'],
@@ -328,6 +357,30 @@ describe('rows and columns', () => {
         ['z', ''],
       ]);
     }
+  });
+
+  it('contain quotes as text where no cell begins with one', () => {
+    const { rows } = readRows(bytes('title\tsize\nFlat display\t27"\n'), 'x.tsv');
+    expect(rows.map(({ values }) => values)).toEqual([{ title: 'Flat display', size: '27"' }]);
+  });
+
+  it('are read as they were written, whatever they contain', () => {
+    const cell = fc.string({ unit: fc.constantFrom('a', 'é', '"', ',', ';', '\t', '\n', '\r\n', ' ') });
+    const table = fc
+      .integer({ min: 2, max: 4 })
+      .chain((width) => fc.array(fc.array(cell, { minLength: width, maxLength: width }), { minLength: 1 }));
+    fc.assert(
+      fc.property(table, (rows) => {
+        const header = (rows[0] as string[]).map((_, index) => `c${index}`);
+        let line = 2;
+        const expected = rows.map((cells) => {
+          const row = { line, cells };
+          line += cells.join('').split('\n').length;
+          return row;
+        });
+        expect(parseCsv(toCsv(header, rows), 'x.csv')).toEqual({ header, rows: expected });
+      }),
+    );
   });
 
   it('are converted to numbers only without loss', () => {

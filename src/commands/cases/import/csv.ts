@@ -1,19 +1,22 @@
 /** Reads CSV: RFC 4180, plus semicolons or tabs as delimiters, LF line endings, a byte order mark and blank lines. Pure. */
+import { CsvError, parse } from 'csv-parse/sync';
 import { UsageError } from '../../../base/errors.ts';
 import { pluralize } from '../../../base/pluralize.ts';
 
+interface CsvRow {
+  /** The number of its first line. */
+  line: number;
+  cells: string[];
+}
+
 export interface CsvTable {
   header: string[];
-  /** Each row with the number of its first line. */
-  rows: { line: number; cells: string[] }[];
-  delimiter: string;
+  rows: CsvRow[];
 }
 
 /** @throws UsageError naming file and line */
 export function parseCsv(text: string, file: string): CsvTable {
-  const content = text.replace(/^\uFEFF/, '');
-  const delimiter = delimiterOf(content);
-  const [header, ...rows] = [...records(content, delimiter, file)];
+  const [header, ...rows] = rowsOf(text, file);
   if (header === undefined) throw new UsageError(`${file} is empty; its first line must name the columns.`);
   const names = header.cells.map((name) => name.trim());
   const duplicate = names.find((name, index) => names.indexOf(name) < index);
@@ -24,7 +27,54 @@ export function parseCsv(text: string, file: string): CsvTable {
       `${file}:${line}: the row has ${pluralize(cells.length, 'cell')}, but the header has ${pluralize(names.length, 'column')}.`,
     );
   }
-  return { header: names, rows, delimiter };
+  return { header: names, rows };
+}
+
+/** The rows with their first lines, which csv-parse itself counts wrongly after a CR LF inside quotes. */
+function rowsOf(text: string, file: string): CsvRow[] {
+  const content = text.replace(/^\uFEFF/, '');
+  const delimiter = delimiterOf(content);
+  // Where no cell begins with a quote, quotes are text: 27" display.
+  const hasQuotedCells = new RegExp(`(?:^|[\\n${delimiter}])"`).test(content);
+  const rows: CsvRow[] = [];
+  let line = 1;
+  const addRow = (cells: string[]): null => {
+    const isBlank = cells.length === 1 && cells[0]?.trim() === '';
+    if (!isBlank) rows.push({ line, cells });
+    line += 1;
+    for (const cell of cells) line += cell.split('\n').length - 1;
+    return null;
+  };
+  try {
+    parse(content, {
+      delimiter,
+      record_delimiter: ['\r\n', '\n'],
+      quote: hasQuotedCells ? '"' : null,
+      escape: hasQuotedCells ? '"' : null,
+      relax_column_count: true,
+      on_record: addRow,
+    });
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw problemOf(error, `${file}:${line}`);
+  }
+  return rows;
+}
+
+function problemOf({ code, message }: CsvError, place: string): UsageError {
+  switch (code) {
+    case 'CSV_QUOTE_NOT_CLOSED':
+      return new UsageError(`${place}: a quote is not closed.`);
+    case 'CSV_INVALID_CLOSING_QUOTE':
+      return new UsageError(`${place}: there is text after a closing quote.`);
+    case 'INVALID_OPENING_QUOTE':
+      return new UsageError(
+        `${place}: a quote is in the middle of a cell that does not begin with one.`,
+        'Put the whole cell in quotes, and write each quote inside it twice: "27"" display".',
+      );
+    default:
+      return new UsageError(`${place}: ${message}`);
+  }
 }
 
 /** The most frequent delimiter of the first line, outside quotes. */
@@ -32,41 +82,4 @@ function delimiterOf(text: string): string {
   const line = /^(?:"(?:[^"]|"")*"|[^"\r\n])*/.exec(text)?.[0].replace(/"(?:[^"]|"")*"/g, '') ?? '';
   const count = (character: string): number => line.split(character).length;
   return [';', '\t'].reduce((most, character) => (count(character) > count(most) ? character : most), ',');
-}
-
-function* records(text: string, delimiter: string, file: string): Generator<{ line: number; cells: string[] }> {
-  let at = 0;
-  let line = 1;
-  while (at < text.length) {
-    const begin = line;
-    const cells: string[] = [];
-    for (;;) {
-      const cell = text[at] === '"' ? quoted(text, at) : plain(text, at, delimiter);
-      if (cell === undefined) throw new UsageError(`${file}:${begin}: a quote is not closed.`);
-      cells.push(cell.value);
-      line += cell.value.split('\n').length - 1;
-      at = cell.end;
-      if (text[at] !== delimiter) break;
-      at += 1;
-    }
-    if (text[at] === '\r') at += 1;
-    if (at < text.length && text[at] !== '\n') throw new UsageError(`${file}:${line}: there is text after a closing quote.`);
-    at += 1;
-    line += 1;
-    if (cells.length > 1 || cells[0]?.trim() !== '') yield { line: begin, cells };
-  }
-}
-
-function plain(text: string, at: number, delimiter: string): { value: string; end: number } {
-  let end = at;
-  while (end < text.length && text[end] !== delimiter && text[end] !== '\n' && !(text[end] === '\r' && text[end + 1] === '\n')) end += 1;
-  return { value: text.slice(at, end), end };
-}
-
-function quoted(text: string, at: number): { value: string; end: number } | undefined {
-  for (let end = at + 1; ; end += 2) {
-    end = text.indexOf('"', end);
-    if (end < 0) return undefined;
-    if (text[end + 1] !== '"') return { value: text.slice(at + 1, end).replaceAll('""', '"'), end: end + 1 };
-  }
 }

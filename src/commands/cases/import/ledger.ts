@@ -39,16 +39,17 @@ export class Ledger {
   readonly head: LedgerHead;
   readonly #done: Map<number, Done>;
   readonly #begun: Map<number, { at: string; by: string | undefined }>;
-  readonly #isNew: boolean;
+  /** Precedes the next line: the head of a new ledger, or the end of a line that was cut off. */
+  #prefix: string;
 
-  private constructor(file: string, head: LedgerHead, lines: readonly Line[], isNew: boolean) {
+  private constructor(file: string, head: LedgerHead, lines: readonly Line[], prefix: string) {
     this.file = file;
     this.head = head;
     this.#done = new Map(
       lines.flatMap(({ batch, created, failed }) => (created === undefined ? [] : [[batch, { created, failed: failed ?? [] }]])),
     );
     this.#begun = new Map(lines.flatMap(({ batch, begun, by }) => (begun === undefined ? [] : [[batch, { at: begun, by }]])));
-    this.#isNew = isNew;
+    this.#prefix = prefix;
   }
 
   /**
@@ -60,7 +61,8 @@ export class Ledger {
       if (error.code === 'ENOENT') return undefined;
       throw new UsageError(`${file} cannot be read: ${error.message}`);
     });
-    if (text === undefined) return new Ledger(file, head, [], true);
+    // A process that was killed before it wrote the first line had sent nothing.
+    if (text === undefined || text === '') return new Ledger(file, head, [], `${JSON.stringify(head)}\n`);
     const [first, ...lines] = text.split('\n').flatMap((line): unknown[] => {
       try {
         return line === '' ? [] : [JSON.parse(line) as unknown];
@@ -84,7 +86,7 @@ export class Ledger {
               : undefined;
     if (changed !== undefined)
       throw new UsageError(`The import recorded in ${file} ${changed}.`, 'Remove that file to start over: every row becomes a case again.');
-    return new Ledger(file, known as LedgerHead, lines as Line[], false);
+    return new Ledger(file, known as LedgerHead, lines as Line[], text.endsWith('\n') ? '' : '\n');
   }
 
   key(batch: number, row?: number): { key: string; commandKey: string } {
@@ -127,10 +129,10 @@ export class Ledger {
   }
 
   async #append(line: Line): Promise<void> {
-    const head = this.#isNew && this.#begun.size === 0 && line.begun !== undefined ? `${JSON.stringify(this.head)}\n` : '';
     if (line.begun !== undefined) this.#begun.set(line.batch, { at: line.begun, by: line.by });
-    await appendFile(this.file, `${head}${JSON.stringify(line)}\n`, { mode: 0o600 }).catch((error: Error) => {
+    await appendFile(this.file, `${this.#prefix}${JSON.stringify(line)}\n`, { mode: 0o600 }).catch((error: Error) => {
       throw new UsageError(`${this.file} cannot be written: ${error.message}`, 'Progress is recorded there; nothing is sent without it.');
     });
+    this.#prefix = '';
   }
 }
