@@ -1,11 +1,12 @@
-/** Links lead somewhere, and JSON and YAML in the documents is what it says. */
-import { existsSync, readdirSync } from 'node:fs';
+/** Links and file names in the documents lead somewhere, and their JSON and YAML can be read. */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { documents, fencedBlocks, readDocument, root } from './markdown.ts';
 
-const pages = [...documents, ...readdirSync(path.join(root, 'docs/manual')).map((name) => `docs/manual/${name}`)];
+const exampleGuide = 'examples/invoice-queue/README.md';
+const pages = [...documents, exampleGuide, ...readdirSync(path.join(root, 'docs/manual')).map((name) => `docs/manual/${name}`)];
 
 const withoutBlocks = (markdown: string): string => markdown.replace(/^```[\s\S]*?^```$/gm, '');
 
@@ -36,6 +37,22 @@ describe.each(pages)('%s', (page) => {
       return anchor !== undefined && !anchors(readDocument(full)).includes(anchor);
     });
     expect(broken).toEqual([]);
+  });
+
+  it('names files of the repository that exist', () => {
+    const names = [...withoutBlocks(markdown).matchAll(/`((?:src|test|scripts|docs|bench|bin|examples)\/[\w./@-]+)`/g)].map(
+      ([, name = '']) => name,
+    );
+    expect(names.filter((name) => !/NNNN/.test(name) && !existsSync(path.join(root, name)))).toEqual([]);
+  });
+
+  it('names identifiers that exist in the files that they link to', () => {
+    const links = [...withoutBlocks(markdown).matchAll(/\[`(\w+)(?:\(\))?`\]\(([^)#\s]+\.(?:ts|js))\)/g)];
+    const missing = links.filter(([, name = '', target = '']) => {
+      const file = path.join(root, path.posix.join(path.posix.dirname(page), target));
+      return !(existsSync(file) && statSync(file).isFile() && new RegExp(`\\b${name}\\b`).test(readFileSync(file, 'utf8')));
+    });
+    expect(missing.map(([link]) => link)).toEqual([]);
   });
 
   it('has JSON and YAML that can be read', () => {

@@ -10,7 +10,7 @@ import { findLongLines, maxColumns } from './long-lines.js';
 import { findPhrases } from './phrases.js';
 
 /** What is checked without arguments: what is written by hand. */
-const checked = ['README.md', 'CONTRIBUTING.md', 'docs', 'examples', 'scripts', 'bench', 'bin'];
+const checked = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'docs', 'examples', 'scripts', 'bench', 'bin'];
 
 /** Generated from texts that are checked themselves. */
 const generated = ['docs/manual', 'docs/interface.md', 'node_modules', 'dist'];
