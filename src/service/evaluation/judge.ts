@@ -1,5 +1,6 @@
 /** Whether a run meets a check. Nothing is guessed: what cannot be known is undecided, and says why. */
 import { formatDuration } from '../../base/duration.ts';
+import { shortened } from '../../base/values.ts';
 import type { Facts, Found } from './facts.ts';
 import type { Check, Demand, TextTest } from './language.ts';
 import { checkInWords, rangeInWords } from './words.ts';
@@ -92,8 +93,5 @@ function meets({ how, text }: TextTest, whole: string): boolean {
 }
 
 const plain = (text: string): string => text.replace(/\s+/g, ' ').trim().toLowerCase();
-const short = (text: string): string => {
-  const line = text.replace(/\s+/g, ' ').trim();
-  return [...line].length <= 80 ? line : `${[...line].slice(0, 79).join('').trimEnd()}\u2026`;
-};
+const short = (text: string): string => shortened(text.replace(/\s+/g, ' ').trim(), 80);
 const quote = (text: string): string => JSON.stringify(short(text));

@@ -1,8 +1,11 @@
 /**
- * What a rubric demands, read from its description: a small language of English sentences (docs/evaluations.md). A sentence that is
- * none of it is `unclear`, and is never guessed at. Pure.
+ * What a rubric demands, read from its description: a small language of English sentences (docs/evaluations.md). A sentence outside
+ * that language is `unclear`; its meaning is never guessed. This is the offline fallback for a model that judges, and the language
+ * does not grow. Pure.
  */
 import { parseDuration } from '../../base/duration.ts';
+import { markPattern, maskQuotes, type Quote, quoteAt, unmask } from '../words/quotes.ts';
+import { normalized } from '../words/statements.ts';
 
 export const severities = ['critical', 'medium', 'low'] as const;
 export type Severity = (typeof severities)[number];
@@ -34,25 +37,20 @@ export interface Demand {
   unclear: string[];
 }
 
+const finalMark = new RegExp(`${markPattern}$`);
+
 /** Reads a description. */
 export function readDemand(description: string): Demand {
-  const quotes: string[] = [];
-  const masked = description.replace(
-    /"((?:[^"\\]|\\.)*)"|\u201c([^\u201d]*)\u201d/g,
-    (_, straight: string | undefined, curly: string | undefined) => {
-      quotes.push(straight === undefined ? (curly as string) : straight.replace(/\\(.)/g, '$1'));
-      return `"${quotes.length - 1}"`;
-    },
-  );
-  const { severity, rest } = takeSeverity(masked);
+  const quotes: Quote[] = [];
+  const { severity, rest } = takeSeverity(maskQuotes(normalized(description), quotes, ['"', '\u201c']));
   const checks: Check[] = [];
   const unclear: string[] = [];
   let before = '';
   for (const clause of clausesOf(rest)) {
     // `contains "A" and "B"`: the second has the words of the first.
-    const whole = /^"\d+"$/.test(clause) && /"\d+"$/.test(before) ? before.replace(/"\d+"$/, clause) : clause;
+    const whole = quoteAt(clause, quotes) !== undefined && finalMark.test(before) ? before.replace(finalMark, clause) : clause;
     const check = readClause(whole, quotes);
-    if (check === undefined) unclear.push(clause.replace(/"(\d+)"/g, (_, index: string) => `"${quotes[Number(index)]}"`));
+    if (check === undefined) unclear.push(unmask(clause, quotes, true));
     else checks.push(check);
     before = whole;
   }
@@ -94,10 +92,10 @@ const spellings: readonly (readonly [RegExp, string])[] = [
 /** Words in any case; the paths and names between them as they are. */
 const sentence = (pattern: string): RegExp => new RegExp(`^(?:${pattern})$`, 'i');
 
-const quoted = '"(\\d+)"';
+const quoted = markPattern;
 const modal = '(?:(?:must|should|shall|has to|does|did|do|may|can) )?';
 const textVerb = '(contains?|includes?|mentions?|says?|starts? with|begins? with|ends? with|is|be|equals?)';
-const place = '(?:"(\\d+)"|([^\\s"]+))';
+const place = `(?:${markPattern}|([^\\s"\uE000]+))`;
 const run = '(?:the run|the agent|a run|it)';
 const count = '(\\d+|once|twice|one|two|three)';
 
@@ -188,11 +186,11 @@ const grammar: readonly (readonly [RegExp, Reader])[] = [
   ],
 ];
 
-function readClause(clause: string, quotes: readonly string[]): Check | undefined {
+function readClause(clause: string, quotes: readonly Quote[]): Check | undefined {
   const plain = spellings.reduce((text, [from, to]) => text.replace(from, to), clause).trim();
   for (const [pattern, read] of grammar) {
     const found = pattern.exec(plain);
-    if (found) return read(found, (index) => quotes[Number(index)] ?? '');
+    if (found) return read(found, (index) => quotes[Number(index)]?.text ?? '');
   }
   return undefined;
 }

@@ -7,6 +7,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { CasePriority, HumanQuestion, NewCase } from '../../interface/types.ts';
 import type { Browsing } from '../browser/chromium.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { Outcome as RequestOutcome } from '../words/outcome.ts';
 
 /** What a runtime makes visible. Ids are unique within the run's turn; an id seen before is not stored twice. */
 export type RuntimeEvent =
@@ -195,14 +196,17 @@ export interface SetupChange {
   schedule?: { frequency: string; time: string | null; day: string | null; day_of_month: number | null };
 }
 
-export type BuildOutcome =
-  | { status: 'proposed'; procedure: string; changes: string[]; setupChanges: SetupChange[]; scheduleSuggested: boolean }
-  | { status: 'asking'; questions: HumanQuestion[] }
-  | { status: 'failed'; error: string };
+export type BuildOutcome = RequestOutcome<{
+  status: 'proposed';
+  procedure: string;
+  changes: string[];
+  setupChanges: SetupChange[];
+  scheduleSuggested: boolean;
+}>;
 
-/** What proposes changed procedures. It may be called again at any time: the same request must give the same outcome. */
+/** Proposes changed procedures. It can be called again at any time, and the same request must then have the same outcome. */
 export interface Builder {
-  /** @param enter told which phase begins; throws when the build was cancelled or lost */
+  /** @param enter called with each phase that begins; throws when the build was discarded or lost */
   build(request: BuildRequest, enter: (phase: string) => Promise<void>): Promise<BuildOutcome>;
 }
 

@@ -1,10 +1,10 @@
-/** Texts in quotes within a request in words: each is taken out and leaves a mark, so that no word in it is read as part of the request. */
+/** Quoted texts within a request: each is replaced by a mark, so that no word inside it is read as part of the request. */
 
 /** A text in quotes, or YAML in backquotes or braces. */
 export interface Quote {
   readonly text: string;
   readonly code: boolean;
-  /** With its quotes. */
+  /** Including its quotes. */
   readonly written: string;
 }
 
@@ -12,6 +12,7 @@ export const mark = (index: number): string => `\uE000${index}\uE001`;
 /** Source of a regular expression that matches a mark, with its number as a group. */
 export const markPattern = '\uE000(\\d+)\uE001';
 const marks = new RegExp(markPattern, 'g');
+const singleMark = new RegExp(`^${markPattern}$`);
 
 const quotePairs: Record<string, string> = {
   '"': '"',
@@ -23,19 +24,29 @@ const quotePairs: Record<string, string> = {
   '{': '}',
 };
 
-/** The text that words with marks stand for. */
+/** Removes the characters that marks consist of: only `maskQuotes` may write them. */
+export const withoutMarks = (text: string): string => text.replaceAll(/[\uE000\uE001]/g, '');
+
+/** Replaces marks with the texts they represent. @param written whether to include the quotes */
 export const unmask = (words: string, quotes: readonly Quote[], written = false): string =>
   words.replace(marks, (_, index: string) => quotes[Number(index)]?.[written ? 'written' : 'text'] ?? '');
 
+/** The quote that a single mark represents; undefined for any other text. */
+export function quoteAt(words: string, quotes: readonly Quote[]): Quote | undefined {
+  const index = singleMark.exec(words)?.[1];
+  return index === undefined ? undefined : quotes[Number(index)];
+}
+
 /**
- * Takes quoted texts out of a line, or of several: what stands in `"`, or quotes that open and close differently, may go on in the next
- * one. An apostrophe within a word is no quote.
+ * Replaces the quoted texts of one or more lines with marks and appends them to `quotes`. A text in `"`, or in quotes that open and
+ * close differently, may span lines. An apostrophe within a word is not a quote.
+ * @param opening the characters that open a quoted text; all of them by default
  */
-export function maskQuotes(line: string, quotes: Quote[]): string {
+export function maskQuotes(line: string, quotes: Quote[], opening: readonly string[] = Object.keys(quotePairs)): string {
   let result = '';
   for (let at = 0; at < line.length; at += 1) {
     const open = line[at] as string;
-    const close = quotePairs[open];
+    const close = opening.includes(open) ? quotePairs[open] : undefined;
     const inWord = open === "'" && /\w$/.test(result);
     const end = close === undefined || inWord ? -1 : closing(line, at, open, close);
     if (close === undefined || end < 0) {
@@ -53,7 +64,7 @@ export function maskQuotes(line: string, quotes: Quote[]): string {
 function closing(line: string, from: number, open: string, close: string): number {
   let depth = 0;
   for (let at = from + 1; at < line.length; at += 1) {
-    // One without a fellow is an apostrophe, or a slip, and takes nothing of other lines with it.
+    // A quote that is not closed on its line is an apostrophe or a typing error, and must not swallow other lines.
     if (line[at] === '\n' && /['`{]/.test(open)) return -1;
     if (line[at] === '\\' && open === '"') at += 1;
     else if (line[at] === close && depth === 0 && !(open === "'" && /\w/.test(line[at + 1] ?? ''))) return at;
@@ -63,5 +74,5 @@ function closing(line: string, from: number, open: string, close: string): numbe
   return -1;
 }
 
-/** `\"`, `\\` and `\n`, as in YAML and JSON. */
+/** Resolves `\"`, `\\` and `\n`, as in YAML and JSON. */
 const unescaped = (text: string): string => text.replace(/\\(["\\n])/g, (_, letter: string) => (letter === 'n' ? '\n' : letter));

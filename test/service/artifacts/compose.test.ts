@@ -87,7 +87,7 @@ describe('a request', () => {
     ['runs since 2026-13-01', /"since", "2026-13-01"/, /since 2026-07-01/],
     ['remove the chart', /nothing on the page yet/, /./],
     [Array.from({ length: 31 }, () => 'runs').join('; '), /30 parts at the most/, /./],
-    [Array.from({ length: 61 }, () => 'runs').join('; '), /60 are the most/, /./],
+    [Array.from({ length: 61 }, () => 'runs').join('; '), /at most 60 are allowed/, /./],
   ])('is refused, and told why: %s', (message, why, help) => {
     const composed = ask(message);
     expect(composed).toMatchObject({ status: 'failed', error: expect.stringMatching(why) });

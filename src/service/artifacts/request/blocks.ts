@@ -1,9 +1,10 @@
 /** From a wish to a block of a page: what is open is asked, what cannot be is refused. */
 import { nearest } from '../../../base/nearest.ts';
+import type { Asker } from '../../words/asking.ts';
+import { Refused } from '../../words/outcome.ts';
+import type { Statement } from '../../words/statements.ts';
 import { type DataBlock, type Field, type Form, type Query, timeFields } from '../page.ts';
 import { type Subject, subjectOf } from '../subjects.ts';
-import { type Asker, Refused } from './asking.ts';
-import type { Statement } from './statements.ts';
 import type { FormWord, Wish } from './wish.ts';
 
 export interface Named {
@@ -79,7 +80,7 @@ function queueOf(subject: Subject, { queue }: Wish, same: Draft | undefined, too
 /** Cases without a word of their queue. */
 function wholeQueues({ asker, known, statement }: Tools): Pick<Query, 'queue'> {
   if (known.queues.length < 2 || /\ball (?:the )?(?:queues|cases)\b|\bby queue\b|\bper queue\b/.test(statement.words)) return {};
-  const chosen = asker.choose(`"${statement.text}": the cases of which queue?`, 'Queue', [
+  const chosen = asker.choose({ question: `"${statement.text}": the cases of which queue?`, header: 'Queue' }, [
     { label: 'All queues', value: undefined },
     ...known.queues.slice(0, mostOptions).map((one) => ({ label: one.name, value: one })),
   ]);
@@ -99,8 +100,7 @@ function named(text: string, what: 'agent' | 'queue', all: readonly Named[], { a
   );
   const options = [...all].sort((a, b) => Number(b.name === likely) - Number(a.name === likely)).slice(0, mostOptions);
   const chosen = asker.choose(
-    `"${statement.text}": there is no ${what} "${text}". Which one is meant?`,
-    upper(what),
+    { question: `"${statement.text}": there is no ${what} "${text}". Which one is meant?`, header: upper(what) },
     options.map((one) => ({ label: one.name, value: one })),
   );
   return { id: chosen.id, name: chosen.name };
@@ -119,8 +119,10 @@ function shapeOf(subject: Subject, wish: Wish, same: Draft | undefined, tools: T
   const fields = form === 'line' ? subject.fields.filter((field) => timeFields.includes(field)) : subject.fields;
   if (by !== undefined && fields.includes(by)) return { form, by };
   const chosen = tools.asker.choose(
-    `"${tools.statement.text}": what should a ${form === 'line' ? 'line' : 'bar'} chart of ${subject.plural} count by?`,
-    'Count by',
+    {
+      question: `"${tools.statement.text}": what should a ${form === 'line' ? 'line' : 'bar'} chart of ${subject.plural} count by?`,
+      header: 'Count by',
+    },
     fields.map((field) => ({ label: field, value: field })),
   );
   return { form, by: chosen };
@@ -138,7 +140,7 @@ function formOf(word: FormWord | undefined, by: Field | undefined, { asker, stat
       // "How many runs by status" is no single number.
       return by === undefined ? 'number' : 'bars';
     case 'pie':
-      return asker.choose<Form>(`"${statement.text}": there are no pie charts here. What instead?`, 'Form', [
+      return asker.choose<Form>({ question: `"${statement.text}": there are no pie charts here. What instead?`, header: 'Form' }, [
         { label: 'Bar chart', description: 'Lengths are compared more easily than angles', value: 'bars' },
         { label: 'Table', value: 'table' },
       ]);

@@ -1,6 +1,8 @@
 /** What a statement asks for. */
-import { markPattern } from '../../words/quotes.ts';
-import { type Statement, splitStatement, textOf } from './statements.ts';
+import { ordinalPattern } from '../../words/ordinals.ts';
+import { markPattern, maskQuotes, type Quote } from '../../words/quotes.ts';
+import { boundaryOr, maskedStatements, normalized, type Statement, textOf } from '../../words/statements.ts';
+import { unclear } from './help.ts';
 import { readWish, type Wish } from './wish.ts';
 
 export type Command =
@@ -13,19 +15,6 @@ export type Command =
   | { do: 'move'; reference: string; to: 'up' | 'down' | 'first' | 'last'; statement: Statement }
   | { do: 'clear' };
 
-/** A statement says nothing that is known here. */
-export class NotUnderstood extends Error {
-  readonly statement: Statement;
-  /** The words that nothing is known of, when the rest is understood. */
-  readonly unknown: readonly string[];
-
-  constructor(statement: Statement, unknown: readonly string[] = []) {
-    super(`not understood: ${statement.text}`);
-    this.statement = statement;
-    this.unknown = unknown;
-  }
-}
-
 const title =
   /^(?:(?:set |change |make )?(?:the )?(?:page )?title(?: of the page)?(?: is| to)?|(?:call|name|rename) (?:it|this|the page|this page)(?: to)?|rename to)(?=[:\s])[:\s]*(.+)$/i;
 const text = /^(?:(?:add|write|put|insert) )?(?:a |the )?(?:text|note|paragraph|sentence|comment)(?=[:\s])[:\s]*(.+)$/i;
@@ -33,23 +22,36 @@ const remove = /^(?:remove|delete|drop|hide|take out|take away) (.+)$/i;
 const clear =
   /^(?:(?:remove|delete|drop|clear) (?:everything|all|all of it|the page|the whole page)|start (?:over|again|afresh)|empty the page)$/i;
 const move = /^move (.+?) (?:to the |to |at the )?(up|down|top|start|beginning|first|end|bottom|last)$/i;
-const reference = `it|this|that|these|(?:the )?selected (?:part|element|block|chart|table)|(?:the )?(?:first|second|third|fourth|fifth|last)(?: (?:one|block|part|section|table|chart|list))?|(?:block|part|section|number )?\\s*\\d+|${markPattern}`;
+const reference = `it|this|that|these|(?:the )?selected (?:part|element|block|chart|table)|(?:the )?${ordinalPattern}(?: (?:one|block|part|section|table|chart|list))?|(?:block|part|section|number )?\\s*\\d+|${markPattern}`;
 const change = new RegExp(
   `^(?:make|turn|change|convert|set|show|draw|display) (?:(${reference})(?: (?:into|to|as|be))?|(the .+?) (?:into|to|as|be|an?)) (.+)$`,
   'i',
 );
 
-/** The commands of a statement. @throws NotUnderstood */
+const boundary = boundaryOr();
+/** What separates wishes within a statement: `runs by status, usage and agents`. */
+const joint = /\s*,\s*(?:and\s+|plus\s+)?|\s+(?:and|plus|as well as)\s+/i;
+
+/** The statements of a message, in their order. */
+export function readStatements(message: string): Statement[] {
+  const quotes: Quote[] = [];
+  return maskQuotes(normalized(message), quotes)
+    .replaceAll(/[^\S\n]+/g, ' ')
+    .split('\n')
+    .flatMap((line) => maskedStatements(line, quotes, boundary));
+}
+
+/** The commands of a statement. @throws Refused */
 export function readCommands(statement: Statement): Command[] {
   const whole = readOne(statement);
   if (whole.command) return [whole.command];
-  const parts = splitStatement(statement);
-  if (parts.length < 2) throw new NotUnderstood(statement, whole.unknown);
+  const parts = maskedStatements(statement.spelled, statement.quotes, joint);
+  if (parts.length < 2) throw unclear(statement, whole.unknown);
   const commands: Command[] = [];
   let before: Wish | undefined;
   for (const part of parts) {
     const { command, unknown } = readOne(part);
-    if (command === undefined) throw new NotUnderstood(part, unknown);
+    if (command === undefined) throw unclear(part, unknown);
     // "runs by status and by agent": what is not said again is meant again.
     const again = command.do === 'change' && command.reference === undefined && before !== undefined;
     const read: Command = again ? { do: 'add', wish: { ...sameThing(before), ...command.wish }, statement: part } : command;

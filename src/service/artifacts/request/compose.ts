@@ -1,16 +1,17 @@
 /**
- * Changes what a page is to show by a request in words. Deterministic: the same request, answers and names always give the same
- * page. Either all of a request is carried out or nothing.
+ * Changes what a page shows as a request in plain words describes. Deterministic: the same request, answers, and names always give the
+ * same page. A request is carried out as a whole or not at all. This is the offline fallback for a model, which would take a `Request`
+ * and return a `Composed` in its place, and it understands no new phrases.
  */
-import type { HumanQuestion, SelectedElement } from '../../../interface/types.ts';
+import type { SelectedElement } from '../../../interface/types.ts';
+import { Asker } from '../../words/asking.ts';
+import { limitParts, type Outcome, Refused, unfinished } from '../../words/outcome.ts';
 import { type Block, type DataBlock, mostBlocks, type PageSpec } from '../page.ts';
 import { titleOf } from '../subjects.ts';
-import { Asker, Open, Refused } from './asking.ts';
 import { blockFrom, type Known } from './blocks.ts';
-import { type Command, NotUnderstood, readCommands } from './commands.ts';
-import { understood } from './help.ts';
+import { type Command, readCommands, readStatements } from './commands.ts';
+import { nothingRequested } from './help.ts';
 import { nameOf, type Place, referred } from './references.ts';
-import { mostStatements, readStatements } from './statements.ts';
 
 export interface Request {
   message: string;
@@ -21,10 +22,9 @@ export interface Request {
   known: Known;
 }
 
-export type Composed =
-  | { status: 'composed'; page: PageSpec; changes: string[] }
-  | { status: 'asking'; questions: HumanQuestion[] }
-  | { status: 'failed'; error: string };
+export type Composed = Outcome<{ status: 'composed'; page: PageSpec; changes: string[] }>;
+
+const maxStatements = 60;
 
 /** The longest title (further groups, updateArtifact). */
 const longestTitle = 120;
@@ -32,18 +32,14 @@ const longestTitle = 120;
 export function compose(request: Request): Composed {
   try {
     const statements = readStatements(request.message);
-    if (statements.length === 0) throw new Refused(`The message asks for nothing. ${help()}`);
-    if (statements.length > mostStatements)
-      throw new Refused(`The message has ${statements.length} parts; ${mostStatements} are the most.`);
+    if (statements.length === 0) throw nothingRequested();
+    limitParts('message', statements, maxStatements);
     const commands = statements.flatMap(readCommands);
     const work = new Work(request);
     for (const command of commands) work.carryOut(command);
     return { status: 'composed', page: work.page(), changes: work.changes };
   } catch (error) {
-    if (error instanceof Open) return { status: 'asking', questions: [error.question] };
-    if (error instanceof NotUnderstood) return { status: 'failed', error: notUnderstood(error) };
-    if (error instanceof Refused) return { status: 'failed', error: error.message };
-    throw error;
+    return unfinished(error);
   }
 }
 
@@ -155,11 +151,3 @@ const formNames = { table: 'a table', bars: 'a bar chart', line: 'a line chart',
 /** `"Runs by status" (a bar chart)` */
 const described = (block: DataBlock): string =>
   `"${titleOf(block)}"${block.query.subject === 'usage' ? '' : ` as ${formNames[block.form]}`}`;
-
-function notUnderstood({ statement, unknown }: NotUnderstood): string {
-  const words = unknown.slice(0, 5).map((word) => `"${word}"`);
-  const why = words.length === 0 ? '' : ` I do not know what ${words.join(', ')} ${words.length === 1 ? 'means' : 'mean'} here.`;
-  return `Not understood: "${statement.text}".${why} ${help()}`;
-}
-
-const help = (): string => `The generator of the local service understands:\n${understood.map((line) => `- ${line}`).join('\n')}`;

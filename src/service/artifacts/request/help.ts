@@ -1,5 +1,9 @@
-/** What the generator understands, said when it does not. docs/artifacts.md has it in full. */
-export const understood: readonly string[] = [
+/** What the generator understands, in short. docs/artifacts.md has the complete list. */
+import { type Grammar, notUnderstood, understoodBy } from '../../words/help.ts';
+import { Refused } from '../../words/outcome.ts';
+import type { Statement } from '../../words/statements.ts';
+
+const understood: readonly string[] = [
   '`runs of the last 7 days by status`, `failed runs of agent "x"`, `open human requests`, `cases of queue "x" by priority`, `webhook deliveries by event`, `agents`, `usage`',
   '`table of ...`, `list of ...`, `bar chart of ... by ...`, `line chart of ... by day`, `number of ...`',
   '`by` status, agent, source, type, event, priority, queue, hour, day, week, month',
@@ -7,3 +11,15 @@ export const understood: readonly string[] = [
   '`title "..."`, `text "..."`',
   '`remove ...`, `move ... up|down|to the top|to the end`, `make it a table`, `as a bar chart`, `by agent`, `start over`',
 ];
+
+const grammar: Grammar = { reader: 'The generator of the local service', phrases: understood };
+
+/** The refusal of a message that asks for nothing. */
+export const nothingRequested = (): Refused => new Refused(`The message asks for nothing. ${understoodBy(grammar)}`);
+
+/** The refusal of a statement that is not understood. @param unknown its unknown words, when all others are understood */
+export function unclear(statement: Statement, unknown: readonly string[] = []): Refused {
+  const words = unknown.slice(0, 5).map((word) => `"${word}"`);
+  const hint = `I do not know what ${words.join(', ')} ${words.length === 1 ? 'means' : 'mean'} here.`;
+  return new Refused(notUnderstood(grammar, [statement], words.length === 0 ? undefined : hint));
+}

@@ -1,10 +1,13 @@
 /** Which part of a page somebody means. */
+import { pluralize } from '../../../base/pluralize.ts';
 import { shortened } from '../../../base/values.ts';
 import type { SelectedElement } from '../../../interface/types.ts';
+import type { Asker } from '../../words/asking.ts';
+import { ordinalPattern, positionOf } from '../../words/ordinals.ts';
+import { Refused } from '../../words/outcome.ts';
+import { type Statement, textOf } from '../../words/statements.ts';
 import { type Block, timeFields } from '../page.ts';
 import { titleOf } from '../subjects.ts';
-import { type Asker, Refused } from './asking.ts';
-import { type Statement, textOf } from './statements.ts';
 
 export interface Place {
   readonly blocks: readonly Block[];
@@ -12,7 +15,8 @@ export interface Place {
   readonly asker: Asker;
 }
 
-const ordinals = ['first', 'second', 'third', 'fourth', 'fifth'];
+const numbered = /^(?:(?:the )?(?:block|part|section|number) )?(\d+)$/;
+const nth = new RegExp(`^(?:the )?(${ordinalPattern})(?: (?:one|block|part|section|table|chart|list))?$`);
 const filler = new Set(['the', 'a', 'an', 'of', 'part', 'block', 'section', 'one', 'element', 'selected', 'with', 'about']);
 
 /** The heading of a block, or how it begins. */
@@ -24,13 +28,12 @@ export function referred(place: Place, statement: Statement, reference: string |
   if (blocks.length === 0) throw new Refused(`There is nothing on the page yet that "${statement.text}" could be about.`);
   const words = (reference ?? 'it').toLowerCase().trim();
   if (/^(?:it|this|that|these|(?:the )?selected\b.*)$/.test(words)) return pointedAt(place, statement, reference);
-  const number = /^(?:(?:the )?(?:block|part|section|number) )?(\d+)$/.exec(words)?.[1];
-  const ordinal = /^(?:the )?(first|second|third|fourth|fifth|last)(?: (?:one|block|part|section|table|chart|list))?$/.exec(words)?.[1];
-  if (number !== undefined || ordinal !== undefined) {
-    const index = ordinal === 'last' ? blocks.length - 1 : number === undefined ? ordinals.indexOf(ordinal as string) : Number(number) - 1;
-    const found = blocks[index];
+  const ordinal = nth.exec(words)?.[1];
+  const position = ordinal === undefined ? numbered.exec(words)?.[1] : positionOf(ordinal);
+  if (position !== undefined) {
+    const found = blocks[position === -1 ? blocks.length - 1 : Number(position) - 1];
     if (found) return found;
-    throw new Refused(`The page has ${blocks.length === 1 ? 'one part' : `${blocks.length} parts`}; there is no number ${index + 1}.`);
+    throw new Refused(`The page has ${pluralize(blocks.length, 'part')}; there is no number ${position}.`);
   }
   const wanted = textOf(statement, reference as string)
     .toLowerCase()
@@ -55,8 +58,7 @@ function oneOf({ blocks, asker }: Place, statement: Statement, found: readonly B
     );
   }
   return asker.choose(
-    `"${statement.text}": which part of the page?`,
-    'Part',
+    { question: `"${statement.text}": which part of the page?`, header: 'Part' },
     found.map((block) => ({ label: `${blocks.indexOf(block) + 1}. ${nameOf(block)}`, value: block })),
   );
 }

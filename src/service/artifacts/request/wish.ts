@@ -1,9 +1,9 @@
 /** What is wished of a part of a page, read out of words: each phrase that is known is taken out, and nothing may be left. */
 import { parseMoment } from '../../../base/moment.ts';
 import { markPattern } from '../../words/quotes.ts';
+import { originalText, type Statement, textOf } from '../../words/statements.ts';
 import type { Field, Period, SubjectName } from '../page.ts';
 import { subjects } from '../subjects.ts';
-import { type Statement, textOf } from './statements.ts';
 
 export type FormWord = 'table' | 'list' | 'bars' | 'line' | 'chart' | 'pie' | 'number';
 
@@ -88,7 +88,7 @@ class Reader {
   name(kind: 'agent' | 'queue', use: (text: string) => void): void {
     const found =
       this.take(new RegExp(`\\b(?:of|for|from|in) (?:the )?${kind} ${name}`)) ?? this.take(new RegExp(`\\b${kind} (${markPattern})`));
-    if (found) use(textOf(this.#statement, spelledAs(this.#statement, found[1] as string)));
+    if (found) use(originalText(this.#statement, found[1] as string));
   }
 
   left(): string[] {
@@ -99,12 +99,6 @@ class Reader {
     const unknown = words.filter((word) => !/^(?:by|per|each)$/.test(word));
     return unknown.length === 0 ? words : unknown;
   }
-}
-
-/** The words as they were spelled. */
-function spelledAs({ spelled, words }: Statement, part: string): string {
-  const at = words.indexOf(part);
-  return at < 0 ? part : spelled.slice(at, at + part.length);
 }
 
 function readField(reader: Reader, wish: Wish): void {

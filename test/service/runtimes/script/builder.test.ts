@@ -267,7 +267,7 @@ describe('a question', () => {
     ['write a.txt', 'what should a.txt contain? (or: leave it out)', undefined],
     ['rename step 4', 'what is the new id of Step 4 (approve): Pay {{ steps.count.stdout }} invoices?? (or: leave it out)', undefined],
     ['move step 1', 'where should it go?', undefined],
-    ['replace "Zebra" with "x"', '"Zebra" stands nowhere in the procedure. Which text should be replaced? (or: leave it out)', undefined],
+    ['replace "Zebra" with "x"', '"Zebra" does not appear in the procedure. Which text should be replaced? (or: leave it out)', undefined],
     ['set colour of step 1 to red', 'Step 1 (say): Good morning! has no "colour". What is meant?', ['text', 'if', 'Leave it out']],
   ])('is asked for: %s', async (prompt, question, options) => {
     const [asked, ...others] = await questionOf(prompt);
@@ -298,7 +298,7 @@ describe('a question', () => {
       await build('remove the approval', { answers: { [(await questionOf('remove the approval'))[0]?.whole as string]: 'leave it out.' } }),
     ).toEqual({
       status: 'failed',
-      error: 'Nothing of the procedure would change.',
+      error: 'The request would not change the procedure.',
     });
   });
 });
@@ -316,25 +316,45 @@ describe('a failure', () => {
   it.each<[string, string]>([
     ['remove step 4', 'The changed procedure would not be valid:\n- `answers.pay` is unknown: no step before this one has that id'],
     ['sleep 5', '`sleep` is `5`, which is no duration'],
-    ['rename step 1 to greeting', 'Step 1 (say): Good morning! can have no id.'],
-    ['rename step 4 to "1x"', '"1x" is no id'],
-    ['add option "x" to step 1', 'Step 1 (say): Good morning! is no question, so it has no options.'],
+    ['rename step 1 to greeting', 'Step 1 (say): Good morning! cannot have an ID.'],
+    ['rename step 4 to "1x"', '"1x" is not a valid ID: an ID starts with a letter'],
+    ['add option "x" to step 1', 'Step 1 (say): Good morning! is not a question, so it has no options.'],
     ['remove option "x" from step 2', 'Step 2 (ask): Which vendor? has no option "x".'],
     ['remove the timeout of step 3', 'Step 3 (exec): wc -l < invoices.csv has no timeout to remove.'],
     ['thanks', 'The request is empty.'],
-    ['replace "Good morning!" with "Good morning!"', 'Nothing of the procedure would change.'],
+    ['replace "Good morning!" with "Good morning!"', 'The request would not change the procedure.'],
   ])('says why: %s', async (prompt, error) => {
     const outcome = await build(prompt);
     expect(outcome).toMatchObject({ status: 'failed', error: expect.stringContaining(error) });
   });
 
-  it('tells of a procedure that cannot be read', async () => {
+  it('reports a procedure that cannot be read', async () => {
     expect(await build('say "x"', { procedure: 'steps: [' })).toMatchObject({ status: 'failed' });
-    expect(await build('say "x"', { procedure: 'steps: words' })).toEqual({ status: 'failed', error: 'Its steps are no list.' });
+    expect(await build('say "x"', { procedure: 'steps: words' })).toEqual({
+      status: 'failed',
+      error: 'The `steps` of the procedure are not a list.',
+    });
     expect(await build(Array.from({ length: 201 }, () => 'say "x"').join('\n'))).toMatchObject({
       status: 'failed',
       error: expect.stringContaining('201 parts'),
     });
+  });
+
+  it.each<[string, string, string]>([
+    ['a value that is not YAML', 'set result of step 1 to "{ok: [}"', 'steps:\n  - tool: { name: erp.lookup }\n'],
+    ['a key below a text', 'set timeout of step 1 to 5m', 'steps:\n  - exec: ls\n'],
+    ['an alias without its anchor', 'remove step 1', 'steps:\n  - say: &hello Hello\n  - say: *hello\n'],
+  ])('reports what the YAML library refuses: %s', async (_, prompt, steps) => {
+    expect(await build(prompt, { procedure: `version: 1\n${steps}` })).toMatchObject({
+      status: 'failed',
+      error: expect.stringMatching(/\.$/),
+    });
+  });
+
+  it('is not what an error of the service becomes', async () => {
+    const request = { procedure: base, prompt: 'say "x"', answers: {}, exec: 'host', browsing: true, connections: [] } as const;
+    const diskFull = new Error('disk full');
+    await expect(scriptBuilder.build(request, () => Promise.reject(diskFull))).rejects.toBe(diskFull);
   });
 });
 

@@ -1,5 +1,6 @@
 /** Carries out one command on a draft, and says in words what it did. */
-import { isMap, isScalar, isSeq, parse, YAMLMap } from 'yaml';
+import { isMap, isScalar, isSeq, YAMLMap } from 'yaml';
+import { Refused } from '../../../words/outcome.ts';
 import { idPattern, stepKinds } from '../schema.ts';
 import type { Path } from '../source.ts';
 import type { Command, Place } from './commands.ts';
@@ -56,7 +57,7 @@ export function applyCommand(search: Search, command: Command): string[] {
     case 'unset': {
       const step = findStep(search, command.step);
       const path = keyOf(search, step, command.key);
-      if (!draft.unset(step, path)) throw new Error(`${stepLabel(draft, step)} has no ${command.key} to remove`);
+      if (!draft.unset(step, path)) throw new Refused(`${stepLabel(draft, step)} has no ${command.key} to remove.`);
       return [`Removed ${command.key} of ${stepLabel(draft, step)}`];
     }
     case 'add option':
@@ -120,8 +121,8 @@ function replaceText(search: Search, { from, to, in: where }: Of<'replace text'>
     text !== '' &&
     (steps.some((step) => draft.textsOf(step).some((value) => value.includes(text))) ||
       (where === undefined && (draft.description ?? '').includes(text)));
-  const found = holds(from) ? from : asker.text(statement, `"${from}" stands nowhere ${places}. Which text should be replaced?`, false);
-  if (!holds(found)) throw new Error(`"${found}" stands nowhere ${places}`);
+  const found = holds(from) ? from : asker.text(statement, `"${from}" does not appear ${places}. Which text should be replaced?`, false);
+  if (!holds(found)) throw new Refused(`"${found}" does not appear ${places}.`);
   const next = to ?? asker.text(statement, `with what should "${found}" be replaced?`);
   const count = draft.rewrite((text) => text.replaceAll(found, () => next), steps, where === undefined);
   return [`Replaced "${found}" with "${next}" in ${count === 1 ? 'one text' : `${count} texts`}`];
@@ -135,7 +136,7 @@ function set(search: Search, { step: reference, key, value }: Of<'set'>): string
   const text = value ?? asker.text(statement, `what should ${key} be?`);
   if (path.length === 1 && name === 'if') draft.setCondition(step, text);
   else if (name === 'id') return changeId(search, step, text);
-  else draft.set(step, path, valueFor(path, text, parse));
+  else draft.set(step, path, valueFor(path, text));
   return [`Set ${key} of ${stepLabel(draft, step)}`];
 }
 
@@ -143,7 +144,7 @@ function set(search: Search, { step: reference, key, value }: Of<'set'>): string
 function keyOf(search: Search, step: Parameters<typeof stepLabel>[1], key: string): Path {
   const { draft, asker, statement } = search;
   const kind = draft.kindOf(step);
-  if (kind === undefined) throw new Error(`${stepLabel(draft, step)} is of a kind that is not known here`);
+  if (kind === undefined) throw new Refused(`${stepLabel(draft, step)} is of an unknown kind.`);
   const path = pathOf(kind, key);
   if (path !== undefined) return path;
   const keys = [...keysOf(kind), 'if'];
@@ -160,7 +161,7 @@ function changeOptions(search: Search, { do: what, option, step: reference }: Of
   const step = findStep(search, reference);
   const options: unknown = step.node.getIn(['ask', 'questions', 0, 'options'], true);
   if (what === 'add option') {
-    if (draft.kindOf(step) !== 'ask') throw new Error(`${stepLabel(draft, step)} is no question, so it has no options`);
+    if (draft.kindOf(step) !== 'ask') throw new Refused(`${stepLabel(draft, step)} is not a question, so it has no options.`);
     if (isSeq(options)) {
       const before = options.items.at(-1);
       options.add(Object.assign(new YAMLMap(), { flow: isMap(before) ? before.flow === true : true }));
@@ -170,7 +171,7 @@ function changeOptions(search: Search, { do: what, option, step: reference }: Of
   }
   const items = isSeq(options) ? options.items : [];
   const index = items.findIndex((item) => isMap(item) && item.get('label') === option);
-  if (index < 0) throw new Error(`${stepLabel(draft, step)} has no option "${option}"`);
+  if (index < 0) throw new Refused(`${stepLabel(draft, step)} has no option "${option}".`);
   draft.unset(step, ['ask', 'questions', 0, 'options', index]);
   return [`Removed the option "${option}" of ${stepLabel(draft, step)}`];
 }
@@ -183,11 +184,12 @@ function rename(search: Search, { step: reference, id }: Of<'rename'>): string[]
 
 /** Gives a step another id, and follows it in every template and condition. */
 function changeId({ draft }: Search, step: Parameters<typeof stepLabel>[1], id: string): string[] {
-  if (!new RegExp(idPattern).test(id)) throw new Error(`"${id}" is no id: it begins with a letter and goes on with letters, digits and _`);
+  if (!new RegExp(idPattern).test(id))
+    throw new Refused(`"${id}" is not a valid ID: an ID starts with a letter, followed by letters, digits, and underscores.`);
   const kind = stepKinds.find((word) => step.node.has(word));
   const before = draft.idOf(step);
   const payload: unknown = kind === undefined ? undefined : step.node.get(kind, true);
-  if (kind === undefined || !isMap(payload)) throw new Error(`${stepLabel(draft, step)} can have no id`);
+  if (kind === undefined || !isMap(payload)) throw new Refused(`${stepLabel(draft, step)} cannot have an ID.`);
   if (before === undefined) payload.items.unshift(...idPair(id));
   else {
     draft.set(step, [kind, 'id'], id);

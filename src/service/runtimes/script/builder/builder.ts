@@ -1,33 +1,35 @@
 /**
- * The builder of the script runtime: changes a procedure by a request in plain words. It is deterministic and knows what
- * docs/revisions.md lists: the same request and the same answers always give the same procedure. What it does not understand it says.
+ * The builder of the script runtime: changes a procedure as a request in plain words describes. It is deterministic: the same request
+ * and answers always give the same procedure. It understands the phrases in docs/revisions.md and reports everything else. It is the
+ * offline fallback for a model, which would implement `Builder` (runtime.ts) in its place, and understands no new phrases.
  */
-import { nearest } from '../../../../base/nearest.ts';
-import { shortened } from '../../../../base/values.ts';
 import type { HumanQuestion } from '../../../../interface/types.ts';
 import { ServiceError } from '../../../errors.ts';
+import { Asker, Open } from '../../../words/asking.ts';
+import { limitParts, Refused, unfinished } from '../../../words/outcome.ts';
 import type { Builder, BuildOutcome, BuildRequest } from '../../runtime.ts';
 import { parseProcedure } from '../parse.ts';
 import type { Procedure } from '../schema.ts';
 import { applyCommand } from './apply.ts';
-import { Asker, LeftOut, Open } from './asking.ts';
+import { LeftOut, StatementAsker } from './asking.ts';
 import { readCommand } from './commands.ts';
 import { Draft } from './draft.ts';
-import { understood, verbs } from './help.ts';
+import { nothingUnderstood } from './help.ts';
 import type { Schedule } from './schedule.ts';
 import { setupChanges } from './setup.ts';
-import { readStatements, type Statement } from './statements.ts';
+import { type BuilderStatement, readStatements } from './statements.ts';
 
-/** The most statements of a request. */
-const mostStatements = 200;
+const maxStatements = 200;
+/** Problems of a changed procedure that are listed. */
+const maxProblems = 10;
 
 export const scriptBuilder: Builder = {
   async build(request, enter) {
     try {
       await enter('understanding');
       const statements = readStatements(request.prompt);
-      if (statements.length > mostStatements) throw new Error(`the request has ${statements.length} parts; ${mostStatements} are the most`);
-      if (!statements.some(readCommand)) return { status: 'failed', error: notUnderstood(statements) };
+      limitParts('request', statements, maxStatements);
+      if (!statements.some(readCommand)) throw new Refused(nothingUnderstood(statements));
       await enter('editing');
       const work = new Work(request);
       for (const [index, statement] of statements.entries()) work.carryOut(statement, index + 1);
@@ -35,8 +37,7 @@ export const scriptBuilder: Builder = {
       await enter('checking');
       return work.propose();
     } catch (error) {
-      if (!(error instanceof Error) || error instanceof TypeError || error instanceof RangeError) throw error;
-      return { status: 'failed', error: sentence(error.message) };
+      return unfinished(error);
     }
   },
 };
@@ -44,41 +45,42 @@ export const scriptBuilder: Builder = {
 class Work {
   readonly questions: HumanQuestion[] = [];
   readonly #request: BuildRequest;
+  readonly #asker: Asker;
   readonly #draft: Draft;
   readonly #changes: string[] = [];
   readonly #schedules: Schedule[] = [];
 
   constructor(request: BuildRequest) {
     this.#request = request;
+    this.#asker = new Asker(request.answers);
     this.#draft = new Draft(request.procedure);
   }
 
-  /** Carries out one part of the request, or notes what has to be asked for it. */
-  carryOut(statement: Statement, number: number): void {
-    const asker = new Asker(number, this.#request.answers);
+  /** Carries out one part of the request, or records the question that it raises. @param number counted from 1 */
+  carryOut(statement: BuilderStatement, number: number): void {
     try {
-      this.#apply(statement, asker);
+      this.#apply(statement, new StatementAsker(this.#asker, number));
     } catch (thrown) {
       if (thrown instanceof LeftOut) return;
       if (!(thrown instanceof Open)) throw thrown;
-      // What an earlier part will have changed is not asked for now.
+      // A question that depends on an earlier part waits until that part is settled.
       if (thrown.certain || this.questions.length === 0) this.questions.push(thrown.question);
     }
   }
 
-  #apply(statement: Statement, asker: Asker): void {
+  #apply(statement: BuilderStatement, asker: StatementAsker): void {
     const command = readCommand(statement);
     if (command === undefined) {
-      const again = readStatements(asker.text(statement, 'this was not understood. How else can it be said?'));
-      if (again.length === 0 || !again.every(readCommand)) throw new Error(notUnderstood(again));
-      for (const other of again) this.#apply(other, asker);
+      const rephrased = readStatements(asker.text(statement, 'this was not understood. How else can it be said?'));
+      if (rephrased.length === 0 || !rephrased.every(readCommand)) throw new Refused(nothingUnderstood(rephrased));
+      for (const part of rephrased) this.#apply(part, asker);
       return;
     }
     try {
       this.#changes.push(...applyCommand({ draft: this.#draft, statement, asker }, command));
     } catch (error) {
-      // Questions that are open may yet make it possible.
-      if (error instanceof Open || error instanceof LeftOut || this.questions.length === 0) throw error;
+      // The answers to questions of earlier parts might still make it possible.
+      if (!(error instanceof Refused) || this.questions.length === 0) throw error;
       return;
     }
     if (command.do === 'schedule') this.#schedules.push(command.schedule);
@@ -87,27 +89,30 @@ class Work {
   propose(): BuildOutcome {
     const { procedure: before } = this.#request;
     const procedure = this.#draft.toText();
-    if (procedure === before && this.#schedules.length === 0) return { status: 'failed', error: 'Nothing of the procedure would change.' };
-    let after: Procedure;
-    try {
-      after = parseProcedure(procedure);
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      const lines = procedure.split('\n');
-      const found = (error.details ?? []).slice(0, 10).map(({ message, line }) => `${message} (in: ${lines[(line ?? 1) - 1]?.trim()})`);
-      const shown = [
-        'The changed procedure would not be valid:',
-        ...found.map((problem) => `- ${problem}`),
-        'Say in the request what should become of these as well.',
-      ];
-      return { status: 'failed', error: shown.join('\n') };
-    }
+    if (procedure === before && this.#schedules.length === 0) throw new Refused('The request would not change the procedure.');
+    const after = checked(procedure);
     const setup = setupChanges(before === null ? undefined : readable(before), after, this.#request, this.#schedules);
     return { status: 'proposed', procedure, changes: this.#changes, setupChanges: setup, scheduleSuggested: this.#schedules.length > 0 };
   }
 }
 
-/** A procedure that may have been valid for another version only. */
+/** The changed procedure. @throws Refused with its problems when it is not valid */
+function checked(procedure: string): Procedure {
+  try {
+    return parseProcedure(procedure);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const lines = procedure.split('\n');
+    const problems = (error.details ?? [])
+      .slice(0, maxProblems)
+      .map(({ message, line }) => `- ${message} (in: ${lines[(line ?? 1) - 1]?.trim()})`);
+    throw new Refused(
+      ['The changed procedure would not be valid:', ...problems, 'Say in the request how to change these parts as well.'].join('\n'),
+    );
+  }
+}
+
+/** Undefined for a procedure that was valid only for another version. */
 function readable(text: string): Procedure | undefined {
   try {
     return parseProcedure(text);
@@ -115,14 +120,3 @@ function readable(text: string): Procedure | undefined {
     return undefined;
   }
 }
-
-function notUnderstood(statements: readonly Statement[]): string {
-  const quoted = statements.slice(0, 3).map(({ text }) => `"${shortened(text, 80)}"`);
-  const verb = nearest(statements[0]?.words.split(/\s/)[0] ?? '', verbs);
-  const meant = verb === undefined || statements[0]?.words.startsWith(verb) ? '' : ` Did you mean "${verb}"?`;
-  return `${quoted.length === 0 ? 'The request is empty' : `Not understood: ${quoted.join(', ')}`}.${meant} The builder of the script runtime understands:\n${understood
-    .map((line) => `- ${line}`)
-    .join('\n')}`;
-}
-
-const sentence = (text: string): string => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;

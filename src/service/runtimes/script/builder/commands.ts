@@ -1,11 +1,12 @@
 /** What a statement asks for, as data. Words to commands; pure. What is missing or unclear is settled when they are carried out. */
 
 import type { YAMLMap } from 'yaml';
-import { markPattern, unmask } from '../../../words/quotes.ts';
-import { readNewStep, type StepDraft, spelled } from './new-step.ts';
+import { markPattern, quoteAt, unmask } from '../../../words/quotes.ts';
+import { originalText } from '../../../words/statements.ts';
+import { readNewStep, type StepDraft } from './new-step.ts';
 import { readReference, readReferences, type StepReference } from './references.ts';
 import { readSchedule, type Schedule } from './schedule.ts';
-import { type Statement, stepsIn } from './statements.ts';
+import { type BuilderStatement, stepsIn } from './statements.ts';
 
 /** Where a step goes. */
 export type Place = 'start' | 'end' | { before: StepReference } | { after: StepReference };
@@ -24,13 +25,13 @@ export type Command =
   | { do: 'describe'; text: string | undefined }
   | { do: 'schedule'; schedule: Schedule };
 
-type Reader = (found: RegExpExecArray, statement: Statement) => Command | undefined;
+type Reader = (found: RegExpExecArray, statement: BuilderStatement) => Command | undefined;
 
 const value = `(?:\\s+(?:to|as|=|with)\\s+(.+))?`;
 const keyWord = '([a-z][a-z_ ]*?)';
-const step = (words: string | undefined, statement: Statement): StepReference => readReference(words ?? '', statement);
-const said = (words: string | undefined, statement: Statement): string | undefined =>
-  words === undefined ? undefined : spelled(words, statement);
+const step = (words: string | undefined, statement: BuilderStatement): StepReference => readReference(words ?? '', statement);
+const textOf = (words: string | undefined, statement: BuilderStatement): string | undefined =>
+  words === undefined ? undefined : originalText(statement, words);
 
 /** In this order: the more exact first. */
 const forms: readonly (readonly [RegExp, Reader])[] = [
@@ -38,16 +39,16 @@ const forms: readonly (readonly [RegExp, Reader])[] = [
     new RegExp(
       `^(?:set|change|update|make)\\s+(?:the\\s+)?(?:procedure(?:'s)?\\s+)?description(?:\\s+of (?:the|this) procedure)?${value}$`,
     ),
-    (found, s) => ({ do: 'describe', text: said(found[1], s) }),
+    (found, s) => ({ do: 'describe', text: textOf(found[1], s) }),
   ],
-  [/^describe (?:it|the procedure|this procedure|this) as\s+(.+)$/, (found, s) => ({ do: 'describe', text: said(found[1], s) })],
+  [/^describe (?:it|the procedure|this procedure|this) as\s+(.+)$/, (found, s) => ({ do: 'describe', text: textOf(found[1], s) })],
   [
     new RegExp(`^(?:remove|delete|drop)\\s+(?:the\\s+)?option\\s+(${markPattern}|[^\\s]+)\\s+(?:from|of|in)\\s+(.+)$`),
-    (found, s) => ({ do: 'remove option', option: spelled(found[1] as string, s), step: step(found[3], s) }),
+    (found, s) => ({ do: 'remove option', option: originalText(s, found[1] as string), step: step(found[3], s) }),
   ],
   [
     new RegExp(`^(?:add|append)\\s+(?:the\\s+|an\\s+)?option\\s+(${markPattern}|[^\\s]+)\\s+(?:to|in)\\s+(.+)$`),
-    (found, s) => ({ do: 'add option', option: spelled(found[1] as string, s), step: step(found[3], s) }),
+    (found, s) => ({ do: 'add option', option: originalText(s, found[1] as string), step: step(found[3], s) }),
   ],
   [
     new RegExp(`^(?:remove|delete|drop|unset|clear)\\s+(?:the\\s+)?${keyWord}\\s+(?:of|from|in)\\s+(.+)$`),
@@ -64,7 +65,7 @@ const forms: readonly (readonly [RegExp, Reader])[] = [
     (found, s) =>
       placed(found[1] as string, s, (rest, place) => ({ do: 'move', step: step(rest.replace(/\s+to$/, ''), s), place }), undefined),
   ],
-  [/^rename\s+(.+?)(?:\s+(?:to|as|into)\s+(.+))?$/, (found, s) => ({ do: 'rename', step: step(found[1], s), id: said(found[2], s) })],
+  [/^rename\s+(.+?)(?:\s+(?:to|as|into)\s+(.+))?$/, (found, s) => ({ do: 'rename', step: step(found[1], s), id: textOf(found[2], s) })],
   [
     new RegExp(
       `^(?:replace|change)\\s+(?:the text\\s+)?(${markPattern})(?:\\s+(?:with|by|to|into)\\s+(${markPattern}))?(?:\\s+(?:in|of)\\s+(.+)|\\s+everywhere)?$`,
@@ -73,7 +74,7 @@ const forms: readonly (readonly [RegExp, Reader])[] = [
   ],
   [
     /^(?:only (?:do|run|execute)\s+(.+?)|(?:do|run|execute)\s+(.+?) only|make\s+(.+?) conditional)\s+(?:if|when|on)\s+(.+)$/,
-    (found, s) => ({ do: 'set', key: 'condition', step: step(found[1] ?? found[2] ?? found[3], s), value: said(found[4], s) }),
+    (found, s) => ({ do: 'set', key: 'condition', step: step(found[1] ?? found[2] ?? found[3], s), value: textOf(found[4], s) }),
   ],
   [/^(?:replace|change|turn)\s+(.+?)\s+(?:with|by|to|into)\s+(?:a step (?:that|which)\s+)?(.+)$/, (found, s) => replaceStep(found, s)],
   [
@@ -85,20 +86,20 @@ const forms: readonly (readonly [RegExp, Reader])[] = [
   ],
   [
     new RegExp(`^(?:set|change|update|make|give)\\s+(?:the\\s+)?${keyWord}\\s+(?:of|in|for|on)\\s+(.+?)${value}$`),
-    (found, s) => ({ do: 'set', key: found[1] as string, step: step(found[2], s), value: said(found[3], s) }),
+    (found, s) => ({ do: 'set', key: found[1] as string, step: step(found[2], s), value: textOf(found[3], s) }),
   ],
   [
     new RegExp(`^(?:set|change|update|make)\\s+(.+?)'s\\s+${keyWord}${value}$`),
-    (found, s) => ({ do: 'set', key: found[2] as string, step: step(found[1], s), value: said(found[3], s) }),
+    (found, s) => ({ do: 'set', key: found[2] as string, step: step(found[1], s), value: textOf(found[3], s) }),
   ],
   [
     /^give\s+(.+?)\s+(?:a|an|the)\s+([a-z][a-z_ ]*?)(?:\s+of)?\s+(\uE000.+|\d.+|continue|stop|fail)$/,
-    (found, s) => ({ do: 'set', key: found[2] as string, step: step(found[1], s), value: said(found[3], s) }),
+    (found, s) => ({ do: 'set', key: found[2] as string, step: step(found[1], s), value: textOf(found[3], s) }),
   ],
 ];
 
 /** What a statement asks for, or undefined when it is not understood. */
-export function readCommand(statement: Statement): Command | undefined {
+export function readCommand(statement: BuilderStatement): Command | undefined {
   const schedule = readSchedule(statement);
   if (schedule !== undefined) return { do: 'schedule', schedule };
   for (const [pattern, read] of forms) {
@@ -112,7 +113,7 @@ export function readCommand(statement: Statement): Command | undefined {
 const adding = /^(?:add|insert|put|append|create|include)\b\s*/;
 const aStep = /^(?:(?:a|an|another|one|the|this|these|following)\s+)*(?:new\s+)?(?:steps?\b(?:\s+(?:that|which|to))?|(?=\uE000))?\s*:?\s*/;
 
-function readAdd(statement: Statement): Command | undefined {
+function readAdd(statement: BuilderStatement): Command | undefined {
   const explicit = adding.test(statement.words);
   const front =
     /^((?:right |directly |immediately |just )?(?:before|after|at|in)\b[^,\uE000]*(?:\uE000\d+\uE001)?[^,\uE000]*),\s*(.+)$/.exec(
@@ -128,9 +129,8 @@ function readAdd(statement: Statement): Command | undefined {
         .replace(explicit || adding.test(rest) ? aStep : /^/, '')
         .replace(/^(?:a|an|another)\s+/, '');
       if (statement.yaml && (said === '' || adding.test(rest))) return { do: 'add', steps: statement.yaml, place: place ?? 'end' };
-      const code = new RegExp(`^${markPattern}$`).exec(said);
-      const given = code && statement.quotes[Number(code[1])];
-      const yaml = given?.code ? stepsIn(given.text) : undefined;
+      const quote = quoteAt(said, statement.quotes);
+      const yaml = quote?.code ? stepsIn(quote.text) : undefined;
       if (yaml) return { do: 'add', steps: yaml, place: place ?? 'end' };
       const draft = readNewStep(said, statement);
       return draft && { do: 'add', steps: [draft], place: place ?? 'end' };
@@ -148,7 +148,7 @@ const laterEnding = /[,\s]+(?:as|if|when|with|only|on)\s.*$/;
 /** Takes the place out of words, wherever it stands among the endings, and hands on what remains. */
 function placed(
   words: string,
-  statement: Statement,
+  statement: BuilderStatement,
   make: (rest: string, place: Place | undefined) => Command | undefined,
   fallback: Place | undefined,
 ): Command | undefined {
@@ -174,7 +174,7 @@ function placed(
   return make(rest, by[1] === 'before' ? { before: place } : { after: place });
 }
 
-function replaceText(found: RegExpExecArray, statement: Statement): Command | undefined {
+function replaceText(found: RegExpExecArray, statement: BuilderStatement): Command | undefined {
   const from = unmask(found[1] as string, statement.quotes);
   const to = found[3] === undefined ? undefined : unmask(found[3], statement.quotes);
   const where =
@@ -184,15 +184,14 @@ function replaceText(found: RegExpExecArray, statement: Statement): Command | un
   return { do: 'replace text', from, to, in: where };
 }
 
-function replaceStep(found: RegExpExecArray, statement: Statement): Command | undefined {
+function replaceStep(found: RegExpExecArray, statement: BuilderStatement): Command | undefined {
   const target = step(found[1], statement);
   if (target.by === 'unclear' || target.by === 'text') {
     if (!/^(?:the )?(?:step|command|question|approval|message|wait)\b/.test(found[1] as string)) return undefined;
   }
   const words = (found[2] as string).replace(/^(?:a|an)\s+/, '');
-  const code = new RegExp(`^${markPattern}$`).exec(words);
-  const given = code && statement.quotes[Number(code[1])];
-  const yaml = given?.code ? stepsIn(given.text)?.[0] : statement.yaml?.[0];
+  const quote = quoteAt(words, statement.quotes);
+  const yaml = quote?.code ? stepsIn(quote.text)?.[0] : statement.yaml?.[0];
   const other = yaml ?? readNewStep(words, statement);
   return other && { do: 'replace step', step: target, with: other };
 }

@@ -1,5 +1,8 @@
 /** A procedure while it is edited: its steps in their order, each known by what it was before, and its text afterwards. */
+
 import { type Document, isMap, isScalar, isSeq, type Node, parseDocument, visit, YAMLMap, YAMLSeq } from 'yaml';
+import { firstLine } from '../../../../base/values.ts';
+import { Refused } from '../../../words/outcome.ts';
 import { conditionKey, type StepKind, stepKinds } from '../schema.ts';
 import type { Path } from '../source.ts';
 import { joinSteps, type Layout, layoutOf, writeDocument, writeStep } from './layout.ts';
@@ -23,14 +26,14 @@ export class Draft {
   readonly #layout: Layout | undefined;
   #description: string | undefined;
 
-  /** @param text the procedure, or null for one that begins empty. @throws Error when it is no YAML with a list of steps */
+  /** @param text the procedure, or null for one that begins empty. @throws Refused when it is not YAML with a list of steps */
   constructor(text: string | null) {
     this.#text = text ?? emptyProcedure;
     this.#document = parseDocument(this.#text);
     const [problem] = this.#document.errors;
-    if (problem) throw new Error(problem.message.split('\n', 1)[0]);
+    if (problem) throw new Refused(`The procedure is not valid YAML: ${firstLine(problem.message)}`);
     const nodes = this.#list().items;
-    if (!nodes.every((node) => isMap(node))) throw new Error('a step of it is no mapping');
+    if (!nodes.every((node) => isMap(node))) throw new Refused('A step of the procedure is not a mapping.');
     this.steps = nodes.map((node, index) => ({ node: node as YAMLMap, number: index + 1, changed: false }));
     this.#layout = text === null ? undefined : layoutOf(this.#text, this.#document);
   }
@@ -86,7 +89,7 @@ export class Draft {
 
   /** Sets a value of a step, below the step itself: `['exec', 'timeout']`. A text that is there keeps its style. */
   set(step: DraftStep, path: Path, value: unknown): void {
-    step.node.setIn(path, typeof value === 'object' && value !== null ? this.#document.createNode(value) : value);
+    atPath(path, () => step.node.setIn(path, typeof value === 'object' && value !== null ? this.#document.createNode(value) : value));
     this.touch(step);
   }
 
@@ -98,9 +101,9 @@ export class Draft {
   }
 
   unset(step: DraftStep, path: Path): boolean {
-    const there = step.node.deleteIn(path);
-    if (there) this.touch(step);
-    return there;
+    const wasThere = atPath(path, () => step.node.deleteIn(path));
+    if (wasThere) this.touch(step);
+    return wasThere;
   }
 
   /** Replaces what a step does; its place and the comments above it stay. */
@@ -154,7 +157,14 @@ export class Draft {
     const list = this.#list();
     list.items = this.steps.map(({ node }) => node);
     if (list.items.length > 0) list.flow = this.#layout === undefined && this.#text !== emptyProcedure ? (list.flow ?? false) : false;
-    return this.#spliced() ?? writeDocument(this.#document);
+    const spliced = this.#spliced();
+    if (spliced !== undefined) return spliced;
+    try {
+      return writeDocument(this.#document);
+    } catch (error) {
+      // An alias whose anchor was removed.
+      throw new Refused(`The changed procedure cannot be written as YAML: ${(error as Error).message}.`);
+    }
   }
 
   /** The text with the changed lines alone written anew, if it means the same as the document. */
@@ -195,7 +205,7 @@ export class Draft {
   #list(): YAMLSeq {
     const list = this.#document.get('steps');
     if (isSeq(list)) return list;
-    if (list !== undefined && list !== null) throw new Error('its steps are no list');
+    if (list !== undefined && list !== null) throw new Refused('The `steps` of the procedure are not a list.');
     const empty = new YAMLSeq();
     this.#document.set('steps', empty);
     return empty;
@@ -206,6 +216,15 @@ export class Draft {
       .flatMap(({ node, number }) => (number === undefined ? [] : node.items.map(({ value }) => value)))
       .filter(isMap);
     return payloads.length > 0 && payloads.filter(({ flow }) => flow === true).length * 2 > payloads.length;
+  }
+}
+
+/** @throws Refused when the YAML library cannot reach the path, such as one through a text */
+function atPath<Result>(path: Path, change: () => Result): Result {
+  try {
+    return change();
+  } catch {
+    throw new Refused(`The step is written in a way in which \`${path.join('.')}\` cannot be changed.`);
   }
 }
 

@@ -1,15 +1,16 @@
 /** From references to the steps of a draft; a reference that fits several steps, or none, becomes a question. */
 import { shortened } from '../../../../base/values.ts';
-import type { Asker } from './asking.ts';
+import { Refused } from '../../../words/outcome.ts';
+import type { Statement } from '../../../words/statements.ts';
+import type { StatementAsker } from './asking.ts';
 import type { Draft, DraftStep } from './draft.ts';
 import type { StepReference } from './references.ts';
-import type { Statement } from './statements.ts';
 
 /** What finding a step depends on. */
 export interface Search {
   draft: Draft;
   statement: Statement;
-  asker: Asker;
+  asker: StatementAsker;
 }
 
 /** The step meant. @throws Open, LeftOut */
@@ -20,7 +21,7 @@ export function findStep(search: Search, reference: StepReference): DraftStep {
   const choice = found.length > 0 ? found : draft.steps;
   const why =
     found.length > 0 ? `${found.length} steps fit. Which one is meant?` : `no step is ${referenceWords(reference)}. Which one is meant?`;
-  if (choice.length === 0) throw new Error(`${JSON.stringify(statement.text)} names a step, and there is none yet`);
+  if (choice.length === 0) throw new Refused(`${JSON.stringify(statement.text)} refers to a step, but the procedure has no steps yet.`);
   return choice[asker.choose(statement, why, labels(draft, choice))] as DraftStep;
 }
 

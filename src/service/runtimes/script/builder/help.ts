@@ -1,4 +1,8 @@
-/** What the builder understands: shown when a request is not understood, and checked against docs/revisions.md by a test. */
+/** What the builder understands. It is shown when a request is not understood, and a test compares it with docs/revisions.md. */
+import { nearest } from '../../../../base/nearest.ts';
+import { type Grammar, notUnderstood } from '../../../words/help.ts';
+import type { Statement } from '../../../words/statements.ts';
+
 export const understood: readonly string[] = [
   'say "TEXT", ask "QUESTION" with options A, B, approve "TITLE", run "COMMAND", write "TEXT" to FILE, wait 5m, call TOOL, open "https://…", fail with "TEXT", complete the case "NOTE", fail the case with "REASON", postpone the case for 2h, add a case "TITLE" to the queue NAME - each with: before step 3, after the approval, at the start, at the end; as ID; if "CONDITION"; with timeout 5m; if denied continue',
   'add after step 2: followed by steps as YAML, on the lines below or as {say: Hello}',
@@ -11,8 +15,8 @@ export const understood: readonly string[] = [
   'run it every day at 9:00',
 ];
 
-/** The words that a part of a request begins with. */
-export const verbs = [
+/** The words that a statement begins with. */
+const verbs = [
   'add',
   'say',
   'ask',
@@ -32,3 +36,13 @@ export const verbs = [
   'set',
   'rename',
 ];
+
+const grammar: Grammar = { reader: 'The builder of the script runtime', phrases: understood };
+
+/** The error for statements of which none is understood. */
+export function nothingUnderstood(statements: readonly Statement[]): string {
+  const [word = ''] = (statements[0]?.words ?? '').split(/\s/);
+  const verb = nearest(word, verbs);
+  const isTypo = verb !== undefined && !word.startsWith(verb);
+  return notUnderstood(grammar, statements, isTypo ? `Did you mean "${verb}"?` : undefined);
+}

@@ -1,8 +1,7 @@
 /** A new step in words: what it does, and what is said of it at the end (`as pay`, `if "..."`, `with timeout 5m`). Words to data; pure. */
 import { markPattern, unmask } from '../../../words/quotes.ts';
+import { originalText, type Statement } from '../../../words/statements.ts';
 import type { StepKind } from '../schema.ts';
-import { spelledAs } from './references.ts';
-import type { Statement } from './statements.ts';
 
 /** A step before it has all it needs. */
 export interface StepDraft {
@@ -41,7 +40,7 @@ const word =
 const endings: readonly (readonly [RegExp, Reader])[] = [
   [
     new RegExp(`[,\\s]+(?:as|with (?:the )?id|called|named)\\s+(${markPattern}|[a-z]\\w*)$`),
-    (found, statement) => ({ id: spelled(found, statement) }),
+    (found, statement) => ({ id: originalText(statement, found) }),
   ],
   [new RegExp(`[,\\s]+(?:but )?(?:only )?(?:if|when)\\s+(${markPattern})$`), (found, { quotes }) => ({ condition: unmask(found, quotes) })],
   [new RegExp(`[,\\s]+(?:with (?:a )?)?(?:timeout|time limit)(?: of)?\\s+(${time}|${bare})$`), lasting('timeout')],
@@ -109,37 +108,32 @@ export function readNewStep(words: string, statement: Statement): StepDraft | un
 
 function readBody(words: string, statement: Statement): Omit<StepDraft, 'extras'> | undefined {
   const to = writeTo.exec(words);
-  if (to) return { kind: 'write', subject: spelled(to[3] as string, statement), content: unmask(to[1] as string, statement.quotes) };
+  if (to) return { kind: 'write', subject: originalText(statement, to[3] as string), content: unmask(to[1] as string, statement.quotes) };
   const queued = caseIn.exec(words);
   if (queued) {
-    const queue = spelled(queued[3] ?? '', statement);
-    return { kind: 'create_case', subject: spelled(queued[1] ?? '', statement), ...(queue === '' ? {} : { content: queue }) };
+    const queue = originalText(statement, queued[3] ?? '');
+    return { kind: 'create_case', subject: originalText(statement, queued[1] ?? ''), ...(queue === '' ? {} : { content: queue }) };
   }
   for (const [kind, pattern] of forms) {
     const found = pattern.exec(words);
     if (!found) continue;
-    const subject = spelled(found[1] ?? '', statement);
+    const subject = originalText(statement, found[1] ?? '');
     return { kind, subject: kind === 'sleep' || kind === 'postpone_case' ? durationWords(subject) : subject };
   }
   const file = writeWith.exec(words);
   if (!file) return undefined;
   return {
     kind: 'write',
-    subject: spelled(file[1] as string, statement),
+    subject: originalText(statement, file[1] as string),
     ...(file[3] === undefined ? {} : { content: unmask(file[3], statement.quotes) }),
   };
-}
-
-/** Words as they were written, without quotes. */
-export function spelled(words: string, statement: Statement): string {
-  return unmask(words === '' ? '' : spelledAs(statement, words), statement.quotes).trim();
 }
 
 /** `"A", "B" or C` */
 export function listOf(words: string, statement: Statement): string[] {
   return words
     .split(/\s*,\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+/)
-    .map((part) => spelled(part.trim(), statement))
+    .map((part) => originalText(statement, part.trim()))
     .filter((part) => part !== '');
 }
 

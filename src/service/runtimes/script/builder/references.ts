@@ -1,7 +1,8 @@
 /** How a request names steps: by number, by what they do, by id, by a text in them. Words to references; pure. */
+import { ordinalPattern, positionOf } from '../../../words/ordinals.ts';
 import { markPattern, unmask } from '../../../words/quotes.ts';
+import { type Statement, spelledAs } from '../../../words/statements.ts';
 import type { StepKind } from '../schema.ts';
-import type { Statement } from './statements.ts';
 
 export type StepReference =
   /** Counted in the procedure as it was; -1 is the last. */
@@ -32,13 +33,11 @@ const nouns: readonly (readonly [StepKind, string])[] = [
   ['say', 'messages?|says?|greetings?'],
 ];
 const anyNoun = nouns.map(([, words]) => words).join('|');
-const ordinals = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth', 'tenth'];
-const ordinal = `(?:${ordinals.join('|')}|last|final|\\d+(?:st|nd|rd|th))`;
 
 const steps = /^steps\s+(.+)$/;
 const range = /^(\d+)\s*(?:to|-|\u2013|through|until)\s*(\d+)$/;
 const numbered = /^(?:step\s+)?(?:number\s+|no\.?\s+)?#?(\d+)$/;
-const nth = new RegExp(`^(${ordinal})\\s+(?:(step)|(${anyNoun})(?:\\s+step)?)$`);
+const nth = new RegExp(`^(${ordinalPattern})\\s+(?:(step)|(${anyNoun})(?:\\s+step)?)$`);
 const nthAlone = /^(last|first) (?:one)$/;
 const all = new RegExp(`^(?:all|both|every|each)(?:\\s+of)?(?:\\s+the)?\\s+(${anyNoun})(?:\\s+steps?)?$`);
 const one = new RegExp(`^(?:only\\s+)?(${anyNoun})(?:\\s+step)?$`);
@@ -74,7 +73,7 @@ export function readReference(words: string, statement: Statement): StepReferenc
   if (number !== undefined) return { by: 'number', number: Number(number) };
   const counted = nth.exec(text) ?? nthAlone.exec(text);
   if (counted) {
-    const place = placeOf(counted[1] as string);
+    const place = positionOf(counted[1] as string);
     const kind = counted[3] === undefined ? undefined : kindOf(counted[3]);
     return kind === undefined ? { by: 'number', number: place } : { by: 'kind', kind, which: place };
   }
@@ -91,19 +90,6 @@ export function readReference(words: string, statement: Statement): StepReferenc
     return { by: 'text', text: named, ...(about[1] === undefined ? {} : { kind: kindOf(about[1]) }) };
   }
   return { by: 'unclear', words: unmask(words.trim(), statement.quotes, true) };
-}
-
-/** A word in the case in which it was written. */
-export function spelledAs(statement: Statement, lower: string): string {
-  const at = statement.words.search(new RegExp(`(?<!\\w)${lower.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?!\\w)`));
-  // Some letters grow when they are lowered.
-  return at < 0 || statement.words.length !== statement.spelled.length ? lower : statement.spelled.slice(at, at + lower.length);
-}
-
-function placeOf(word: string): number {
-  if (word === 'last' || word === 'final') return -1;
-  const index = ordinals.indexOf(word);
-  return index < 0 ? Number.parseInt(word, 10) : index + 1;
 }
 
 const kindOf = (word: string): StepKind => nouns.find(([, words]) => new RegExp(`^(?:${words})$`).test(word))?.[0] ?? 'say';

@@ -1,5 +1,5 @@
 /** When an agent is to run, in words. A procedure has no schedule: it is suggested as something to set up. Pure. */
-import type { Statement } from './statements.ts';
+import type { Statement } from '../../../words/statements.ts';
 
 export interface Schedule {
   frequency: 'every_5_minutes' | 'every_15_minutes' | 'hourly' | 'daily' | 'workday' | 'weekly' | 'monthly';

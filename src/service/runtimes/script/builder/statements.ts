@@ -1,56 +1,28 @@
-/**
- * A request in words, cut into statements. What is quoted stands for itself: it is taken out first, so that no word in it
- * is read as part of the request. A statement may have YAML below it.
- */
+/** A request as statements, each of which can have YAML below it. */
 import { isMap, isScalar, isSeq, parseDocument, type YAMLMap } from 'yaml';
-import { maskQuotes, type Quote, unmask } from '../../../words/quotes.ts';
+import type { Quote } from '../../../words/quotes.ts';
+import { boundaryOr, normalized, type Statement, statementsOfLine } from '../../../words/statements.ts';
 import { stepKinds } from '../schema.ts';
 
-export interface Statement {
-  /** As it was written, on one line. */
-  readonly text: string;
-  /** In lower case and without quotes: every quoted text is a mark. */
-  readonly words: string;
-  /** As `words`, in the case it was written in. */
-  readonly spelled: string;
-  /** What the marks stand for. */
-  readonly quotes: readonly Quote[];
-  /** Steps that are given as YAML. */
+export interface BuilderStatement extends Statement {
+  /** Steps that are written as YAML. */
   readonly yaml: readonly YAMLMap[] | undefined;
 }
 
 const verbs =
   'add|insert|put|append|remove|delete|drop|replace|rename|move|swap|set|change|make|give|only|always|say|ask for|run|write|wait|describe|schedule';
-const boundary = new RegExp(`\\s*;\\s*|[.!?](?=\\s|$)|,?\\s+(?:and\\s+)?then\\s+|,?\\s+and\\s+(?=(?:${verbs})\\b)`, 'i');
-const polite =
-  /^(?:please|also|and|then|now|first|finally|next|lastly|kindly|i want you to|i would like you to|can you|could you|you should|we should|let's|let us)\b[,:]?\s*/i;
-const empty = /^(?:please|thanks|thank you|hi|hello|hey|make the following changes|changes)?[\s,.!:]*$/i;
+const boundary = boundaryOr(`,?\\s+and\\s+(?=(?:${verbs})\\b)`);
 
 /** The statements of a request, in their order. */
-export function readStatements(request: string): Statement[] {
+export function readStatements(request: string): BuilderStatement[] {
   const quotes: Quote[] = [];
-  const statements: Statement[] = [];
-  for (const { line, block } of logicalLines(request.replaceAll('\r\n', '\n').replaceAll(/[\uE000\uE001]/g, ''))) {
-    const parts = maskQuotes(line, quotes)
-      .replace(/^\s*(?:[-*•]|\d+[.)])\s+/, '')
-      .split(boundary)
-      .map(cleaned)
-      .filter((part) => !empty.test(part));
-    for (const [index, spelled] of parts.entries()) {
-      const yaml = index === parts.length - 1 ? block : undefined;
-      statements.push({ text: unmask(spelled, quotes, true), words: spelled.toLowerCase(), spelled, quotes, yaml });
-    }
-  }
-  return statements;
+  return logicalLines(normalized(request)).flatMap(({ line, block }) => {
+    const statements = statementsOfLine(line, quotes, boundary);
+    return statements.map((statement, index) => ({ ...statement, yaml: index === statements.length - 1 ? block : undefined }));
+  });
 }
 
-function cleaned(part: string): string {
-  let text = part.trim();
-  for (let next = text.replace(polite, ''); next !== text; next = next.replace(polite, '')) text = next;
-  return text.replace(/[\s,:]*(?:,?\s*please)?[\s,.:]*$/i, '');
-}
-
-/** Lines, each with the YAML below it if there is any. A list below a line that is not YAML of steps is lines of its own. */
+/** The lines of a request, each with the YAML below it. A list that is not YAML of steps consists of lines of its own. */
 function logicalLines(request: string): { line: string; block: YAMLMap[] | undefined }[] {
   const lines = request.split('\n');
   const result: { line: string; block: YAMLMap[] | undefined }[] = [];

@@ -1,4 +1,6 @@
 /** What the keys of steps are called in requests, where they stand, and what kind of value they take. */
+import { parse } from 'yaml';
+import { Refused } from '../../../words/outcome.ts';
 import { conditionKey, type StepKind, stepSchemas } from '../schema.ts';
 import type { Path } from '../source.ts';
 import { durationWords } from './new-step.ts';
@@ -48,10 +50,18 @@ export function keysOf(kind: StepKind): string[] {
   return kind === 'ask' ? [...keys.filter((key) => key !== 'questions'), ...inQuestion] : [...keys];
 }
 
-/** A value as its key takes it. `parse` reads YAML. */
-export function valueFor(path: Path, text: string, parse: (text: string) => unknown): unknown {
+/** The value that a text stands for under a key. @throws Refused when it must be YAML and is not */
+export function valueFor(path: Path, text: string): unknown {
   const key = path.at(-1);
   if (durations.includes(String(key)) || key === 'sleep') return durationWords(text);
   if (key === 'options') return text.split(/\s*,\s*/).map((label) => ({ label }));
-  return plainData.includes(String(key)) ? parse(text) : text;
+  return plainData.includes(String(key)) ? parseValue(text) : text;
+}
+
+function parseValue(text: string): unknown {
+  try {
+    return parse(text);
+  } catch {
+    throw new Refused(`"${text}" is not valid YAML.`);
+  }
 }

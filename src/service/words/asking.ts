@@ -1,0 +1,61 @@
+/** Questions to the person who made a request, and their answers when the request is read again. */
+import type { HumanQuestion } from '../../interface/types.ts';
+
+/** A request cannot be carried out before this question is answered. */
+export class Open extends Error {
+  readonly question: HumanQuestion;
+  /** Whether the question would be the same if the earlier parts of the request had been carried out. */
+  readonly certain: boolean;
+
+  constructor(question: HumanQuestion, certain = true) {
+    super(question.question);
+    this.question = question;
+    this.certain = certain;
+  }
+}
+
+/** One of the answers to choose from. */
+export interface Choice<Value> {
+  label: string;
+  description?: string;
+  value: Value;
+}
+
+/** Looks up the answers that a request came with. */
+export class Asker {
+  readonly #answers: Readonly<Record<string, string>>;
+
+  /** @param answers by the question's text */
+  constructor(answers: Readonly<Record<string, string>>) {
+    this.#answers = answers;
+  }
+
+  /** The answer to a question that is answered with a text. @throws Open when it has not been answered */
+  answer(question: HumanQuestion, certain = true): string {
+    const answer = this.#find(question);
+    if (answer === undefined) throw new Open(question, certain);
+    return answer;
+  }
+
+  /** The value of the chosen option. @throws Open when none of the options has been chosen */
+  choose<Value>(question: Omit<HumanQuestion, 'options'>, choices: readonly Choice<Value>[], certain = true): Value {
+    const answer = this.#find(question);
+    const chosen =
+      answer === undefined
+        ? undefined
+        : (choices.find(({ label }) => label === answer) ?? choices.find(({ label }) => isSameAnswer(label, answer)));
+    if (chosen) return chosen.value;
+    const options = choices.map(({ label, description }) => ({ label, ...(description === undefined ? {} : { description }) }));
+    throw new Open({ ...question, options }, certain);
+  }
+
+  #find({ question }: HumanQuestion): string | undefined {
+    return Object.hasOwn(this.#answers, question) ? this.#answers[question]?.trim() : undefined;
+  }
+}
+
+/** Whether an answer is that label, in any case and with or without a full stop. */
+export function isSameAnswer(label: string, answer: string): boolean {
+  const [one, other] = [label, answer].map((text) => text.trim().replace(/\.$/, '').toLowerCase());
+  return one === other;
+}

@@ -1,0 +1,27 @@
+/**
+ * How reading a request ends: it is done, it raises questions, or it fails. The phrase grammars (runtimes/script/builder,
+ * artifacts/request) return these outcomes, and so would a model in their place: a `Builder`, or a function like `compose`. The
+ * grammars are the offline fallback for a model and understand no new phrases.
+ */
+import type { HumanQuestion } from '../../interface/types.ts';
+import { Open } from './asking.ts';
+
+export type Unfinished = { status: 'asking'; questions: HumanQuestion[] } | { status: 'failed'; error: string };
+
+/** `Done` has a `status` of its own. */
+export type Outcome<Done extends { status: string }> = Done | Unfinished;
+
+/** A request cannot be carried out. The message, in complete sentences, is shown to the person who made it. */
+export class Refused extends Error {}
+
+/** The outcome of a request that stopped with an error. @throws the error when it is neither a question nor a refusal */
+export function unfinished(error: unknown): Unfinished {
+  if (error instanceof Open) return { status: 'asking', questions: [error.question] };
+  if (error instanceof Refused) return { status: 'failed', error: error.message };
+  throw error;
+}
+
+/** @throws Refused when a request has more parts than it may have */
+export function limitParts(what: 'request' | 'message', parts: readonly unknown[], maxParts: number): void {
+  if (parts.length > maxParts) throw new Refused(`The ${what} has ${parts.length} parts; at most ${maxParts} are allowed.`);
+}

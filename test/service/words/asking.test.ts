@@ -1,0 +1,60 @@
+/** Questions that a request raises, and their answers when it is read again. */
+import { describe, expect, it } from 'vitest';
+import { Asker, Open } from '../../../src/service/words/asking.ts';
+import { limitParts, Refused, unfinished } from '../../../src/service/words/outcome.ts';
+
+const which = { question: 'Which one?', header: 'Step' };
+const choices = [
+  { label: 'One.', value: 1 },
+  { label: 'one', description: 'the other', value: 2 },
+];
+const thrownBy = (action: () => unknown): unknown => {
+  try {
+    action();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+};
+
+describe('a choice', () => {
+  it('is a question with the labels as options until it is answered', () => {
+    const options = [{ label: 'One.' }, { label: 'one', description: 'the other' }];
+    expect(thrownBy(() => new Asker({}).choose(which, choices))).toMatchObject({ question: { ...which, options }, certain: true });
+    expect(thrownBy(() => new Asker({}).choose(which, choices, false))).toMatchObject({ certain: false });
+  });
+
+  it.each<[string, number]>([
+    ['One.', 1],
+    ['one', 2],
+    [' ONE ', 1],
+  ])('prefers the exact label: %j', (answer, value) => {
+    expect(new Asker({ 'Which one?': answer }).choose(which, choices)).toBe(value);
+  });
+
+  it('is asked for again when the answer is not one of the options', () => {
+    expect(() => new Asker({ 'Which one?': 'two' }).choose(which, choices)).toThrow(Open);
+  });
+});
+
+it('returns the answer to a question about a text, and does not mistake a property of objects for one', () => {
+  expect(new Asker({ 'Which one?': ' this ' }).answer(which)).toBe('this');
+  expect(() => new Asker({}).answer({ question: 'constructor', header: 'x' })).toThrow(Open);
+});
+
+describe('an unfinished request', () => {
+  it('asks or has failed', () => {
+    expect(unfinished(new Open(which))).toEqual({ status: 'asking', questions: [which] });
+    expect(unfinished(new Refused('No.'))).toEqual({ status: 'failed', error: 'No.' });
+  });
+
+  it('does not hide other errors', () => {
+    const error = new Error('disk full');
+    expect(thrownBy(() => unfinished(error))).toBe(error);
+  });
+
+  it('is one with too many parts', () => {
+    limitParts('message', [1, 2], 2);
+    expect(() => limitParts('message', [1, 2, 3], 2)).toThrow('The message has 3 parts; at most 2 are allowed.');
+  });
+});
