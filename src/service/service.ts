@@ -8,7 +8,6 @@ import { serviceApi } from './api/index.ts';
 import { refuseUnfinished } from './backup/unfinished.ts';
 import { savePlans } from './engine/access/given-plans.ts';
 import { createEngine } from './engine/create-engine.ts';
-import type { Engine } from './engine/engine.ts';
 import { engineJobs } from './engine/engine-jobs.ts';
 import { createHttpParts, httpSettings } from './http/create-parts.ts';
 import { forgetKeysJob } from './http/idempotency/forget-keys.ts';
@@ -21,10 +20,9 @@ import { ServiceMetrics } from './operating/service-metrics.ts';
 import type { Service, ServiceOptions } from './service-options.ts';
 import { UrlSigner } from './signed-urls.ts';
 import { dataFailure } from './store/database/data-failure.ts';
-import { openDatabase } from './store/database/database.ts';
 import { settingOrCreate } from './store/database/settings.ts';
 import { isoTime } from './store/database/time.ts';
-import { reclaimJobs } from './store/jobs/jobs.ts';
+import { openStorage } from './store/storage.ts';
 
 export type { BrowsePolicy } from './browser/chromium.ts';
 export type { LogEntry, LogLevel } from './log.ts';
@@ -41,23 +39,26 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   await makeDataDirectory(dataDirectory);
   refuseUnfinished(dataDirectory);
   const log = createLog(() => clock.now(), options.log, options.logLevel);
-  const store = await openDatabase(dataDirectory, (damage) =>
-    log('warn', 'part of the write-ahead log is damaged and was ignored: the latest changes may be missing; compare with a backup', {
-      ...damage,
-    }),
-  );
+  const storage = await openStorage(dataDirectory, {
+    clock,
+    bounds: options.idempotencyBounds,
+    onDamage: (damage) =>
+      log('warn', 'part of the write-ahead log is damaged and was ignored: the latest changes may be missing; compare with a backup', {
+        ...damage,
+      }),
+  });
+  const { store, tokens, keys, copies } = storage;
   try {
     const instanceId = randomUUID();
     const { teamId, token } = await localAccess(store, dataDirectory, clock.now());
     await savePlans(store, options, { teamId, now: isoTime(clock.now()) });
-    // No other process can have the database open, so whatever was in progress at the last end is free again.
-    const continued = await reclaimJobs(store, clock.now());
-    const engine = await createEngine(options, { store, clock, log, instanceId });
+    const continued = await storage.reclaim(clock.now());
+    const engine = await createEngine(options, { store, copies, clock, log, instanceId });
     const signer = new UrlSigner(await settingOrCreate(store, 'url_signing_key', () => randomBytes(32).toString('base64url')));
     const readiness = new Readiness({ store, worker: engine.worker, clock, log });
     const metrics = new ServiceMetrics(clock.now(), options.usage);
-    const parts = createHttpParts(settings, { api: serviceApi, engine, signer, instanceId, metrics, readiness });
-    const jobs = [...engineJobs, forgetKeysJob(parts.idempotency)];
+    const parts = createHttpParts(settings, { api: serviceApi, engine, tokens, keys, signer, instanceId, metrics, readiness });
+    const jobs = [...engineJobs, forgetKeysJob(keys)];
     for (const job of jobs) await job.atStart?.(engine);
     const server = await listen(parts, settings);
     engine.worker.start(jobs, engine);
@@ -80,7 +81,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
 /** Stops the parts of the service in the order in which they depend on one another. */
 async function close(
-  { engine, server, readiness, metrics }: { engine: Engine; server: HttpServer; readiness: Readiness; metrics: ServiceMetrics },
+  {
+    engine,
+    server,
+    readiness,
+    metrics,
+  }: { engine: Awaited<ReturnType<typeof createEngine>>; server: HttpServer; readiness: Readiness; metrics: ServiceMetrics },
   { delay = 0, time = 5_000 }: NonNullable<ServiceOptions['drain']> = {},
 ): Promise<void> {
   readiness.drain();

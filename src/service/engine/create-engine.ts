@@ -13,6 +13,7 @@ import { systemPath } from '../sandbox/exec.ts';
 import { SandboxStore } from '../sandbox/sandbox.ts';
 import { SecretBox } from '../secret-box.ts';
 import { largestConcurrency } from '../store/access/plans.ts';
+import type { DatabaseCopies } from '../store/storage.ts';
 import { BackupHolds } from './backup/backup-hold.ts';
 import { probeLimit } from './connections/limits.ts';
 import type { Engine, HasClock, HasLog, HasStore } from './engine.ts';
@@ -59,8 +60,8 @@ export interface EngineOptions {
  */
 export async function createEngine(
   options: EngineOptions,
-  { store, clock, log, instanceId }: HasStore & HasClock & HasLog & { instanceId: string },
-): Promise<Engine> {
+  { store, copies, clock, log, instanceId }: HasStore & HasClock & HasLog & { copies: DatabaseCopies; instanceId: string },
+): Promise<Engine & { readonly worker: Worker }> {
   const { dataDirectory, commandPath, runtimes = [scriptRuntime], webhooks = {}, connections = {} } = options;
   return {
     ...{ store, clock, log },
@@ -90,6 +91,6 @@ export async function createEngine(
       renewals: new SingleFlight(),
     },
     worker: new Worker({ store, clock, log, owner: instanceId }),
-    backups: new BackupHolds({ store, clock, log }),
+    backups: new BackupHolds({ copies, clock, log }),
   };
 }

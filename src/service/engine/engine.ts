@@ -14,9 +14,9 @@ import type { Sender } from '../outbound/sender.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import type { SandboxStore } from '../sandbox/sandbox.ts';
 import type { SecretBox } from '../secret-box.ts';
-import type { Store } from '../store/database/database.ts';
+import type { Store, UnitOfWork } from '../store/database/database.ts';
 import type { BackupHolds } from './backup/backup-hold.ts';
-import type { Worker } from './jobs/worker.ts';
+import type { JobSignals } from './jobs/worker.ts';
 
 export interface HasStore {
   readonly store: Store;
@@ -63,7 +63,7 @@ export interface HasRetention {
 }
 
 export interface HasWorker {
-  readonly worker: Worker;
+  readonly worker: JobSignals;
 }
 
 export interface HasBackups {
@@ -100,3 +100,15 @@ export interface Engine
     HasBackups,
     HasWebhooks,
     HasConnections {}
+
+/** The engine for one unit of work: jobs learn of its changes when they are on the disk. */
+export const inUnit = (engine: Engine, { store, afterCommit }: UnitOfWork): Engine => ({
+  ...engine,
+  store,
+  worker: {
+    woken: () => engine.worker.woken(),
+    isWaitedFor: (kind) => engine.worker.isWaitedFor(kind),
+    wake: () => afterCommit(() => engine.worker.wake()),
+    abort: (kind, subjectId, reason) => afterCommit(() => engine.worker.abort(kind, subjectId, reason)),
+  },
+});

@@ -22,9 +22,6 @@ export const jsonAnswer = (status: number, body: unknown, headers: Record<string
   body: JSON.stringify(body),
 });
 
-/** What is JSON already. */
-export const jsonText = (status: number, body: string): Answer => ({ status, headers: json, body });
-
 /**
  * The answer to a failure: `{error, message, scope?, details?}` (interface part 7). Trouble of the host is a 503 with its name, and what
  * is not known a 500 that tells nothing.

@@ -1,9 +1,9 @@
 /** Who calls: the credential behind the Bearer token (interface part 5). */
 import { ServiceError } from '../errors.ts';
 import { isSameHash, secretHash } from '../secret-hash.ts';
+import type { Tokens } from '../store/access/known-tokens.ts';
 import type { CredentialKind } from '../store/database/schema.ts';
 import { type Rights, scopeSet } from './access.ts';
-import type { KnownTokens } from './known-tokens.ts';
 
 export interface Caller extends Rights {
   readonly credentialId: string;
@@ -13,7 +13,7 @@ export interface Caller extends Rights {
 }
 
 /** The caller of a request. Throws 401 `invalid_token` (RFC 6750 section 3). */
-export async function authenticate(tokens: KnownTokens, authorization: string | undefined, now: number): Promise<Caller> {
+export async function authenticate(tokens: Tokens, authorization: string | undefined, now: number): Promise<Caller> {
   const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
   // Without a token of the right form there is nothing to say of it, so the challenge stands alone.
   if (token === undefined) throw invalidToken('Send a token in the header "Authorization: Bearer <token>".', 'Bearer');

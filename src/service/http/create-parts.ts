@@ -1,15 +1,12 @@
 /** Builds what the HTTP server works with from the options of the service. */
 import { ChangeFeed } from '../events/change-feed.ts';
 import { StreamSlots } from '../events/stream-slots.ts';
+import type { IdempotencyBounds } from '../store/idempotency/key-usage.ts';
 import { TrustedProxies } from './client-address.ts';
 import type { HttpParts } from './exchange.ts';
-import { IdempotencyLayer } from './idempotency/idempotency.ts';
-import type { IdempotencyBounds } from './idempotency/idempotency-bounds.ts';
-import { KnownTokens } from './known-tokens.ts';
 import { defaultHttpLimits, type HttpLimits } from './limits.ts';
 import { type OriginCheck, originCheck } from './origin.ts';
 import { type RateLimit, RateLimiter } from './rate-limit.ts';
-import { RememberedAnswers } from './remembered.ts';
 import { Router } from './router.ts';
 import { checkTls, requireTls, type TlsPair } from './tls.ts';
 
@@ -64,16 +61,15 @@ export function httpSettings(options: HttpOptions, now: number): HttpSettings {
 }
 
 /** What the server needs and cannot build itself. */
-type Collaborators = Pick<HttpParts, 'api' | 'engine' | 'signer' | 'instanceId' | 'metrics' | 'readiness'>;
+type Collaborators = Pick<HttpParts, 'api' | 'engine' | 'signer' | 'instanceId' | 'metrics' | 'readiness' | 'tokens' | 'keys'>;
 
 /** Builds the parts of a server that has not started to listen. */
 export function createHttpParts(settings: HttpSettings, collaborators: Collaborators): HttpParts {
-  const { store, clock, log } = collaborators.engine;
+  const { store, clock } = collaborators.engine;
   const { limits, proxies, checkOrigin, publicUrl, metricsToken } = settings;
   return {
     ...collaborators,
     ...{ limits, proxies, checkOrigin, publicUrl, metricsToken },
-    early: { ...collaborators.engine, store: store.early },
     streams: {
       feed: new ChangeFeed(store.changes),
       slots: new StreamSlots({ total: limits.streams, perCredential: limits.streamsPerCredential }),
@@ -81,9 +77,6 @@ export function createHttpParts(settings: HttpSettings, collaborators: Collabora
     },
     limiter: new RateLimiter(settings.rateLimit ?? { limit: 3_000, windowSeconds: 60 }, clock),
     attempts: new RateLimiter({ limit: 10, windowSeconds: 60 }, clock),
-    idempotency: new IdempotencyLayer({ store, clock, owner: collaborators.instanceId, log, bounds: settings.idempotencyBounds }),
     router: new Router(),
-    tokens: new KnownTokens(store),
-    remembered: new RememberedAnswers(store.changes),
   };
 }

@@ -5,23 +5,20 @@ import type { Engine } from '../engine/engine.ts';
 import type { Readiness } from '../operating/readiness.ts';
 import type { ServiceMetrics } from '../operating/service-metrics.ts';
 import type { UrlSigner } from '../signed-urls.ts';
+import type { Tokens } from '../store/access/known-tokens.ts';
+import type { IdempotencyKeys } from '../store/idempotency/idempotency-keys.ts';
 import type { Answer } from './answer.ts';
 import type { Received, TrustedProxies } from './client-address.ts';
 import type { RawHandler, RequestContext, Streams } from './context.ts';
-import type { IdempotencyLayer } from './idempotency/idempotency.ts';
-import type { KnownTokens } from './known-tokens.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { HttpLimits } from './limits.ts';
 import type { OriginCheck } from './origin.ts';
 import type { RateLimiter } from './rate-limit.ts';
-import type { RememberedAnswers } from './remembered.ts';
 import type { Router } from './router.ts';
 
 export interface HttpParts {
   api: ServiceApi;
   engine: Engine;
-  /** The same with the early store, for handlers of operations: the pipeline waits for the disk before it answers. */
-  early: Engine;
   signer: UrlSigner;
   instanceId: string;
   limits: HttpLimits;
@@ -31,10 +28,9 @@ export interface HttpParts {
   proxies: TrustedProxies;
   /** Counts wrong client secrets and sign-in codes. */
   attempts: RateLimiter;
-  idempotency: IdempotencyLayer;
+  keys: IdempotencyKeys;
   router: Router;
-  tokens: KnownTokens;
-  remembered: RememberedAnswers;
+  tokens: Tokens;
   /** Where others reach the service, when it is not where it listens. Without a slash at the end. */
   publicUrl: string | undefined;
   streams: Streams;

@@ -6,20 +6,21 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { operation } from '../../interface/operations.ts';
 import { schemasOf } from '../../interface/schemas.ts';
+import { type Engine, inUnit } from '../engine/engine.ts';
 import { ServiceError } from '../errors.ts';
 import { errorFields } from '../log.ts';
 import { requirePermission } from './access.ts';
-import { type Answer, errorAnswer, jsonAnswer, jsonText } from './answer.ts';
+import { type Answer, errorAnswer, jsonAnswer } from './answer.ts';
 import { authenticate, type Caller } from './authenticate.ts';
 import { MediaReply, type RequestContext } from './context.ts';
 import type { ServiceApi } from './exchange.ts';
 import { addressOf, type Exchange, type HttpParts } from './exchange.ts';
+import { answerOnce } from './idempotency/idempotency.ts';
 import { idempotencyKey } from './idempotency/idempotency-request.ts';
 import type { Lifetime } from './lifetime.ts';
 import { callOperation, operationCaller } from './operation-call.ts';
 import { requireSoundHeaders } from './origin.ts';
 import { type ReceivedBody, receiveBytes, receiveForm } from './received-body.ts';
-import { isRemembered } from './remembered.ts';
 import { challengeWithMetadata } from './resource-metadata.ts';
 import { type Match, pathSegments, routeNotFound } from './router.ts';
 
@@ -52,7 +53,7 @@ export async function handle(parts: HttpParts, request: IncomingMessage, request
     const match = parts.router.match(exchange.method, exchange.segments);
     outcome.operation = match.id;
     requirePermission(caller, match.id);
-    return { ...outcome, answer: await settledAnswer(parts, exchange, caller, match) };
+    return { ...outcome, answer: await answer(parts, exchange, caller, match) };
   } catch (error) {
     return { ...outcome, answer: challenging(failed(parts, error, request, requestId), exchange) };
   }
@@ -86,48 +87,11 @@ async function letIn(parts: HttpParts, request: IncomingMessage, address: string
   }
 }
 
-/** How often something is read again because what was read did not reach the disk. */
-const rereads = 3;
-
-/**
- * An answer of which all is on the disk. Throws when something was lost; a request that changes nothing is answered anew instead:
- * it has only seen what others failed to write, as on a full disk.
- */
-async function settledAnswer(parts: HttpParts, exchange: Exchange, caller: Caller, match: Match): Promise<Answer> {
-  const { durability } = parts.engine.store;
-  const isReading = operation(match.id).method === 'GET' && parts.api.rawHandlerOf(match.id) === undefined;
-  for (let again = 0; ; again++) {
-    const mark = durability.mark();
-    try {
-      return await writtenAnswer(parts, exchange, caller, match, mark);
-    } catch (error) {
-      if (!isReading || again >= rereads || !durability.hasFailed(mark)) throw error;
-    }
-  }
-}
-
-async function writtenAnswer(parts: HttpParts, exchange: Exchange, caller: Caller, match: Match, mark: number): Promise<Answer> {
-  const { durability } = parts.engine.store;
-  try {
-    return await answer(parts, exchange, caller, match, mark);
-  } finally {
-    await durability.settled(mark);
-  }
-}
-
-async function answer(parts: HttpParts, exchange: Exchange, caller: Caller, match: Match, mark: number): Promise<Answer> {
-  const { request, requestId, search } = exchange;
-  const target = operation(match.id);
-  const { early, signer } = parts;
-  const context: RequestContext = { engine: early, signer, ...caller, requestId, baseUrl: exchange.baseUrl, lifetime: exchange.lifetime };
-  if (isRemembered(match.id)) {
-    const read = async () => JSON.stringify((await callOperation(parts.api, context, match, search, undefined)).body);
-    return jsonText(target.success, await parts.remembered.body(caller.teamId, request.url ?? '', read));
-  }
-  const key = target.idempotent ? idempotencyKey(request.rawHeaders) : undefined;
+async function answer(parts: HttpParts, exchange: Exchange, caller: Caller, match: Match): Promise<Answer> {
+  const key = operation(match.id).idempotent ? idempotencyKey(exchange.request.rawHeaders) : undefined;
   const body = await receive(parts, exchange, match);
   try {
-    return await answerTo(parts, exchange, context, match, { body, key, mark });
+    return await answerTo(parts, exchange, caller, match, { body, key });
   } finally {
     await body.close();
   }
@@ -148,19 +112,19 @@ async function receive(
 async function answerTo(
   parts: HttpParts,
   exchange: Exchange,
-  context: RequestContext,
+  caller: Caller,
   match: Match,
-  { body, key, mark }: { body: ReceivedBody; key: string | undefined; mark: number },
+  { body, key }: { body: ReceivedBody; key: string | undefined },
 ): Promise<Answer> {
-  const { request, requestId, search } = exchange;
-  const execute = async (): Promise<Answer> => {
+  const { request, requestId } = exchange;
+  const execute = async (engine: Engine): Promise<Answer> => {
+    const { signer } = parts;
+    const context: RequestContext = { engine, signer, ...caller, requestId, baseUrl: exchange.baseUrl, lifetime: exchange.lifetime };
     try {
       const raw = parts.api.rawHandlerOf(match.id);
-      if (raw === undefined) return await callHandler(parts.api, context, match, search, body);
+      if (raw === undefined) return await callHandler(parts.api, context, match, exchange.search, body);
       const { headers } = request;
-      // It may answer in pieces, each of which is to be on the disk before it is sent.
-      const settled = { ...context, engine: parts.engine };
-      return await raw(settled, {
+      return await raw(context, {
         method: exchange.method,
         params: match.params,
         search: exchange.search,
@@ -168,7 +132,7 @@ async function answerTo(
         body: body.bytes,
         keyed: key !== undefined,
         signal: exchange.lifetime.signal,
-        call: operationCaller(parts.api, settled),
+        call: operationCaller(parts.api, context),
         allowed: () => isStillAllowed(parts, headers.authorization, match),
         streams: parts.streams,
       });
@@ -176,8 +140,9 @@ async function answerTo(
       return failed(parts, error, request, requestId);
     }
   };
-  if (key === undefined) return execute();
-  return parts.idempotency.answer({ credentialId: context.credentialId, key, fingerprint: body.fingerprint(), requestId, mark }, execute);
+  if (key === undefined) return execute(parts.engine);
+  const keyed = { credentialId: caller.credentialId, key, fingerprint: body.fingerprint(), requestId };
+  return answerOnce(parts.keys, keyed, (unit) => execute(inUnit(parts.engine, unit)));
 }
 
 async function callHandler(

@@ -1,9 +1,12 @@
 /** The disk under the databases of this process. */
+import { readFileSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import Libsql, { type Statement } from 'libsql';
 import { type Mock, vi } from 'vitest';
 import { afterTest } from '../../support/temporary.ts';
-import type { Gate } from './runtime.ts';
+import { Gate } from './runtime.ts';
 
 /** What all open files have in common, to be spied on. */
 export async function fileHandles(): Promise<FileHandle> {
@@ -22,4 +25,64 @@ export async function heldDisk(goOn: Gate): Promise<Mock> {
   });
   afterTest(async () => sync.mockRestore());
   return sync as unknown as Mock;
+}
+
+/**
+ * What syncs do once the write-ahead log of a data directory contains a text, such as a name that a request stores: from then on,
+ * what was committed with it is not on the disk. `reached` resolves with the first such sync.
+ */
+export async function syncsFrom(
+  { dataDirectory, text }: { dataDirectory: string; text: string },
+  instead: () => Promise<void>,
+): Promise<{ reached: Promise<void>; restore: () => void }> {
+  const handles = await fileHandles();
+  const { datasync } = handles;
+  const reached = new Gate();
+  const spy = vi.spyOn(handles, 'datasync').mockImplementation(async function (this: FileHandle) {
+    if (readFileSync(join(dataDirectory, 'aops.db-wal')).includes(text)) {
+      reached.open();
+      await instead();
+    }
+    await datasync.call(this);
+  });
+  afterTest(async () => spy.mockRestore());
+  return { reached: reached.opened, restore: () => spy.mockRestore() };
+}
+
+/** How often a database has committed, and why its next commit fails. */
+export interface Commits {
+  count: number;
+  failure: Error | undefined;
+}
+
+/** A database whose commits are counted and fail on request, as on a full disk. */
+export const failingCommits = (real: Libsql.Database, commits: Commits): Libsql.Database =>
+  new Proxy(real, {
+    get(target, name) {
+      if (name === 'prepare') return (text: string) => failing(real.prepare(text), text, commits);
+      const value = Reflect.get(target, name, target) as unknown;
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+
+function failing(statement: Statement, text: string, commits: Commits): Statement {
+  if (text !== 'commit') return statement;
+  const run = statement.run.bind(statement);
+  statement.run = (...values: never[]) => {
+    if (commits.failure !== undefined) throw commits.failure;
+    commits.count += 1;
+    return run(...values);
+  };
+  return statement;
+}
+
+/** The commits of the databases that are opened from now on; for services, which open their own. */
+export function serviceCommits(): Commits {
+  const commits: Commits = { count: 0, failure: undefined };
+  const { prepare } = Libsql.prototype;
+  const spy = vi.spyOn(Libsql.prototype, 'prepare').mockImplementation(function (this: Libsql.Database, text: string) {
+    return failing(prepare.call(this, text), text, commits);
+  });
+  afterTest(async () => spy.mockRestore());
+  return commits;
 }

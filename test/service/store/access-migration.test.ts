@@ -11,10 +11,10 @@ import { LibsqlDialect } from '../../../src/service/store/database/dialect.ts';
 import { migrate } from '../../../src/service/store/database/migrate.ts';
 import { migrations } from '../../../src/service/store/database/migrations/index.ts';
 import type { Database } from '../../../src/service/store/database/schema.ts';
-import { keptUsage } from '../../../src/service/store/idempotency/idempotency.ts';
+import { findKey, storedUsage } from '../../../src/service/store/idempotency/key-rows.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 
-it('keeps full access for the tokens there are, and counts what is kept', async () => {
+it('keeps full access for existing tokens, and the idempotency keys that have an answer', async () => {
   const directory = await temporaryDirectory();
   const before = new Kysely<Database>({ dialect: new LibsqlDialect(new Libsql(join(directory, 'aops.db'))) });
   const older = Object.entries(migrations).filter(([name]) => name < '0006-access');
@@ -26,17 +26,19 @@ it('keeps full access for the tokens there are, and counts what is kept', async 
   await sql`insert into tokens (hash, credential_id, created_at) values (${secretHash('old')}, 'c', '2026-01-01T00:00:00.000Z')`.execute(
     before,
   );
-  for (const [key, body] of [
-    ['answered', '{"ok":1}'],
-    ['unfinished', null],
+  for (const [key, status, body] of [
+    ['answered', 201, '{"ok":1}'],
+    ['unfinished', null, null],
   ])
-    await sql`insert into idempotency_keys (credential_id, key, fingerprint, body, request_id, owner, lease_until, expires_at)
-      values ('c', ${key}, 'f', ${body}, 'r', 'o', 0, 0)`.execute(before);
+    await sql`insert into idempotency_keys (credential_id, key, fingerprint, status, body, request_id, owner, lease_until, expires_at)
+      values ('c', ${key}, 'f', ${status}, ${body}, 'r', 'o', 0, 7)`.execute(before);
   await before.destroy();
 
   const after = await openDatabase(directory);
   afterTest(() => after.destroy());
   expect(await findToken(after, secretHash('old'), Date.now())).toMatchObject({ teamId: 't', kind: 'local', scopes: null });
   expect(await findTeam(after, 't')).toMatchObject({ name: 'Old', deleted_at: null });
-  expect(await keptUsage(after)).toEqual(new Map([['c', { records: 2, bytes: 8 }]]));
+  expect(await storedUsage(after)).toEqual(new Map([['c', { records: 1, bytes: 8 }]]));
+  const answered = { status: 201, content_type: '', location: null, body: '{"ok":1}', request_id: 'r', expires_at: 7, size: 8 };
+  expect(await findKey(after, { credentialId: 'c', key: 'answered' })).toMatchObject(answered);
 });

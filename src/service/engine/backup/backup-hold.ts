@@ -7,8 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { errorFields, type Log } from '../../log.ts';
-import type { Store } from '../../store/database/database.ts';
-import { holdFile, letFileGo } from '../../store/database/file-hold.ts';
+import type { DatabaseCopies } from '../../store/storage.ts';
 import { Gate } from './gate.ts';
 
 /** Milliseconds after which a hold is over unless it is prolonged. */
@@ -34,14 +33,14 @@ export class BackupHolds {
   readonly runs = new Gate();
   /** Who removes rows and the files that belong to them passes here. */
   readonly removals = new Gate();
-  readonly #parts: { store: Store; clock: Clock; log: Log };
+  readonly #parts: { copies: DatabaseCopies; clock: Clock; log: Log };
   readonly #ended = new AbortController();
   #taking = false;
   #hold: Hold | undefined;
   #over = new AbortController();
   #letGo: Promise<void> = Promise.resolve();
 
-  constructor(parts: { store: Store; clock: Clock; log: Log }) {
+  constructor(parts: { copies: DatabaseCopies; clock: Clock; log: Log }) {
     this.#parts = parts;
   }
 
@@ -54,7 +53,7 @@ export class BackupHolds {
       // Removing may take a while, and runs need not wait for that.
       await this.removals.close();
       await this.runs.close();
-      await holdFile(this.#parts.store);
+      await this.#parts.copies.hold();
     } catch (error) {
       this.#open();
       throw error;
@@ -97,7 +96,7 @@ export class BackupHolds {
   async #keepFilesAlone(hold: Hold): Promise<void> {
     hold.holds = 'files';
     this.runs.open();
-    this.#letGo = letFileGo(this.#parts.store);
+    this.#letGo = this.#parts.copies.letGo();
     await this.#letGo;
   }
 

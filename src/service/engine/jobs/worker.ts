@@ -68,6 +68,9 @@ const troubleDelays = [1_000, 2_000, 5_000, 10_000];
 /** Milliseconds without claims after trouble of the host: each claim would be another failure, and a write that delays others. */
 const troublePause = 1_000;
 
+/** What handlers and requests need of the worker. */
+export type JobSignals = Pick<Worker, 'wake' | 'woken' | 'abort' | 'isWaitedFor'>;
+
 export class Worker {
   readonly #options: WorkerOptions;
   readonly #lease: number;
@@ -121,7 +124,7 @@ export class Worker {
   async isWaitedFor(kind: string): Promise<boolean> {
     const { busy, concurrency } = this.#kinds.get(kind) as Slots;
     if (busy < concurrency) return false;
-    const { queued } = (await firstDueTimes(this.#options.store.early, [kind])).get(kind) ?? {};
+    const { queued } = (await firstDueTimes(this.#options.store, [kind])).get(kind) ?? {};
     return queued !== undefined && queued <= this.#options.clock.now();
   }
 
@@ -177,8 +180,7 @@ export class Worker {
     const version = store.changes.of(claimTables) + this.#endedJobs;
     // Most wake-ups bring no work.
     if (this.#idle.version === version && began < this.#idle.until) return this.#idle.until - began;
-    // Only a hint, so it need not be on disk.
-    const first = await firstDueTimes(store.early, [...this.#kinds.keys()]);
+    const first = await firstDueTimes(store, [...this.#kinds.keys()]);
     let next = began + this.#lease / 3;
     for (const [kind, slots] of this.#kinds) {
       const { queued = Number.POSITIVE_INFINITY, leaseEnd = Number.POSITIVE_INFINITY } = first.get(kind) ?? {};
@@ -195,7 +197,7 @@ export class Worker {
     while (slots.busy < slots.concurrency && !this.#closing) {
       const job = await slots.claim(store, kind, { owner, now, lease: this.#lease });
       // A job that is due but may not be claimed yet waits for another one to end, which wakes this loop.
-      if (job === undefined) return (await nextDueTime(store.early, kind, now)) ?? Number.POSITIVE_INFINITY;
+      if (job === undefined) return (await nextDueTime(store, kind, now)) ?? Number.POSITIVE_INFINITY;
       this.#begin(job, now + this.#lease);
     }
     // A kind at its limit is polled again when one of its jobs ends.

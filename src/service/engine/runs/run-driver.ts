@@ -11,7 +11,7 @@ import { claimRunJob } from '../../store/runs/run-queue.ts';
 import { changeRun, isTerminal, runById } from '../../store/runs/runs.ts';
 import { reviveSandbox } from '../../store/runs/sandboxes.ts';
 import type { HasClock, HasLog, HasRunConcurrency, HasRuntimes, HasSandboxes, HasStore, HasWorker } from '../engine.ts';
-import { defineJob, type JobClaim } from '../jobs/job.ts';
+import { defineJob } from '../jobs/job.ts';
 import { isShutdown } from '../jobs/leave.ts';
 import { unlessAborted } from '../jobs/unless-aborted.ts';
 import { recordRunEvents, runEvent } from '../webhooks/run-events.ts';
@@ -21,15 +21,12 @@ import { RunLostError, RunSession, type SessionEngine } from './run-session.ts';
 /** The parts of the engine that are needed to execute a run. */
 type DriverEngine = SessionEngine & HasSandboxes & HasRuntimes;
 
-/** Takes the next run for its driver, which gets the claim to disk together with the run's first statuses. */
-const claimRun: JobClaim = (store, kind, by) => claimRunJob(store.early, kind, by);
-
 /** Advances a run as far as it can go. Throws only errors that are not the run's own failure. */
 export const runJob = defineJob<DriverEngine & HasRunConcurrency>({
   kind: jobKinds.run,
   concurrency: ({ runConcurrency }) => runConcurrency,
   run: driveRun,
-  claim: claimRun,
+  claim: claimRunJob,
 });
 
 async function driveRun(engine: DriverEngine, job: ClaimedJob, signal: AbortSignal): Promise<void> {
@@ -48,10 +45,9 @@ async function driveRun(engine: DriverEngine, job: ClaimedJob, signal: AbortSign
 
 /** Prepares everything that the runtime needs. Returns undefined if there is nothing to execute. */
 async function openSession(engine: SessionEngine & HasSandboxes, job: ClaimedJob, signal: AbortSignal): Promise<RunSession | undefined> {
-  const starting = await enter({ ...engine, store: engine.store.early }, job, 'starting');
+  const starting = await enter(engine, job, 'starting');
   if (starting === undefined) return undefined;
   const sandbox = await engine.sandboxes.create(starting.run.sandbox_id);
-  // From here on it is on the disk whose run this is.
   const entered = await enter(engine, job, 'running');
   if (entered === undefined) return undefined;
   const { run: running, interruptions } = entered;

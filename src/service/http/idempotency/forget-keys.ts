@@ -1,14 +1,14 @@
 /** The job that forgets stored answers 24 hours after their first request, even on a service that nobody writes to: some contain a secret. */
 import type { HasClock, HasStore } from '../../engine/engine.ts';
 import { defineJob, type Job } from '../../engine/jobs/job.ts';
+import type { IdempotencyKeys } from '../../store/idempotency/idempotency-keys.ts';
 import { nudgeJob, releaseJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
-import type { IdempotencyLayer } from './idempotency.ts';
 
 /** Milliseconds between two runs. */
 const interval = 600_000;
 
-export const forgetKeysJob = (idempotency: Pick<IdempotencyLayer, 'forgetExpired'>): Job<HasStore & HasClock> =>
+export const forgetKeysJob = (keys: Pick<IdempotencyKeys, 'removeExpired'>): Job<HasStore & HasClock> =>
   defineJob<HasStore & HasClock>({
     kind: jobKinds.forgetKeys,
     concurrency: 1,
@@ -16,7 +16,7 @@ export const forgetKeysJob = (idempotency: Pick<IdempotencyLayer, 'forgetExpired
       await nudgeJob(store, { kind: jobKinds.forgetKeys, subjectId: 'all', dueAt: clock.now() });
     },
     async run({ store, clock }, job) {
-      await idempotency.forgetExpired();
+      await keys.removeExpired();
       await releaseJob(store, job, { status: 'queued', dueAt: clock.now() + interval });
     },
   });

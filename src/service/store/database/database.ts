@@ -10,23 +10,30 @@ import { AopsError, exitCodes } from '../../../base/errors.ts';
 import type { Changes } from './changes.ts';
 import { dataFailure } from './data-failure.ts';
 import { LibsqlDialect } from './dialect.ts';
-import type { Durability } from './group-commit.ts';
 import { type LogDamage, logDamage } from './log-damage.ts';
 import { migrate } from './migrate.ts';
 import type { Database } from './schema.ts';
 import { logPages, WriteAheadLog } from './write-ahead-log.ts';
 
-/** What queries take: the database, or the transaction they are part of. */
+/** What queries are executed on: the database, or the transaction that they are part of. */
 export type Queries = Kysely<Database> | Transaction<Database>;
-/** The database as a whole. Whoever alone writes to it knows what has changed. */
+
+/** Several changes that are one: all of them are on the disk, or none is. */
+export interface UnitOfWork {
+  /** What is changed with it is part of the unit. A caller that has changed something waits for nothing but this store until the end. */
+  readonly store: Store;
+  /** Calls `act` when everything is on the disk, and not at all when nothing of it is: for effects outside of the database. */
+  afterCommit(act: () => void): void;
+}
+
+/** The database as a whole. A transaction resolves when it is durable, and a query when everything that it shows is. */
 export type Store = Kysely<Database> & {
   readonly changes: Changes;
   /**
-   * The same database for who answers requests: it tells of what was written at once, and the one who answers waits for the disk,
-   * once, with `durability`. Nothing outside of the database may depend on a change made with it.
+   * Runs `work` as one transaction, which begins with its first change; reads before that are not part of it. Resolves when everything
+   * is durable. When `work` rejects, or its changes cannot be committed, nothing of it remains.
    */
-  readonly early: Store;
-  readonly durability: Durability;
+  atomically<Result>(work: (unit: UnitOfWork) => Promise<Result>): Promise<Result>;
 };
 
 /**
@@ -57,10 +64,29 @@ export async function openUnchanged(dataDirectory: string): Promise<Store> {
 
 /** The store over a dialect. */
 export function storeOf(dialect: LibsqlDialect): Store {
-  const { changes, durability } = dialect;
-  const early = Object.assign(new Kysely<Database>({ dialect: dialect.early }), { changes, durability }) as Store;
-  Object.assign(early, { early });
-  return Object.assign(new Kysely<Database>({ dialect }), { changes, durability, early });
+  const { changes } = dialect;
+  return Object.assign(new Kysely<Database>({ dialect }), {
+    changes,
+    async atomically<Result>(work: (unit: UnitOfWork) => Promise<Result>): Promise<Result> {
+      const { transaction, dialect: ofUnit } = dialect.unit();
+      const effects: (() => void)[] = [];
+      const afterCommit = (act: () => void): void => void effects.push(act);
+      const store: Store = Object.assign(new Kysely<Database>({ dialect: ofUnit }), {
+        changes,
+        atomically: <Inner>(inner: (unit: UnitOfWork) => Promise<Inner>) => inner({ store, afterCommit }),
+      });
+      let result: Result;
+      try {
+        result = await work({ store, afterCommit });
+      } catch (error) {
+        await transaction.rollBack();
+        throw error;
+      }
+      await transaction.commit();
+      for (const act of effects) act();
+      return result;
+    },
+  });
 }
 
 async function openExclusively(
@@ -78,7 +104,7 @@ async function openExclusively(
     // Before anything touches the file: a lock taken later would already be shared.
     database.pragma('locking_mode=EXCLUSIVE');
     database.pragma('journal_mode=WAL');
-    // Commits are synced by the driver, before anybody is told of them.
+    // The driver syncs commits itself, before any caller learns of them.
     database.pragma('synchronous=NORMAL');
     database.pragma(`wal_autocheckpoint=${logPages}`);
     database.pragma('foreign_keys=ON');

@@ -1,38 +1,26 @@
-/** Kysely's SQLite dialect over libsql, with what the stock one gets wrong put right. */
+/** Kysely's SQLite dialect over libsql, with corrections to the stock dialect. */
 
-import { type Dialect, type Driver, SqliteAdapter, SqliteDialect } from 'kysely';
+import { type Driver, SqliteAdapter, SqliteDialect } from 'kysely';
 import type { Database as LibsqlDatabase } from 'libsql';
 import { Changes } from './changes.ts';
-import { type Durability, GroupCommit } from './group-commit.ts';
+import { storeDriver, UnitTransaction } from './drivers.ts';
+import { GroupCommit } from './group-commit.ts';
 import type { WriteAheadLog } from './write-ahead-log.ts';
 
-/** The stock adapter declares none, and a migration that fails half-way would leave its tables behind, unrecorded. */
+/** The stock adapter denies transactional DDL, and a migration that fails half-way would leave its tables behind, unrecorded. */
 class TransactionalSqliteAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true;
   }
 }
 
-/** A dialect for one open libsql database. */
-export class LibsqlDialect extends SqliteDialect {
+/** SQLite through a driver of ours. */
+class DriverDialect extends SqliteDialect {
   readonly #driver: () => Driver;
-  readonly changes: Changes;
-  readonly durability: Durability;
-  /** The same database, told of at once (see `Durability`). */
-  readonly early: Dialect;
 
-  /** @param log syncs what SQLite has committed to the disk, where SQLite leaves that to others */
-  constructor(database: LibsqlDatabase, log: Pick<WriteAheadLog, 'sync' | 'close'> = syncedBySqlite) {
-    super(notUsed);
-    this.changes = new Changes();
-    const close = async (): Promise<void> => {
-      await log.close();
-      closeAndUnlock(database);
-    };
-    const commits = new GroupCommit(database, { changes: this.changes, sync: () => log.sync(), close });
-    this.durability = commits;
-    this.#driver = () => commits.driver({ waits: true });
-    this.early = new EarlyDialect(() => commits.driver({ waits: false }));
+  constructor(driver: () => Driver) {
+    super({ database: async () => Promise.reject(new Error('The driver has the database.')) });
+    this.#driver = driver;
   }
 
   override createDriver(): Driver {
@@ -44,26 +32,36 @@ export class LibsqlDialect extends SqliteDialect {
   }
 }
 
-class EarlyDialect extends SqliteDialect {
-  readonly #driver: () => Driver;
+/** A dialect for one open libsql database. */
+export class LibsqlDialect extends DriverDialect {
+  readonly #commits: GroupCommit;
+  readonly changes: Changes;
 
-  constructor(driver: () => Driver) {
-    super(notUsed);
-    this.#driver = driver;
+  /** @param log syncs what SQLite has committed, where SQLite does not do so itself */
+  constructor(database: LibsqlDatabase, log: Pick<WriteAheadLog, 'sync' | 'close'> = syncedBySqlite) {
+    const changes = new Changes();
+    const close = async (): Promise<void> => {
+      await log.close();
+      closeAndUnlock(database);
+    };
+    const commits = new GroupCommit(database, { changes, sync: () => log.sync(), close });
+    super(() => storeDriver(commits));
+    this.changes = changes;
+    this.#commits = commits;
   }
 
-  override createDriver(): Driver {
-    return this.#driver();
+  /** A unit of work on the same database, and the dialect to reach it. */
+  unit(): { transaction: UnitTransaction; dialect: SqliteDialect } {
+    const transaction = new UnitTransaction(this.#commits);
+    return { transaction, dialect: new DriverDialect(() => transaction.driver()) };
   }
 }
 
 const syncedBySqlite = { sync: async () => undefined, close: async () => undefined };
 
-const notUsed = { database: async () => Promise.reject(new Error('The driver has the database.')) };
-
 /**
  * libsql keeps the file, and with it the lock, until the last statement is garbage-collected. Leaving the write-ahead log and
- * exclusive locking (in this order, SQLite allows no other) frees it at once, for whoever opens the directory next.
+ * exclusive locking, in this order because SQLite allows no other, frees the lock immediately for the next process.
  */
 function closeAndUnlock(database: LibsqlDatabase): void {
   try {

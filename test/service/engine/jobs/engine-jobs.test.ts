@@ -4,6 +4,6 @@ import { forgetKeysJob } from '../../../../src/service/http/idempotency/forget-k
 import { jobKinds } from '../../../../src/service/store/jobs/kinds.ts';
 
 it('has exactly one job for each kind in the jobs table', () => {
-  const jobs = [...engineJobs, forgetKeysJob({ forgetExpired: async () => undefined })];
+  const jobs = [...engineJobs, forgetKeysJob({ removeExpired: async () => undefined })];
   expect(jobs.map(({ kind }) => kind).sort()).toEqual(Object.values(jobKinds).sort());
 });

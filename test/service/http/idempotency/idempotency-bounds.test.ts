@@ -1,6 +1,6 @@
 /** S17: what is kept under idempotency keys is bounded for each credential, and never given up before its time. */
 import { describe, expect, it } from 'vitest';
-import type { IdempotencyBounds } from '../../../../src/service/http/idempotency/idempotency-bounds.ts';
+import type { IdempotencyBounds } from '../../../../src/service/store/idempotency/key-usage.ts';
 import { ManualClock } from '../../helpers/clock.ts';
 import { type Answer, type Api, started } from '../../helpers/service.ts';
 

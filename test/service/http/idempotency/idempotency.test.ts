@@ -1,18 +1,13 @@
 import { Buffer } from 'node:buffer';
 import { cp } from 'node:fs/promises';
 import { connect } from 'node:net';
-import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
-import { jsonAnswer } from '../../../../src/service/http/answer.ts';
-import { IdempotencyLayer } from '../../../../src/service/http/idempotency/idempotency.ts';
 import { secretHash } from '../../../../src/service/secret-hash.ts';
 import { insertCredential, insertToken } from '../../../../src/service/store/access/credentials.ts';
 import { insertTeam } from '../../../../src/service/store/access/teams.ts';
-import { openDatabase, type Store, storeOf } from '../../../../src/service/store/database/database.ts';
-import { LibsqlDialect } from '../../../../src/service/store/database/dialect.ts';
-import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
+import { openDatabase } from '../../../../src/service/store/database/database.ts';
+import { temporaryDirectory } from '../../../support/temporary.ts';
 import { ManualClock, within } from '../../helpers/clock.ts';
-import { Gate } from '../../helpers/runtime.ts';
 import { type Answer, type Api, started } from '../../helpers/service.ts';
 
 const day = 24 * 60 * 60 * 1_000;
@@ -147,24 +142,6 @@ describe('a key that is used again', () => {
     expect(second.headers['content-type']).toBe(first.headers['content-type']);
     expect(second.headers['set-cookie']).toBeUndefined();
   });
-
-  it('S13: is answered 409 after a crash in the middle, until the lease ends', async () => {
-    const clock = new ManualClock();
-    const api = await started({ clock });
-    const dataDirectory = await temporaryDirectory();
-    await createAgent(api, named('A'));
-    await api.service.close();
-    await cp(api.dataDirectory, dataDirectory, { recursive: true });
-    const db = await openDatabase(dataDirectory);
-    await db.updateTable('idempotency_keys').set({ status: null, body: null }).execute();
-    await db.destroy();
-    const second = await started({ clock, dataDirectory });
-    const early = await createAgent(second, named('A'));
-    expect([early.status, codeOf(early), early.headers['retry-after']]).toEqual([409, 'idempotency_in_progress', '1']);
-    clock.advance(61_000);
-    // It executes, and finds what the crashed request had done.
-    expect(codeOf(await createAgent(second, named('A')))).toBe('agent_name_taken');
-  });
 });
 
 describe('who has a key', () => {
@@ -224,206 +201,7 @@ describe('what is never kept', () => {
   });
 });
 
-const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
-
-async function layer(): Promise<{
-  idempotency: IdempotencyLayer;
-  request: { credentialId: string; key: string; fingerprint: string; requestId: string; mark: number };
-  db: Store;
-  commits: Commits;
-  logged: unknown[];
-  clock: ManualClock;
-}> {
-  const directory = await temporaryDirectory();
-  await (await openDatabase(directory)).destroy();
-  const commits: Commits = { failure: undefined, count: 0 };
-  const db = storeOf(new LibsqlDialect(failingCommits(new Libsql(`${directory}/aops.db`), commits)));
-  afterTest(() => db.destroy());
-  await insertTeam(db, { id: 't', name: 'T', created_at: '' });
-  await insertCredential(db, { id: 'c', team_id: 't', kind: 'api_key', name: 'c', created_at: '', revoked_at: null });
-  const clock = new ManualClock();
-  const logged: unknown[] = [];
-  const idempotency = new IdempotencyLayer({ store: db, clock, owner: 'me', log: (...entry) => void logged.push(entry) });
-  return {
-    idempotency,
-    clock,
-    db,
-    commits,
-    logged,
-    request: { credentialId: 'c', key: 'k', fingerprint: 'f', requestId: 'r', mark: db.durability.mark() },
-  };
-}
-
-interface Commits {
-  count: number;
-  failure: Error | undefined;
-  failsOnce?: boolean;
-}
-
-/** A database whose commits fail on request, as on a full disk. */
-function failingCommits(real: Libsql.Database, commits: Commits): Libsql.Database {
-  const prepare = (text: string) => {
-    const statement = real.prepare(text);
-    const run = statement.run.bind(statement);
-    if (text === 'commit')
-      statement.run = (...values: never[]) => {
-        const { failure } = commits;
-        if (commits.failsOnce) commits.failure = undefined;
-        if (failure !== undefined) throw failure;
-        commits.count += 1;
-        return run(...values);
-      };
-    return statement;
-  };
-  return new Proxy(real, {
-    get(target, name) {
-      if (name === 'prepare') return prepare;
-      const value = Reflect.get(target, name, target) as unknown;
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-}
-
-describe('the layer', () => {
-  it('S9: forgets a 500, so that a retry executes', async () => {
-    const { idempotency, request } = await layer();
-    expect((await idempotency.answer(request, async () => jsonAnswer(500, {}))).status).toBe(500);
-    expect((await idempotency.answer(request, async () => jsonAnswer(201, {}))).status).toBe(201);
-    expect((await idempotency.answer(request, async () => jsonAnswer(202, {}))).headers['Idempotency-Replayed']).toBe('true');
-  });
-
-  it('S4: executes one of fifty at once, however slow it is; the others are told to wait, and then get its answer', async () => {
-    const { idempotency, request } = await layer();
-    const goOn = new Gate();
-    let executed = 0;
-    const attempt = () =>
-      idempotency
-        .answer(request, async () => {
-          executed += 1;
-          await goOn.opened;
-          return jsonAnswer(201, { executed });
-        })
-        .catch((error: { status: number; error: string; headers: Record<string, string> }) => error);
-    const answers = Array.from({ length: 50 }, attempt);
-    const refused = await Promise.all(answers.slice(1));
-    for (const answer of refused)
-      expect(answer).toMatchObject({ status: 409, error: 'idempotency_in_progress', headers: { 'Retry-After': '1' } });
-    goOn.open();
-    const first = await answers[0];
-    expect(first).toMatchObject({ status: 201, body: '{"executed":1}' });
-    for (const late of await Promise.all([attempt(), attempt()].map((one) => one.catch((error: unknown) => error))))
-      expect([201, 409]).toContain((late as { status: number }).status);
-    expect(await attempt()).toMatchObject({ status: 201, body: '{"executed":1}', headers: { 'Idempotency-Replayed': 'true' } });
-    expect(executed).toBe(1);
-  });
-
-  it('keeps no answer to what never reached the disk, and a retry executes', async () => {
-    const { idempotency, request, db, commits } = await layer();
-    const goOn = new Gate();
-    const settings = db.early.insertInto('settings');
-    const lost = idempotency.answer(request, async () => {
-      // The claim is on the disk; what is done is not.
-      await db.durability.settled(request.mark);
-      commits.failure = new Error('no space left');
-      await settings.values({ name: 'done', value: '1' }).execute();
-      await goOn.opened;
-      return jsonAnswer(201, {});
-    });
-    while (!db.durability.hasFailed(request.mark)) await nextTurn();
-    commits.failure = undefined;
-    goOn.open();
-    await expect(lost).rejects.toThrow('no space left');
-    const again = { ...request, mark: db.durability.mark() };
-    const answer = await idempotency.answer(again, async () => {
-      await settings.values({ name: 'done', value: '2' }).execute();
-      return jsonAnswer(201, {});
-    });
-    expect([answer.status, answer.headers['Idempotency-Replayed']]).toEqual([201, undefined]);
-    expect((await db.selectFrom('settings').select('value').where('name', '=', 'done').execute())[0]?.value).toBe('2');
-    expect((await idempotency.answer(again, async () => jsonAnswer(500, {}))).headers['Idempotency-Replayed']).toBe('true');
-  });
-
-  it('keeps no answer to what is lost while the answer waits to be kept', async () => {
-    const { idempotency, request, db, commits } = await layer();
-    const goOn = new Gate();
-    let inTheWay: Promise<unknown> = Promise.resolve();
-    const lost = idempotency.answer(request, async () => {
-      await db.durability.settled(request.mark);
-      await db.early.insertInto('settings').values({ name: 'done', value: '1' }).execute();
-      // What was done waits for this transaction to reach the disk, and so does the answer to be kept.
-      inTheWay = db.transaction().execute(() => goOn.opened);
-      await nextTurn();
-      Object.assign(commits, { failure: new Error('no space left'), failsOnce: true });
-      return jsonAnswer(201, {});
-    });
-    const rejected = expect(lost).rejects.toThrow('no space left');
-    while (commits.failure === undefined) await nextTurn();
-    await nextTurn();
-    goOn.open();
-    await expect(inTheWay).rejects.toThrow('no space left');
-    await rejected;
-    const again = { ...request, mark: db.durability.mark() };
-    expect((await idempotency.answer(again, async () => jsonAnswer(202, {}))).status).toBe(202);
-  });
-
-  it('keeps what was done, the key and the answer in one commit', async () => {
-    const { idempotency, request, db, commits } = await layer();
-    await idempotency.answer({ ...request, key: 'first' }, async () => jsonAnswer(201, {}));
-    const before = commits.count;
-    await idempotency.answer(request, async () => {
-      await db.early.insertInto('settings').values({ name: 'done', value: '1' }).execute();
-      return jsonAnswer(201, {});
-    });
-    expect(commits.count).toBe(before + 1);
-  });
-
-  it('S13: has the key in the database with the first of what is done under it', async () => {
-    const { idempotency, request, db } = await layer();
-    const goOn = new Gate();
-    const rows = () => db.selectFrom('idempotency_keys').select(['key', 'status', 'body']).orderBy('key').execute();
-    const first = idempotency.answer(request, async () => {
-      await db.early.insertInto('settings').values({ name: 'done', value: '1' }).execute();
-      await goOn.opened;
-      return jsonAnswer(201, { done: true });
-    });
-    while ((await db.selectFrom('settings').select('name').where('name', '=', 'done').execute()).length === 0) await nextTurn();
-    expect(await rows()).toEqual([{ key: 'k', status: null, body: null }]);
-    goOn.open();
-    await first;
-    expect(await rows()).toEqual([{ key: 'k', status: 201, body: '{"done":true}' }]);
-  });
-
-  it('keeps the answers of others when one cannot be kept, and says so', async () => {
-    const { idempotency, request, db, logged } = await layer();
-    const others = Array.from({ length: 50 }, (_, index) => ({ ...request, key: `k${index}` }));
-    const stranger = { ...request, credentialId: 'gone', requestId: 'of nobody' };
-    const answers = await Promise.all([stranger, ...others].map((one) => idempotency.answer(one, async () => jsonAnswer(201, {}))));
-    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
-    const { kept } = await db
-      .selectFrom('idempotency_keys')
-      .select((select) => select.fn.countAll<number>().as('kept'))
-      .where('status', '=', 201)
-      .executeTakeFirstOrThrow();
-    expect(kept).toBe(others.length);
-    expect(logged).toEqual([['error', 'an idempotency key could not be kept', expect.objectContaining({ request: 'of nobody' })]]);
-  });
-
-  it('S11: executes once, however slow the handler is', async () => {
-    const { idempotency, request, clock } = await layer();
-    const goOn = new Gate();
-    const first = idempotency.answer(request, async () => {
-      await goOn.opened;
-      return jsonAnswer(201, {});
-    });
-    clock.advance(2 * 60 * 60 * 1_000);
-    await expect(idempotency.answer(request, async () => jsonAnswer(201, {}))).rejects.toMatchObject({ status: 409 });
-    goOn.open();
-    expect((await first).status).toBe(201);
-    expect((await idempotency.answer(request, async () => jsonAnswer(201, {}))).headers['Idempotency-Replayed']).toBe('true');
-  });
-});
-
-it('S12: a handler goes on when its client has left; a retry gets its answer', async () => {
+it('S12: a handler continues when its client has left; a retry gets its answer', async () => {
   const api = await started();
   const socket = connect(api.service.port, '127.0.0.1');
   await new Promise<void>((resolve) => socket.write(head(api, ['Idempotency-Key: k1'], named('A')), () => resolve()));

@@ -1,8 +1,8 @@
-/** Transactions that reach the disk together: what each of them is told, and when. */
-import { Kysely, sql } from 'kysely';
+/** Transactions that reach the disk together: what each of them learns, and when. */
+import { type Kysely, sql } from 'kysely';
 import Libsql, { type Statement } from 'libsql';
 import { describe, expect, it } from 'vitest';
-import type { Queries } from '../../../../src/service/store/database/database.ts';
+import { type Queries, storeOf } from '../../../../src/service/store/database/database.ts';
 import { LibsqlDialect } from '../../../../src/service/store/database/dialect.ts';
 import type { Database } from '../../../../src/service/store/database/schema.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
@@ -48,13 +48,12 @@ async function counted() {
     },
     close: async () => undefined,
   });
-  const db = new Kysely<Database>({ dialect });
+  const db = storeOf(dialect);
   afterTest(() => db.destroy());
   await sql`create table settings (name text primary key, value text not null)`.execute(db);
   const names = async () => (await db.selectFrom('settings').select('name').orderBy('name').execute()).map(({ name }) => name);
   const insert = (name: string) => db.insertInto('settings').values({ name, value: '' });
-  const early = new Kysely<Database>({ dialect: dialect.early });
-  return { db, commits, disk, broken, names, insert, early, changes: dialect.changes, durability: dialect.durability };
+  return { db, commits, disk, broken, names, insert, changes: dialect.changes };
 }
 
 const inTransaction = (db: Kysely<Database>, name: string) =>
@@ -156,7 +155,7 @@ const turns = async () => {
 
 describe('on the way to the disk', () => {
   it('nobody is told, others go on, and the next gather to be synced together', async () => {
-    const { db, commits, disk, insert, early } = await counted();
+    const { db, commits, disk, insert } = await counted();
     const [first, second] = [new Gate(), new Gate()];
     disk.syncs = 0;
     disk.sync = () => first.opened as Promise<undefined>;
@@ -169,7 +168,6 @@ describe('on the way to the disk', () => {
     await turns();
     later.push(insert('d').execute().then(note('d')));
     await turns();
-    expect(await early.selectFrom('settings').select('name').execute()).toHaveLength(4);
     const read = db.selectFrom('settings').select('name').execute().then(note('read'));
     await turns();
     expect([commits.count, disk.syncs, told]).toEqual([1, 1, []]);
@@ -201,10 +199,9 @@ describe('on the way to the disk', () => {
   });
 
   it('what a disk did not keep ends everything: nobody knows what is there', async () => {
-    const { db, disk, insert, names, early, durability, changes } = await counted();
+    const { db, disk, insert, names, changes } = await counted();
     const goOn = new Gate();
     disk.sync = () => goOn.opened.then(() => Promise.reject(new Error('EIO')));
-    const mark = durability.mark();
     const before = changes.of([]);
     const outcomes = Promise.allSettled([insert('a').execute(), inTransaction(db, 'b')]);
     await turns();
@@ -214,46 +211,158 @@ describe('on the way to the disk', () => {
     goOn.open();
     for (const outcome of [...(await outcomes), ...(await later)])
       expect(outcome).toMatchObject({ status: 'rejected', reason: { message: expect.stringMatching(/restart the service/) } });
-    await expect(durability.settled(mark)).rejects.toThrow('did not keep');
     expect(changes.of([])).toBeGreaterThan(before);
     disk.sync = async () => undefined;
-    for (const refused of [
-      names(),
-      insert('d').execute(),
-      inTransaction(early, 'e'),
-      early.selectFrom('settings').select('name').execute(),
-    ])
-      await expect(refused).rejects.toThrow('did not keep');
+    const inUnit = db.atomically(async ({ store }) => inTransaction(store, 'e'));
+    for (const refused of [names(), insert('d').execute(), inUnit]) await expect(refused).rejects.toThrow('did not keep');
   });
 });
 
-describe('the early driver', () => {
-  it('tells at once, and who waits for the disk is told then', async () => {
-    const { db, commits, early, durability } = await counted();
-    const mark = durability.mark();
-    await inTransaction(early, 'a');
-    expect(await early.selectFrom('settings').select('name').execute()).toEqual([{ name: 'a' }]);
-    expect(commits.count).toBe(0);
-    await durability.settled(mark);
+describe('a unit of work', () => {
+  it('commits its transactions and single changes together', async () => {
+    const { db, commits, names } = await counted();
+    const result = await db.atomically(async ({ store }) => {
+      await inTransaction(store, 'a');
+      await store.insertInto('settings').values({ name: 'b', value: '' }).execute();
+      expect(commits.count).toBe(0);
+      return inTransaction(store, 'c');
+    });
+    expect(result.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
     expect(commits.count).toBe(1);
-    await durability.settled(mark);
-    // The other driver shares the connection, and closes it.
-    await early.destroy();
-    expect(await db.selectFrom('settings').select('name').execute()).toEqual([{ name: 'a' }]);
+    expect(await names()).toEqual(['a', 'b', 'c']);
   });
 
-  it('knows what was lost since a mark', async () => {
-    const { commits, early, durability } = await counted();
-    const mark = durability.mark();
+  it('leaves nothing behind when it is rejected, and keeps what others did at the same time', async () => {
+    const { db, names } = await counted();
+    const failed = db.atomically(async ({ store }) => {
+      await inTransaction(store, 'gone');
+      throw new Error('taken back');
+    });
+    const other = inTransaction(db, 'other');
+    await expect(failed).rejects.toThrow('taken back');
+    expect(await other).toEqual([{ name: 'other' }]);
+    expect(await names()).toEqual(['other']);
+  });
+
+  it('continues after one of its transactions was rolled back', async () => {
+    const { db, names } = await counted();
+    await db.atomically(async ({ store }) => {
+      await inTransaction(store, 'a');
+      const refused = store.transaction().execute(async (trx) => {
+        await trx.insertInto('settings').values({ name: 'refused', value: '' }).execute();
+        throw new Error('refused');
+      });
+      await expect(refused).rejects.toThrow('refused');
+      await inTransaction(store, 'b');
+    });
+    expect(await names()).toEqual(['a', 'b']);
+  });
+
+  it('takes transactions that overlap one after the other', async () => {
+    const { db, names } = await counted();
+    await db.atomically(async ({ store }) => {
+      const goOn = new Gate();
+      const slow = store.transaction().execute(async (trx) => {
+        await trx.insertInto('settings').values({ name: 'slow', value: '' }).execute();
+        await goOn.opened;
+        throw new Error('refused');
+      });
+      const quick = inTransaction(store, 'quick');
+      goOn.open();
+      await expect(slow).rejects.toThrow('refused');
+      expect(await quick).toEqual([{ name: 'quick' }]);
+    });
+    expect(await names()).toEqual(['quick']);
+  });
+
+  it('lets others write until it has changed something', async () => {
+    const { db, names } = await counted();
+    await db.atomically(async ({ store }) => {
+      expect(await store.selectFrom('settings').select('name').execute()).toEqual([]);
+      await inTransaction(db, 'other');
+      await inTransaction(store, 'own');
+    });
+    expect(await names()).toEqual(['other', 'own']);
+  });
+
+  it('resolves, and has its effects, only when it is on the disk', async () => {
+    const { db, disk } = await counted();
+    const goOn = new Gate();
+    disk.sync = () => goOn.opened as Promise<undefined>;
+    const seen: string[] = [];
+    const done = db
+      .atomically(async ({ store, afterCommit }) => {
+        await inTransaction(store, 'a');
+        afterCommit(() => void seen.push('effect'));
+      })
+      .then(() => void seen.push('resolved'));
+    await turns();
+    expect(seen).toEqual([]);
+    goOn.open();
+    await done;
+    expect(seen).toEqual(['effect', 'resolved']);
+  });
+
+  it('rejects without effects when it cannot be committed', async () => {
+    const { db, commits, names } = await counted();
     commits.failure = new Error('no space left');
-    await inTransaction(early, 'a');
-    await expect(durability.settled(mark)).rejects.toBe(commits.failure);
-    expect([durability.hasFailed(mark), durability.hasFailed(durability.mark())]).toEqual([true, false]);
+    let effects = 0;
+    const failed = db.atomically(async ({ store, afterCommit }) => {
+      afterCommit(() => void effects++);
+      await inTransaction(store, 'a');
+    });
+    await expect(failed).rejects.toBe(commits.failure);
     commits.failure = undefined;
-    await inTransaction(early, 'b');
-    // Also after another has reached the disk.
-    await durability.settled(durability.mark());
-    await expect(durability.settled(mark)).rejects.toThrow('no space left');
+    expect([effects, await names()]).toEqual([0, []]);
+  });
+
+  it('does not learn of a failure to commit what came after it', async () => {
+    const { db, commits, disk, names } = await counted();
+    const goOn = new Gate();
+    disk.sync = () => goOn.opened as Promise<undefined>;
+    const first = db.atomically(({ store }) => inTransaction(store, 'first'));
+    await turns();
+    commits.failure = new Error('no space left');
+    const second = db.atomically(({ store }) => inTransaction(store, 'second')).catch((error: unknown) => error);
+    await turns();
+    goOn.open();
+    expect(await first).toEqual([{ name: 'first' }]);
+    expect(await second).toBe(commits.failure);
+    commits.failure = undefined;
+    expect(await names()).toEqual(['first']);
+  });
+
+  it('fails as a whole when SQLite has rolled its changes back', async () => {
+    const { db, broken, names } = await counted();
+    broken.statement = 'insert into "settings" ("name", "value") values (?, ?) on conflict do nothing';
+    const failed = db.atomically(async ({ store }) => {
+      await inTransaction(store, 'one');
+      const full = store.insertInto('settings').values({ name: 'two', value: '' });
+      await full
+        .onConflict((conflict) => conflict.doNothing())
+        .execute()
+        .catch(() => undefined);
+      await inTransaction(store, 'three').catch(() => undefined);
+    });
+    await expect(failed).rejects.toThrow('full');
+    expect(await names()).toEqual([]);
+  });
+
+  it('cannot be used after it has ended', async () => {
+    const { db, names } = await counted();
+    const store = await db.atomically(async (unit) => unit.store);
+    await expect(inTransaction(store, 'late')).rejects.toThrow('has ended');
+    expect(await names()).toEqual([]);
+  });
+
+  it('takes part in the unit that it is used in', async () => {
+    const { db, commits, names } = await counted();
+    const failed = db.atomically(async ({ store }) => {
+      await store.atomically((inner) => inTransaction(inner.store, 'a'));
+      throw new Error('taken back');
+    });
+    await expect(failed).rejects.toThrow('taken back');
+    expect([commits.count, await names()]).toEqual([0, []]);
   });
 });
 

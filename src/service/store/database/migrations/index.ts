@@ -15,6 +15,7 @@ import { missingConnections } from './0016-missing-connections.ts';
 import { lists } from './0017-lists.ts';
 import { caseLine } from './0018-case-line.ts';
 import { requestEvents } from './0019-request-events.ts';
+import { answeredKeys } from './0020-answered-keys.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-core': core,
@@ -32,4 +33,5 @@ export const migrations: Record<string, Migration> = {
   '0017-lists': lists,
   '0018-case-line': caseLine,
   '0019-request-events': requestEvents,
+  '0020-answered-keys': answeredKeys,
 };

@@ -1,5 +1,5 @@
 /** Who calls, with which tokens, and what was answered under an idempotency key. */
-import type { Generated, Selectable } from 'kysely';
+import type { Selectable } from 'kysely';
 import type { Fixed } from './columns.ts';
 
 /** Who calls: a key or an OAuth client. Rate limits and idempotency keys belong to it, whatever token it presents. */
@@ -33,18 +33,14 @@ export interface IdempotencyKeysTable {
   credential_id: Fixed<string>;
   key: Fixed<string>;
   fingerprint: Fixed<string>;
-  /** Null while the first request is still being handled. */
-  status: number | null;
-  content_type: string | null;
-  location: string | null;
-  body: string | null;
+  status: Fixed<number>;
+  content_type: Fixed<string>;
+  location: Fixed<string | null>;
+  body: Fixed<string>;
   request_id: Fixed<string>;
-  /** Process that handles it, and the milliseconds until which its silence is not taken for its death. */
-  owner: Fixed<string>;
-  lease_until: number;
   expires_at: Fixed<number>;
   /** Length of the body. */
-  size: Generated<number>;
+  size: Fixed<number>;
 }
 
 /** `local` is the owner of the data directory, `api_key` has one token for life, `oauth_client` fetches short ones. */

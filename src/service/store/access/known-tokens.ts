@@ -1,11 +1,17 @@
-/** Whom the tokens belong to that were presented a moment ago. A revoked one is forgotten with the change that revokes it. */
-import { type FoundToken, findToken } from '../store/access/credentials.ts';
-import type { Store } from '../store/database/database.ts';
+/** The credentials of tokens that were presented a moment ago. */
+import type { Store } from '../database/database.ts';
+import { type FoundToken, findToken } from './credentials.ts';
+
+export interface Tokens {
+  /** The token with that hash and its credential, unless it has expired by `now` (milliseconds) or is revoked. */
+  find(hash: string, now: number): Promise<FoundToken | undefined>;
+}
 
 const tables = ['tokens', 'credentials'];
-const most = 10_000;
+const maxTokens = 10_000;
 
-export class KnownTokens {
+/** Remembers tokens until credentials change. Only this process changes them, so a revoked token is forgotten with its revocation. */
+export class KnownTokens implements Tokens {
   readonly #store: Store;
   #tokens = new Map<string, FoundToken>();
   #version = -1;
@@ -14,10 +20,9 @@ export class KnownTokens {
     this.#store = store;
   }
 
-  /** The token of that hash, unless it has expired or is revoked. */
   async find(hash: string, now: number): Promise<FoundToken | undefined> {
     const before = this.#store.changes.of(tables);
-    if (before !== this.#version || this.#tokens.size > most) {
+    if (before !== this.#version || this.#tokens.size > maxTokens) {
       this.#tokens = new Map();
       this.#version = before;
     }

@@ -1,0 +1,143 @@
+/** How Kysely reaches the database: the driver of the whole store, and that of one unit of work (`Store.atomically`). */
+import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
+import type { GroupCommit, OpenTransaction } from './group-commit.ts';
+import { Lock } from './lock.ts';
+import { kindOf } from './statements.ts';
+
+/** The driver of the whole store. Each transaction, and each query outside of one, stands for itself. */
+export const storeDriver = (commits: GroupCommit): Driver => ({
+  init: async () => undefined,
+  acquireConnection: async () => new Connection(commits, (query) => commits.alone(query)),
+  releaseConnection: async () => undefined,
+  async beginTransaction(connection) {
+    (connection as Connection).transaction = await commits.begin();
+  },
+  commitTransaction: (connection) => commits.end(taken(connection)),
+  async rollbackTransaction(connection) {
+    // Nothing is left to roll back when it was the commit that failed.
+    if ((connection as Connection).transaction !== undefined) await commits.rollBack(taken(connection));
+  },
+  destroy: () => commits.destroy(),
+});
+
+/**
+ * Everything that is changed through the driver of a unit of work is one transaction; the transactions of that driver are parts of it.
+ * It begins with the first of them, so that a caller can wait for a network before. From then on it holds the only connection until
+ * it ends, so that a caller that has changed something must wait for nothing but this driver.
+ */
+export class UnitTransaction {
+  readonly #commits: GroupCommit;
+  /** One part or query of this unit at a time. */
+  readonly #lock = new Lock();
+  #transaction: OpenTransaction | undefined;
+  #ended = false;
+
+  constructor(commits: GroupCommit) {
+    this.#commits = commits;
+  }
+
+  driver(): Driver {
+    return {
+      init: async () => undefined,
+      acquireConnection: async () => new Connection(this.#commits, (query) => this.#alone(query)),
+      releaseConnection: async () => undefined,
+      beginTransaction: async (connection) => {
+        (connection as Connection).transaction = await this.#beginPart();
+      },
+      commitTransaction: async (connection) => this.#endPart(() => this.#commits.endPart(taken(connection))),
+      rollbackTransaction: async (connection) => {
+        if ((connection as Connection).transaction !== undefined) this.#endPart(() => this.#commits.rollBackPart(taken(connection)));
+      },
+      destroy: async () => undefined,
+    };
+  }
+
+  /** Resolves when everything is on the disk, and rejects when nothing of it is. */
+  async commit(): Promise<void> {
+    const transaction = await this.#end();
+    if (transaction !== undefined) await this.#commits.end(transaction);
+  }
+
+  async rollBack(): Promise<void> {
+    const transaction = await this.#end();
+    if (transaction !== undefined) await this.#commits.rollBack(transaction);
+  }
+
+  async #alone(query: CompiledQuery): Promise<QueryResult<never>> {
+    await this.#enter();
+    try {
+      const isRead = kindOf(query.query) === 'read';
+      if (this.#transaction === undefined && isRead) return await this.#commits.alone(query);
+      return this.#commits.run(await this.#begun(), query);
+    } finally {
+      this.#lock.release();
+    }
+  }
+
+  async #beginPart(): Promise<OpenTransaction> {
+    await this.#enter();
+    try {
+      const transaction = await this.#begun();
+      this.#commits.beginPart(transaction);
+      return transaction;
+    } catch (error) {
+      this.#lock.release();
+      throw error;
+    }
+  }
+
+  #endPart(end: () => void): void {
+    try {
+      end();
+    } finally {
+      this.#lock.release();
+    }
+  }
+
+  async #begun(): Promise<OpenTransaction> {
+    this.#transaction ??= await this.#commits.begin();
+    return this.#transaction;
+  }
+
+  async #enter(): Promise<void> {
+    const wait = this.#lock.acquire();
+    if (wait !== undefined) await wait;
+    if (!this.#ended) return;
+    this.#lock.release();
+    throw new Error('This unit of work has ended.');
+  }
+
+  async #end(): Promise<OpenTransaction | undefined> {
+    await this.#enter();
+    this.#ended = true;
+    this.#lock.release();
+    return this.#transaction;
+  }
+}
+
+function taken(connection: DatabaseConnection): OpenTransaction {
+  const { transaction } = connection as Connection;
+  if (transaction === undefined) throw new Error('No transaction is in progress.');
+  (connection as Connection).transaction = undefined;
+  return transaction;
+}
+
+class Connection implements DatabaseConnection {
+  readonly #commits: GroupCommit;
+  readonly #alone: (query: CompiledQuery) => Promise<QueryResult<never>>;
+  transaction: OpenTransaction | undefined;
+
+  constructor(commits: GroupCommit, alone: (query: CompiledQuery) => Promise<QueryResult<never>>) {
+    this.#commits = commits;
+    this.#alone = alone;
+  }
+
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    return this.transaction === undefined ? this.#alone(query) : this.#commits.run(this.transaction, query);
+  }
+
+  // biome-ignore lint/correctness/useYield: nothing here is ever streamed
+  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
+    throw new Error('Queries are not streamed; page through them.');
+  }
+}

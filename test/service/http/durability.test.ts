@@ -1,0 +1,121 @@
+/** What is acknowledged is on the disk, what is refused is not there, and a key never executes twice or stays locked. */
+import { describe, expect, it } from 'vitest';
+import { crashImage } from '../helpers/crash.ts';
+import { serviceCommits, syncsFrom } from '../helpers/disk.ts';
+import { Gate } from '../helpers/runtime.ts';
+import { type Answer, type Api, started } from '../helpers/service.ts';
+
+const create = (api: Api, name: string, key?: string): Promise<Answer> =>
+  api.call('createAgent', { body: { name }, ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }) });
+
+const agentNames = async (api: Api): Promise<string[]> => (await api.ok('listAgents')).agents.map(({ name }) => name).sort();
+const failure = ({ status, body }: Answer) => [status, (body as { error?: string }).error];
+const isReplayed = ({ headers }: Answer): boolean => headers['idempotency-replayed'] === 'true';
+
+/** Long enough for an answer that does not wait for the disk. */
+const afterAWhile = async (): Promise<void> => {
+  for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+describe('a disk that takes its time', () => {
+  it.each([undefined, 'k1'])('holds back the answer to a change, and the change from readers (key: %s)', async (key) => {
+    const api = await started();
+    const goOn = new Gate();
+    const { reached } = await syncsFrom({ ...api, text: 'Slow agent' }, () => goOn.opened);
+    const answered: string[] = [];
+    const note = (what: string) => () => void answered.push(what);
+    const created = create(api, 'Slow agent', key);
+    void created.then(note('created'));
+    await reached;
+    const read = agentNames(api);
+    void read.then(note('read'));
+    await afterAWhile();
+    expect(answered).toEqual([]);
+    goOn.open();
+    expect([(await created).status, await read]).toEqual([201, ['Slow agent']]);
+  });
+});
+
+describe('a full disk', () => {
+  it('fails keyed and other changes, leaves nothing of them behind, and locks no key', async () => {
+    const commits = serviceCommits();
+    const api = await started();
+    await create(api, 'Before');
+    commits.failure = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+    const refused = await Promise.all([create(api, 'A', 'k1'), create(api, 'B', 'k2'), create(api, 'C')]);
+    expect(refused.map(failure)).toEqual(refused.map(() => [503, 'disk_full']));
+    expect(failure(await create(api, 'A', 'k1'))).toEqual([503, 'disk_full']);
+    expect(await agentNames(api)).toEqual(['Before']);
+    commits.failure = undefined;
+    expect(await agentNames(api)).toEqual(['Before']);
+    const retried = await Promise.all([create(api, 'A', 'k1'), create(api, 'B', 'k2')]);
+    expect(retried.map((answer) => [answer.status, isReplayed(answer)])).toEqual([
+      [201, false],
+      [201, false],
+    ]);
+    expect(isReplayed(await create(api, 'A', 'k1'))).toBe(true);
+    expect(await agentNames(api)).toEqual(['A', 'B', 'Before']);
+  });
+});
+
+describe('a disk that fails to sync', () => {
+  it('fails every request until a restart, which finds a change whole or not at all', async () => {
+    const api = await started();
+    await create(api, 'Before', 'before');
+    const lost = await crashImage(api);
+    const failed = () => Promise.reject(Object.assign(new Error('EIO: i/o error'), { code: 'EIO' }));
+    const { restore } = await syncsFrom({ ...api, text: 'Unsynced' }, failed);
+    const refused = await Promise.all([create(api, 'Unsynced', 'k1'), create(api, 'Unsynced too')]);
+    expect(refused.map(failure)).toEqual(refused.map(() => [503, 'disk_failed']));
+    restore();
+    // Nobody knows what the disk holds, so the key is neither in progress nor answered.
+    for (const again of [create(api, 'Unsynced', 'k1'), create(api, 'Before', 'before'), api.call('listAgents')])
+      expect(failure((await again) as Answer)).toEqual([503, 'disk_failed']);
+    const stored = await crashImage(api);
+    for (const dataDirectory of [lost, stored]) {
+      const restarted = await started({ dataDirectory });
+      const isThere = (await agentNames(restarted)).includes('Unsynced');
+      const answer = await create(restarted, 'Unsynced', 'k1');
+      expect([answer.status, isReplayed(answer)]).toEqual([201, isThere]);
+      expect(isReplayed(await create(restarted, 'Before', 'before'))).toBe(true);
+      expect((await agentNames(restarted)).filter((name) => name !== 'Unsynced too')).toEqual(['Before', 'Unsynced']);
+    }
+  });
+});
+
+describe('a service that is killed while it handles a key', () => {
+  it('executes the key immediately after the restart when nothing was committed', async () => {
+    const api = await started();
+    // The token is known from here on, so that no request waits for the disk to be let in.
+    await create(api, 'Before');
+    const goOn = new Gate();
+    const { reached } = await syncsFrom({ ...api, text: 'In the way' }, () => goOn.opened);
+    const inTheWay = create(api, 'In the way');
+    await reached;
+    // One of them waits for the disk.
+    const attempts = [create(api, 'A', 'k1'), create(api, 'A', 'k1')];
+    expect(failure(await Promise.race(attempts))).toEqual([409, 'idempotency_in_progress']);
+    const image = await crashImage(api);
+    goOn.open();
+    await Promise.all([inTheWay, ...attempts]);
+    const restarted = await started({ dataDirectory: image });
+    const answer = await create(restarted, 'A', 'k1');
+    expect([answer.status, isReplayed(answer)]).toEqual([201, false]);
+    expect(await agentNames(restarted)).toEqual(['A', 'Before', 'In the way']);
+  });
+
+  it('has the answer after the restart when the change was committed but not acknowledged', async () => {
+    const api = await started();
+    const goOn = new Gate();
+    const { reached } = await syncsFrom({ ...api, text: 'Unacknowledged' }, () => goOn.opened);
+    const inProgress = create(api, 'Unacknowledged', 'k1');
+    await reached;
+    const image = await crashImage(api);
+    goOn.open();
+    const { text } = await inProgress;
+    const restarted = await started({ dataDirectory: image });
+    const answer = await create(restarted, 'Unacknowledged', 'k1');
+    expect([answer.text, isReplayed(answer)]).toEqual([text, true]);
+    expect(await agentNames(restarted)).toEqual(['Unacknowledged']);
+  });
+});

@@ -1,0 +1,197 @@
+/** At most one execution for each key, and what a key, its changes, and its answer have in common: one transaction. */
+import Libsql from 'libsql';
+import { describe, expect, it } from 'vitest';
+import { insertCredential } from '../../../../src/service/store/access/credentials.ts';
+import { insertTeam } from '../../../../src/service/store/access/teams.ts';
+import { openDatabase, type Store, storeOf, type UnitOfWork } from '../../../../src/service/store/database/database.ts';
+import { LibsqlDialect } from '../../../../src/service/store/database/dialect.ts';
+import {
+  type KeyedRequest,
+  LocalIdempotencyKeys,
+  type StoredAnswer,
+  type Verdict,
+} from '../../../../src/service/store/idempotency/idempotency-keys.ts';
+import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
+import { ManualClock } from '../../helpers/clock.ts';
+import { type Commits, failingCommits } from '../../helpers/disk.ts';
+import { Gate } from '../../helpers/runtime.ts';
+
+const day = 24 * 60 * 60 * 1_000;
+const request: KeyedRequest = { credentialId: 'c', key: 'k', fingerprint: 'f', requestId: 'r' };
+const created: StoredAnswer = { status: 201, contentType: 'text/plain', location: null, body: 'created' };
+
+async function opened(bounds?: { records: number; bytes: number }) {
+  const directory = await temporaryDirectory();
+  await (await openDatabase(directory)).destroy();
+  const commits: Commits = { count: 0, failure: undefined };
+  const disk = { sync: async (): Promise<void> => undefined };
+  const log = { sync: () => disk.sync(), close: async () => undefined };
+  const store = storeOf(new LibsqlDialect(failingCommits(new Libsql(`${directory}/aops.db`), commits), log));
+  afterTest(() => store.destroy());
+  await insertTeam(store, { id: 't', name: 'T', created_at: '' });
+  await insertCredential(store, { id: 'c', team_id: 't', kind: 'api_key', name: 'c', created_at: '', revoked_at: null });
+  const clock = new ManualClock();
+  const keys = new LocalIdempotencyKeys({ store, clock, bounds });
+  /** Executes a request whose answer is its verdict. */
+  const once = (given: Partial<KeyedRequest>, execute: (unit: UnitOfWork) => Promise<Verdict>) =>
+    keys.once({ ...request, ...given }, execute, (verdict) => verdict);
+  return { once, store, commits, disk, clock };
+}
+
+const put = (store: Store, name: string) => store.insertInto('settings').values({ name, value: '' }).execute();
+const names = async (store: Store) => (await store.selectFrom('settings').select('name').orderBy('name').execute()).map(({ name }) => name);
+const storedKeys = (store: Store) => store.selectFrom('idempotency_keys').select(['key', 'status', 'body']).orderBy('key').execute();
+const turns = async () => {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+describe('a request with a key', () => {
+  it('is executed once, and answered from the store afterwards', async () => {
+    const { once, store } = await opened();
+    const execute = async ({ store: unit }: UnitOfWork) => {
+      await put(unit, 'done');
+      return { store: created };
+    };
+    expect(await once({}, execute)).toEqual({ state: 'executed', result: { store: created } });
+    expect(await once({}, execute)).toMatchObject({ state: 'answered', row: { status: 201, body: 'created', request_id: 'r' } });
+    expect(await once({ fingerprint: 'other' }, execute)).toEqual({ state: 'reused' });
+    expect(await names(store)).toEqual(['done']);
+  });
+
+  it('commits its changes, its key, and its answer together', async () => {
+    const { once, store, commits } = await opened();
+    await once({ key: 'first' }, async () => ({ store: created }));
+    const before = commits.count;
+    await once({}, async (unit) => {
+      await put(unit.store, 'one');
+      await unit.store.transaction().execute((trx) => trx.insertInto('settings').values({ name: 'two', value: '' }).execute());
+      await turns();
+      expect(commits.count).toBe(before);
+      return { store: created };
+    });
+    expect(commits.count).toBe(before + 1);
+    expect(await names(store)).toEqual(['one', 'two']);
+  });
+
+  it('is executed by one of fifty callers, however slow that one is', async () => {
+    const { once, store, clock } = await opened();
+    const goOn = new Gate();
+    let executed = 0;
+    const attempts = Array.from({ length: 50 }, () =>
+      once({}, async (unit) => {
+        executed += 1;
+        await goOn.opened;
+        await put(unit.store, 'done');
+        return { store: created };
+      }),
+    );
+    clock.advance(2 * 60 * 60 * 1_000);
+    expect(await Promise.all(attempts.slice(1))).toEqual(attempts.slice(1).map(() => ({ state: 'in_progress' })));
+    expect(await once({ fingerprint: 'other' }, async () => 'free')).toEqual({ state: 'reused' });
+    goOn.open();
+    expect(await attempts[0]).toMatchObject({ state: 'executed' });
+    expect(await once({}, async () => 'free')).toMatchObject({ state: 'answered' });
+    expect([executed, await names(store)]).toEqual([1, ['done']]);
+  });
+
+  it('does not keep others waiting before its first change', async () => {
+    const { once, store } = await opened();
+    const goOn = new Gate();
+    const slow = once({}, async () => {
+      await goOn.opened;
+      return { store: created };
+    });
+    await put(store, 'other');
+    expect(await once({ key: 'other' }, async () => ({ store: created }))).toMatchObject({ state: 'executed' });
+    goOn.open();
+    expect(await slow).toMatchObject({ state: 'executed' });
+  });
+
+  it('keeps its changes and frees its key when its answer is not to be stored', async () => {
+    const { once, store } = await opened();
+    const execute = (name: string) => async (unit: UnitOfWork) => {
+      await put(unit.store, name);
+      return 'free' as const;
+    };
+    expect(await once({}, execute('a'))).toMatchObject({ state: 'executed' });
+    expect(await once({}, execute('b'))).toMatchObject({ state: 'executed' });
+    expect([await names(store), await storedKeys(store)]).toEqual([['a', 'b'], []]);
+  });
+
+  it('leaves nothing behind when it is taken back, and can be repeated', async () => {
+    const { once, store } = await opened();
+    const execute = (verdict: Verdict) => async (unit: UnitOfWork) => {
+      await put(unit.store, 'done');
+      return verdict;
+    };
+    expect(await once({}, execute('undo'))).toEqual({ state: 'executed', result: 'undo' });
+    expect([await names(store), await storedKeys(store)]).toEqual([[], []]);
+    expect(await once({}, execute({ store: created }))).toMatchObject({ state: 'executed' });
+    expect(await names(store)).toEqual(['done']);
+  });
+
+  it('executes again after its answer has expired', async () => {
+    const { once, clock, store } = await opened({ records: 1, bytes: 1_000 });
+    await once({}, async () => ({ store: created }));
+    clock.advance(day - 1);
+    expect(await once({}, async () => 'free')).toMatchObject({ state: 'answered' });
+    clock.advance(1);
+    const other = { store: { ...created, body: 'again' } };
+    expect(await once({}, async () => other)).toMatchObject({ state: 'executed' });
+    expect(await storedKeys(store)).toEqual([{ key: 'k', status: 201, body: 'again' }]);
+    // The place of the expired answer was counted once.
+    expect(await once({ key: 'second' }, async () => 'free')).toMatchObject({ state: 'full' });
+  });
+});
+
+describe('a commit that fails', () => {
+  it('rejects the request, leaves nothing behind, and frees the key and its place', async () => {
+    const { once, store, commits } = await opened({ records: 1, bytes: 1_000 });
+    const execute = async (unit: UnitOfWork) => {
+      await put(unit.store, 'done');
+      return { store: created };
+    };
+    commits.failure = new Error('no space left');
+    await expect(once({}, execute)).rejects.toBe(commits.failure);
+    await expect(once({}, execute)).rejects.toBe(commits.failure);
+    commits.failure = undefined;
+    expect([await names(store), await storedKeys(store)]).toEqual([[], []]);
+    expect(await once({}, execute)).toMatchObject({ state: 'executed' });
+    expect(await once({}, execute)).toMatchObject({ state: 'answered' });
+  });
+
+  it('does not concern a request whose changes an earlier commit contains', async () => {
+    const { once, store, commits, disk } = await opened();
+    const execute = (name: string) => async (unit: UnitOfWork) => {
+      await put(unit.store, name);
+      return { store: created };
+    };
+    const goOn = new Gate();
+    disk.sync = () => goOn.opened;
+    const first = once({}, execute('first'));
+    const before = commits.count;
+    while (commits.count === before) await turns();
+    commits.failure = new Error('no space left');
+    const rejected = expect(once({ key: 'second' }, execute('second'))).rejects.toBe(commits.failure);
+    await turns();
+    goOn.open();
+    await rejected;
+    commits.failure = undefined;
+    expect(await first).toMatchObject({ state: 'executed' });
+    expect(await once({}, execute('again'))).toMatchObject({ state: 'answered' });
+    expect(await names(store)).toEqual(['first']);
+  });
+});
+
+it('a key that cannot be stored fails its own request only', async () => {
+  const { once, store } = await opened();
+  const execute = (name: string) => async (unit: UnitOfWork) => {
+    await put(unit.store, name);
+    return { store: created };
+  };
+  const stranger = once({ credentialId: 'gone' }, execute('stranger'));
+  const others = Promise.all(['a', 'b', 'c'].map((key) => once({ key }, execute(key))));
+  await expect(stranger).rejects.toThrow(/FOREIGN KEY/);
+  for (const other of await others) expect(other).toMatchObject({ state: 'executed' });
+  expect(await names(store)).toEqual(['a', 'b', 'c']);
+});
