@@ -5,7 +5,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { KnownTokens, type Tokens } from './access/known-tokens.ts';
 import { openDatabase, type Store } from './database/database.ts';
-import { holdFile, letFileGo } from './database/file-hold.ts';
+import { fileCopies } from './database/file-hold.ts';
 import type { LogDamage } from './database/log-damage.ts';
 import { type IdempotencyKeys, LocalIdempotencyKeys } from './idempotency/idempotency-keys.ts';
 import type { IdempotencyBounds } from './idempotency/key-usage.ts';
@@ -42,7 +42,7 @@ export async function openStorage(dataDirectory: string, { clock, bounds, onDama
     store,
     tokens: new KnownTokens(store),
     keys: new LocalIdempotencyKeys({ store, clock, bounds }),
-    copies: { hold: () => holdFile(store), letGo: () => letFileGo(store) },
+    copies: fileCopies(store),
     // No other process has the database open, so every job in progress is one that a process before this left behind.
     reclaim: (now) => reclaimJobs(store, now),
   };

@@ -1,12 +1,15 @@
 /**
- * Lets another process copy the file of the database while this one goes on with it. It is about the file, so it is for SQLite
- * alone: everything is brought into the file, and what is written from then on stays in the write-ahead log beside it.
+ * Lets another process copy the file of the database while this one continues to write: everything is brought into the file, and
+ * what is written from then on stays in the write-ahead log next to it.
  */
 import { sql } from 'kysely';
 import type { Store } from './database.ts';
 import { logPages } from './write-ahead-log.ts';
 
-/** From now on the file is the database of this moment. Nobody reads it in this process: that would give up the lock on it. */
+/** Holds the file of a database, and lets it go. */
+export const fileCopies = (store: Store) => ({ hold: () => holdFile(store), letGo: () => letFileGo(store) });
+
+/** From now on the file is the database of this moment. Nothing reads it in this process: that would give up the lock on it. */
 export async function holdFile(store: Store): Promise<void> {
   await sql`pragma wal_autocheckpoint = 0`.execute(store);
   if (await bringIn(store)) return;
@@ -15,7 +18,7 @@ export async function holdFile(store: Store): Promise<void> {
 }
 
 /** The file follows what is written again. */
-export async function letFileGo(store: Store): Promise<void> {
+async function letFileGo(store: Store): Promise<void> {
   await sql`pragma wal_autocheckpoint = ${sql.lit(logPages)}`.execute(store);
   await bringIn(store);
 }

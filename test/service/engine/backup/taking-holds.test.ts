@@ -3,13 +3,14 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { BackupHolds } from '../../../../src/service/engine/backup/backup-hold.ts';
 import { openUnchanged } from '../../../../src/service/store/database/database.ts';
+import { fileCopies } from '../../../../src/service/store/database/file-hold.ts';
 import { promptly } from '../../../support/promptly.ts';
 import { temporaryDirectory, whenDone } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';
 
 async function holdsOf() {
   const store = await openUnchanged(await temporaryDirectory());
-  const holds = new BackupHolds({ store, clock: new ManualClock(), log: () => undefined });
+  const holds = new BackupHolds({ copies: fileCopies(store), clock: new ManualClock(), log: () => undefined });
   whenDone(async () => {
     holds.close();
     await store.destroy();
