@@ -2,7 +2,7 @@
 _aops() {
   local line word i kind="" rest="$COMP_LINE" cut=""
   local -a words=()
-  # bash splits words at @ and : too. What stands together on the line is one word.
+  # bash splits words at @ and : too. Parts without white space between them form one word.
   for (( i = 0; i <= COMP_CWORD; i++ )); do
     word="${COMP_WORDS[i]}"
     if (( i > 0 )) && [[ "$rest" != [[:space:]]* && ( "$word" == [@:]* || "${COMP_WORDS[i-1]}" == *[@:] ) ]]; then
@@ -14,7 +14,7 @@ _aops() {
     rest="${rest#"$word"}"
   done
   local current="${words[${#words[@]}-1]}"
-  # It replaces what follows the last colon, or begins with the last @: what stands before is left out of the answers.
+  # bash replaces only the part after the last colon or from the last @, so the part before it is removed from the candidates.
   case "$current" in
     *:*) cut="${current%"${current##*:}"}" ;;
     *@*) cut="${current%@*}" ;;

@@ -2,7 +2,7 @@
 function __aops_complete
     set -l words (commandline -opc)
     set -l current (commandline -ct)
-    # The same without quotes, also one that is still open.
+    # The same word without quotes, including an unclosed one.
     set -l plain (commandline -oct)
     for line in (aops __complete -- $words[2..] "$plain" 2>/dev/null)
         switch $line

@@ -9,12 +9,12 @@ _aops() {
       *)
         word="${line%%$'\t'*}"
         summary="${line#*$'\t'}"
-        # A colon ends the word, and a backslash stands before what does not.
+        # A colon ends the word, so colons and backslashes in words are escaped.
         word="${word//\\/\\\\}"
         described+=("${word//:/\\:}:$summary")
         ;;
     esac
-  # Words without their quotes; PREFIX is the last one up to the cursor, without a quote that is still open.
+  # The words without their quotes; PREFIX is the last word up to the cursor, without an unclosed quote.
   done < <(aops __complete -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)
   (( ${#described} )) && _describe 'aops' described
   case "$kind" in

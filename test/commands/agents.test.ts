@@ -22,7 +22,7 @@ describe('agents create', () => {
     expect((await service.messages(run)).map(({ text_content }) => text_content)).toContain('Hello World');
   });
 
-  it('begins with the procedure of another', async () => {
+  it('copies the procedure of another agent', async () => {
     const [automation, thread] = [randomUUID(), randomUUID()];
     await service.cli(['agents', 'create', 'first', '--procedure', 'procedure.yaml']);
     const argv = ['agents', 'create', 'second', '--from', 'first@live', '--automation', automation, '--thread', thread, '--json'];
@@ -36,7 +36,7 @@ describe('agents create', () => {
     expect((await service.cli(['agents', 'create', 'third', '--from', 'first@live', '--procedure', 'procedure.yaml'])).code).toBe(2);
   });
 
-  it('says what takes a file, where a revision is wanted', async () => {
+  it('suggests the option for a file if --from is given a file', async () => {
     for (const argv of [
       ['agents', 'create', 'mistaken', '--from', 'procedure.yaml'],
       ['revisions', 'create', 'mistaken', '--from', 'procedure.yaml'],
@@ -57,11 +57,11 @@ describe('agents create', () => {
     expect(created.stdout).toMatch(/Name: +shown/);
   });
 
-  it('says what an agent without a procedure lacks, and leads to it from everywhere', async () => {
+  it('says that an agent without a procedure cannot run, and how to add one', async () => {
     const created = await service.cli(['agents', 'create', 'bare one']);
     expect(created.code).toBe(0);
     expect(created.stderr).toBe(
-      "The agent has no procedure yet, so it cannot run. Give it one with: aops agents update 'bare one' --procedure FILE\n",
+      "The agent cannot run yet, because it has no procedure. Add one with: aops agents update 'bare one' --procedure FILE\n",
     );
     const started = await service.cli(['runs', 'start', '--agent', 'bare one']);
     expect(started).toMatchObject({ code: 6, stdout: '', stderr: expect.stringContaining('`aops agents update AGENT --procedure FILE`') });
@@ -74,7 +74,7 @@ describe('agents create', () => {
     expect(copied).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('says what to do about a name that is taken', async () => {
+  it('suggests what to do if the name is taken', async () => {
     await service.file('taken.yaml', procedure);
     const argv = ['agents', 'create', 'taken', '--procedure', 'taken.yaml'];
     await service.cli(argv);
@@ -91,7 +91,7 @@ describe('agents create', () => {
     expect(created.stdout).toContain('Name\tpiped\n');
   });
 
-  it('names file and line of each mistake, and creates nothing', async () => {
+  it('reports the file and line of each mistake and creates nothing', async () => {
     await service.file('wrong.yaml', 'version: 1\nsteps:\n  - say: fine\n  - aks: { id: who }\n  - write: { path: a.txt }\n');
     const agents = await service.countAgents();
     const argv = ['agents', 'create', 'wrong', '--procedure', 'wrong.yaml'];
@@ -124,12 +124,12 @@ describe('agents create', () => {
     expect(await service.countAgents()).toBe(agents);
   });
 
-  it('needs a name and a file that is there', async () => {
+  it('requires a name and an existing file', async () => {
     const nameless = await service.cli(['agents', 'create', '--procedure', 'procedure.yaml']);
     expect(nameless).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: 'error: The agent needs a name.\nhint: Write `aops agents create NAME`.\n',
+      stderr: 'error: The agent needs a name.\nhint: Use `aops agents create NAME`.\n',
     });
     const missing = await service.cli(['agents', 'create', 'x', '--procedure', 'nowhere.yaml']);
     expect(missing).toMatchObject({ code: 2, stdout: '', stderr: 'error: nowhere.yaml cannot be read: there is no such file.\n' });
@@ -137,14 +137,14 @@ describe('agents create', () => {
     expect(folder).toMatchObject({ code: 2, stdout: '', stderr: 'error: . cannot be read: it is a directory.\n' });
   });
 
-  it('refuses a second agent of the same name', async () => {
+  it('rejects a second agent with the same name', async () => {
     await service.agent('- say: hi', 'twin');
     const again = await service.cli(['agents', 'create', 'twin', '--procedure', 'procedure.yaml']);
     expect(again).toMatchObject({ code: 6, stdout: '' });
     expect(again.stderr).toContain('twin');
   });
 
-  it('refuses a runtime it does not have', async () => {
+  it('rejects an unknown runtime', async () => {
     const agents = await service.countAgents();
     const refused = await service.cli(['agents', 'create', 'odd', '--procedure', 'procedure.yaml', '--runtime', 'abacus']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
@@ -154,7 +154,7 @@ describe('agents create', () => {
 });
 
 describe('agents get', () => {
-  it('takes a name as well as an id', async () => {
+  it('accepts a name or an ID', async () => {
     const id = await service.agent('- say: hi', 'by-name');
     for (const agent of [id, id.toUpperCase(), 'by-name']) {
       const found = await service.cli(['agents', 'get', agent, '-o', 'id']);
@@ -162,7 +162,7 @@ describe('agents get', () => {
     }
   });
 
-  it('says which names are close when there is none of that name', async () => {
+  it('suggests similar names if the name does not exist', async () => {
     await service.agent('- say: hi', 'invoice-check');
     const missing = await service.cli(['agents', 'get', 'invoice']);
     expect(missing).toMatchObject({
@@ -175,7 +175,7 @@ describe('agents get', () => {
     expect(unlike.stderr).toContain('hint: See the agents with `aops agents list`.');
   });
 
-  it('does not find an id that is not there', async () => {
+  it('reports an unknown ID', async () => {
     const missing = await service.cli(['agents', 'get', noAgent]);
     expect(missing).toMatchObject({ code: 3, stdout: '' });
     expect(missing.stderr).toMatch(/^error: .*agent/i);
@@ -183,7 +183,7 @@ describe('agents get', () => {
 });
 
 describe('agents list', () => {
-  it('lists them in pages', async () => {
+  it('lists agents in pages', async () => {
     for (const name of ['page-a', 'page-b', 'page-c']) await service.agent('- say: hi', name);
     const total = await service.countAgents();
     const two = await service.cli(['agents', 'list', '--limit', '2', '--json']);
@@ -197,7 +197,7 @@ describe('agents list', () => {
     expect(rest.stdout.trimEnd().split('\n')).toEqual(ids.slice(2));
   });
 
-  it('refuses limits that cannot be', async () => {
+  it('rejects invalid limits', async () => {
     for (const argv of [
       ['--limit', '0'],
       ['--limit', 'ten'],
@@ -212,7 +212,7 @@ describe('agents list', () => {
 });
 
 describe('agents update', () => {
-  it('renames, and runs a new procedure from then on', async () => {
+  it('renames the agent and uses a new procedure for new runs', async () => {
     const id = await service.agent('- say: before', 'changing');
     await service.file('after.yaml', 'version: 1\nsteps:\n  - say: after\n');
     const updated = await service.cli(['agents', 'update', 'changing', '--name', 'changed', '--procedure', 'after.yaml', '--json']);
@@ -223,7 +223,7 @@ describe('agents update', () => {
     expect((await service.messages(run)).map(({ text_content }) => text_content)).toContain('after');
   });
 
-  it('sets and unsets what can be on or off', async () => {
+  it('turns settings on and off', async () => {
     await service.agent('- say: hi', 'switches');
     const on = await service.cli(['agents', 'update', 'switches', '--memory', '--slack', '--json']);
     expect(on.json()).toMatchObject({ agentic_memory_enabled: true, slack_enabled: true });
@@ -231,7 +231,7 @@ describe('agents update', () => {
     expect(off.json()).toMatchObject({ agentic_memory_enabled: false, slack_enabled: true });
   });
 
-  it('keeps the live procedure when the new one has a mistake', async () => {
+  it('keeps the live procedure if the new one is invalid', async () => {
     const id = await service.agent('- say: kept', 'keeper');
     await service.file('wrong.yaml', 'version: 1\nsteps:\n  - aks: {}\n');
     const refused = await service.cli(['agents', 'update', 'keeper', '--name', 'renamed', '--procedure', 'wrong.yaml']);
@@ -243,7 +243,7 @@ describe('agents update', () => {
     expect((await service.messages(run)).map(({ text_content }) => text_content)).toContain('kept');
   });
 
-  it('keeps what else the live revision has beside its procedure', async () => {
+  it('keeps the other settings of the live revision', async () => {
     const data = {
       models: { agent: { model: 'script' }, browsing: { provider: 'google', model: 'g' } },
       skills: ['s'],
@@ -265,7 +265,7 @@ describe('agents update', () => {
     expect([await config('3'), await config('4')]).toEqual([original, original]);
   });
 
-  it('makes nothing live when the settings are refused', async () => {
+  it('promotes nothing if the settings are rejected', async () => {
     const id = await service.agent('- say: kept', 'first-of-two');
     await service.agent('- say: hi', 'second-of-two');
     await service.file('after.yaml', 'version: 1\nsteps:\n  - say: after\n');
@@ -284,7 +284,7 @@ describe('agents update', () => {
     expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--runtime goes with --procedure.') });
   });
 
-  it('wants something to change', async () => {
+  it('requires a change', async () => {
     const refused = await service.cli(['agents', 'update', 'whichever']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain('error: There is nothing to change.');
@@ -292,7 +292,7 @@ describe('agents update', () => {
 });
 
 describe('agents delete', () => {
-  it('wants a yes where nobody can be asked', async () => {
+  it('requires --yes without a terminal', async () => {
     await service.agent('- say: hi', 'doomed');
     const agents = await service.countAgents();
     const refused = await service.cli(['agents', 'delete', 'doomed']);
@@ -306,7 +306,7 @@ describe('agents delete', () => {
     expect((await service.cli(['agents', 'delete', 'doomed', '--yes'])).code).toBe(3);
   });
 
-  it('interrupts what the agent was doing', async () => {
+  it('lists what ends with the agent, and interrupts its runs', async () => {
     const id = await service.agent('- sleep: 1h', 'busy');
     const run = await service.start(id);
     await service.until(run, 'running');
@@ -314,7 +314,7 @@ describe('agents delete', () => {
     await service.cli(['agents', 'triggers', 'create', 'busy', '--queue', 'its-queue']);
     await service.cli(['agents', 'schedules', 'create', 'busy', '--frequency', 'daily']);
     expect((await service.cli(['agents', 'delete', 'busy'])).stderr).toContain(
-      'Delete the agent "busy"? That ends 1 run, 1 schedule, and its work on the queue "its-queue".',
+      'Delete the agent "busy"? This ends 1 run, 1 schedule, and the case trigger on the queue "its-queue".',
     );
     expect((await service.cli(['agents', 'delete', 'busy', '-y'])).code).toBe(0);
     await service.until(run, 'interrupted');

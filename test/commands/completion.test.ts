@@ -1,4 +1,4 @@
-/** What completion offers: fields of JSON, values behind `=`, ids and names of the service from their cache. The shells are in test/e2e. */
+/** The candidates of completion: JSON fields, values after `=`, and cached IDs and names. The shells are tested in test/e2e. */
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -29,17 +29,17 @@ const offers = async (...words: string[]): Promise<string[]> => {
 const wordsOf = async (...words: string[]): Promise<string[]> => (await offers(...words)).map((line) => line.split('\t')[0] as string);
 
 describe('completion', () => {
-  it('offers ids and names that the service had last', async () => {
+  it('offers cached IDs and names', async () => {
     expect(await wordsOf('runs', 'get', '')).toEqual(['@latest', '1']);
     expect(await offers('runs', 'get', '1')).toEqual([expect.stringMatching(/^1\t\S+ {2}.*: March$/)]);
     expect(await offers('runs', 'get', run.slice(0, 3))).toEqual([expect.stringMatching(new RegExp(`^${run}\\t\\S+  .*: March$`))]);
     expect(await wordsOf('agents', 'get', 'gr')).toEqual(['greeter']);
     expect(await wordsOf('connections', 'get', '')).toEqual(['crm']);
-    expect(await offers('artifacts', 'get', '')).toEqual(['@latest\tthe one created last', `${page}\tcompleted  Week`]);
+    expect(await offers('artifacts', 'get', '')).toEqual(['@latest\tthe newest artifact', `${page}\tcompleted  Week`]);
     expect(await wordsOf('runs', 'list', '--agent', 'über')).toEqual(['über agent; rm -rf ~']);
   });
 
-  it('knows the words of another team, profile or credential apart', async () => {
+  it('keeps the words of teams, profiles and credentials separate', async () => {
     const other = '00000000-0000-4000-8000-00000000000b';
     expect(await wordsOf('--team', other, 'agents', 'get', '')).toEqual([]);
     expect(await wordsOf('agents', 'get', '--base-url', 'http://127.0.0.1:9', '')).toEqual([]);
@@ -47,20 +47,20 @@ describe('completion', () => {
     expect(stranger).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });
 
-  it('says nothing where nobody is signed in, or the configuration is broken', async () => {
+  it('offers nothing without a credential or with a broken configuration', async () => {
     const nobody = await service.cli(['__complete', '--', 'agents', 'get', ''], { env: { AOPS_API_KEY: '' } });
     expect(nobody).toMatchObject({ code: 0, stdout: '', stderr: '' });
     expect((await service.cli(['__complete', '--', 'agents', 'get', '--profile', 'nowhere', ''])).stdout).toBe('');
   });
 
-  it('offers the fields of the JSON, one after the other', async () => {
+  it('offers JSON fields one by one', async () => {
     expect(await wordsOf('runs', 'list', '--fields', 'agent')).toEqual(['agent_id', 'agent_name']);
     expect(await wordsOf('runs', 'list', '--fields', 'id,agent')).toEqual(['id,agent_id', 'id,agent_name']);
     expect(await wordsOf('runs', 'list', '--fields', 'agent_id,agent')).toEqual(['agent_id,agent_name']);
     expect(await wordsOf('serve', '--fields', '')).toEqual([]);
   });
 
-  it('completes values behind an equals sign, as each shell hands them over', async () => {
+  it('completes values after an equals sign in the form of each shell', async () => {
     expect(await wordsOf('runs', 'list', '--sort-order=')).toEqual(['--sort-order=asc', '--sort-order=desc']);
     expect(await wordsOf('runs', 'list', '--sort-order=d')).toEqual(['--sort-order=desc']);
     expect(await wordsOf('runs', 'list', '--sort-order', '=', 'd')).toEqual(['desc']);
@@ -71,20 +71,20 @@ describe('completion', () => {
     expect(await wordsOf('completion', '')).toEqual(['bash', 'zsh', 'fish', 'powershell']);
   });
 
-  it('goes on after help, with commands and topics', async () => {
+  it('completes commands and topics after help', async () => {
     expect(await wordsOf('help', 'web')).toEqual(['webhooks']);
-    expect(await offers('help', 'form')).toEqual(['formatting\tOutput formats, fields, filters, colour and width']);
+    expect(await offers('help', 'form')).toEqual(['formatting\tOutput formats, fields, filters, colour, and width']);
     expect(await wordsOf('help', 'webhooks', 'secret', '')).toEqual(['show', 'rotate']);
     expect(await wordsOf('help', 'runs', 'list', '')).toEqual([]);
   });
 
-  it('offers revisions by agent, their numbers once it is chosen', async () => {
+  it('offers revisions by agent, and revision numbers once the agent is complete', async () => {
     expect(await wordsOf('revisions', 'get', 'gre')).toEqual(['greeter@live', 'greeter@latest']);
     expect(await wordsOf('revisions', 'diff', 'greeter@')).toEqual(['greeter@live', 'greeter@latest', 'greeter@1']);
     expect(await offers('revisions', 'get', 'greeter@1')).toEqual(['greeter@1\trevision 1']);
   });
 
-  it('offers what belongs to the agent or queue of the line', async () => {
+  it('offers words that belong to the agent or queue of the line', async () => {
     await service.cli(['queues', 'create', 'bills']);
     await service.cli(['queues', 'labels', 'create', 'bills', 'vendor=acme']);
     const made = await service.cli(['agents', 'schedules', 'create', 'greeter', '--frequency', 'daily', '-o', 'id']);
@@ -106,7 +106,7 @@ describe('completion', () => {
     expect(await wordsOf('__')).toEqual([]);
   });
 
-  it('refuses a source that there is not', async () => {
+  it('rejects an unknown source', async () => {
     expect(await service.cli(['__refresh', 'nothing'])).toMatchObject({ code: 2, stdout: '' });
   });
 });
@@ -115,7 +115,7 @@ describe('the cache of completion', () => {
   const minute = 60_000;
   const now = Date.now();
 
-  it('is fresh for a moment, offered for an hour, and private', async () => {
+  it('is fresh for a short time, offered for an hour, and private', async () => {
     const folder = await temporaryFolder();
     const cache = new CompletionCache(folder, 'runs', ['a']);
     expect(await cache.read(now)).toEqual({ words: [], fresh: false });
@@ -129,18 +129,19 @@ describe('the cache of completion', () => {
     expect(await new CompletionCache(folder, 'runs', ['b']).read(now)).toEqual({ words: [], fresh: false });
   });
 
-  it('is brought up to date by one process at a time', async () => {
+  it('is updated by one process at a time', async () => {
+    const now = Date.now();
     const folder = await temporaryFolder();
     const [one, other] = [new CompletionCache(folder, 'runs', ['a']), new CompletionCache(folder, 'runs', ['a'])];
     expect(await Promise.all([one.claim(now), other.claim(now)]).then((claims) => claims.filter(Boolean))).toHaveLength(1);
     expect(await other.claim(now + 1_000)).toBe(false);
-    // The other one seems to have died.
-    expect(await other.claim(Date.now() + minute)).toBe(true);
+    // The other process has apparently been killed.
+    expect(await other.claim(now + minute)).toBe(true);
     await one.write([], now);
     expect(await one.claim(now)).toBe(true);
   });
 
-  it('passes over a file that is damaged', async () => {
+  it('ignores a damaged file', async () => {
     const folder = await temporaryFolder();
     const cache = new CompletionCache(folder, 'agents', ['a']);
     await cache.write([['x', 'y']], now);
@@ -151,7 +152,7 @@ describe('the cache of completion', () => {
     }
   });
 
-  it('is skipped without a word where it cannot be written', async () => {
+  it('is skipped silently if it cannot be written', async () => {
     const folder = await temporaryFolder();
     await writeFile(path.join(folder, 'completion'), 'in the way');
     expect(await new CompletionCache(folder, 'runs', ['a']).claim(now)).toBe(false);

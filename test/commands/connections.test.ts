@@ -25,7 +25,7 @@ async function created(name: string, ...flags: string[]): Promise<string> {
 }
 
 describe('connections create, list, get, update and delete', () => {
-  it('are the life of a connection', async () => {
+  it('manage a connection', async () => {
     const id = await created('life', '--header', 'X-Api-Key=@key.txt', '--plain-header', 'X-Team=blue', '--type', 'crm');
     const shown = await service.cli(['connections', 'get', 'life', '--color', 'never'], { tty: true });
     expect(shown).toMatchObject({ code: 0, stderr: '' });
@@ -74,7 +74,7 @@ describe('connections create, list, get, update and delete', () => {
     expect(refused.stderr).not.toContain(secret);
   });
 
-  it('take an id where a name is not enough', async () => {
+  it('accept an ID where a name is ambiguous', async () => {
     const ids = [await created('twin'), await created('twin')];
     const refused = await service.cli(['connections', 'get', 'twin']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
@@ -84,24 +84,24 @@ describe('connections create, list, get, update and delete', () => {
     }
   });
 
-  it('say which name may be meant, and warn of a secret that everybody sees', async () => {
+  it('suggest similar names, and warn about secrets in plain headers', async () => {
     const made = await service.cli(['connections', 'create', 'ticket-desk', '--url', server.url, '--plain-header', 'X-Api-Key=k']);
     expect(made.code).toBe(0);
-    expect(made.stderr).toContain('X-Api-Key is shown to whoever may see the connection. Give a secret with --header.');
+    expect(made.stderr).toContain('X-Api-Key is visible to everyone who can see the connection. Use --header for secrets.');
     const missing = await service.cli(['connections', 'get', 'ticket-dsk']);
     expect(missing.code).toBe(3);
     expect(missing.stderr).toContain('hint: Did you mean ticket-desk?');
     await service.cli(['connections', 'delete', 'ticket-desk', '--yes']);
   });
 
-  it('refuse to take away a header that is not there', async () => {
+  it('reject removing a header that does not exist', async () => {
     await created('bare');
     const refused = await service.cli(['connections', 'update', 'bare', '--remove-header', 'X-Team']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain('bare has no header X-Team');
   });
 
-  it('show and keep no secret, in a dry run, a trace and the journal of changes', async () => {
+  it('reveal no secret in a dry run, a trace or the journal of changes', async () => {
     const argv = ['connections', 'create', 'dry', '--url', server.url, '--header', 'X-Api-Key=-'];
     const dry = await service.cli([...argv, '--dry-run'], { stdin: secret });
     expect(dry.code).toBe(0);
@@ -131,7 +131,7 @@ describe('connections probe and tools', () => {
     expect((await service.cli(['connections', 'probe', 'tickets', '--json'])).json()).toMatchObject({ total: 6 });
   });
 
-  it('describe one tool, with its arguments', async () => {
+  it('describe a tool with its arguments', async () => {
     await created('desk');
     const shown = await service.cli(['connections', 'describe', 'desk', 'create_ticket']);
     expect(shown).toMatchObject({ code: 0, stdout: 'Tool\tcreate_ticket\nDoes\tCreates a ticket\ntitle\tstring\ttrue\t\n', stderr: '' });
@@ -141,7 +141,7 @@ describe('connections probe and tools', () => {
     expect(missing.stderr).toContain('desk has no tool "create_tickets".\nhint: Did you mean create_ticket?');
   });
 
-  it('say why a server cannot be used, and keep that of a connection', async () => {
+  it('report why a server cannot be used, and store it for a connection', async () => {
     server.require('x-api-key', () => secret);
     const failed = await service.cli(['connections', 'probe', '--url', server.url]);
     expect(failed).toMatchObject({ code: 1, stdout: '' });
@@ -164,7 +164,7 @@ describe('connections check-oauth and authorize', () => {
     whenDone(async () => void (await Promise.all([issuer.close(), guarded.close()])));
   });
 
-  it('say how a server is authorized', async () => {
+  it('report how a server is authorized', async () => {
     const shown = await service.cli(['connections', 'check-oauth', guarded.url, '--color', 'never'], { tty: true });
     expect(shown).toMatchObject({ code: 0, stderr: '' });
     expect(shown.stdout).toBe(`Authorization: ${issuer.url}/authorize\nRegistration:  automatic\nScopes:        tickets:write\n`);
@@ -176,7 +176,7 @@ describe('connections check-oauth and authorize', () => {
 
   it('wait until a person has agreed, and authorize again', async () => {
     const opened: Promise<unknown>[] = [];
-    /** The person: opens the URL as soon as it is shown. */
+    /** The person, who opens the URL as soon as it is printed. */
     const onOutput = (_: string, stderr: string): void => {
       const url = /Open this URL: (\S+)\n/.exec(stderr)?.[1];
       if (url !== undefined && opened.length === 0) opened.push(fetch(url));
@@ -200,7 +200,7 @@ describe('connections check-oauth and authorize', () => {
     await Promise.all(opened);
   });
 
-  it('print the URL alone, and give up waiting in time', async () => {
+  it('print only the URL, and stop waiting at the timeout', async () => {
     const argv = ['connections', 'authorize', '--name', 'later', '--url', guarded.url];
     const printed = await service.cli([...argv, '--jq', '.authorization_url']);
     expect(printed.stdout).toContain(`${issuer.url}/authorize?`);
@@ -209,13 +209,13 @@ describe('connections check-oauth and authorize', () => {
   });
 
   it.each([
-    ['nothing', [], 2, 'Give a connection'],
-    ['two things', ['a', '--provider', 'google'], 2, 'One thing'],
+    ['nothing', [], 2, 'Specify exactly one thing'],
+    ['two things', ['a', '--provider', 'google'], 2, 'Specify exactly one thing'],
     ['a server without a name', ['--url', 'http://127.0.0.1:9/mcp'], 2, '--name'],
     ['a provider that is not there', ['--provider', 'google'], 3, 'no provider google here'],
     ['an unknown connection', ['nobody'], 3, 'nobody'],
     ['a host that may not be reached', ['--name', 'a', '--url', 'http://10.1.2.3/'], 2, '--allow-connection-host 10.1.2.3'],
-  ])('refuse to authorize %s', async (_, argv, code, word) => {
+  ])('reject authorizing %s', async (_, argv, code, word) => {
     const refused = await service.cli(['connections', 'authorize', ...argv]);
     expect(refused).toMatchObject({ code, stdout: '' });
     expect(refused.stderr).toContain(word);

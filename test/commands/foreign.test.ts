@@ -1,4 +1,4 @@
-/** The command line on services that somebody else wrote: they lack the extensions, and word their errors as their frameworks do. */
+/** The command line with other services that lack the extensions and report errors in the style of their frameworks. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   answering,
@@ -40,7 +40,7 @@ const styles: [string, UnknownRoute][] = [
 ];
 
 describe('an extension that a service does not offer', () => {
-  it.each(styles)('is named as such where the path has the team alone, in the words of %s', async (_, unknown) => {
+  it.each(styles)('is reported as missing if the path contains only the team, in the style of %s', async (_, unknown) => {
     const service = await ForeignService.start({}, unknown);
     for (const [argv, operation] of [
       [['webhooks', 'deliveries'], 'listWebhookDeliveries (GET /v2/teams/{teamId}/webhook-deliveries)'],
@@ -53,7 +53,7 @@ describe('an extension that a service does not offer', () => {
     }
   });
 
-  it.each(styles)('may be what a 404 means where the path names a resource, in the words of %s', async (_, unknown) => {
+  it.each(styles)('is a possible reason for a 404 if the path names a resource, in the style of %s', async (_, unknown) => {
     const service = await ForeignService.start({}, unknown);
     for (const argv of [
       ['webhooks', 'update', some, '--no-enabled'],
@@ -69,7 +69,7 @@ describe('an extension that a service does not offer', () => {
     }
   });
 
-  it.each([405, 501])('is certain after %i', async (status) => {
+  it.each([405, 501])('is reported as missing after %i', async (status) => {
     const service = await ForeignService.start({}, () => answering(status, { error: 'Method Not Allowed', message: 'No.' }));
     expect(errorOf(await cli(service, 'webhooks', 'update', some, '--no-enabled', '--json'))).toMatchObject({
       code: 'not_offered',
@@ -78,7 +78,7 @@ describe('an extension that a service does not offer', () => {
     });
   });
 
-  it('is not what a service says that names the missing resource', async () => {
+  it('is not blamed if the service names the missing resource', async () => {
     const service = await ForeignService.start({}, () => answering(404, { error: 'delivery_not_found', message: 'No such delivery.' }));
     expect(errorOf(await cli(service, 'webhooks', 'delivery', some, '--json'))).toMatchObject({
       code: 'delivery_not_found',
@@ -86,7 +86,7 @@ describe('an extension that a service does not offer', () => {
     });
   });
 
-  it('is not guessed at for operations of the interface', async () => {
+  it('is not suspected for operations of the interface', async () => {
     const service = await ForeignService.start({});
     expect(errorOf(await cli(service, 'webhooks', 'list', '--json'))).toMatchObject({
       code: 'not_found',
@@ -110,7 +110,7 @@ describe('the tools of a connection', () => {
   const probe = 'POST /v2/teams/:team/connections/mcp/probe';
   const tools = [{ name: 'create_ticket', description: 'Creates a ticket.' }];
 
-  it.each(['probe', 'tools'])('are found by probing its address where the service has no other way: %s', async (verb) => {
+  it.each(['probe', 'tools'])('are found by probing its address if the service offers no other way: %s', async (verb) => {
     const service = await ForeignService.start({ 'GET /v2/connections/:id': () => connection, [probe]: () => ({ success: true, tools }) });
     const shown = await cli(service, 'connections', verb, some, '--json');
     expect(shown).toMatchObject({ code: 0, stderr: '' });
@@ -118,25 +118,25 @@ describe('the tools of a connection', () => {
     expect(service.bodies('POST', `/v2/teams/${team}/connections/mcp/probe`)).toEqual([{ server_url: connection.server_url }]);
   });
 
-  it('are asked for without its credentials, which is said', async () => {
+  it('are read without its credentials, with a warning', async () => {
     const service = await ForeignService.start({
       'GET /v2/connections/:id': () => ({ ...connection, auth_method: 'headers', has_headers: true }),
       [probe]: () => ({ success: false, error: 'The server answered 401.' }),
     });
     const shown = await cli(service, 'connections', 'probe', some);
     expect([shown.code, shown.stdout]).toEqual([1, '']);
-    expect(shown.stderr).toContain('asked https://crm.example.com/mcp without the credentials of crm');
+    expect(shown.stderr).toContain('contacted https://crm.example.com/mcp without the credentials of crm');
     expect(shown.stderr).toContain('error: The server answered 401.');
   });
 
-  it('of a connection whose address is not told cannot be had', async () => {
+  it('cannot be read if the address of the connection is unknown', async () => {
     const service = await ForeignService.start({ 'GET /v2/connections/:id': () => ({ ...connection, server_url: undefined }) });
     expect(errorOf(await cli(service, 'connections', 'tools', some, '--json'))).toMatchObject({ code: 'not_found', exit: 3 });
   });
 });
 
 describe('an error', () => {
-  it('of a problem document is read', async () => {
+  it('in a problem document is read', async () => {
     const service = await ForeignService.start({}, () =>
       answering(
         422,
@@ -173,7 +173,7 @@ describe('after a change', () => {
     conflicting_agents: [],
   };
 
-  it.each([400, 401, 404, 500])('a look that only feeds a warning fails nothing: %i', async (status) => {
+  it.each([400, 401, 404, 500])('a failed request that only feeds a warning does not fail the command: %i', async (status) => {
     const service = await ForeignService.start({
       'POST /v2/agents/:id/case-triggers': () => answering(201, { case_trigger: trigger }),
       'GET /v2/agents/:id/revisions': () => answering(status, { error: 'no', message: 'No.' }),
@@ -183,7 +183,7 @@ describe('after a change', () => {
     expect(service.asked).toContain(`GET /v2/agents/${agent}/revisions`);
   });
 
-  it('an artifact that cannot be read back was created, and its id is not lost', async () => {
+  it('the ID of a created artifact is printed even if it cannot be read back', async () => {
     const message = { id: other, artifact_id: some, role: 'user', content: 'runs', created_at: at };
     const service = await ForeignService.start({
       'POST /v2/artifacts': () => answering(201, { artifact_id: some, user_message: message }),
@@ -196,7 +196,7 @@ describe('after a change', () => {
 });
 
 describe('a request whose body has no required field', () => {
-  it('is sent with an empty object all the same: stopping an artifact', async () => {
+  it('is sent with an empty object: stopping an artifact', async () => {
     const artifact = {
       id: some,
       team_id: team,
@@ -251,7 +251,7 @@ describe('a run that the service does not show', () => {
     });
   });
 
-  it('does not hide the others of the inbox', async () => {
+  it('does not hide other requests in the inbox', async () => {
     const service = await ForeignService.start(routes);
     const inbox = await cli(service, 'inbox', '--json');
     expect([inbox.code, inbox.json<{ data: object[] }>().data]).toEqual([
@@ -261,7 +261,7 @@ describe('a run that the service does not show', () => {
     expect(inbox.stderr).toContain(`The run ${some} waits for a person, but what it asks cannot be read`);
   });
 
-  it('may leave out that it asks nothing, and its number in lists', async () => {
+  it('can omit the null request, and its number in lists', async () => {
     const service = await ForeignService.start({ ...routes, 'GET /v2/runs/:id': () => ({ run: { ...row(other), status: 'running' } }) });
     expect((await cli(service, 'runs', 'get', other, '--json')).json()).toMatchObject({ id: other, pending_human_request: null });
     expect(errorOf(await cli(service, 'runs', 'respond', other, '--approve', '--json'))).toMatchObject({
@@ -312,7 +312,7 @@ describe('schedules', () => {
     expect([shown.code, shown.stderr, shown.json<{ data: { at: string }[] }>().data.map((one) => one.at)]).toEqual([0, '', [expected]]);
   });
 
-  it('that cannot be counted are told with what the service names, and do not hide the others', async () => {
+  it('that cannot be calculated show the next time from the service, and do not hide other schedules', async () => {
     const odd = schedule(other, { frequency: 'lunar', timezone: 'Mars/Olympus', next_run_at: '2026-07-18T09:01:00Z' });
     const shown = await next(await serving(schedule(some, {}), odd), '--count', '2', '--json');
     expect([shown.code, shown.json<{ data: object[] }>().data]).toEqual([
@@ -322,10 +322,10 @@ describe('schedules', () => {
         expect.objectContaining({ at: '2026-07-19T09:00:00.000Z', schedule_id: some }),
       ],
     ]);
-    expect(shown.stderr).toContain(`The times of schedule ${other} cannot be worked out here: frequency must be one of`);
+    expect(shown.stderr).toContain(`The times of schedule ${other} cannot be calculated here: frequency must be one of`);
   });
 
-  it('are no matter of usage when none can be counted', async () => {
+  it('do not cause a usage error if none can be calculated', async () => {
     const service = await serving(schedule(some, { frequency: 'custom' }));
     expect(errorOf(await next(service, '--json'))).toMatchObject({ code: 'schedule_unreadable', exit: 1 });
     const list = await cli(service, 'agents', 'schedules', 'list', agent);
@@ -380,7 +380,7 @@ describe('bulk commands', () => {
     expect(sizes(service, word)).toEqual([100, 100, 30]);
   });
 
-  it('tell what was done before a request was refused, and go on with the key of the command', async () => {
+  it('report the partial result when a request is rejected, and continue with the key of the command', async () => {
     let asked = 0;
     const service = await ForeignService.start({
       ...reads,
@@ -399,12 +399,12 @@ describe('bulk commands', () => {
     const keys = () => service.requests.filter(({ path }) => path.endsWith('priority')).map(({ headers }) => headers['idempotency-key']);
     const [first, second] = keys();
     expect((await bulk(service, ['set-priority', '-', '--to', 'high'])).code).toBe(0);
-    // Each request has the key that it had: a service carries out none of them twice.
+    // Each request has its original key, so the service carries out none of them twice.
     expect(keys().slice(2, 4)).toEqual([first, second]);
     expect(new Set(keys()).size).toBe(3);
   });
 
-  it('tell of how many cases the outcome is unknown', async () => {
+  it('report for how many cases the outcome is unknown', async () => {
     let asked = 0;
     const service = await ForeignService.start({
       ...reads,
@@ -424,7 +424,7 @@ describe('bulk commands', () => {
     expect(open.json<{ data: { id: string }[] }>().data.map(({ id }) => id)).toEqual([key]);
   });
 
-  it('say the same of an interruption while a request is on its way', async () => {
+  it('report the same for an interruption during a request', async () => {
     let asked = 0;
     let interrupt = (): void => undefined;
     const service = await ForeignService.start({
@@ -443,7 +443,7 @@ describe('bulk commands', () => {
     expect(errorOf(failed).message).toMatch(/ Of 230 cases, 100 succeeded, the outcome of 100 is unknown, and 30 were not sent\.$/);
   });
 
-  it('delete those that are left after a failure, when told to pass over the others', async () => {
+  it('delete the remaining cases after a failure with --ignore-not-found', async () => {
     const left = ids.slice(200);
     const service = await ForeignService.start({
       'GET /v2/cases/:id': (_, id) =>
@@ -460,7 +460,7 @@ describe('bulk commands', () => {
     expect([nothing.code, nothing.json()]).toEqual([0, { deletedCount: 0, interruptedRunIds: [] }]);
   });
 
-  it.each([1, 2, 25])('end when the service answers about other cases than the %i asked for', async (count) => {
+  it.each([1, 2, 25])('fail when the service returns other cases than the %i requested', async (count) => {
     const service = await ForeignService.start({
       'GET /v2/cases/:id': () => ({ case: shownCase(agent) }),
       'POST /v2/queues/:id/cases/search': () => ({ cases: [shownCase(agent)], total: 1_000, limit: 100, offset: 0 }),
@@ -483,7 +483,7 @@ describe('bulk commands', () => {
     }
   });
 
-  it('count cases of a status that is not known', async () => {
+  it('count cases with an unknown status', async () => {
     const service = await ForeignService.start({
       'GET /v2/cases/:id': (_, id) => ({ case: { ...shownCase(id as string), display_status: 'archived' } }),
       'POST /v2/queues/:id/cases/bulk-update-priority': () => ({ updatedCount: 1, skippedCount: 0 }),
@@ -493,7 +493,7 @@ describe('bulk commands', () => {
 });
 
 describe('labels of a case', () => {
-  it('are put on it 50 at a time', async () => {
+  it('are added 50 at a time', async () => {
     const labels = Array.from({ length: 60 }, (_, index) => `label-${index}`);
     const service = await ForeignService.start({
       'GET /v2/cases/:id': (_, id) => ({ case: { id, queue_id: some } }),

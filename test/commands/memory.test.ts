@@ -16,7 +16,7 @@ beforeAll(async () => {
 const memory = (...argv: string[]) => service.cli(['agents', 'memory', ...argv]);
 
 describe('agents memory', () => {
-  it('lists what an agent remembers', async () => {
+  it('lists the memory files of an agent', async () => {
     const list = await memory('list', 'shop', '--json');
     expect(list).toMatchObject({ code: 0, stderr: '' });
     expect(list.json<{ data: object[] }>().data).toMatchObject([
@@ -26,24 +26,24 @@ describe('agents memory', () => {
     const shown = await service.cli(['agents', 'memory', 'list', 'shop', '--color', 'never'], { tty: true });
     expect(shown.stdout).toMatch(/^PATH +SIZE +CHANGES +RUN +UPDATED\nnotes\.md +8 B +1 /);
     await service.agent('- say: hi', 'blank');
-    expect((await memory('list', 'blank')).stderr).toContain('remembers nothing');
+    expect((await memory('list', 'blank')).stderr).toContain('The agent has no memory files.');
   });
 
-  it('prints a file, harmless on a terminal', async () => {
+  it('prints a file, sanitised on a terminal', async () => {
     expect(await memory('get', 'shop', 'suppliers/acme.md')).toMatchObject({ code: 0, stdout: '# Acme\n', stderr: '' });
     const shown = await service.cli(['agents', 'memory', 'get', 'shop', 'notes.md', '--color', 'never'], { tty: true });
     expect(shown.stdout).not.toContain('\u001b');
     expect((await memory('get', 'shop', 'notes.md', '--json')).json()).toMatchObject({ path: 'notes.md', content: '\u001b[31mred' });
     const other = await memory('get', 'shop', 'acme.md');
     expect(other).toMatchObject({ code: 3, stdout: '' });
-    expect(other.stderr).toContain('hint: It has: notes.md, suppliers/acme.md\n');
+    expect(other.stderr).toContain('hint: Its memory files are: notes.md, suppliers/acme.md\n');
     expect((await memory('get', 'shop', 'note.md')).stderr).toContain('hint: Did you mean notes.md?\n');
     const outside = await memory('get', 'shop', '../x');
     expect(outside).toMatchObject({ code: 2, stdout: '' });
     expect(outside.stderr).toContain('"../x" is not a valid one');
   });
 
-  it('saves all of them, and replaces nothing unless it is told to', async () => {
+  it('downloads all files, and overwrites none without --force', async () => {
     const pulled = await memory('pull', 'shop', '--to', 'kept', '--json');
     expect(pulled).toMatchObject({ code: 0, stderr: '' });
     expect(pulled.json<{ data: object[] }>().data).toEqual([
@@ -55,7 +55,7 @@ describe('agents memory', () => {
     expect((await memory('pull', 'shop', '--to', 'kept', '--force')).code).toBe(0);
   });
 
-  it('says how to read what cannot be saved side by side', async () => {
+  it('explains how to read files that cannot be saved together', async () => {
     const steps = ['CON', 'notes', 'notes/a.md'].map((path) => `- remember: { path: ${path}, content: x }`);
     for (const [name, ...wanted] of [
       ['reserved', 0],
@@ -65,9 +65,7 @@ describe('agents memory', () => {
       await service.until(await service.start(id), 'completed');
       const refused = await memory('pull', name, '--to', name);
       expect(refused).toMatchObject({ code: 1, stdout: '' });
-      expect(refused.stderr).toContain(
-        'hint: Nothing was written. Read one file after another with `aops agents memory get AGENT PATH`.\n',
-      );
+      expect(refused.stderr).toContain('hint: Nothing was written. Print the files one by one with `aops agents memory get AGENT PATH`.\n');
     }
   });
 });

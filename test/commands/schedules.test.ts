@@ -13,7 +13,7 @@ beforeAll(async () => {
 const schedules = (...argv: string[]) => service.cli(['agents', 'schedules', ...argv]);
 
 describe('agents schedules', () => {
-  it('are the life of a schedule', async () => {
+  it('are created, changed, shown and deleted', async () => {
     const flags = ['--frequency', 'workday', '--time', '08:30', '--timezone', 'Europe/Berlin', '--task', 'Look'];
     const made = await schedules('create', 'shop', ...flags, '--json');
     expect(made).toMatchObject({ code: 0, stderr: '' });
@@ -44,13 +44,13 @@ describe('agents schedules', () => {
       stdout: 'Deleted the schedule (every Friday at 09:00).\n',
       stderr: '',
     });
-    expect((await schedules('list', 'shop')).stderr).toContain('No schedules.');
+    expect((await schedules('list', 'shop')).stderr).toContain('There are no schedules.');
   });
 
-  it('may be left out while there is only one', async () => {
+  it('can be omitted if the agent has only one', async () => {
     await service.agent('- say: hi', 'single');
     expect((await schedules('get', 'single')).stderr).toBe(
-      'error: The agent has no schedule.\nhint: Create one with `aops agents schedules create AGENT --frequency daily`.\n',
+      'error: The agent has no schedules.\nhint: Create one with `aops agents schedules create AGENT --frequency daily`.\n',
     );
     const first = (await schedules('create', 'single', '--frequency', 'daily', '-o', 'id')).stdout.trim();
     expect((await schedules('get', 'single', '-o', 'id')).stdout.trim()).toBe(first);
@@ -65,7 +65,7 @@ describe('agents schedules', () => {
     expect(unknown.stderr).toContain(second);
   });
 
-  it('takes a pattern of cron, a day of the month, and the time zone of this machine', async () => {
+  it('accept cron expressions and days of the month, in the time zone of this machine', async () => {
     const cron = (await schedules('create', 'shop', '--cron', '0 */4 * * 1-5', '--no-enabled', '--json')).json<Schedule>();
     expect(cron).toMatchObject({ frequency: 'custom', cron: '0 */4 * * 1-5', enabled: false });
     expect(cron.timezone).toBe(new Intl.DateTimeFormat().resolvedOptions().timeZone);
@@ -75,26 +75,31 @@ describe('agents schedules', () => {
 
   it.each<[string, string[], number, string | RegExp]>([
     ['no frequency', ['create', 'shop'], 2, '--frequency'],
-    ['a time that is none, also without a frequency', ['create', 'shop', '--time', '25:00'], 2, '--time "25:00" is not a time of the day.'],
-    ['a time without its zero', ['next', '--frequency', 'daily', '--time', '9:00'], 2, 'such as 09:00'],
-    ['a day that no month has', ['create', 'shop', '--day-of-month', '32'], 2, '--day-of-month takes a whole number, 1 to 31'],
-    ['two ways to say how often', ['create', 'shop', '--cron', '* * * * *', '--frequency', 'daily'], 2, 'exclude'],
-    ['a day that is none', ['create', 'shop', '--day', 'mon'], 2, 'monday'],
+    ['an invalid time, also without a frequency', ['create', 'shop', '--time', '25:00'], 2, '--time "25:00" is not a time of day.'],
+    ['a time without its leading zero', ['next', '--frequency', 'daily', '--time', '9:00'], 2, 'such as 09:00'],
     [
-      'a time zone that is none',
+      'a day of the month that does not exist',
+      ['create', 'shop', '--day-of-month', '32'],
+      2,
+      '--day-of-month takes a whole number, 1 to 31',
+    ],
+    ['two ways to say how often', ['create', 'shop', '--cron', '* * * * *', '--frequency', 'daily'], 2, 'cannot be combined'],
+    ['an invalid day', ['create', 'shop', '--day', 'mon'], 2, 'monday'],
+    [
+      'an invalid time zone',
       ['create', 'shop', '--frequency', 'daily', '--timezone', 'Europe/Berln'],
       2,
       'such as Europe/Berlin or UTC (did you mean Europe/Berlin?).\n',
     ],
-    ['a pattern that is none', ['create', 'shop', '--cron', '0 9 * *'], 2, 'five fields'],
+    ['an invalid cron expression', ['create', 'shop', '--cron', '0 9 * *'], 2, 'five fields'],
     ['nothing to change', ['update', 'shop', nothing], 2, 'nothing to change'],
-    ['a schedule that is not there', ['update', 'shop', nothing, '--enabled'], 3, nothing],
-    ['a schedule that cannot be shown', ['get', 'shop', nothing], 3, nothing],
-    ['an agent that is not there', ['list', 'shopp'], 3, 'Did you mean shop?'],
-    ['times of nothing', ['next'], 2, '--frequency'],
-    ['times beside an agent', ['next', 'shop', '--frequency', 'daily'], 2, 'exclude'],
-    ['times that never come', ['next', '--cron', '0 0 30 2 *'], 2, 'never comes'],
-  ])('refuse %s', async (_, argv, code, word) => {
+    ['a missing schedule', ['update', 'shop', nothing, '--enabled'], 3, nothing],
+    ['a missing schedule in get', ['get', 'shop', nothing], 3, nothing],
+    ['a missing agent', ['list', 'shopp'], 3, 'Did you mean shop?'],
+    ['neither agent nor times', ['next'], 2, '--frequency'],
+    ['times together with an agent', ['next', 'shop', '--frequency', 'daily'], 2, 'cannot be combined'],
+    ['times that never occur', ['next', '--cron', '0 0 30 2 *'], 2, 'never'],
+  ])('reject %s', async (_, argv, code, word) => {
     const refused = await schedules(...argv);
     expect(refused).toMatchObject({ code, stdout: '' });
     expect(refused.stderr).toMatch(word);
@@ -102,7 +107,7 @@ describe('agents schedules', () => {
 });
 
 describe('agents schedules next', () => {
-  it('tries times before a schedule is made', async () => {
+  it('shows times without creating a schedule', async () => {
     const argv = [
       'next',
       '--day-of-month',
@@ -127,7 +132,7 @@ describe('agents schedules next', () => {
     );
   });
 
-  it('merges what is enabled, and counts one that fires once but once', async () => {
+  it('merges all enabled schedules, and shows a one-time schedule once', async () => {
     const agent = await service.agent('- say: hi', 'two');
     const make = async (...flags: string[]) => (await schedules('create', 'two', '--timezone', 'UTC', ...flags, '-o', 'id')).stdout.trim();
     const daily = await make('--frequency', 'daily', '--time', '12:00');
@@ -145,7 +150,7 @@ describe('agents schedules next', () => {
 });
 
 describe('agents get and list', () => {
-  it('show what belongs to an agent, and when it runs next', async () => {
+  it('show the related resources of an agent and its next run', async () => {
     const id = await service.agent('- remember: { path: notes.md, content: x }', 'whole');
     await service.until(await service.start(id), 'completed');
     await schedules('create', 'whole', '--frequency', 'daily', '--timezone', 'UTC');

@@ -12,19 +12,19 @@ async function queue(name: string): Promise<string> {
   return (await service.api<{ queue: Queue }>('POST', `/teams/${service.service.teamId}/queues`, { name })).queue.id;
 }
 
-it('a case trigger of an agent without a live revision says that it takes nothing yet', async () => {
+it('creating a case trigger for an agent without a live revision warns that it takes no cases', async () => {
   await service.cli(['agents', 'create', 'bare']);
   await service.cli(['queues', 'create', 'for-bare']);
   const created = await service.cli(['agents', 'triggers', 'create', 'bare', '--queue', 'for-bare', '-o', 'id']);
   expect(created.code).toBe(0);
-  expect(created.stderr).toContain('The agent has no live revision: it takes no cases until one is promoted');
+  expect(created.stderr).toContain('The agent has no live revision, so it takes no cases until you promote one');
   const again = await service.cli(['agents', 'triggers', 'create', 'bare', '--queue', 'for-bare']);
   expect(again).toMatchObject({ code: 6, stdout: '' });
   expect(again.stderr).toContain('hint: Move it with `aops agents triggers update AGENT --queue QUEUE`.');
 });
 
 describe('agents triggers', () => {
-  it('have an agent work on a queue, from the command line to the result', async () => {
+  it('let an agent process a queue, from the command line to the result', async () => {
     await queue('invoices');
     await service.agent(
       '- if: case.data.amount > 100\n  approve: { id: pay, title: "Pay {{ case.data.amount }}?" }\n- complete_case: "Paid {{ case.data.amount }}"',
@@ -56,7 +56,7 @@ describe('agents triggers', () => {
       expect(shown.stdout).toContain(word);
   });
 
-  it('are shown, changed and deleted by their agent', async () => {
+  it('are shown, changed and deleted by agent', async () => {
     await queue('one');
     await queue('two');
     await service.agent('- say: hi', 'worker');
@@ -65,7 +65,7 @@ describe('agents triggers', () => {
     expect(none).toMatchObject({ code: 3, stdout: '' });
     expect(none.stderr).toContain('error: The agent worker has no case trigger.');
     expect((await service.cli(['agents', 'triggers', 'preview', 'worker', '--queue', 'one'])).stdout).toBe(
-      'No other agent works on this queue.\n',
+      'No other agents process this queue.\n',
     );
     const created = await service.cli([
       'agents',
@@ -85,7 +85,7 @@ describe('agents triggers', () => {
     expect(changed.json()).toMatchObject({ enabled: true, concurrency: null });
     const conflict = await service.cli(['agents', 'triggers', 'create', 'colleague', '--queue', 'one', '-o', 'id']);
     expect(conflict).toMatchObject({ code: 0 });
-    expect(conflict.stderr).toContain('worker works on the queue one, too; each case goes to one of them.');
+    expect(conflict.stderr).toContain('worker also processes the queue one; each case goes to one of these agents.');
     expect((await service.cli(['agents', 'triggers', 'preview', 'worker', '--queue', 'one'])).stdout).toContain('colleague');
     const list = await service.cli(['agents', 'triggers', 'list', 'worker', '--fields', 'case_queue_name,has_conflict']);
     expect(list).toMatchObject({ code: 0, stdout: 'one\ttrue\n' });

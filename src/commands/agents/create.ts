@@ -13,30 +13,30 @@ import type { Agent, Body } from '../../interface/types.ts';
 import { agentRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Create an agent, with the procedure it runs',
+  summary: 'Create an agent from a procedure',
   description:
-    'The procedure becomes the first revision, and it is live at once. An agent without one cannot run; `aops agents update` gives it one later. Names are unique in a team.',
-  arguments: { name: optionalArgument('Name of the agent; may also be in --input', { check: length(1) }) },
+    'The procedure becomes the first revision, which is live immediately. An agent without a procedure cannot run; add one later with `aops agents update`. Names are unique in a team.',
+  arguments: { name: optionalArgument('The name of the agent; can also be set in --input', { check: length(1) }) },
   options: {
-    procedure: text('FILE|-', 'The procedure it runs', { complete: 'files' }),
-    runtime: text('NAME', 'What executes the procedure (default script)', { check: length(1) }),
-    from: copiedRevision('Begin with a copy of this one: its id, or AGENT@live, AGENT@latest, AGENT@NUMBER'),
-    automation: text('ID', 'The automation it belongs to', { check: uuid }),
-    thread: text('ID', 'The thread it belongs to', { check: uuid }),
+    procedure: text('FILE|-', 'Procedure of the agent', { complete: 'files' }),
+    runtime: text('NAME', 'Runtime that executes the procedure (default script)', { check: length(1) }),
+    from: copiedRevision('Copy this revision: its ID, AGENT@live, AGENT@latest or AGENT@NUMBER'),
+    automation: text('ID', 'Automation that the agent belongs to', { check: uuid }),
+    thread: text('ID', 'Thread that the agent belongs to', { check: uuid }),
     ...bodyFlags,
   },
   operations: ['listAgents', 'listAgentRevisions', 'createAgent'],
   mutates: true,
   examples: [
-    { command: 'aops agents create invoice-check --procedure procedure.yaml', text: 'An agent that follows a script' },
-    { command: 'aops agents create invoice-check-2 --from invoice-check@live', text: 'One that begins as another is now' },
+    { command: 'aops agents create invoice-check --procedure procedure.yaml', text: 'Create an agent from a procedure' },
+    { command: 'aops agents create invoice-check-2 --from invoice-check@live', text: 'Create an agent as a copy of another' },
   ],
   result: returns('createAgent.agent'),
   output: recordOutput<Agent>(agentRecord),
   async run(context, input) {
     const client = await context.client();
     const { name, procedure, runtime, from } = input;
-    if (from !== undefined && procedure !== undefined) throw new UsageError('--from and --procedure exclude each other.');
+    if (from !== undefined && procedure !== undefined) throw new UsageError('--from and --procedure cannot be combined.');
     checkRuntime(input);
     const fields = ((await bodyFromFlags(context, input)) ?? {}) as Partial<Body<'createAgent'>>;
     const build =
@@ -49,13 +49,13 @@ export default defineCommand({
       name: name ?? fields.name,
       ...omitUndefined({ build, source_build_id: source, automation_id: input.automation, thread_id: input.thread }),
     };
-    if (!body.name) throw new UsageError('The agent needs a name.', 'Write `aops agents create NAME`.');
+    if (!body.name) throw new UsageError('The agent needs a name.', 'Use `aops agents create NAME`.');
     const call = client.call('createAgent', { params: { teamId: context.teamId() }, body: body as Body<'createAgent'> });
     const created = await explainProcedure(procedure === '-' ? 'standard input' : (procedure ?? '--input'), call);
-    // The interface allows it: the procedure may come later. Unless a service begins with one by itself, nothing can run until then.
+    // The interface allows an agent without a procedure. Unless the service provides one, the agent cannot run until it has one.
     if (body.build === undefined && body.source_build_id === undefined && !created.build)
       context.terminal.note(
-        `The agent has no procedure yet, so it cannot run. Give it one with: aops agents update ${shellWord(created.agent.name)} --procedure FILE`,
+        `The agent cannot run yet, because it has no procedure. Add one with: aops agents update ${shellWord(created.agent.name)} --procedure FILE`,
       );
     return created.agent;
   },

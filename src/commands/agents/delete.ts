@@ -10,19 +10,19 @@ import { agentId } from '../../cli/names/resolve.ts';
 
 export default defineCommand({
   summary: 'Delete an agent and interrupt its runs',
-  description: 'It says first how many runs that are, and what goes with the agent: schedules, and case triggers.',
-  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
+  description: 'The confirmation lists what ends with the agent: its unfinished runs, schedules and case triggers.',
+  arguments: { agent: argument('The agent, by ID or name', { complete: 'agents' }) },
   operations: ['listAgents', 'getAgent', 'listRuns', 'listAgentSchedules', 'listAgentCaseTriggers', 'deleteAgent'],
   mutates: true,
   destructive: true,
-  examples: [{ command: 'aops agents delete invoice-check --yes', text: 'In a script' }],
+  examples: [{ command: 'aops agents delete invoice-check --yes', text: 'Delete an agent without confirmation' }],
   result: returns('deleteAgent', { id: 'uuid', name: 'string' }),
   output: textOutput<{ id: string; name: string; success: boolean }>(({ name }) => `Deleted ${name}.`),
   async run(context, input) {
     const client = await context.client();
     const id = await agentId(context, input.agent);
     const { agent } = await client.call('getAgent', { params: { agent_id: id } });
-    // With --yes nobody reads the question.
+    // With --yes, the question is not displayed.
     const losses = context.flags.yes ? '' : await lossesOf(context, id);
     await confirm(context, `Delete the agent "${agent.name}"?${losses}`);
     return { id, name: agent.name, ...(await client.call('deleteAgent', { params: { agent_id: id } })) };
@@ -32,7 +32,7 @@ export default defineCommand({
 /** Runs that have not ended. */
 const unfinished = ['pending', 'starting', 'running', 'waiting'] as const;
 
-/** What ends with the agent, as far as the service tells; empty when that is nothing. */
+/** What ends with the agent, as far as the service reports it; empty if nothing does. */
 async function lossesOf(context: Context, agent_id: string): Promise<string> {
   const client = await context.client();
   const count = async (status: (typeof unfinished)[number]): Promise<number> => {
@@ -49,7 +49,7 @@ async function lossesOf(context: Context, agent_id: string): Promise<string> {
   const lost = [
     ...(interrupted > 0 ? [pluralize(interrupted, 'run')] : []),
     ...(schedules?.schedules.length ? [pluralize(schedules.schedules.length, 'schedule')] : []),
-    ...(triggers?.case_triggers ?? []).map(({ case_queue_name: queue }) => `its work on the queue "${queue}"`),
+    ...(triggers?.case_triggers ?? []).map(({ case_queue_name: queue }) => `the case trigger on the queue "${queue}"`),
   ];
-  return lost.length === 0 ? '' : ` That ends ${new Intl.ListFormat('en').format(lost)}.`;
+  return lost.length === 0 ? '' : ` This ends ${new Intl.ListFormat('en').format(lost)}.`;
 }

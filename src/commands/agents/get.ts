@@ -11,7 +11,7 @@ import type { Agent, Build, CaseTrigger, MemoryFile, Rubric, RunListItem, Schedu
 import { agentRecord } from './record.ts';
 import { nextOf } from './schedules/record.ts';
 
-/** A revision without what it is made of. */
+/** A revision without its configuration. */
 interface RevisionInShort {
   id: string;
   revision_number: number | null;
@@ -20,7 +20,7 @@ interface RevisionInShort {
   runtime: string | null;
 }
 
-/** An agent with what belongs to it; what the service does not have is left out. */
+/** An agent with its related resources; those that the service does not offer are omitted. */
 interface Shown extends Agent {
   pinned_at: string | null;
   live_revision?: RevisionInShort | null;
@@ -35,8 +35,8 @@ interface Shown extends Agent {
 const revisionShape = { id: 'uuid', revision_number: 'integer', status: 'string', name: 'string', runtime: 'string|null' } as const;
 
 export default defineCommand({
-  summary: 'Show an agent, and what it has',
-  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
+  summary: 'Show an agent and its related resources',
+  arguments: { agent: argument('The agent, by ID or name', { complete: 'agents' }) },
   operations: [
     'listAgents',
     'getAgent',
@@ -48,9 +48,9 @@ export default defineCommand({
     'listRuns',
   ],
   examples: [
-    { command: 'aops agents get invoice-check', text: 'By name' },
-    { command: "aops agents get invoice-check --jq '.schedules[].next_run_at'", text: 'When it runs by itself' },
-    { command: 'aops agents get invoice-check --jq .live_revision.revision_number', text: 'Which revision new runs follow' },
+    { command: 'aops agents get invoice-check', text: 'Show an agent' },
+    { command: "aops agents get invoice-check --jq '.schedules[].next_run_at'", text: 'Print the next times of its schedules' },
+    { command: 'aops agents get invoice-check --jq .live_revision.revision_number', text: 'Print the number of its live revision' },
   ],
   result: returns('getAgent.agent', {
     pinned_at: 'date-time|null',
@@ -102,7 +102,7 @@ export default defineCommand({
   },
 });
 
-/** Reads revisions, the newest first, until the live one is found. */
+/** Reads revisions, newest first, until the live one is found. */
 async function revisionsShown(client: Client, agent_id: string): Promise<Pick<Shown, 'live_revision' | 'latest_revision'>> {
   let latest: Build | undefined;
   const revisions = pagedRows(async (limit, offset) => {

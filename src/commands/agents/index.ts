@@ -5,7 +5,7 @@ import { schedules } from './schedules/index.ts';
 import { triggers } from './triggers/index.ts';
 
 export const agents = defineGroup({
-  summary: 'The agents of a team, and the procedures they run',
+  summary: 'Manage agents and their procedures',
   commands: {
     list: () => import('./list.ts'),
     get: () => import('./get.ts'),

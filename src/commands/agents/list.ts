@@ -23,20 +23,20 @@ export default defineCommand({
   summary: 'List the agents of the team',
   options: {
     ...listFlags,
-    automation: text('ID', 'Agents of this automation', { check: uuid }),
-    schedules: flag('Show when they run by themselves next, and include their schedules'),
+    automation: text('ID', 'Only agents of this automation', { check: uuid }),
+    schedules: flag('Show the next scheduled run, and include the schedules'),
   },
   operations: ['listAgents'],
   examples: [
-    { command: 'aops agents list', text: 'The first twenty' },
-    { command: 'aops agents list --all -o id', text: 'The ids of all, for a script' },
-    { command: 'aops agents list --schedules', text: 'What runs by itself, and when' },
+    { command: 'aops agents list', text: 'List the first 20 agents' },
+    { command: 'aops agents list --all -o id', text: 'Print the IDs of all agents' },
+    { command: 'aops agents list --schedules', text: 'List agents with their next scheduled run' },
   ],
   result: returns('listAgents.agents[]'),
   output: listOutput<AgentListItem>({
     columns,
     forms: { schedules: [...columns, timeColumn('NEXT RUN', (agent) => nextOf(agent.latest_build?.schedules ?? []))] },
-    empty: 'No agents. Create one with `aops agents create NAME --procedure FILE`.',
+    empty: 'There are no agents. Create one with `aops agents create NAME --procedure FILE`.',
   }),
   async run(context, input) {
     const client = await context.client();

@@ -1,4 +1,4 @@
-/** An agent as people see it. */
+/** How an agent is displayed. */
 
 import { time } from '../../cli/kit/output.ts';
 import type { Agent } from '../../interface/types.ts';

@@ -13,26 +13,26 @@ import type { Agent, Body, Build } from '../../interface/types.ts';
 import { agentRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Rename an agent, change its settings, or give it a new procedure',
+  summary: 'Change the name, settings or procedure of an agent',
   description:
-    'A new procedure becomes a new revision, which is made live; what else the live one has stays. Runs that are going on keep the revision they were started with.',
-  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
+    'A new procedure becomes a new live revision; its other settings are copied from the previous live revision. Unfinished runs keep their revision.',
+  arguments: { agent: argument('The agent, by ID or name', { complete: 'agents' }) },
   options: {
     name: text('NAME', 'New name', { check: length(1) }),
     procedure: text('FILE|-', 'New procedure', { complete: 'files' }),
-    runtime: text('NAME', 'What executes the procedure (default: as it is)', { check: length(1) }),
-    memory: toggle('Let the agent keep memory files'),
-    slack: toggle('Make it reachable from Slack'),
-    teams: toggle('Make it reachable from Microsoft Teams'),
-    pinned: toggle('Pin it for yourself'),
-    thread: text('ID', 'The thread it belongs to', { check: uuid }),
+    runtime: text('NAME', 'Runtime that executes the procedure (default: unchanged)', { check: length(1) }),
+    memory: toggle('Allow the agent to store memory files'),
+    slack: toggle('Make the agent available in Slack'),
+    teams: toggle('Make the agent available in Microsoft Teams'),
+    pinned: toggle('Pin the agent for yourself'),
+    thread: text('ID', 'Thread that the agent belongs to', { check: uuid }),
     ...bodyFlags,
   },
   operations: ['listAgents', 'getAgent', 'listAgentRevisions', 'createRevision', 'updateAgent', 'promoteRevision'],
   mutates: true,
   examples: [
-    { command: 'aops agents update invoice-check --procedure procedure.yaml', text: 'Run a changed procedure from now on' },
-    { command: 'aops agents update invoice-check --name invoices', text: 'Rename it' },
+    { command: 'aops agents update invoice-check --procedure procedure.yaml', text: 'Use a new procedure for new runs' },
+    { command: 'aops agents update invoice-check --name invoices', text: 'Rename an agent' },
   ],
   result: returns('updateAgent.agent'),
   output: recordOutput<Agent>(agentRecord),
@@ -51,12 +51,15 @@ export default defineCommand({
     );
     const body = { ...((await bodyFromFlags(context, input)) as Body<'updateAgent'> | undefined), ...settings };
     if (Object.keys(body).length === 0 && input.procedure === undefined)
-      throw new UsageError('There is nothing to change.', 'Say what: --name, --procedure, --memory, ... See `aops agents update --help`.');
+      throw new UsageError(
+        'There is nothing to change.',
+        'Pass --name, --procedure, --memory or another flag; see `aops agents update --help`.',
+      );
     const id = await agentId(context, input.agent);
     const params = { agent_id: id };
     const draft = input.procedure === undefined ? undefined : await newRevision(context, id, input.procedure, input.runtime);
-    // Nothing is live yet when the settings are refused, such as a name that another agent has.
-    // Read before the promotion, too: a read that fails afterwards would report a change as failed that was made.
+    // If the settings are rejected, such as a name that is taken, the new revision is not live yet.
+    // The agent is read before the promotion: if reading failed afterwards, a successful change would be reported as failed.
     const { agent } = await (Object.keys(body).length > 0
       ? client.call('updateAgent', { params, body })
       : client.call('getAgent', { params }));

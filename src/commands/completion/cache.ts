@@ -1,6 +1,6 @@
 /**
- * Words of the service for shell completion, in a small file for each service, team and source. Completion reads it and never
- * waits; a process in the background brings it up to date. Only this user can read it, and it may be deleted at any time.
+ * Caches words from the service for shell completion, in a small file for each service, team and source. Completion reads it and
+ * never waits; a background process updates it. Only this user can read the file, and it can be deleted at any time.
  */
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,33 +9,33 @@ import { shortName } from '../../base/short-name.ts';
 import type { RemoteSource } from '../../cli/kit/flags.ts';
 import type { Word } from '../../cli/picking/sources.ts';
 
-/** Older words are brought up to date, milliseconds. */
+/** Older words are updated; milliseconds. */
 const freshFor = 20_000;
-/** Older words are not offered: what they name may be gone. */
-const keptFor = 60 * 60_000;
-/** How long a process that brings words up to date may take before another is started. */
+/** Older words are not offered, because what they name may no longer exist; milliseconds. */
+const expiresAfter = 60 * 60_000;
+/** How long an update may take before another one is started; milliseconds. */
 const refreshFor = 15_000;
 
 export interface CachedWords {
   words: Word[];
-  /** Whether nothing newer is needed. */
+  /** Whether the words need no update. */
   fresh: boolean;
 }
 
 export class CompletionCache {
   readonly #file: string;
 
-  /** @param identity what tells the service, the team and the credential from others, without a secret */
+  /** @param identity identifies the service, team and credential without revealing secrets */
   constructor(folder: string, source: RemoteSource, identity: readonly string[]) {
     this.#file = path.join(folder, 'completion', `${source}-${shortName(JSON.stringify(identity))}.json`);
   }
 
-  /** What is there at the moment `now`; nothing when there is no file, or a damaged one. */
+  /** The words at the time `now`; empty if the file is missing or damaged. */
   async read(now: number): Promise<CachedWords> {
     try {
       const { v, at, words } = JSON.parse(await readFile(this.#file, 'utf8')) as { v: number; at: number; words: Word[] };
       const age = now - at;
-      if (v !== 1 || !(age >= -freshFor && age < keptFor) || !words.every(isWord)) return { words: [], fresh: false };
+      if (v !== 1 || !(age >= -freshFor && age < expiresAfter) || !words.every(isWord)) return { words: [], fresh: false };
       return { words, fresh: age < freshFor };
     } catch {
       return { words: [], fresh: false };
@@ -50,14 +50,14 @@ export class CompletionCache {
     await rm(this.#mark, { force: true });
   }
 
-  /** Whether the caller should have the words brought up to date: nobody else is about to. */
+  /** Whether the caller should start an update, because no other process is running one. */
   async claim(now: number): Promise<boolean> {
     try {
       const { mtimeMs } = await stat(this.#mark);
       if (Math.abs(now - mtimeMs) < refreshFor) return false;
       await rm(this.#mark, { force: true });
     } catch {
-      // No mark: nobody is.
+      // No mark, so no update is running.
     }
     try {
       makeFolders(path.dirname(this.#mark), 0o700);

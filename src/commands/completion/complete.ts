@@ -7,21 +7,21 @@ import { aliasesOf, commandsOf, type Entries, follow, isHidden, namedEntries, su
 import { optionsOf } from '../../cli/program/parser.ts';
 import { settingDefinitions } from '../../config/settings.ts';
 
-/** What may stand at the cursor: words with their meaning, and whether the shell should offer files. */
+/** The candidates at the cursor: words with their summaries, and whether the shell should offer files. */
 interface Candidates {
   words: [word: string, summary: string][];
   files?: 'files' | 'directories';
 }
 
 /**
- * Called by the completion scripts with the words of the line, the last one being completed. Answers one candidate a
- * line, `WORD<tab>SUMMARY`; a last line `:files` or `:directories` leaves the rest to the shell.
+ * Called by the completion scripts with the words of the line, of which the last is being completed. Prints one candidate per
+ * line as `WORD<tab>SUMMARY`; a last line `:files` or `:directories` makes the shell complete paths.
  */
 export default defineCommand({
   summary: 'Complete a command line',
   hidden: true,
-  arguments: { words: anyArguments('The words of the line; the one that is begun may be empty') },
-  examples: [{ command: 'aops __complete -- runs st', text: 'What could follow' }],
+  arguments: { words: anyArguments('The words of the line; the last one can be empty') },
+  examples: [{ command: 'aops __complete -- runs st', text: 'Complete "runs st"' }],
   async run(context, input) {
     const { before, current, prefix } = atCursor(input.words);
     const { words, files } = await candidates(context, commandsOf(context), before, current);
@@ -32,8 +32,8 @@ export default defineCommand({
 });
 
 /**
- * The word at the cursor and those before it. `--status=wai` asks for a value of --status: bash gives it as three words, other
- * shells as one, which is then to be replaced as a whole, with its `prefix`.
+ * The word at the cursor and those before it. For `--status=wai`, a value of --status is completed: bash passes it as three words;
+ * other shells pass one word, which must be replaced as a whole, including its `prefix`.
  */
 function atCursor(words: readonly string[]): { before: string[]; current: string; prefix: string } {
   const before = words.slice(0, -1);
@@ -44,14 +44,14 @@ function atCursor(words: readonly string[]): { before: string[]; current: string
   return { before, current: last === '=' ? '' : last, prefix: '' };
 }
 
-/** Names that hold what no line of a shell should are left out. */
+/** Names with control characters are left out: they do not belong on a command line. */
 const isPlain = (word: string): boolean => !/[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u.test(word);
 
-/** What may stand at the cursor after the words `before` it. */
+/** The candidates for the word at the cursor, after the words `before` it. */
 export async function candidates(context: Context, tree: Entries, before: readonly string[], current: string): Promise<Candidates> {
-  const said = plainWords(before);
-  if (said[0] === 'help') return helpWords(tree, said.slice(1), current);
-  const { rest, entries, load } = follow(tree, said);
+  const words = plainWords(before);
+  if (words[0] === 'help') return helpWords(tree, words.slice(1), current);
+  const { rest, entries, load } = follow(tree, words);
   if (load) return inCommand(context, (await load()).default, before, rest, current);
   if (!entries || rest.length > 0) return { words: [] };
   const value = openOption(globalFlags, before);
@@ -68,7 +68,7 @@ async function entryWords(entries: Entries, current: string): Promise<[string, s
   return Promise.all(words.map(async ({ word, entry }): Promise<[string, string]> => [word, await summaryOf(entry)]));
 }
 
-/** `aops help`: the commands, and topics that are no commands. */
+/** `aops help`: the commands and the topics. */
 async function helpWords(tree: Entries, words: readonly string[], current: string): Promise<Candidates> {
   const { rest, entries } = follow(tree, words);
   if (!entries || rest.length > 0) return { words: [] };
@@ -96,14 +96,14 @@ async function inCommand(
   return sourceOf(context, argument?.complete, place);
 }
 
-/** Where on the line words are wanted. `of` is the first argument, for words that belong to an agent or a queue. */
+/** The position to complete. `of` is the first argument, for words that belong to an agent or a queue. */
 interface Place {
   before: readonly string[];
   current: string;
   of: string | undefined;
 }
 
-/** Words that are no flags. A flag's value among them is told apart by `isValueOfOption`. */
+/** The words that are not flags. The values of flags among them are recognised by `isValueOfOption`. */
 function plainWords(words: readonly string[]): string[] {
   return words.filter((word, index) => !word.startsWith('-') && !openOption(globalFlags, words.slice(0, index)));
 }
@@ -113,7 +113,7 @@ function isValueOfOption(options: Options, before: readonly string[], operands: 
   return at > 0 && openOption(options, before.slice(0, at)) !== undefined;
 }
 
-/** The option whose value comes next, if the last word is one that takes a value. */
+/** The option whose value comes next, if the last word is an option with a value. */
 function openOption(options: Options, words: readonly string[]): Option | undefined {
   const last = words.at(-1) ?? '';
   const [, option] =
@@ -132,7 +132,7 @@ function flagWords(options: Options, current: string): [string, string][] {
   return listed.flatMap(([, { aliases = [], summary }]) => aliases.map((alias): [string, string] => [flagName(alias), summary]));
 }
 
-/** The fields of the command's JSON; what stands before the last comma stays. */
+/** The fields of the command's JSON; the part before the last comma is kept. */
 async function fieldWords(command: AnyCommand, current: string): Promise<Candidates> {
   const { resultFields } = await import('../../cli/program/result-fields.ts');
   const before = current.slice(0, current.lastIndexOf(',') + 1);
@@ -146,7 +146,7 @@ async function optionValuesOf(context: Context, option: Option, place: Place): P
   return sourceOf(context, option.complete, place);
 }
 
-/** Values that are known without asking the service: completion never waits for a network. Ids and names come from a cache. */
+/** Values that need no request, because completion never waits for the network. IDs and names come from a cache. */
 async function sourceOf(context: Context, source: CompletionSource | undefined, { before, current, of }: Place): Promise<Candidates> {
   switch (source) {
     case 'files':
@@ -157,18 +157,18 @@ async function sourceOf(context: Context, source: CompletionSource | undefined, 
     case 'settings':
       return { words: settingWords() };
     case 'shells':
-      // The scripts are beside them.
+      // Imported here, because the module contains the scripts too.
       return { words: (await import('./scripts.ts')).shells.map((shell): [string, string] => [shell, '']) };
-    // Cases are in queues, and a line does not say in which one.
+    // Cases belong to queues, and the line does not specify one.
     case 'cases':
     case undefined:
       return { words: [] };
     default: {
       const { remoteWords } = await import('./remote.ts');
       const words = await remoteWords(context, source, before, of);
-      // Numbers are offered once an agent is chosen.
+      // Revision numbers are offered once the agent is complete.
       if (source === 'revisions' && !current.includes('@')) return { words: words.filter(([word]) => !/@\d+$/.test(word)) };
-      // A run is offered once: by its number, or by its id where that was begun.
+      // Each run is offered once: by its number, or by its ID if the word begins like one.
       if (source === 'runs' && !isIdBegun(current) && words.some(([word]) => !isUuid(word)))
         return { words: [['@latest', latestOf.runs as string], ...words.filter(([word]) => !isUuid(word))] };
       const latest = latestOf[source];
@@ -177,10 +177,10 @@ async function sourceOf(context: Context, source: CompletionSource | undefined, 
   }
 }
 
-/** Whether a word can only be the beginning of an id: numbers have no letters, do not begin with 0, and are shorter. */
+/** Whether a word can only be the beginning of an ID: numbers have no letters, do not begin with 0, and are shorter. */
 const isIdBegun = (word: string): boolean => /^[0-9a-f-]+$/i.test(word) && !/^[1-9]\d{0,6}$/.test(word);
 
-/** What `@latest` stands for, where it may stand. */
-const latestOf: Partial<Record<CompletionSource, string>> = { runs: 'the newest run', artifacts: 'the one created last' };
+/** The summary of `@latest` for the sources that support it. */
+const latestOf: Partial<Record<CompletionSource, string>> = { runs: 'the newest run', artifacts: 'the newest artifact' };
 
 const settingWords = (): [string, string][] => settingDefinitions.map(({ key, description }) => [key, description]);

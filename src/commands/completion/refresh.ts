@@ -4,11 +4,11 @@ import { argument, optionalArgument } from '../../cli/kit/flags.ts';
 import { isRemoteSource, ownedSources, readWords, remoteSources } from '../../cli/picking/sources.ts';
 import { cacheFor } from './remote.ts';
 
-/** Started by completion in the background: reads the words of a source and keeps them for the next time. */
+/** Started by completion in the background: reads the words of a source and caches them for the next time. */
 export default defineCommand({
   summary: 'Update the cached words for completion',
   hidden: true,
-  arguments: { source: argument('What to read'), of: optionalArgument('The agent or queue whose words these are') },
+  arguments: { source: argument('The source to read'), of: optionalArgument('The agent or queue that the words belong to') },
   operations: [
     'listRuns',
     'listAgents',
@@ -22,10 +22,10 @@ export default defineCommand({
     'getEvalRubrics',
     'listAgentMemoryFiles',
   ],
-  examples: [{ command: 'aops __refresh runs', text: 'The ids of runs' }],
+  examples: [{ command: 'aops __refresh runs', text: 'Update the cached runs' }],
   async run(context, { source, of }) {
     if (!isRemoteSource(source))
-      throw new UsageError(`There is no source "${source}".`, `Sources: ${Object.keys({ ...remoteSources, ...ownedSources }).join(', ')}.`);
+      throw new UsageError(`"${source}" is not a source.`, `Sources: ${Object.keys({ ...remoteSources, ...ownedSources }).join(', ')}.`);
     const client = await context.client();
     const words = await readWords(source, client, context.teamId(), of);
     const { profile, team, baseUrl } = context.flags;

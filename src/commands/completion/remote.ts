@@ -1,4 +1,4 @@
-/** Words of the service at the cursor: those of the cache, at once; a process in the background brings it up to date. */
+/** Words from the service for the cursor: returns the cached words immediately, and updates the cache in a background process. */
 import { spawn } from 'node:child_process';
 import type { Context } from '../../cli/kit/context.ts';
 import type { RemoteSource } from '../../cli/kit/flags.ts';
@@ -7,12 +7,12 @@ import { isOwned, type Word } from '../../cli/picking/sources.ts';
 import { resolveConfig } from '../../config/resolve.ts';
 import { CompletionCache } from './cache.ts';
 
-/** Flags of the line that choose the service. */
+/** Flags that select the service. */
 const placeFlags = ['profile', 'team', 'baseUrl'] as const;
 type Place = Partial<Record<(typeof placeFlags)[number], string>>;
 
 /**
- * @param before the words of the line; their --profile, --team and --base-url count
+ * @param before the words of the line, including any --profile, --team and --base-url
  * @param of the agent or queue of the line, for words that belong to one
  */
 export async function remoteWords(
@@ -31,7 +31,7 @@ export async function remoteWords(
   return words;
 }
 
-/** The cache of what the flags and the configuration choose; undefined where nobody is signed in. */
+/** The cache for the service that the flags and the configuration select; undefined if not signed in. */
 export function cacheFor(context: Context, source: RemoteSource, place: Place, of: string | undefined): CompletionCache | undefined {
   try {
     const { base_url, team_id, credential } = resolveConfig({ flags: place, env: context.env, store: context.store });
@@ -43,7 +43,7 @@ export function cacheFor(context: Context, source: RemoteSource, place: Place, o
       ...(of === undefined ? [] : [of]),
     ]);
   } catch {
-    // Completion is no place for complaints.
+    // Completion never prints errors.
     return undefined;
   }
 }

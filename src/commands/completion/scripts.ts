@@ -1,6 +1,6 @@
 /**
- * The completion scripts. They are thin: each asks `aops __complete` what may stand at the cursor, so that they never
- * grow old. The same texts are in completions/ of the package.
+ * The completion scripts. They only call `aops __complete` for the candidates at the cursor, so they never become outdated. The same
+ * texts are in completions/ of the package.
  */
 
 export const shells = ['bash', 'zsh', 'fish', 'powershell'] as const;
@@ -10,7 +10,7 @@ const bash = `# bash completion for aops. Load it with: source <(aops completion
 _aops() {
   local line word i kind="" rest="$COMP_LINE" cut=""
   local -a words=()
-  # bash splits words at @ and : too. What stands together on the line is one word.
+  # bash splits words at @ and : too. Parts without white space between them form one word.
   for (( i = 0; i <= COMP_CWORD; i++ )); do
     word="\${COMP_WORDS[i]}"
     if (( i > 0 )) && [[ "$rest" != [[:space:]]* && ( "$word" == [@:]* || "\${COMP_WORDS[i-1]}" == *[@:] ) ]]; then
@@ -22,7 +22,7 @@ _aops() {
     rest="\${rest#"$word"}"
   done
   local current="\${words[\${#words[@]}-1]}"
-  # It replaces what follows the last colon, or begins with the last @: what stands before is left out of the answers.
+  # bash replaces only the part after the last colon or from the last @, so the part before it is removed from the candidates.
   case "$current" in
     *:*) cut="\${current%"\${current##*:}"}" ;;
     *@*) cut="\${current%@*}" ;;
@@ -53,12 +53,12 @@ _aops() {
       *)
         word="\${line%%$'\\t'*}"
         summary="\${line#*$'\\t'}"
-        # A colon ends the word, and a backslash stands before what does not.
+        # A colon ends the word, so colons and backslashes in words are escaped.
         word="\${word//\\\\/\\\\\\\\}"
         described+=("\${word//:/\\\\:}:$summary")
         ;;
     esac
-  # Words without their quotes; PREFIX is the last one up to the cursor, without a quote that is still open.
+  # The words without their quotes; PREFIX is the last word up to the cursor, without an unclosed quote.
   done < <(aops __complete -- "\${(@Q)words[2,CURRENT-1]}" "\${(Q)PREFIX}" 2>/dev/null)
   (( \${#described} )) && _describe 'aops' described
   case "$kind" in
@@ -73,7 +73,7 @@ const fish = `# fish completion for aops. Load it with: aops completion fish | s
 function __aops_complete
     set -l words (commandline -opc)
     set -l current (commandline -ct)
-    # The same without quotes, also one that is still open.
+    # The same word without quotes, including an unclosed one.
     set -l plain (commandline -oct)
     for line in (aops __complete -- $words[2..] "$plain" 2>/dev/null)
         switch $line

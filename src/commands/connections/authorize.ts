@@ -13,45 +13,45 @@ import { authorizedSince, changeTimes } from './wait-for-authorization.ts';
 
 interface Authorization {
   authorization_url: string;
-  /** With --wait: what was authorized, and for what. */
+  /** With --wait: the connection that was authorized, and its scopes. */
   id: string | null;
   name: string | null;
   oauth_scopes: string[] | null;
 }
 
 export default defineCommand({
-  summary: 'Let a person authorize an MCP server, for a new connection or again',
+  summary: 'Authorize a connection to an MCP server with OAuth',
   description:
-    'The service registers itself with the authorization server and gives a URL; the person who opens it and agrees is led back to the service, which keeps the tokens and renews them. With --wait the command ends when that has happened. On a terminal a browser is opened.',
-  arguments: { connection: optionalArgument('A connection that there is, by id or name, to authorize again', { complete: 'connections' }) },
+    'The service registers with the authorization server and returns a URL. Whoever opens it and agrees is redirected to the service, which stores the tokens and renews them. With --wait, the command ends when that has happened. On a terminal, a browser is opened.',
+  arguments: { connection: optionalArgument('An existing connection to authorize again, by ID or name', { complete: 'connections' }) },
   options: {
-    url: text('URL', 'Authorize this server, and make a connection to it', { check: webAddress }),
-    name: text('NAME', 'What procedures call the new connection', { check: length(1, 100) }),
-    type: text('TYPE', 'What kind of connection it is (default custom_mcp)', { check: length(1, 100) }),
-    provider: text('NAME', 'Authorize a provider that the service knows itself, instead of an MCP server'),
-    returnUrl: text('URL', 'Where the person goes in the end', { check: webAddress }),
-    browser: toggle('Open a browser, or only print the URL (default: a browser on a terminal)'),
-    wait: flag('Wait until the person has authorized it; limit that with --timeout'),
+    url: text('URL', 'Authorize this server and create a connection to it', { check: webAddress }),
+    name: text('NAME', 'Name of the new connection, used in procedures', { check: length(1, 100) }),
+    type: text('TYPE', 'Type of the connection (default custom_mcp)', { check: length(1, 100) }),
+    provider: text('NAME', 'Authorize a provider that is built into the service, instead of an MCP server'),
+    returnUrl: text('URL', 'URL to redirect to after the authorization', { check: webAddress }),
+    browser: toggle('Open a browser or only print the URL (default: open a browser on a terminal)'),
+    wait: flag('Wait until the connection is authorized; limit the wait with --timeout'),
   },
   operations: ['authorizeMcpOAuth', 'startNativeOAuth', 'listConnections', 'getConnection'],
   mutates: true,
   examples: [
-    { command: 'aops connections authorize --name crm --url https://crm.example.com/mcp --wait', text: 'A new connection' },
-    { command: 'aops connections authorize crm --wait', text: 'One whose authorization has ended' },
-    { command: 'aops connections authorize crm --no-browser --jq .authorization_url', text: 'A URL to send to somebody' },
+    { command: 'aops connections authorize --name crm --url https://crm.example.com/mcp --wait', text: 'Authorize a new connection' },
+    { command: 'aops connections authorize crm --wait', text: 'Authorize an existing connection again' },
+    { command: 'aops connections authorize crm --no-browser --jq .authorization_url', text: 'Print the URL to send it to someone else' },
   ],
   result: returns({ authorization_url: 'url', id: 'uuid|null', name: 'string|null', oauth_scopes: 'string[]|null' }),
   output: recordOutput<Authorization>(({ authorization_url, id, name, oauth_scopes }) =>
     id === null ? { URL: authorization_url } : { ID: id, Authorized: name, Scopes: oauth_scopes?.join(' ') || undefined },
   ),
   async run(context, input): Promise<Authorization> {
-    const { connection: again, url, name, provider } = input;
-    if ([again, url, provider].filter((one) => one !== undefined).length !== 1)
-      throw new UsageError('One thing can be authorized at a time.', 'Give a connection, or --url and --name, or --provider.');
-    if (url !== undefined && name === undefined) throw new UsageError('The new connection needs a --name.');
+    const { connection: existing, url, name, provider } = input;
+    if ([existing, url, provider].filter((one) => one !== undefined).length !== 1)
+      throw new UsageError('Specify exactly one thing to authorize.', 'Pass a connection, --url and --name, or --provider.');
+    if (url !== undefined && name === undefined) throw new UsageError('The new connection needs a name; pass --name.');
     const client = await context.client();
     const before = input.wait ? await changeTimes(context) : undefined;
-    const connection = again === undefined ? undefined : await findConnection(context, again);
+    const connection = existing === undefined ? undefined : await findConnection(context, existing);
     const ends = omitUndefined({ return_url: input.returnUrl });
     const params = { teamId: context.teamId() };
     const { authorization_url } =
@@ -65,19 +65,19 @@ export default defineCommand({
   },
 });
 
-/** What is to be authorized, as the service takes it. */
+/** The part of the request that specifies what to authorize. */
 function target(connection: Connection | undefined, { url, name, type }: Record<'url' | 'name' | 'type', string | undefined>) {
   if (connection === undefined)
     return { mcp_server_url: url as string, name: name as string, ...omitUndefined({ integration_type: type }) };
   if (connection.server_url === undefined)
-    throw new UsageError(`The service does not say where ${connection.name} is.`, 'Give --url and --name.');
+    throw new UsageError(`The service does not report the address of ${connection.name}.`, 'Pass --url and --name instead.');
   return { mcp_server_url: connection.server_url, name: connection.name, reconnect_instance_id: connection.id };
 }
 
-/** Opens the URL, or says it where it is not the result. */
+/** Opens the URL, or prints it as a note if it is not the result. */
 async function show(context: Context, url: string, { browser, wait }: { browser: boolean | undefined; wait: boolean }): Promise<void> {
-  const wanted = browser ?? (context.terminal.out.isTTY && context.format === 'table');
-  if (wanted && /^https?:/.test(url) && (await openBrowser(context, url))) context.terminal.note('Opened it in your browser.');
+  const wantsBrowser = browser ?? (context.terminal.out.isTTY && context.format === 'table');
+  if (wantsBrowser && /^https?:/.test(url) && (await openBrowser(context, url))) context.terminal.note('Opened the URL in your browser.');
   else if (wait) context.terminal.note(`Open this URL: ${url}`);
-  if (wait) context.terminal.note('Waiting for the authorization; Ctrl-C ends the waiting alone.');
+  if (wait) context.terminal.note('Waiting for the authorization. Ctrl-C stops waiting without cancelling it.');
 }

@@ -7,19 +7,19 @@ import { findConnection } from '../../cli/records/connection.ts';
 import type { Response } from '../../interface/types.ts';
 
 export default defineCommand({
-  summary: 'Find out how an MCP server is authorized',
+  summary: 'Check how an MCP server is authorized',
   description:
-    'Says whether a person can authorize it, where, and for what. Where clients are registered automatically, `aops connections authorize` does the rest.',
-  arguments: { server: argument('The address of the server, or a connection by id or name', { complete: 'connections' }) },
+    'Reports whether the server supports OAuth, with its endpoint and scopes. If it registers clients automatically, `aops connections authorize` does the rest.',
+  arguments: { server: argument('The address of the server, or a connection by ID or name', { complete: 'connections' }) },
   operations: ['checkMcpOAuth', 'listConnections', 'getConnection'],
   examples: [
-    { command: 'aops connections check-oauth https://crm.example.com/mcp', text: 'Before a connection is made' },
-    { command: 'aops connections check-oauth crm --jq .supports_dcr', text: 'Ask in a script' },
+    { command: 'aops connections check-oauth https://crm.example.com/mcp', text: 'Check a server before creating a connection' },
+    { command: 'aops connections check-oauth crm --jq .supports_dcr', text: 'Print whether clients are registered automatically' },
   ],
   result: returns('checkMcpOAuth'),
   output: recordOutput<Response<'checkMcpOAuth'>>((found) => ({
-    Authorization: found.authorization_endpoint ?? 'not offered; give a token as a header where one is needed',
-    Registration: found.authorization_endpoint === undefined ? undefined : found.supports_dcr ? 'automatic' : 'by hand only',
+    Authorization: found.authorization_endpoint ?? 'not offered; pass a token as a header if one is needed',
+    Registration: found.authorization_endpoint === undefined ? undefined : found.supports_dcr ? 'automatic' : 'manual',
     Scopes: found.scopes?.join(' '),
   })),
   async run(context, { server }) {

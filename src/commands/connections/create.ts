@@ -9,31 +9,34 @@ import type { Connection } from '../../interface/types.ts';
 import { headerOptions, readHeaders, sentHeaders } from './headers.ts';
 
 export default defineCommand({
-  summary: 'Connect to a remote MCP server',
+  summary: 'Create a connection to a remote MCP server',
   description:
-    'Nothing is asked of the server yet: try it with `aops connections probe` before, or `aops connections tools` afterwards. A secret header is stored and never shown again. For a server that a person has to authorize, use `aops connections authorize`. Where a local service may connect to is said when it is started, with --allow-connection-host; one that `aops local up` started connects to this machine.',
-  arguments: { name: argument('What procedures call it', { check: length(1, 100) }) },
+    'The server is not contacted yet: test it with `aops connections probe` before, or with `aops connections tools` afterwards. Secret headers are stored and never shown again. For servers with OAuth, use `aops connections authorize`. By default, a local service connects only to this machine; allow other hosts with --allow-connection-host when you start it.',
+  arguments: { name: argument('The name of the connection, used in procedures', { check: length(1, 100) }) },
   options: {
-    url: requiredText('URL', 'Where the server answers', { check: webAddress }),
+    url: requiredText('URL', 'Address of the server', { check: webAddress }),
     ...headerOptions,
     authMethod: choice(
       ['url', 'apikey', 'headers', 'oauth'],
-      'What lets in: url, apikey, headers or oauth (default: headers when there are some, else url)',
+      'How the service authenticates: url, apikey, headers or oauth (default: headers if there are any, otherwise url)',
       {
         metavar: 'METHOD',
       },
     ),
-    type: text('TYPE', 'What kind of connection it is (default custom_mcp)', { check: length(1, 100) }),
+    type: text('TYPE', 'Type of the connection (default custom_mcp)', { check: length(1, 100) }),
   },
   operations: ['createConnection'],
   mutates: true,
   examples: [
-    { command: 'aops connections create tickets --url http://127.0.0.1:8080/mcp', text: 'A server on this machine' },
+    { command: 'aops connections create tickets --url http://127.0.0.1:8080/mcp', text: 'Connect to a server on this machine' },
     {
       command: 'aops connections create crm --url https://crm.example.com/mcp --header Authorization=@token.txt',
-      text: 'The file holds the whole value: Bearer ...',
+      text: 'Read a secret header from a file with the full value, such as Bearer ...',
     },
-    { command: 'aops connections create crm --url https://crm.example.com/mcp --header X-Api-Key', text: 'Asks for the value' },
+    {
+      command: 'aops connections create crm --url https://crm.example.com/mcp --header X-Api-Key',
+      text: 'Prompt for the value of a secret header',
+    },
   ],
   result: returns('createConnection'),
   output: recordOutput<Connection>(connectionRecord),

@@ -5,13 +5,13 @@ import { returns } from '../../cli/kit/result.ts';
 import { connectionArgument, findConnection } from '../../cli/records/connection.ts';
 
 export default defineCommand({
-  summary: 'Delete a connection, with its secrets',
-  description: 'Steps that use it fail from then on.',
+  summary: 'Delete a connection and its secrets',
+  description: 'Steps that use the connection will fail.',
   arguments: { connection: connectionArgument },
   operations: ['listConnections', 'getConnection', 'deleteConnection'],
   mutates: true,
   destructive: true,
-  examples: [{ command: 'aops connections delete crm --yes', text: 'In a script' }],
+  examples: [{ command: 'aops connections delete crm --yes', text: 'Delete a connection without confirmation' }],
   result: returns('deleteConnection', { id: 'uuid', name: 'string' }),
   output: textOutput<{ id: string; name: string }>(({ name }) => `Deleted the connection ${name}.`),
   async run(context, input) {

@@ -10,13 +10,13 @@ import type { ConnectionTool } from '../../interface/types.ts';
 import { askingOperations, askServer, requireTools } from './tool-list.ts';
 
 export default defineCommand({
-  summary: 'Show what a tool of a connection does and what it takes',
-  arguments: { connection: connectionArgument, tool: argument('The tool, as `aops connections tools` lists it') },
+  summary: 'Show the description and arguments of a tool',
+  arguments: { connection: connectionArgument, tool: argument('The name of the tool') },
   operations: askingOperations,
   exits: [exitCodes.notFound],
   examples: [
-    { command: 'aops connections describe crm create_ticket', text: 'Before a procedure calls it' },
-    { command: 'aops connections describe crm create_ticket --jq .input_schema', text: 'The JSON Schema of its arguments' },
+    { command: 'aops connections describe crm create_ticket', text: 'Show a tool' },
+    { command: 'aops connections describe crm create_ticket --jq .input_schema', text: 'Print the JSON Schema of its arguments' },
   ],
   result: returns('listConnectionTools.tools[]'),
   output: documentOutput<ConnectionTool>((tool, view) =>
@@ -36,14 +36,14 @@ export default defineCommand({
   },
 });
 
-function unknownTool(connection: string, wanted: string, tools: readonly ConnectionTool[]): never {
-  const meant = nearest(
-    wanted,
+function unknownTool(connection: string, toolName: string, tools: readonly ConnectionTool[]): never {
+  const similar = nearest(
+    toolName,
     tools.map(({ name }) => name),
   );
-  throw new AopsError(`${connection} has no tool "${wanted}".`, {
+  throw new AopsError(`${connection} has no tool "${toolName}".`, {
     code: 'tool_not_found',
     exit: exitCodes.notFound,
-    hint: meant === undefined ? `List those there are with \`aops connections tools ${connection}\`.` : `Did you mean ${meant}?`,
+    hint: similar === undefined ? `List the tools with \`aops connections tools ${connection}\`.` : `Did you mean ${similar}?`,
   });
 }

@@ -5,10 +5,10 @@ import { connectionArgument, connectionRecord, findConnection } from '../../cli/
 import type { Connection } from '../../interface/types.ts';
 
 export default defineCommand({
-  summary: 'Show a connection, and why it does not work if it does not',
+  summary: 'Show a connection and its status',
   arguments: { connection: connectionArgument },
   operations: ['getConnection', 'listConnections'],
-  examples: [{ command: 'aops connections get tickets', text: 'How it does' }],
+  examples: [{ command: 'aops connections get tickets', text: 'Show a connection' }],
   result: returns('getConnection'),
   output: recordOutput<Connection>(connectionRecord),
   run: (context, input) => findConnection(context, input.connection),

@@ -1,6 +1,6 @@
 /**
- * Headers from the command line. What is secret comes from a file, standard input or a prompt, never from an argument: the command
- * line of a process can be read by others.
+ * Headers from the command line. Secrets come from a file, standard input or a prompt, never from an argument: other users can read
+ * the command line of a process.
  */
 import { UsageError } from '../../base/errors.ts';
 import { readText } from '../../cli/input/body.ts';
@@ -9,10 +9,14 @@ import { texts } from '../../cli/kit/flags.ts';
 import type { Connection } from '../../interface/types.ts';
 
 export const headerOptions = {
-  header: texts('NAME[=@FILE|-]', 'Send a secret header; its value is in a file or on standard input, or is asked for; may be repeated', {
-    complete: 'files',
-  }),
-  plainHeader: texts('NAME=VALUE', 'Send a header that is no secret; may be repeated'),
+  header: texts(
+    'NAME[=@FILE|-]',
+    'Send a secret header; its value is read from a file or standard input, or prompted for; can be repeated',
+    {
+      complete: 'files',
+    },
+  ),
+  plainHeader: texts('NAME=VALUE', 'Send a header that is not secret; can be repeated'),
 } as const;
 
 export interface HeaderInput {
@@ -25,27 +29,27 @@ export interface Headers {
   secret: Record<string, string>;
 }
 
-const wanted = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** Names under which secrets are sent. */
 const usuallySecret = /authorization|cookie|secret|token|password|api-?key/i;
 
-/** What the flags say; the secrets will not be shown on stderr. @throws UsageError */
+/** The headers from the flags. Their secrets are masked on stderr from then on. @throws UsageError */
 export async function readHeaders(context: Context, input: HeaderInput): Promise<Headers> {
   const headers: Headers = { plaintext: {}, secret: {} };
   const names = new Set<string>();
   const take = (name: string, flag: string): void => {
-    if (!wanted.test(name)) throw new UsageError(`${flag} begins with the name of a header, and "${name}" is not a valid one.`);
-    if (names.has(name.toLowerCase())) throw new UsageError(`The header ${name} is given twice.`);
+    if (!headerName.test(name)) throw new UsageError(`"${name}" is not a valid header name for ${flag}.`);
+    if (names.has(name.toLowerCase())) throw new UsageError(`The header ${name} appears twice.`);
     names.add(name.toLowerCase());
   };
   for (const word of input.plainHeader) {
     const at = word.indexOf('=');
-    if (at < 0) throw new UsageError(`--plain-header takes NAME=VALUE, not "${word}".`);
+    if (at < 0) throw new UsageError(`--plain-header must have the form NAME=VALUE; "${word}" does not.`);
     take(word.slice(0, at), '--plain-header');
     headers.plaintext[word.slice(0, at)] = word.slice(at + 1);
     if (usuallySecret.test(word.slice(0, at)))
-      context.terminal.warn(`${word.slice(0, at)} is shown to whoever may see the connection. Give a secret with --header.`);
+      context.terminal.warn(`${word.slice(0, at)} is visible to everyone who can see the connection. Use --header for secrets.`);
   }
   for (const word of input.header) {
     const at = word.indexOf('=');
@@ -59,8 +63,8 @@ export async function readHeaders(context: Context, input: HeaderInput): Promise
 async function secretValue(context: Context, name: string, source: string | undefined): Promise<string> {
   if (source !== undefined && source !== '-' && !source.startsWith('@'))
     throw new UsageError(
-      `--header ${name}=... takes @FILE or -: other users of this machine can see secrets on a command line.`,
-      `Put the value into a file and give --header ${name}=@FILE, or use --plain-header for a value that is not secret.`,
+      `--header ${name}=... must be @FILE or -, because secrets on the command line are visible to other users.`,
+      `Put the value in a file and pass --header ${name}=@FILE, or use --plain-header for a value that is not secret.`,
     );
   const text =
     source === undefined
@@ -68,35 +72,37 @@ async function secretValue(context: Context, name: string, source: string | unde
       : await readText(context, source === '-' ? '-' : source.slice(1));
   const value = text.trim();
   if (value === '' || /[\r\n]/.test(value))
-    throw new UsageError(`The value of ${name} is ${value === '' ? 'empty' : 'more than one line'}.`);
+    throw new UsageError(`The value of ${name} is ${value === '' ? 'empty' : 'longer than one line'}.`);
   context.terminal.protect(value);
   return value;
 }
 
-/** As it is sent: a dry run shows the request on stdout, and has no secrets to show. */
+/** The headers to send. In a dry run, which prints the request, secrets are masked. */
 export const sentHeaders = (context: Context, { plaintext, secret }: Headers): Headers => ({
   plaintext,
   secret: context.flags.dryRun ? Object.fromEntries(Object.entries(secret).map(([name, value]) => [name, value && '***'])) : secret,
 });
 
 /**
- * The headers of a connection with those of the flags added, replaced or taken away; undefined when nothing of them changes. Other
- * secrets stay as they are stored.
- * @throws UsageError when the service does not say which there are
+ * The headers of a connection after adding, replacing and removing those from the flags; undefined if nothing changes. Other stored
+ * secrets are unchanged.
+ * @throws UsageError when the service does not report the headers
  */
 export function mergedHeaders(connection: Connection, given: Headers, removed: readonly string[]): Headers | undefined {
   if (Object.keys({ ...given.plaintext, ...given.secret }).length === 0 && removed.length === 0) return undefined;
   if (connection.headers === undefined && connection.has_headers)
     throw new UsageError(
-      `The service does not say which headers ${connection.name} has, so one alone cannot be changed.`,
-      'Give all of them together with --replace-headers.',
+      `The service does not report the headers of ${connection.name}, so they cannot be changed individually.`,
+      'Replace all of them with --replace-headers.',
     );
   const { plaintext = {}, secret = {} } = connection.headers ?? {};
-  const gone = new Set([...removed, ...Object.keys(given.plaintext), ...Object.keys(given.secret)].map((name) => name.toLowerCase()));
+  const replacedNames = new Set(
+    [...removed, ...Object.keys(given.plaintext), ...Object.keys(given.secret)].map((name) => name.toLowerCase()),
+  );
   const known = new Set(Object.keys({ ...plaintext, ...secret }).map((name) => name.toLowerCase()));
   const unknown = removed.find((name) => !known.has(name.toLowerCase()));
   if (unknown !== undefined) throw new UsageError(`${connection.name} has no header ${unknown}.`);
   const without = (headers: Record<string, string>) =>
-    Object.fromEntries(Object.entries(headers).filter(([name]) => !gone.has(name.toLowerCase())));
+    Object.fromEntries(Object.entries(headers).filter(([name]) => !replacedNames.has(name.toLowerCase())));
   return { plaintext: { ...without(plaintext), ...given.plaintext }, secret: { ...without(secret), ...given.secret } };
 }

@@ -1,7 +1,7 @@
 import { defineGroup } from '../../cli/kit/command.ts';
 
 export const connections = defineGroup({
-  summary: 'Remote MCP servers whose tools runs may use',
+  summary: 'Manage connections to remote MCP servers',
   commands: {
     list: () => import('./list.ts'),
     get: () => import('./get.ts'),

@@ -9,16 +9,16 @@ import type { Connection } from '../../interface/types.ts';
 
 export default defineCommand({
   summary: 'List the connections of the team',
-  options: { ...listFlags, type: text('TYPE', 'Connections of this type') },
+  options: { ...listFlags, type: text('TYPE', 'Only connections of this type') },
   operations: ['listConnections'],
   examples: [
-    { command: 'aops connections list', text: 'All of them, with how they do' },
-    { command: "aops connections list --jq '.data[] | select(.broken_at) | .name'", text: 'Those that do not work' },
+    { command: 'aops connections list', text: 'List connections and their status' },
+    { command: "aops connections list --jq '.data[] | select(.broken_at) | .name'", text: 'Print the names of broken connections' },
   ],
   result: returns('listConnections.integrations[]'),
   output: listOutput<Connection>({
     columns: connectionColumns,
-    empty: 'No connections. Make one with `aops connections create NAME --url URL`.',
+    empty: 'There are no connections. Create one with `aops connections create NAME --url URL`.',
   }),
   async run(context, { type, ...input }) {
     const client = await context.client();

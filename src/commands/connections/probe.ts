@@ -8,24 +8,27 @@ import { headerOptions, readHeaders } from './headers.ts';
 import { askingOperations, askServer, toolList, toolOutput } from './tool-list.ts';
 
 export default defineCommand({
-  summary: 'Try a connection, or an MCP server that is none yet, and list its tools',
+  summary: 'Test a connection or an MCP server and list its tools',
   description:
-    'The service connects to the server, not this machine. With --url nothing is kept. With a connection, what was found is: `aops connections get` shows it. The exit code is 1 when the server cannot be used.',
-  arguments: { connection: optionalArgument('The connection, by id or name; not with --url', { complete: 'connections' }) },
-  options: { url: text('URL', 'Try this address instead', { check: webAddress }), ...headerOptions },
+    'The service connects to the server, not this machine. With --url, nothing is stored. With a connection, the service stores the result, which `aops connections get` shows. The exit code is 1 if the server cannot be used.',
+  arguments: { connection: optionalArgument('The connection, by ID or name; not with --url', { complete: 'connections' }) },
+  options: { url: text('URL', 'Test this address instead', { check: webAddress }), ...headerOptions },
   operations: askingOperations,
   examples: [
-    { command: 'aops connections probe --url http://127.0.0.1:8080/mcp', text: 'Before a connection is made' },
-    { command: 'aops connections probe --url https://crm.example.com/mcp --header Authorization=@token.txt', text: 'With a token' },
-    { command: 'aops connections probe crm', text: 'One that there is' },
+    { command: 'aops connections probe --url http://127.0.0.1:8080/mcp', text: 'Test a server before creating a connection' },
+    {
+      command: 'aops connections probe --url https://crm.example.com/mcp --header Authorization=@token.txt',
+      text: 'Test a server with a token',
+    },
+    { command: 'aops connections probe crm', text: 'Test an existing connection' },
   ],
   result: returns('listConnectionTools.tools[]'),
   output: toolOutput,
   async run(context, input) {
     if ((input.connection === undefined) === (input.url === undefined))
       throw new UsageError(
-        input.url === undefined ? 'There is nothing to try.' : 'A connection and --url exclude each other.',
-        'Give a connection, or --url URL.',
+        input.url === undefined ? 'No connection or address was specified.' : 'A connection and --url cannot be combined.',
+        'Pass either a connection or --url URL.',
       );
     const client = await context.client();
     if (input.connection !== undefined) {

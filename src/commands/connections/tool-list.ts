@@ -1,4 +1,4 @@
-/** The tools of a server as people see them. */
+/** Reads the tools of a server and displays them. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { type RowList, wholeList } from '../../cli/kit/list.ts';
@@ -27,12 +27,12 @@ const firstLine = (text = ''): string => text.trim().split('\n', 1)[0] as string
 
 export const toolOutput = listOutput<ConnectionTool>({ columns: [name, input, description], empty: 'The server has no tools.' });
 
-/** The operations of every command that asks the server of a connection for its tools. */
+/** The operations of every command that reads the tools of a connection. */
 export const askingOperations = ['listConnectionTools', 'probeMcpServer', 'listConnections', 'getConnection'] as const;
 
 /**
- * What the server of a connection answers. Where the service does not offer that, it probes the address of the connection instead: without its credentials,
- * which no service reveals.
+ * The response of the server of a connection. If the service does not support this, it probes the address of the connection instead,
+ * without credentials, which no service reveals.
  */
 export async function askServer(context: Context, { id, name, server_url, has_headers, auth_method }: Connection): Promise<ProbedServer> {
   const client = await context.client();
@@ -43,21 +43,21 @@ export async function askServer(context: Context, { id, name, server_url, has_he
     const answer = await client.call('probeMcpServer', { params: { teamId: context.teamId() }, body: { server_url } });
     if (has_headers || (auth_method && auth_method !== 'url'))
       context.terminal.warn(
-        `This service can only probe addresses: it asked ${server_url} without the credentials of ${name}. Give headers with \`aops connections probe --url\`.`,
+        `This service can only probe addresses: it contacted ${server_url} without the credentials of ${name}. Pass headers with \`aops connections probe --url\`.`,
       );
     return answer;
   }
 }
 
-/** The tools that a server answered with. @throws AopsError `mcp_server_failed` with what was wrong */
+/** The tools from the response of a server, as a list. @throws AopsError `mcp_server_failed` with the reason */
 export const toolList = (answer: ProbedServer): RowList<ConnectionTool> => wholeList(requireTools(answer));
 
-/** The same as they came. */
+/** The tools from the response of a server. @throws AopsError `mcp_server_failed` with the reason */
 export function requireTools({ success, tools, error }: ProbedServer): ConnectionTool[] {
   if (success) return tools ?? [];
-  throw new AopsError(error ?? 'The server could not be used, and the service does not say why.', {
+  throw new AopsError(error ?? 'The server could not be used; the service gave no reason.', {
     code: 'mcp_server_failed',
     exit: exitCodes.failure,
-    hint: 'Check the address and the headers; `aops connections check-oauth URL` says whether it wants a person to authorize.',
+    hint: 'Check the address and the headers. `aops connections check-oauth URL` shows whether the server requires OAuth.',
   });
 }

@@ -4,14 +4,17 @@ import { connectionArgument, findConnection } from '../../cli/records/connection
 import { askingOperations, askServer, toolList, toolOutput } from './tool-list.ts';
 
 export default defineCommand({
-  summary: 'List the tools of a connection, as its server has them now',
+  summary: 'List the current tools of a connection',
   description:
-    'An argument with a question mark may be left out. `aops connections describe` shows one with all that is known of it, and --json all of them.',
+    'Arguments with a question mark are optional. `aops connections describe` shows a tool in detail, and --json shows all of them.',
   arguments: { connection: connectionArgument },
   operations: askingOperations,
   examples: [
-    { command: 'aops connections tools crm', text: 'What a procedure may call' },
-    { command: 'aops connections tools crm --jq \'.data[] | select(.name == "create_ticket").input_schema\'', text: 'What one takes' },
+    { command: 'aops connections tools crm', text: 'List the tools that a procedure can call' },
+    {
+      command: 'aops connections tools crm --jq \'.data[] | select(.name == "create_ticket").input_schema\'',
+      text: 'Print the input schema of a tool',
+    },
   ],
   result: returns('listConnectionTools.tools[]'),
   output: toolOutput,

@@ -12,32 +12,34 @@ import { headerOptions, mergedHeaders, readHeaders, sentHeaders } from './header
 export default defineCommand({
   summary: 'Change a connection',
   description:
-    'Headers that are not named stay as they are. Secrets are kept for the host they were given for: with a URL on another one, give them again.',
+    'Headers that are not specified are unchanged. Secrets are stored for one host: if the URL changes to another host, pass them again.',
   arguments: { connection: connectionArgument },
   options: {
-    name: text('NAME', 'Call it this', { check: length(1, 100) }),
-    url: text('URL', 'Where the server answers', { check: webAddress }),
+    name: text('NAME', 'New name', { check: length(1, 100) }),
+    url: text('URL', 'New address of the server', { check: webAddress }),
     ...headerOptions,
-    removeHeader: texts('NAME', 'Send this header no more; may be repeated'),
-    replaceHeaders: flag('Send the headers given here, and no others'),
-    authMethod: choice(['url', 'apikey', 'headers', 'oauth'], 'What lets in: url, apikey, headers or oauth', { metavar: 'METHOD' }),
-    shared: toggle('Whether others of the team may use it'),
+    removeHeader: texts('NAME', 'Remove this header; can be repeated'),
+    replaceHeaders: flag('Replace all headers with those specified here'),
+    authMethod: choice(['url', 'apikey', 'headers', 'oauth'], 'How the service authenticates: url, apikey, headers or oauth', {
+      metavar: 'METHOD',
+    }),
+    shared: toggle('Whether the whole team can use the connection'),
   },
   operations: ['listConnections', 'getConnection', 'updateConnection'],
   mutates: true,
   examples: [
-    { command: 'aops connections update crm --header Authorization=@new-token.txt', text: 'A new token' },
-    { command: 'aops connections update crm --remove-header X-Debug', text: 'One header less' },
+    { command: 'aops connections update crm --header Authorization=@new-token.txt', text: 'Replace a token' },
+    { command: 'aops connections update crm --remove-header X-Debug', text: 'Remove a header' },
   ],
   result: returns('updateConnection'),
   output: recordOutput<Connection>(connectionRecord),
   async run(context, input) {
     if (input.replaceHeaders && input.removeHeader.length > 0)
-      throw new UsageError('--replace-headers and --remove-header exclude each other.');
+      throw new UsageError('--replace-headers and --remove-header cannot be combined.');
     const fields = omitUndefined({ name: input.name, server_url: input.url, auth_method: input.authMethod, shared: input.shared });
     const touchesHeaders = input.replaceHeaders || [...input.header, ...input.plainHeader, ...input.removeHeader].length > 0;
     if (Object.keys(fields).length === 0 && !touchesHeaders)
-      throw new UsageError('There is nothing to change.', 'Give --name, --url, --header, --plain-header, --remove-header or another flag.');
+      throw new UsageError('There is nothing to change.', 'Pass --name, --url, --header, --plain-header, --remove-header or another flag.');
     const client = await context.client();
     const connection = await findConnection(context, input.connection);
     const named = await readHeaders(context, input);

@@ -1,13 +1,13 @@
-/** Waiting until a person has authorized something: a connection appears with tokens, or one has others than before. */
+/** Waits for an authorization: until a new connection has tokens, or an existing one has new tokens. */
 
 import type { Context } from '../../cli/kit/context.ts';
 import { allConnections } from '../../cli/records/connection.ts';
 import type { Connection } from '../../interface/types.ts';
 
-/** How often the service is asked. */
-const lookMilliseconds = 1_000;
+/** The polling interval. */
+const pollMilliseconds = 1_000;
 
-/** Connections as they are: when each was changed last. */
+/** When each connection was last changed. */
 export async function changeTimes(context: Context): Promise<ReadonlyMap<string, string>> {
   const times = new Map<string, string>();
   for await (const { id, updated_at } of allConnections(context)) times.set(id, updated_at);
@@ -15,8 +15,8 @@ export async function changeTimes(context: Context): Promise<ReadonlyMap<string,
 }
 
 /**
- * The connection that was authorized since. Rejects with the signal's reason.
- * @param wanted the connection that there was, or the name of a new one
+ * The connection that has been authorized since then. Rejects with the signal's reason.
+ * @param wanted the existing connection, or the name of the new one
  */
 export async function authorizedSince(
   context: Context,
@@ -30,6 +30,6 @@ export async function authorizedSince(
       const isAuthorized = auth_method === 'oauth' && has_oauth_tokens !== false && !broken_at;
       if (isMeant && isAuthorized && before.get(id) !== updated_at) return connection;
     }
-    await context.clock.sleep(lookMilliseconds, context.signal);
+    await context.clock.sleep(pollMilliseconds, context.signal);
   }
 }

@@ -10,25 +10,28 @@ import type { Client } from '../../../client/client.ts';
 import { ServiceAnswerError } from '../../../client/errors.ts';
 import type { MemoryFileContent } from '../../../interface/types.ts';
 
-/** A path inside the memory: no service is asked for `..`. */
+/** Accepts only paths inside the memory, so that no service receives `..`. */
 const memoryPath: Check = (value, name) => {
   if (value.split('/').every((part) => part !== '' && part !== '.' && part !== '..')) return value;
   throw new UsageError(
     `${name} must be the path of a memory file; "${value}" is not a valid one.`,
-    'See them with `aops agents memory list AGENT`.',
+    'List the memory files with `aops agents memory list AGENT`.',
   );
 };
 
 export default defineCommand({
   summary: 'Print a memory file of an agent',
   arguments: {
-    agent: argument('The agent, by id or name', { complete: 'agents' }),
-    path: argument('The file, as the list shows it', { complete: 'memory', check: memoryPath }),
+    agent: argument('The agent, by ID or name', { complete: 'agents' }),
+    path: argument('The path of the file', { complete: 'memory', check: memoryPath }),
   },
   operations: ['listAgents', 'getAgentMemoryFile', 'listAgentMemoryFiles'],
   examples: [
-    { command: 'aops agents memory get invoice-check suppliers/acme.md', text: 'Read it' },
-    { command: 'aops agents memory get invoice-check notes.md --json --jq .source_agent_run_id', text: 'Which run wrote it' },
+    { command: 'aops agents memory get invoice-check suppliers/acme.md', text: 'Print a memory file' },
+    {
+      command: 'aops agents memory get invoice-check notes.md --json --jq .source_agent_run_id',
+      text: 'Print the ID of the run that wrote it',
+    },
   ],
   result: returns('getAgentMemoryFile'),
   output: textOutput<MemoryFileContent>(({ content }) => content.replace(/\n$/, '')),
@@ -44,7 +47,7 @@ export default defineCommand({
   },
 });
 
-/** The same failure, with what was perhaps meant. */
+/** The same failure with a suggestion. */
 async function noSuchFile(client: Client, agent_id: string, path: string, error: ServiceAnswerError): Promise<AopsError> {
   const { files } = await client.call('listAgentMemoryFiles', { params: { agent_id } });
   const paths = files.map((file) => file.path);
@@ -53,7 +56,7 @@ async function noSuchFile(client: Client, agent_id: string, path: string, error:
     meant !== undefined
       ? `Did you mean ${meant}?`
       : paths.length === 0
-        ? 'The agent remembers nothing.'
-        : `It has: ${paths.slice(0, 10).join(', ')}${paths.length > 10 ? ', ...' : ''}`;
+        ? 'The agent has no memory files.'
+        : `Its memory files are: ${paths.slice(0, 10).join(', ')}${paths.length > 10 ? ', ...' : ''}`;
   return new AopsError(`The agent has no memory file ${path}.`, { code: error.code, exit: error.exit, details: error.details, hint });
 }

@@ -8,9 +8,9 @@ import type { MemoryFile } from '../../../interface/types.ts';
 
 export default defineCommand({
   summary: 'List the memory files of an agent',
-  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
+  arguments: { agent: argument('The agent, by ID or name', { complete: 'agents' }) },
   operations: ['listAgents', 'listAgentMemoryFiles'],
-  examples: [{ command: 'aops agents memory list invoice-check', text: 'What it remembers, and since when' }],
+  examples: [{ command: 'aops agents memory list invoice-check', text: 'List the memory files of an agent' }],
   result: returns('listAgentMemoryFiles.files[]'),
   output: listOutput<MemoryFile>({
     columns: [
@@ -20,7 +20,7 @@ export default defineCommand({
       column('RUN', (file) => file.source_agent_run_id),
       timeColumn('UPDATED', (file) => file.updated_at),
     ],
-    empty: 'The agent remembers nothing. Its runs write memory files with `remember` steps.',
+    empty: 'The agent has no memory files. Runs write them with `remember` steps.',
   }),
   async run(context, input) {
     const client = await context.client();

@@ -16,19 +16,19 @@ interface Pulled {
 }
 
 export default defineCommand({
-  summary: 'Save the memory files of an agent in a folder',
-  description: 'Nothing is written when one of the files is there already, unless --force is given.',
-  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
+  summary: 'Download the memory files of an agent',
+  description: 'If one of the files exists already, nothing is written, unless --force is used.',
+  arguments: { agent: argument('The agent, by ID or name', { complete: 'agents' }) },
   options: {
-    to: requiredText('DIR', 'Folder to save them in', { complete: 'directories' }),
-    force: flag('Replace files that are there'),
+    to: requiredText('DIR', 'Directory to save the files in', { complete: 'directories' }),
+    force: flag('Overwrite existing files'),
   },
   operations: ['listAgents', 'listAgentMemoryFiles', 'getAgentMemoryFile'],
-  examples: [{ command: 'aops agents memory pull invoice-check --to memory', text: 'All of them' }],
+  examples: [{ command: 'aops agents memory pull invoice-check --to memory', text: 'Download all memory files' }],
   result: returns({ path: 'string', file: 'string', size: 'integer' }),
   output: listOutput<Pulled>({
     columns: [column('FILE', (file) => file.file, { shrink: true }), sizeColumn('SIZE', (file) => file.size)],
-    empty: 'The agent remembers nothing.',
+    empty: 'The agent has no memory files.',
   }),
   async run(context, input) {
     const client = await context.client();
@@ -54,13 +54,13 @@ export default defineCommand({
   },
 });
 
-/** @throws AopsError for paths that cannot be files here, side by side */
+/** @throws AopsError for paths that cannot exist next to each other on this machine */
 function checkPaths(paths: readonly string[]): void {
   try {
     checkNames(paths);
   } catch (error) {
     if (!(error instanceof AopsError)) throw error;
-    const hint = 'Nothing was written. Read one file after another with `aops agents memory get AGENT PATH`.';
+    const hint = 'Nothing was written. Print the files one by one with `aops agents memory get AGENT PATH`.';
     throw new AopsError(error.message, { code: error.code, exit: error.exit, hint });
   }
 }

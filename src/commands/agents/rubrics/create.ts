@@ -10,13 +10,13 @@ import { descriptionCheck, revisionGiven, revisionOption, rubricRecord, titleChe
 export default defineCommand({
   summary: 'Add a rubric to an agent',
   description:
-    'A local service checks sentences such as those of docs/evaluations.md, and says which it cannot check. Runs that have ended are not judged again.',
+    'A local service checks sentences such as those in docs/evaluations.md, and reports the ones it cannot check. Finished runs are not evaluated again.',
   arguments: {
-    agent: argument('The agent, by id or name', { complete: 'agents' }),
-    title: argument('What it is called, 3 to 80 characters', titleCheck),
+    agent: argument('The agent, by ID or name', { complete: 'agents' }),
+    title: argument('The title, 3 to 80 characters', titleCheck),
   },
   options: {
-    description: requiredText('TEXT|@FILE|-', 'What is demanded, 20 to 400 characters', { complete: 'files' }),
+    description: requiredText('TEXT|@FILE|-', 'What the rubric requires, 20 to 400 characters', { complete: 'files' }),
     revision: revisionOption,
   },
   operations: ['listAgents', 'listAgentRevisions', 'createEvalRubric'],
@@ -24,7 +24,7 @@ export default defineCommand({
   examples: [
     {
       command: `aops agents rubrics create invoice-check 'Says paid' --description 'Critical: the final message contains "paid".'`,
-      text: 'One that matters much',
+      text: 'Add a critical rubric',
     },
   ],
   result: returns('createEvalRubric.rubric'),

@@ -8,16 +8,16 @@ import { findRubric, revisionGiven, revisionOption } from './record.ts';
 
 export default defineCommand({
   summary: 'Delete a rubric',
-  description: 'What it gave for runs that have ended stays.',
+  description: 'Evaluations of finished runs remain.',
   arguments: {
-    agent: argument('The agent, by id or name', { complete: 'agents' }),
-    rubric: argument('The rubric, by its id or as the list names it', { complete: 'rubrics' }),
+    agent: argument('The agent, by ID or name', { complete: 'agents' }),
+    rubric: argument('The rubric, by ID or by its name in the list', { complete: 'rubrics' }),
   },
   options: { revision: revisionOption },
   operations: ['listAgents', 'listAgentRevisions', 'getEvalRubrics', 'deleteEvalRubric'],
   mutates: true,
   destructive: true,
-  examples: [{ command: 'aops agents rubrics delete invoice-check says-paid --yes', text: 'In a script' }],
+  examples: [{ command: 'aops agents rubrics delete invoice-check says-paid --yes', text: 'Delete a rubric without confirmation' }],
   result: returns('deleteEvalRubric', { id: 'uuid', title: 'string' }),
   output: textOutput<{ id: string; title: string }>(({ title }) => `Deleted the rubric "${title}".`),
   async run(context, input) {

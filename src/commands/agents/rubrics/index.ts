@@ -1,7 +1,7 @@
 import { defineGroup } from '../../../cli/kit/command.ts';
 
 export const rubrics = defineGroup({
-  summary: 'What the runs of an agent are judged by when they have ended',
+  summary: 'Manage the rubrics that finished runs are evaluated with',
   commands: {
     list: () => import('./list.ts'),
     create: () => import('./create.ts'),

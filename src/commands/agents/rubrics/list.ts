@@ -9,17 +9,20 @@ import { revisionGiven, revisionOption, rubricColumns, rubricsOf } from './recor
 
 export default defineCommand({
   summary: 'List the rubrics of an agent',
-  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
+  arguments: { agent: argument('The agent, by ID or name', { complete: 'agents' }) },
   options: { revision: revisionOption },
   operations: ['listAgents', 'listAgentRevisions', 'getEvalRubrics'],
   examples: [
-    { command: 'aops agents rubrics list invoice-check', text: 'In their order, with how much of each can be checked' },
-    { command: "aops agents rubrics list invoice-check --jq '[.data[] | {title, description}]'", text: 'In the form that `replace` takes' },
+    { command: 'aops agents rubrics list invoice-check', text: 'List the rubrics and how much of each can be checked' },
+    {
+      command: "aops agents rubrics list invoice-check --jq '[.data[] | {title, description}]'",
+      text: 'Print the rubrics in the format of `replace`',
+    },
   ],
   result: returns('getEvalRubrics.rubrics[]'),
   output: listOutput<Rubric>({
     columns: rubricColumns,
-    empty: 'No rubrics. Create one with `aops agents rubrics create AGENT TITLE --description TEXT`.',
+    empty: 'There are no rubrics. Create one with `aops agents rubrics create AGENT TITLE --description TEXT`.',
   }),
   async run(context, input) {
     const agent = await agentId(context, input.agent);

@@ -7,10 +7,10 @@ import { agentId } from '../../../cli/names/resolve.ts';
 import type { PlatformRubric } from '../../../interface/types.ts';
 
 export default defineCommand({
-  summary: 'List what the service judges every run by',
-  arguments: { agent: argument('An agent, by id or name', { complete: 'agents' }) },
+  summary: 'List the rubrics that the service applies to every run',
+  arguments: { agent: argument('An agent, by ID or name', { complete: 'agents' }) },
   operations: ['listAgents', 'getEvalRubrics'],
-  examples: [{ command: 'aops agents rubrics platform invoice-check', text: 'What is there beside its own rubrics' }],
+  examples: [{ command: 'aops agents rubrics platform invoice-check', text: 'List the rubrics of the service' }],
   result: returns('getEvalRubrics.platform_rubrics[]'),
   output: listOutput<PlatformRubric>({
     columns: [
@@ -18,7 +18,7 @@ export default defineCommand({
       column('CAUSE', (rubric) => rubric.cause),
       column('DESCRIPTION', (rubric) => rubric.description, { shrink: true, min: 20 }),
     ],
-    empty: 'The service has none.',
+    empty: 'The service has no rubrics of its own.',
   }),
   async run(context, input) {
     const client = await context.client();

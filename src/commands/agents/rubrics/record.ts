@@ -1,4 +1,4 @@
-/** Rubrics as people see them, and how they are found. */
+/** How rubrics are displayed, and how an argument identifies one. */
 import { AopsError, exitCodes } from '../../../base/errors.ts';
 import { nearest } from '../../../base/nearest.ts';
 import { length } from '../../../cli/kit/checks.ts';
@@ -7,13 +7,13 @@ import { column } from '../../../cli/kit/output.ts';
 import { revisionId, revisionOfAgent } from '../../../cli/names/revision.ts';
 import type { Rubric } from '../../../interface/types.ts';
 
-export const revisionOption = revisionOfAgent('Those of one revision alone');
+export const revisionOption = revisionOfAgent('Rubrics of this revision only');
 export const titleCheck = { check: length(3, 80) };
 export const descriptionCheck = length(20, 400);
 
-/** How much of it is checked: a service that does not tell is trusted with all. */
+/** How much of the rubric is checked; all of it if the service does not report this. */
 const checked = ({ checks, unclear }: Rubric): string =>
-  unclear === undefined || unclear.length === 0 ? 'yes' : (checks ?? []).length === 0 ? 'no' : 'in part';
+  unclear === undefined || unclear.length === 0 ? 'yes' : (checks ?? []).length === 0 ? 'no' : 'partly';
 
 export const rubricColumns = [
   column('RUBRIC', (rubric: Rubric) => rubric.slug, { shrink: true, min: 12 }),
@@ -32,10 +32,10 @@ export const rubricRecord = (rubric: Rubric) => ({
   'Cannot be checked': rubric.unclear?.join('\n') || undefined,
 });
 
-/** The revision that `--revision` names; `live`, `latest` and numbers are of the agent. */
-export async function revisionGiven(context: Context, agent: string, given: string | undefined): Promise<{ build_id?: string }> {
-  if (given === undefined) return {};
-  return { build_id: await revisionId(context, given, agent) };
+/** The revision specified with `--revision`; `live`, `latest` and numbers refer to the agent. */
+export async function revisionGiven(context: Context, agent: string, word: string | undefined): Promise<{ build_id?: string }> {
+  if (word === undefined) return {};
+  return { build_id: await revisionId(context, word, agent) };
 }
 
 /** The rubrics of an agent, or of one of its revisions. */
@@ -44,18 +44,18 @@ export async function rubricsOf(context: Context, agent: string, of: { build_id?
   return (await client.call('getEvalRubrics', { params: { agentId: agent }, query: of })).rubrics;
 }
 
-/** A rubric by id or slug. @throws AopsError `rubric_not_found` (exit 3) */
-export async function findRubric(context: Context, agent: string, given: string, of: { build_id?: string }): Promise<Rubric> {
+/** The rubric with this ID or slug. @throws AopsError `rubric_not_found` (exit 3) */
+export async function findRubric(context: Context, agent: string, word: string, of: { build_id?: string }): Promise<Rubric> {
   const rubrics = await rubricsOf(context, agent, of);
-  const found = rubrics.find(({ id, slug }) => id === given.toLowerCase() || slug === given);
+  const found = rubrics.find(({ id, slug }) => id === word.toLowerCase() || slug === word);
   if (found) return found;
   const meant = nearest(
-    given,
+    word,
     rubrics.map(({ slug }) => slug),
   );
-  throw new AopsError(`The agent has no rubric "${given}".`, {
+  throw new AopsError(`The agent has no rubric "${word}".`, {
     code: 'rubric_not_found',
     exit: exitCodes.notFound,
-    hint: meant === undefined ? 'See its rubrics with `aops agents rubrics list AGENT`.' : `Did you mean ${meant}?`,
+    hint: meant === undefined ? 'List its rubrics with `aops agents rubrics list AGENT`.' : `Did you mean ${meant}?`,
   });
 }

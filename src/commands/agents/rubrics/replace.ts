@@ -12,19 +12,19 @@ import type { Rubric } from '../../../interface/types.ts';
 import { revisionGiven, revisionOption, rubricColumns, rubricsOf } from './record.ts';
 
 export default defineCommand({
-  summary: 'Replace the rubrics of an agent by those of a file',
+  summary: 'Replace the rubrics of an agent with those in a file',
   description:
-    'The file is a list in YAML or JSON, of entries with `title` and `description`. A rubric whose title stays is the same one; those that are not in the file are deleted. A file has five at most; add more with `rubrics create`.',
-  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
-  options: { from: requiredText('FILE|-', 'The rubrics, in their order', { complete: 'files' }), revision: revisionOption },
+    'The file is a YAML or JSON list of entries with `title` and `description`. Rubrics are matched by title; those that are not in the file are deleted. A file can contain at most five rubrics; add more with `rubrics create`.',
+  arguments: { agent: argument('The agent, by ID or name', { complete: 'agents' }) },
+  options: { from: requiredText('FILE|-', 'File with the rubrics in order', { complete: 'files' }), revision: revisionOption },
   operations: ['listAgents', 'listAgentRevisions', 'getEvalRubrics', 'replaceEvalRubrics'],
   mutates: true,
   destructive: true,
   examples: [
-    { command: 'aops agents rubrics replace invoice-check --from rubrics.yaml --yes', text: 'Rubrics that are kept beside the procedure' },
+    { command: 'aops agents rubrics replace invoice-check --from rubrics.yaml --yes', text: 'Replace the rubrics with those in a file' },
   ],
   result: returns('replaceEvalRubrics.rubrics[]'),
-  output: listOutput<Rubric>({ columns: rubricColumns, empty: 'The agent has no rubrics now.' }),
+  output: listOutput<Rubric>({ columns: rubricColumns, empty: 'The agent no longer has any rubrics.' }),
   async run(context, input) {
     const client = await context.client();
     const rubrics = await draftsOf(await readText(context, input.from), input.from);
@@ -32,17 +32,17 @@ export default defineCommand({
     const of = await revisionGiven(context, agent, input.revision);
     const before = await rubricsOf(context, agent, of);
     const gone = before.filter(({ title }) => !rubrics.some((draft) => draft.title === title));
-    const what = gone.length === 0 ? 'none is deleted' : `${gone.map(({ title }) => `"${title}"`).join(', ')} deleted`;
-    await confirm(context, `Replace ${pluralize(before.length, 'rubric')} by ${rubrics.length} (${what})?`);
+    const what = gone.length === 0 ? 'none are deleted' : `deletes ${gone.map(({ title }) => `"${title}"`).join(', ')}`;
+    await confirm(context, `Replace ${pluralize(before.length, 'rubric')} with ${rubrics.length} (${what})?`);
     const params = { agentId: agent };
     return wholeList((await client.call('replaceEvalRubrics', { params, body: { rubrics, ...of } })).rubrics);
   },
 });
 
-/** Rubrics of one request at the most, as the interface has it. */
-const mostRubrics = 5;
+/** The maximum number of rubrics in a request. */
+const maxRubrics = 5;
 
-/** @throws UsageError naming the entry that is wrong */
+/** @throws UsageError naming the invalid entry */
 async function draftsOf(content: string, file: string): Promise<{ title: string; description: string }[]> {
   const name = file === '-' ? 'Standard input' : file;
   const { parse } = await import('yaml');
@@ -54,11 +54,11 @@ async function draftsOf(content: string, file: string): Promise<{ title: string;
   }
   const entries = Array.isArray(value) ? value : (value as { rubrics?: unknown } | null)?.rubrics;
   if (!Array.isArray(entries))
-    throw new UsageError(`${name} is no list of rubrics.`, 'Write entries such as "- { title: Paid, description: ... }".');
-  if (entries.length > mostRubrics)
+    throw new UsageError(`${name} is not a list of rubrics.`, 'Write entries such as "- { title: Paid, description: ... }".');
+  if (entries.length > maxRubrics)
     throw new UsageError(
-      `${name} has ${entries.length} rubrics, and at most ${mostRubrics} can be set at once.`,
-      'Leave some out, and add them with `aops agents rubrics create`.',
+      `${name} has ${entries.length} rubrics, but at most ${maxRubrics} can be set at the same time.`,
+      'Remove some, and add them with `aops agents rubrics create`.',
     );
   return entries.map((entry: unknown, index) => {
     const { title, description } = (entry ?? {}) as { title?: unknown; description?: unknown };
@@ -69,8 +69,8 @@ async function draftsOf(content: string, file: string): Promise<{ title: string;
   });
 }
 
-function within(value: string, least: number, most: number, what: string): string {
+function within(value: string, minimum: number, maximum: number, what: string): string {
   const count = [...value].length;
-  if (count >= least && count <= most) return value;
-  throw new UsageError(`${what} has ${count} characters; ${least} to ${most} are allowed.`);
+  if (count >= minimum && count <= maximum) return value;
+  throw new UsageError(`${what} has ${count} characters; ${minimum} to ${maximum} are allowed.`);
 }

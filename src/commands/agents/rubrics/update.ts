@@ -12,12 +12,12 @@ import { descriptionCheck, findRubric, revisionGiven, revisionOption, rubricReco
 export default defineCommand({
   summary: 'Change a rubric',
   arguments: {
-    agent: argument('The agent, by id or name', { complete: 'agents' }),
-    rubric: argument('The rubric, by its id or as the list names it', { complete: 'rubrics' }),
+    agent: argument('The agent, by ID or name', { complete: 'agents' }),
+    rubric: argument('The rubric, by ID or by its name in the list', { complete: 'rubrics' }),
   },
   options: {
-    title: text('TEXT', 'What it is called, 3 to 80 characters', titleCheck),
-    description: text('TEXT|@FILE|-', 'What is demanded, 20 to 400 characters', { complete: 'files' }),
+    title: text('TEXT', 'New title, 3 to 80 characters', titleCheck),
+    description: text('TEXT|@FILE|-', 'What the rubric requires, 20 to 400 characters', { complete: 'files' }),
     revision: revisionOption,
   },
   operations: ['listAgents', 'listAgentRevisions', 'getEvalRubrics', 'updateEvalRubric'],
@@ -25,7 +25,7 @@ export default defineCommand({
   examples: [
     {
       command: 'aops agents rubrics update invoice-check says-paid --description \'Low: some message contains "paid".\'',
-      text: 'Demand less',
+      text: 'Relax a rubric',
     },
   ],
   result: returns('updateEvalRubric.rubric'),
@@ -34,7 +34,7 @@ export default defineCommand({
     const description =
       input.description === undefined ? undefined : await readContent(context, input.description, descriptionCheck, '--description');
     const body = omitUndefined({ title: input.title, description });
-    if (Object.keys(body).length === 0) throw new UsageError('There is nothing to change.', 'Give --title or --description.');
+    if (Object.keys(body).length === 0) throw new UsageError('There is nothing to change.', 'Pass --title or --description.');
     const client = await context.client();
     const agent = await agentId(context, input.agent);
     const { id } = await findRubric(context, agent, input.rubric, await revisionGiven(context, agent, input.revision));

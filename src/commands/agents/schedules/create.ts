@@ -9,29 +9,29 @@ import { ownZone, scheduleOptions, settingsGiven, timesGiven } from './options.t
 import { scheduleRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Start runs of an agent at certain times',
+  summary: 'Create a schedule that starts runs of an agent',
   description:
-    'Runs follow the revision that is live when they start. The time zone is that of this machine unless --timezone names another. A time that the clocks skip in spring fires right after the gap, one that comes twice in autumn fires once.',
-  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
+    'Runs use the revision that is live when they start. The default time zone is that of this machine. A time skipped by daylight saving time fires right after the gap; one that occurs twice fires once.',
+  arguments: { agent: argument('The agent, by ID or name', { complete: 'agents' }) },
   options: scheduleOptions,
   operations: ['listAgents', 'createSchedule'],
   mutates: true,
   examples: [
-    { command: 'aops agents schedules create invoice-check --frequency workday --time 08:30', text: 'Monday to Friday' },
+    { command: 'aops agents schedules create invoice-check --frequency workday --time 08:30', text: 'Start a run every workday at 08:30' },
     {
       command: 'aops agents schedules create invoice-check --day-of-month 31 --timezone Europe/Berlin',
-      text: 'On the last day of each month',
+      text: 'Start a run on the last day of each month',
     },
     {
       command: "aops agents schedules create invoice-check --cron '0 */4 * * 1-5' --task 'Check what is new'",
-      text: 'A cron expression, with a message',
+      text: 'Start a run with a message on a cron schedule',
     },
   ],
   result: returns('createSchedule'),
   output: recordOutput<Schedule>(scheduleRecord),
   async run(context, input) {
     const { frequency, ...times } = timesGiven(input);
-    if (frequency === undefined) throw new UsageError('The schedule needs a frequency.', 'Say how often with --frequency, or with --cron.');
+    if (frequency === undefined) throw new UsageError('The schedule needs a frequency.', 'Specify it with --frequency or --cron.');
     const settings = await settingsGiven(context, input);
     const client = await context.client();
     const params = { agent_id: await agentId(context, input.agent) };

@@ -9,15 +9,15 @@ import { findSchedule, scheduleArgument } from './record.ts';
 
 export default defineCommand({
   summary: 'Delete a schedule',
-  description: 'Runs that it started go on.',
+  description: 'Runs that it started continue.',
   arguments: {
-    agent: argument('The agent, by id or name', { complete: 'agents' }),
+    agent: argument('The agent, by ID or name', { complete: 'agents' }),
     schedule: scheduleArgument,
   },
   operations: ['listAgents', 'listAgentSchedules', 'deleteSchedule'],
   mutates: true,
   destructive: true,
-  examples: [{ command: 'aops agents schedules delete invoice-check SCHEDULE --yes', text: 'In a script' }],
+  examples: [{ command: 'aops agents schedules delete invoice-check SCHEDULE --yes', text: 'Delete a schedule without confirmation' }],
   result: returns('deleteSchedule', { id: 'string', when: 'string' }),
   output: textOutput<{ id: string; when: string }>(({ when }) => `Deleted the schedule (${when}).`),
   async run(context, input) {

@@ -7,13 +7,13 @@ import type { Schedule } from '../../../interface/types.ts';
 import { findSchedule, scheduleArgument, scheduleRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Show a schedule, and why it was disabled if it was',
+  summary: 'Show a schedule',
   arguments: {
-    agent: argument('The agent, by id or name', { complete: 'agents' }),
+    agent: argument('The agent, by ID or name', { complete: 'agents' }),
     schedule: scheduleArgument,
   },
   operations: ['listAgents', 'listAgentSchedules'],
-  examples: [{ command: 'aops agents schedules get invoice-check', text: 'When its only one fires next, and what its last run was' }],
+  examples: [{ command: 'aops agents schedules get invoice-check', text: 'Show the only schedule of an agent' }],
   result: returns('createSchedule'),
   output: recordOutput<Schedule>(scheduleRecord),
   run: async (context, input) => findSchedule(context, await agentId(context, input.agent), input.schedule),

@@ -1,7 +1,7 @@
 import { defineGroup } from '../../../cli/kit/command.ts';
 
 export const schedules = defineGroup({
-  summary: 'Times at which runs of an agent are started',
+  summary: 'Manage the schedules of an agent',
   commands: {
     list: () => import('./list.ts'),
     get: () => import('./get.ts'),

@@ -9,19 +9,19 @@ import { scheduleColumns, schedulesOf } from './record.ts';
 
 export default defineCommand({
   summary: 'List the schedules of an agent',
-  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
+  arguments: { agent: argument('The agent, by ID or name', { complete: 'agents' }) },
   operations: ['listAgents', 'listAgentSchedules'],
   examples: [
-    { command: 'aops agents schedules list invoice-check', text: 'All of them' },
+    { command: 'aops agents schedules list invoice-check', text: 'List the schedules of an agent' },
     {
       command: "aops agents schedules list invoice-check --jq '.data[] | select(.auto_disabled_at) | .id'",
-      text: 'Those that were disabled',
+      text: 'Print the IDs of schedules that were disabled automatically',
     },
   ],
   result: returns('listAgentSchedules.schedules[]'),
   output: listOutput<Schedule>({
     columns: scheduleColumns,
-    empty: 'No schedules. Create one with `aops agents schedules create AGENT --frequency daily`.',
+    empty: 'There are no schedules. Create one with `aops agents schedules create AGENT --frequency daily`.',
   }),
   run: async (context, input) => wholeList(await schedulesOf(context, await agentId(context, input.agent))),
 });

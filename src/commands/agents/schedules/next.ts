@@ -19,22 +19,25 @@ interface Firing {
 }
 
 export default defineCommand({
-  summary: 'Show when schedules fire next',
+  summary: 'Show the next times of schedules',
   description:
-    'Counted on this machine: of one schedule of an agent, of all that are enabled, or, without an agent, of the times that the flags name, to try them before a schedule is made.',
+    'Calculated on this machine for one schedule of an agent or for all that are enabled. Without an agent, the flags describe the times, so that you can try them before you create a schedule.',
   arguments: {
-    agent: optionalArgument('The agent, by id or name', { complete: 'agents' }),
-    schedule: optionalArgument('The id of the schedule', { complete: 'schedules' }),
+    agent: optionalArgument('The agent, by ID or name', { complete: 'agents' }),
+    schedule: optionalArgument('The ID of the schedule', { complete: 'schedules' }),
   },
   options: {
     ...timeOptions,
-    count: integer('N', 'How many times to show (default 5)', { minimum: 1, maximum: 1_000 }),
-    from: dateTime('Count from this time instead of now'),
+    count: integer('N', 'Number of times to show (default 5)', { minimum: 1, maximum: 1_000 }),
+    from: dateTime('Start from this time instead of now'),
   },
   operations: ['listAgents', 'listAgentSchedules'],
   examples: [
-    { command: 'aops agents schedules next invoice-check', text: 'What comes next' },
-    { command: 'aops agents schedules next --frequency monthly --day-of-month 31 --count 12', text: 'Try times before a schedule is made' },
+    { command: 'aops agents schedules next invoice-check', text: 'Show the next times of all enabled schedules' },
+    {
+      command: 'aops agents schedules next --frequency monthly --day-of-month 31 --count 12',
+      text: 'Try out times before creating a schedule',
+    },
   ],
   result: returns({ at: 'date-time', local: 'string', when: 'string', timezone: 'string', schedule_id: 'string|null' }),
   output: listOutput<Firing>({
@@ -44,12 +47,12 @@ export default defineCommand({
       column('WHEN', (firing) => firing.when, { shrink: true }),
       column('TIME ZONE', (firing) => firing.timezone, { shrink: true }),
     ],
-    empty: 'No schedule is enabled.',
+    empty: 'No schedules are enabled.',
   }),
   async run(context, input) {
-    const given = timesGiven(input);
-    if (input.agent !== undefined && Object.keys(given).length > 0)
-      throw new UsageError('An agent and times exclude each other.', 'Leave the agent out to try times.');
+    const flagTimes = timesGiven(input);
+    if (input.agent !== undefined && Object.keys(flagTimes).length > 0)
+      throw new UsageError('An agent and times cannot be combined.', 'Omit the agent to try out times.');
     const from = input.from === undefined ? context.clock.now() : Date.parse(input.from.iso(context.clock.now()));
     const { nextTimes, timesProblems } = await import('../../../base/schedule-times.ts');
     const count = input.count ?? 5;
@@ -58,32 +61,32 @@ export default defineCommand({
         .map(({ field, message }) => `${field} ${message}`)
         .join('; ') || undefined;
     if (input.agent === undefined) {
-      const times = tried(given);
+      const times = withDefaults(flagTimes);
       const problem = problemOf(times);
       if (problem !== undefined) throw new UsageError(`${problem}.`);
-      return listed(nextTimes(times, from, count).map((at) => ({ at, times })));
+      return firingList(nextTimes(times, from, count).map((at) => ({ at, times })));
     }
-    const schedules = await wanted(input.agent, input.schedule);
+    const schedules = await selectedSchedules(input.agent, input.schedule);
     const firings = schedules.flatMap((stored): Instant[] => {
       const times = { ...stored, ...storedTimes(stored) };
       const problem = problemOf(times);
       if (problem === undefined) return nextTimes(times, from, stored.recurring === false ? 1 : count).map((at) => ({ at, times }));
       const announced = Date.parse(stored.next_run_at ?? '');
       const next = announced > from ? [{ at: announced, times: stored }] : [];
-      const instead = next.length === 0 ? '' : ' Only the next time that the service announces is shown.';
-      context.terminal.warn(`The times of schedule ${stored.id} cannot be worked out here: ${problem}.${instead}`);
+      const instead = next.length === 0 ? '' : ' Only the next time reported by the service is shown.';
+      context.terminal.warn(`The times of schedule ${stored.id} cannot be calculated here: ${problem}.${instead}`);
       return next;
     });
     if (firings.length === 0 && schedules.length > 0 && schedules.every((one) => problemOf(storedTimes(one)) !== undefined))
       throw uncountable();
-    return listed(firings);
+    return firingList(firings);
 
-    function listed(instants: Instant[]) {
+    function firingList(instants: Instant[]) {
       instants.sort((a, b) => a.at - b.at);
       return wholeList(instants.slice(0, count).map(({ at, times }) => firing(at, times)));
     }
 
-    async function wanted(agent: string, schedule: string | undefined): Promise<Schedule[]> {
+    async function selectedSchedules(agent: string, schedule: string | undefined): Promise<Schedule[]> {
       const id = await agentId(context, agent);
       if (schedule !== undefined) return [await findSchedule(context, id, schedule)];
       return (await schedulesOf(context, id)).filter(({ enabled }) => enabled);
@@ -97,16 +100,17 @@ interface Instant {
 }
 
 const uncountable = (): AopsError =>
-  new AopsError('It is not possible to work out here when the schedule fires.', {
+  new AopsError('The times of the schedule cannot be calculated here.', {
     code: 'schedule_unreadable',
     exit: exitCodes.failure,
-    hint: 'See it with `aops agents schedules get`, and set its times with `aops agents schedules update`.',
+    hint: 'Show it with `aops agents schedules get`, and change its times with `aops agents schedules update`.',
   });
 
 /** @throws UsageError without a frequency */
-function tried({ frequency, ...given }: Partial<ScheduleTimes>): ScheduleTimes {
-  if (frequency === undefined) throw new UsageError('Name an agent, or times to try.', 'Say how often with --frequency, or with --cron.');
-  return { frequency, time: null, timezone: ownZone(), day: null, day_of_month: null, cron: null, ...given };
+function withDefaults({ frequency, ...flagTimes }: Partial<ScheduleTimes>): ScheduleTimes {
+  if (frequency === undefined)
+    throw new UsageError('No agent and no times were specified.', 'Pass an agent, or try out times with --frequency or --cron.');
+  return { frequency, time: null, timezone: ownZone(), day: null, day_of_month: null, cron: null, ...flagTimes };
 }
 
 function firing(at: number, times: ScheduleTimes & { id?: string }): Firing {

@@ -1,4 +1,4 @@
-/** What creating and changing a schedule share: the flags, and the body they describe. */
+/** The flags for creating and updating schedules, and the body they describe. */
 import { UsageError } from '../../../base/errors.ts';
 import { omitUndefined } from '../../../base/omit-undefined.ts';
 import { type Frequency, frequencies, isTimeOfDay, weekdays } from '../../../base/schedule-fields.ts';
@@ -9,23 +9,23 @@ import { choice, integer, text, toggle } from '../../../cli/kit/flags.ts';
 
 const timeOfDay: Check = (value, name) => {
   if (isTimeOfDay(value)) return value;
-  throw new UsageError(`${name} "${value}" is not a time of the day.`, 'Write it as HH:MM in 24 hours, such as 09:00.');
+  throw new UsageError(`${name} "${value}" is not a time of day.`, 'Use the 24-hour format HH:MM, such as 09:00.');
 };
 
 export const timeOptions = {
   frequency: choice(frequencies, 'How often', { metavar: 'WORD' }),
-  time: text('HH:MM', 'At this time (default 09:00); of an hourly one the minutes count', { check: timeOfDay }),
-  timezone: text('ZONE', 'Time zone of the time, such as Europe/Berlin', { check: length(1) }),
-  day: choice(weekdays, 'Day of a weekly one (default monday)', { metavar: 'DAY' }),
-  dayOfMonth: integer('N', 'Day of a monthly one (default 1); shorter months take their last day', { minimum: 1, maximum: 31 }),
-  cron: text('PATTERN', 'Five fields of cron, instead of --frequency', { check: length(1, 200) }),
+  time: text('HH:MM', 'Time of day (default 09:00); hourly schedules use only the minutes', { check: timeOfDay }),
+  timezone: text('ZONE', 'Time zone, such as Europe/Berlin', { check: length(1) }),
+  day: choice(weekdays, 'Day of a weekly schedule (default monday)', { metavar: 'DAY' }),
+  dayOfMonth: integer('N', 'Day of a monthly schedule (default 1); shorter months use their last day', { minimum: 1, maximum: 31 }),
+  cron: text('PATTERN', 'Cron expression with five fields, instead of --frequency', { check: length(1, 200) }),
 };
 
 export const scheduleOptions = {
   ...timeOptions,
-  task: text('TEXT|@FILE|-', 'Message of the runs', { complete: 'files' }),
-  once: toggle('Fire once, instead of again and again'),
-  enabled: toggle('Whether it fires'),
+  task: text('TEXT|@FILE|-', 'Message for the runs', { complete: 'files' }),
+  once: toggle('Fire only once'),
+  enabled: toggle('Whether the schedule is enabled'),
 };
 
 interface TimeInput {
@@ -37,11 +37,11 @@ interface TimeInput {
   cron: string | undefined;
 }
 
-/** The fields that the flags name. `--cron`, `--day` and `--day-of-month` say which frequency is meant. @throws UsageError */
+/** The fields from the flags. `--cron`, `--day` and `--day-of-month` imply the frequency. @throws UsageError */
 export function timesGiven(input: TimeInput) {
   const { time, timezone, day, dayOfMonth, cron } = input;
   if (cron !== undefined && input.frequency !== undefined && input.frequency !== 'custom')
-    throw new UsageError('--cron and --frequency exclude each other.');
+    throw new UsageError('--cron and --frequency cannot be combined.');
   const implied = cron !== undefined ? 'custom' : dayOfMonth !== undefined ? 'monthly' : day !== undefined ? 'weekly' : undefined;
   return omitUndefined({
     frequency: input.frequency ?? (implied as Frequency | undefined),
@@ -53,7 +53,7 @@ export function timesGiven(input: TimeInput) {
   });
 }
 
-/** What the flags say beside the times. */
+/** The fields from the flags other than the times. */
 export async function settingsGiven(
   context: Context,
   input: { task: string | undefined; once: boolean | undefined; enabled: boolean | undefined },

@@ -1,4 +1,4 @@
-/** Schedules as people see them, and how they are found. */
+/** How schedules are displayed, and how an argument identifies one. */
 import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
 import { timesInWords } from '../../../base/schedule-fields.ts';
 import type { Context } from '../../../cli/kit/context.ts';
@@ -6,7 +6,7 @@ import { optionalArgument } from '../../../cli/kit/flags.ts';
 import { column, idColumn, status, statusColumn, time, timeColumn, wide } from '../../../cli/kit/output.ts';
 import type { Schedule } from '../../../interface/types.ts';
 
-/** Why it does not fire, or that it does. */
+/** Whether the schedule fires and, if not, why. */
 const stateOf = ({ enabled, auto_disabled_at }: Schedule): string => (enabled ? 'active' : auto_disabled_at === null ? 'off' : 'disabled');
 
 export const scheduleColumns = [
@@ -36,7 +36,7 @@ export const scheduleRecord = (schedule: Schedule) => ({
   Created: time(schedule.created_at),
 });
 
-/** The next instant of several schedules, where the service tells it; undefined when none fires. */
+/** The earliest next time of several schedules, if the service reports it; undefined if none fires. */
 export const nextOf = (schedules: readonly Schedule[]): string | undefined =>
   schedules
     .flatMap(({ enabled, next_run_at: next }) => (enabled && next ? [next] : []))
@@ -50,7 +50,7 @@ export async function schedulesOf(context: Context, agent: string): Promise<Sche
   return (await client.call('listAgentSchedules', { params: { agent_id: agent } })).schedules;
 }
 
-export const scheduleArgument = optionalArgument('The id of the schedule; may be left out when the agent has only one', {
+export const scheduleArgument = optionalArgument('The ID of the schedule; optional if the agent has only one', {
   complete: 'schedules',
 });
 
@@ -59,14 +59,14 @@ export async function findSchedule(context: Context, agent: string, id: string |
   const schedules = await schedulesOf(context, agent);
   const [found, another] = schedules.filter((schedule) => id === undefined || schedule.id === id);
   if (found && another)
-    throw new UsageError(`The agent has ${schedules.length} schedules.`, `Name one: ${schedules.map(inShort).join('; ')}.`);
+    throw new UsageError(`The agent has ${schedules.length} schedules.`, `Specify one: ${schedules.map(inShort).join('; ')}.`);
   if (found) return found;
-  throw new AopsError(id === undefined ? 'The agent has no schedule.' : `The agent has no schedule ${id}.`, {
+  throw new AopsError(id === undefined ? 'The agent has no schedules.' : `The agent has no schedule ${id}.`, {
     code: 'schedule_not_found',
     exit: exitCodes.notFound,
     hint:
       schedules.length === 0
         ? 'Create one with `aops agents schedules create AGENT --frequency daily`.'
-        : `It has: ${schedules.map(inShort).join('; ')}.`,
+        : `Its schedules are: ${schedules.map(inShort).join('; ')}.`,
   });
 }

@@ -10,18 +10,17 @@ import { findSchedule, scheduleArgument, scheduleRecord } from './record.ts';
 
 export default defineCommand({
   summary: 'Change, enable or disable a schedule',
-  description:
-    'Another frequency takes its time and day from these flags alone. Enabling a schedule that was disabled begins with a clean record.',
+  description: 'A new frequency uses only the time and day from these flags. Enabling a schedule resets its failure count.',
   arguments: {
-    agent: argument('The agent, by id or name', { complete: 'agents' }),
+    agent: argument('The agent, by ID or name', { complete: 'agents' }),
     schedule: scheduleArgument,
   },
   options: scheduleOptions,
   operations: ['listAgents', 'listAgentSchedules', 'updateSchedule'],
   mutates: true,
   examples: [
-    { command: 'aops agents schedules update invoice-check SCHEDULE --time 10:00', text: 'Another time' },
-    { command: 'aops agents schedules update invoice-check SCHEDULE --no-enabled', text: 'Leave it off for now' },
+    { command: 'aops agents schedules update invoice-check SCHEDULE --time 10:00', text: 'Change the time' },
+    { command: 'aops agents schedules update invoice-check SCHEDULE --no-enabled', text: 'Disable a schedule' },
   ],
   result: returns('updateSchedule'),
   output: recordOutput<Schedule>(scheduleRecord),
@@ -30,7 +29,7 @@ export default defineCommand({
     if (Object.keys(body).length === 0)
       throw new UsageError(
         'There is nothing to change.',
-        'Say what: --time, --frequency, --task, --no-enabled, ... See `aops agents schedules update --help`.',
+        'Pass --time, --frequency, --task, --no-enabled or another flag; see `aops agents schedules update --help`.',
       );
     const client = await context.client();
     const agent = await agentId(context, input.agent);

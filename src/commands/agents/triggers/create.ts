@@ -8,19 +8,19 @@ import type { CaseTrigger } from '../../../interface/types.ts';
 import { agentArgument, concurrencyOf, concurrencyOption, triggerRecord, warnOfConflict, warnOfNoRevision } from './record.ts';
 
 export default defineCommand({
-  summary: 'Have an agent work on the cases of a queue',
-  description: 'Each case becomes a run of its live revision. An agent has one case trigger at the most.',
+  summary: 'Create a case trigger, so that an agent processes a queue',
+  description: 'Each case starts a run of the live revision. An agent can have at most one case trigger.',
   arguments: { agent: agentArgument },
   options: {
-    queue: requiredText('QUEUE', 'The queue, by id or name', { complete: 'queues' }),
+    queue: requiredText('QUEUE', 'The queue, by ID or name', { complete: 'queues' }),
     concurrency: concurrencyOption,
-    enabled: toggle('Whether it begins at once (default yes)'),
+    enabled: toggle('Whether the agent starts immediately (default yes)'),
   },
   operations: ['listAgents', 'listQueues', 'createAgentCaseTrigger', 'listAgentRevisions'],
   mutates: true,
   examples: [
-    { command: 'aops agents triggers create invoice-check --queue invoices', text: 'Work on what is in the queue' },
-    { command: 'aops agents triggers create invoice-check --queue invoices --concurrency 1', text: 'One case after the other' },
+    { command: 'aops agents triggers create invoice-check --queue invoices', text: 'Process the cases of a queue' },
+    { command: 'aops agents triggers create invoice-check --queue invoices --concurrency 1', text: 'Process one case at a time' },
   ],
   result: returns('createAgentCaseTrigger.case_trigger'),
   output: recordOutput<CaseTrigger>(triggerRecord),

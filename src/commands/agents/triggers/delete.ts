@@ -5,20 +5,20 @@ import { returns } from '../../../cli/kit/result.ts';
 import { agentArgument, triggerArgument, triggerParams } from './record.ts';
 
 export default defineCommand({
-  summary: 'Take an agent off its queue',
-  description: 'Runs that work on cases already go on; the cases that wait stay in the queue.',
+  summary: 'Delete the case trigger of an agent',
+  description: 'Runs that are working on cases continue. Pending cases remain in the queue.',
   arguments: { agent: agentArgument, trigger: triggerArgument },
   operations: ['listAgents', 'listAgentCaseTriggers', 'getAgentCaseTrigger', 'deleteAgentCaseTrigger'],
   mutates: true,
   destructive: true,
-  examples: [{ command: 'aops agents triggers delete invoice-check --yes', text: 'In a script' }],
+  examples: [{ command: 'aops agents triggers delete invoice-check --yes', text: 'Delete a case trigger without confirmation' }],
   result: returns('deleteAgentCaseTrigger', { id: 'uuid', queue: 'string' }),
   output: textOutput<{ queue: string }>(({ queue }) => `Deleted the case trigger on ${queue}.`),
   async run(context, input) {
     const client = await context.client();
     const params = await triggerParams(context, input.agent, input.trigger);
     const { case_trigger } = await client.call('getAgentCaseTrigger', { params });
-    await confirm(context, `Have the agent "${input.agent}" not work on the queue "${case_trigger.case_queue_name}" any more?`);
+    await confirm(context, `Delete the case trigger of the agent "${input.agent}" on the queue "${case_trigger.case_queue_name}"?`);
     const answer = await client.call('deleteAgentCaseTrigger', { params });
     return { id: case_trigger.id, queue: case_trigger.case_queue_name, ...answer };
   },

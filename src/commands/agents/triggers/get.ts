@@ -7,7 +7,7 @@ export default defineCommand({
   summary: 'Show a case trigger of an agent',
   arguments: { agent: agentArgument, trigger: triggerArgument },
   operations: ['listAgents', 'listAgentCaseTriggers', 'getAgentCaseTrigger'],
-  examples: [{ command: 'aops agents triggers get invoice-check', text: 'The one that it has' }],
+  examples: [{ command: 'aops agents triggers get invoice-check', text: 'Show the case trigger of an agent' }],
   result: returns('getAgentCaseTrigger.case_trigger'),
   output: recordOutput(triggerRecord),
   async run(context, input) {

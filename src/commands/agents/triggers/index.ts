@@ -1,7 +1,7 @@
 import { defineGroup } from '../../../cli/kit/command.ts';
 
 export const triggers = defineGroup({
-  summary: 'Case triggers, which have agents work on queues',
+  summary: 'Manage case triggers, which assign agents to queues',
   commands: {
     list: () => import('./list.ts'),
     create: () => import('./create.ts'),

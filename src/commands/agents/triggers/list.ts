@@ -7,10 +7,10 @@ import type { CaseTrigger } from '../../../interface/types.ts';
 import { agentArgument, conflictNames } from './record.ts';
 
 export default defineCommand({
-  summary: 'List the case triggers of an agent: one at the most',
+  summary: 'List the case triggers of an agent',
   arguments: { agent: agentArgument },
   operations: ['listAgents', 'listAgentCaseTriggers'],
-  examples: [{ command: 'aops agents triggers list invoice-check', text: 'Which queue it works on' }],
+  examples: [{ command: 'aops agents triggers list invoice-check', text: 'Show which queue the agent processes' }],
   result: returns('listAgentCaseTriggers.case_triggers[]'),
   output: listOutput<CaseTrigger>({
     columns: [
@@ -21,7 +21,7 @@ export default defineCommand({
       column('CONFLICT', (trigger) => conflictNames(trigger.conflicting_agents), { shrink: true }),
       timeColumn('CREATED', (trigger) => trigger.created_at, { wide }),
     ],
-    empty: 'No case trigger. Make one with `aops agents triggers create AGENT --queue QUEUE`.',
+    empty: 'There is no case trigger. Create one with `aops agents triggers create AGENT --queue QUEUE`.',
   }),
   async run(context, input) {
     const client = await context.client();

@@ -7,15 +7,17 @@ import type { Response } from '../../../interface/types.ts';
 import { agentArgument, conflictNames } from './record.ts';
 
 export default defineCommand({
-  summary: 'Tell which other agents work on a queue already',
-  description: 'Several may: each case goes to one of them. Mostly one agent for each queue is what is meant.',
+  summary: 'Show which other agents process a queue',
+  description: 'Several agents can process the same queue; each case goes to one of them. Usually, a queue has only one agent.',
   arguments: { agent: agentArgument },
-  options: { queue: requiredText('QUEUE', 'The queue, by id or name', { complete: 'queues' }) },
+  options: { queue: requiredText('QUEUE', 'The queue, by ID or name', { complete: 'queues' }) },
   operations: ['listAgents', 'listQueues', 'previewAgentCaseTriggerConflicts'],
-  examples: [{ command: 'aops agents triggers preview invoice-check --queue invoices', text: 'Before it is created' }],
+  examples: [
+    { command: 'aops agents triggers preview invoice-check --queue invoices', text: 'Check a queue before creating a case trigger' },
+  ],
   result: returns('previewAgentCaseTriggerConflicts'),
   output: textOutput<Response<'previewAgentCaseTriggerConflicts'>>(({ conflicting_agents: agents }) =>
-    agents.length === 0 ? 'No other agent works on this queue.' : `These agents work on this queue already: ${conflictNames(agents)}.`,
+    agents.length === 0 ? 'No other agents process this queue.' : `These agents already process this queue: ${conflictNames(agents)}.`,
   ),
   async run(context, input) {
     const client = await context.client();

@@ -1,4 +1,4 @@
-/** Case triggers as people see them. */
+/** How case triggers are displayed, and how an argument identifies one. */
 import { AopsError, exitCodes } from '../../../base/errors.ts';
 import type { Context } from '../../../cli/kit/context.ts';
 import { argument, integer, optionalArgument } from '../../../cli/kit/flags.ts';
@@ -7,18 +7,20 @@ import { shown, time } from '../../../cli/kit/output.ts';
 import { agentId } from '../../../cli/names/resolve.ts';
 import type { CaseTrigger } from '../../../interface/types.ts';
 
-export const agentArgument = argument('The agent, by id or name', { complete: 'agents' });
-export const triggerArgument = optionalArgument('The id of the trigger; without it the one that the agent has');
+export const agentArgument = argument('The agent, by ID or name', { complete: 'agents' });
+export const triggerArgument = optionalArgument('The ID of the trigger (default: the trigger of the agent)');
 
-/** The interface knows one at a time, or as many as the plan allows. */
-export const concurrencyOption = integer('N', 'Cases at a time: 1, or 0 for as many as the plan allows', { minimum: 0, maximum: 1 });
-export const concurrencyOf = (given: number | undefined): 1 | null | undefined =>
-  given === undefined ? undefined : given === 1 ? 1 : null;
+/** The interface allows one case at a time, or as many as the plan permits. */
+export const concurrencyOption = integer('N', 'Number of cases at a time: 1, or 0 for as many as the plan allows', {
+  minimum: 0,
+  maximum: 1,
+});
+export const concurrencyOf = (flag: number | undefined): 1 | null | undefined => (flag === undefined ? undefined : flag === 1 ? 1 : null);
 
 export const conflictNames = (agents: readonly { name: string }[]): string => agents.map(({ name }) => name).join(', ');
 
-const whoWorks = ({ conflicting_agents: agents }: CaseTrigger): string =>
-  `${conflictNames(agents)} ${agents.length === 1 ? 'works' : 'work'}`;
+const otherAgents = ({ conflicting_agents: agents }: CaseTrigger): string =>
+  `${conflictNames(agents)} also ${agents.length === 1 ? 'processes' : 'process'}`;
 
 export const triggerRecord = (trigger: CaseTrigger) => ({
   ID: trigger.id,
@@ -26,13 +28,13 @@ export const triggerRecord = (trigger: CaseTrigger) => ({
   Queue: trigger.case_queue_name,
   Enabled: trigger.enabled,
   'At a time': trigger.concurrency ?? 'as many as the plan allows',
-  Conflict: trigger.has_conflict ? shown(`${whoWorks(trigger)} on this queue, too`, 'warning') : undefined,
+  Conflict: trigger.has_conflict ? shown(`${otherAgents(trigger)} this queue`, 'warning') : undefined,
   'Created by': trigger.creator_display_name ?? undefined,
   Created: time(trigger.created_at),
   Updated: time(trigger.updated_at),
 });
 
-/** Path parameters of a trigger: the one given, or the one that the agent has. @throws AopsError `case_trigger_not_found` (exit 3) */
+/** The path parameters of a trigger: the specified one, or the only one of the agent. @throws AopsError `case_trigger_not_found` (exit 3) */
 export async function triggerParams(
   context: Context,
   agent: string,
@@ -46,11 +48,11 @@ export async function triggerParams(
   throw new AopsError(`The agent ${agent} has no case trigger.`, {
     code: 'case_trigger_not_found',
     exit: exitCodes.notFound,
-    hint: 'Make one with `aops agents triggers create AGENT --queue QUEUE`.',
+    hint: 'Create one with `aops agents triggers create AGENT --queue QUEUE`.',
   });
 }
 
-/** Warns when the agent cannot take a case yet, where that can be found out: the trigger was created in any case. */
+/** Warns if the agent cannot take cases yet, as far as this can be determined. The trigger exists either way. */
 export async function warnOfNoRevision(context: Context, { agent_id, enabled }: CaseTrigger): Promise<void> {
   if (!enabled) return;
   const client = await context.client();
@@ -58,12 +60,12 @@ export async function warnOfNoRevision(context: Context, { agent_id, enabled }: 
   if (revisions === undefined || revisions.total > revisions.builds.length || revisions.builds.some(({ status }) => status === 'live'))
     return;
   context.terminal.warn(
-    'The agent has no live revision: it takes no cases until one is promoted with `aops revisions promote AGENT@latest`.',
+    'The agent has no live revision, so it takes no cases until you promote one with `aops revisions promote AGENT@latest`.',
   );
 }
 
-/** Says who else works on the queue. */
+/** Warns about other agents that process the queue. */
 export function warnOfConflict(context: Context, trigger: CaseTrigger): void {
   if (!trigger.enabled || !trigger.has_conflict) return;
-  context.terminal.warn(`${whoWorks(trigger)} on the queue ${trigger.case_queue_name}, too; each case goes to one of them.`);
+  context.terminal.warn(`${otherAgents(trigger)} the queue ${trigger.case_queue_name}; each case goes to one of these agents.`);
 }

@@ -17,24 +17,24 @@ import {
 } from './record.ts';
 
 export default defineCommand({
-  summary: 'Enable, disable or move a case trigger',
-  description: 'Runs that work on cases already go on.',
+  summary: 'Change, enable or disable a case trigger',
+  description: 'Runs that are working on cases continue.',
   arguments: { agent: agentArgument, trigger: triggerArgument },
   options: {
     enabled: toggle('Whether the agent takes cases'),
-    queue: text('QUEUE', 'The queue to work on instead, by id or name', { complete: 'queues' }),
+    queue: text('QUEUE', 'The new queue, by ID or name', { complete: 'queues' }),
     concurrency: concurrencyOption,
   },
   operations: ['listAgents', 'listQueues', 'listAgentCaseTriggers', 'updateAgentCaseTrigger'],
   mutates: true,
-  examples: [{ command: 'aops agents triggers update invoice-check --no-enabled', text: 'Take no more cases' }],
+  examples: [{ command: 'aops agents triggers update invoice-check --no-enabled', text: 'Stop taking cases' }],
   result: returns('updateAgentCaseTrigger.case_trigger'),
   output: recordOutput<CaseTrigger>(triggerRecord),
   async run(context, input) {
     const client = await context.client();
     const { enabled, queue, concurrency } = input;
     if (enabled === undefined && queue === undefined && concurrency === undefined)
-      throw new UsageError('There is nothing to change.', 'Give --enabled, --no-enabled, --queue or --concurrency.');
+      throw new UsageError('There is nothing to change.', 'Pass --enabled, --no-enabled, --queue or --concurrency.');
     const params = await triggerParams(context, input.agent, input.trigger);
     const case_queue_id = queue === undefined ? undefined : await queueId(context, queue);
     const body = omitUndefined({ enabled, case_queue_id, concurrency: concurrencyOf(concurrency) });
